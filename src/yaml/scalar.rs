@@ -1,0 +1,203 @@
+//! What a plain scalar means to Kubernetes tooling.
+//!
+//! kubectl, kustomize and the API machinery read YAML through `sigs.k8s.io/yaml`, which keeps the
+//! YAML 1.1 rules of go-yaml 2: `yes` and `on` are booleans, `0777` is octal, `1_000` a number.
+//! Source: `sigs.k8s.io/yaml` 1.6, `goyaml.v2/resolve.go`.
+
+/// The typed value of a scalar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar<'t> {
+    /// `~`, `null`, or nothing at all.
+    Null,
+    /// A boolean, in any of the YAML 1.1 spellings.
+    Bool(bool),
+    /// An integer that fits 64 bits with sign.
+    Int(i64),
+    /// A larger integer that fits 64 bits without sign.
+    UInt(u64),
+    /// A floating-point number.
+    Float(f64),
+    /// Anything else.
+    Str(&'t str),
+}
+
+impl Scalar<'_> {
+    /// Names the type as an error message would.
+    #[must_use]
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) | Self::UInt(_) => "an integer",
+            Self::Float(_) => "a number",
+            Self::Str(_) => "a string",
+        }
+    }
+}
+
+/// Resolves the text of a plain, untagged scalar.
+#[must_use]
+pub fn resolve_plain(text: &str) -> Scalar<'_> {
+    let Some(first) = text.bytes().next() else {
+        return Scalar::Null;
+    };
+    match first {
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' => word(text),
+        b'.' => special_float(text)
+            .or_else(|| styled_float(text))
+            .map_or(Scalar::Str(text), Scalar::Float),
+        b'+' | b'-' | b'0'..=b'9' => special_float(text)
+            .map(Scalar::Float)
+            .or_else(|| number(text))
+            .unwrap_or(Scalar::Str(text)),
+        _ => Scalar::Str(text),
+    }
+}
+
+/// Tells whether `text`, written plain, would be read as a string.
+#[must_use]
+pub fn plain_is_string(text: &str) -> bool {
+    matches!(resolve_plain(text), Scalar::Str(_))
+}
+
+fn word(text: &str) -> Scalar<'_> {
+    match text {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Scalar::Bool(true)
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Scalar::Bool(false)
+        }
+        "~" | "null" | "Null" | "NULL" => Scalar::Null,
+        _ => Scalar::Str(text),
+    }
+}
+
+fn special_float(text: &str) -> Option<f64> {
+    match text {
+        ".nan" | ".NaN" | ".NAN" => Some(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Some(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+fn number(text: &str) -> Option<Scalar<'_>> {
+    let joined: String;
+    let digits = if text.contains('_') {
+        joined = text.replace('_', "");
+        joined.as_str()
+    } else {
+        text
+    };
+    integer(digits).or_else(|| styled_float(digits).map(Scalar::Float))
+}
+
+/// Go's `strconv.ParseInt(s, 0, 64)` and `ParseUint`: the base follows from the prefix.
+fn integer(digits: &str) -> Option<Scalar<'static>> {
+    let (negative, signed, rest) = match digits.as_bytes().first()? {
+        b'-' => (true, true, digits.get(1..)?),
+        b'+' => (false, true, digits.get(1..)?),
+        _ => (false, false, digits),
+    };
+    let (radix, body) = radix_of(rest);
+    if body.is_empty() || !body.chars().all(|c| c.is_digit(radix)) {
+        return None;
+    }
+    let magnitude = u64::from_str_radix(body, radix).ok()?;
+    match (negative, i64::try_from(magnitude)) {
+        (false, Ok(value)) => Some(Scalar::Int(value)),
+        // ParseUint takes no sign.
+        (false, Err(_)) => (!signed).then_some(Scalar::UInt(magnitude)),
+        (true, Ok(value)) => Some(Scalar::Int(-value)),
+        (true, Err(_)) => (magnitude == 1 << 63).then_some(Scalar::Int(i64::MIN)),
+    }
+}
+
+fn radix_of(rest: &str) -> (u32, &str) {
+    let prefixes = [
+        ("0x", 16),
+        ("0X", 16),
+        ("0o", 8),
+        ("0O", 8),
+        ("0b", 2),
+        ("0B", 2),
+    ];
+    for (prefix, radix) in prefixes {
+        if let Some(body) = rest.strip_prefix(prefix) {
+            return (radix, body);
+        }
+    }
+    match rest.strip_prefix('0') {
+        Some(body) if !body.is_empty() => (8, body),
+        _ => (10, rest),
+    }
+}
+
+/// go-yaml's `yamlStyleFloat`: `[-+]? (\.d+ | d+(\.d*)?) ([eE][-+]?d+)?`.
+fn styled_float(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    let mantissa_fits = match mantissa.split_once('.') {
+        Some(("", fraction)) => digits(fraction),
+        Some((whole, fraction)) => digits(whole) && (fraction.is_empty() || digits(fraction)),
+        None => digits(mantissa),
+    };
+    let exponent_fits = exponent.is_none_or(|e| digits(e.strip_prefix(['-', '+']).unwrap_or(e)));
+    if mantissa_fits && exponent_fits {
+        text.parse().ok()
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn booleans_follow_yaml_1_1() {
+        for text in ["yes", "on", "y", "True"] {
+            assert_eq!(resolve_plain(text), Scalar::Bool(true), "{text}");
+        }
+        for text in ["NO", "off", "n", "FALSE"] {
+            assert_eq!(resolve_plain(text), Scalar::Bool(false), "{text}");
+        }
+        for text in ["yES", "fAlse", "oN", "nope"] {
+            assert_eq!(resolve_plain(text), Scalar::Str(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_follow_go() {
+        let cases = [
+            ("0777", Scalar::Int(511)),
+            ("0o17620", Scalar::Int(8080)),
+            ("017620", Scalar::Int(8080)),
+            ("0x1F90", Scalar::Int(8080)),
+            ("0b11", Scalar::Int(3)),
+            ("1_000", Scalar::Int(1000)),
+            ("-5", Scalar::Int(-5)),
+            ("+5", Scalar::Int(5)),
+            ("08", Scalar::Float(8.0)),
+            ("8080.0", Scalar::Float(8080.0)),
+            ("1e3", Scalar::Float(1000.0)),
+            (".5", Scalar::Float(0.5)),
+            ("18446744073709551615", Scalar::UInt(u64::MAX)),
+            ("-9223372036854775808", Scalar::Int(i64::MIN)),
+            ("2024-01-02", Scalar::Str("2024-01-02")),
+            ("1.2.3", Scalar::Str("1.2.3")),
+            ("-", Scalar::Str("-")),
+            ("0", Scalar::Int(0)),
+            ("", Scalar::Null),
+            ("~", Scalar::Null),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(resolve_plain(text), expected, "{text}");
+        }
+    }
+}

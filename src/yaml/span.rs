@@ -1,0 +1,113 @@
+//! Places in a text: byte ranges, and lines and columns for people.
+
+/// A half-open range of bytes in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Offset behind the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// Returns the span from `start` up to, not including, `end`.
+    #[must_use]
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// Returns the empty span at `at`.
+    #[must_use]
+    pub const fn empty(at: usize) -> Self {
+        Self::new(at, at)
+    }
+
+    /// Returns the number of bytes covered.
+    #[must_use]
+    pub const fn len(self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Tells whether the span covers no byte.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+
+    /// Tells whether `other` lies wholly inside this span.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// Returns the covered text, or the empty string where the span does not fit `text`.
+    #[must_use]
+    pub fn slice(self, text: &str) -> &str {
+        text.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// A place for people: both numbers count from 1, columns count Unicode code points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+}
+
+/// The starts of all lines of a text, for turning offsets into positions.
+#[derive(Clone, Debug)]
+pub struct LineIndex {
+    starts: Vec<usize>,
+}
+
+impl LineIndex {
+    /// Reads the line starts of `text`; a lone `\r` does not end a line.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        Self {
+            starts: std::iter::once(0).chain(ends.map(|at| at + 1)).collect(),
+        }
+    }
+
+    /// Returns the position of the byte at `offset`; offsets behind the end give the last position.
+    #[must_use]
+    pub fn position(&self, text: &str, offset: usize) -> Position {
+        let offset = offset.min(text.len());
+        let line = self.starts.partition_point(|&start| start <= offset).max(1);
+        let start = self.starts.get(line - 1).copied().unwrap_or_default();
+        let before = text.get(start..offset).unwrap_or_default();
+        let column = before.trim_start_matches('\u{feff}').chars().count() + 1;
+        Position { line, column }
+    }
+
+    /// Returns the span of line `line` (from 1) without its line break, if there is such a line.
+    #[must_use]
+    pub fn line(&self, text: &str, line: usize) -> Option<Span> {
+        let start = *self.starts.get(line.checked_sub(1)?)?;
+        let end = self.starts.get(line).map_or(text.len(), |next| next - 1);
+        let end = start + text.get(start..end)?.trim_end_matches('\r').len();
+        Some(Span::new(start, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_code_points() {
+        let text = "a\nüx: y\r\nlast";
+        let index = LineIndex::new(text);
+        assert_eq!(index.position(text, 0), Position { line: 1, column: 1 });
+        assert_eq!(index.position(text, 4), Position { line: 2, column: 2 });
+        assert_eq!(index.position(text, 999), Position { line: 3, column: 5 });
+        assert_eq!(
+            index.line(text, 2).map(|span| span.slice(text)),
+            Some("üx: y")
+        );
+        assert_eq!(index.line(text, 4), None);
+    }
+}

@@ -1,0 +1,422 @@
+//! The arena of one document: nodes with their exact places in the source text.
+
+use std::sync::Arc;
+
+use super::route::{Route, Step};
+use super::scalar::{Scalar, resolve_plain};
+use super::span::Span;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A single value.
+    Scalar,
+    /// Keys with values.
+    Mapping,
+    /// A list.
+    Sequence,
+    /// A reference to an anchored node.
+    Alias,
+}
+
+/// How a node is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A scalar without quotes.
+    Plain,
+    /// A scalar in `'`.
+    SingleQuoted,
+    /// A scalar in `"`.
+    DoubleQuoted,
+    /// A block scalar behind `|`.
+    Literal,
+    /// A block scalar behind `>`.
+    Folded,
+    /// A scalar that is not written at all (`key:`).
+    Empty,
+    /// A collection written by indentation.
+    Block,
+    /// A collection in brackets.
+    Flow,
+}
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// One node; offsets are bytes of the whole file.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    pub(super) style: Style,
+    /// The value itself, without anchor and tag; of a block scalar from its header on.
+    pub(super) span: Span,
+    /// Where the value starts when anchor and tag count.
+    pub(super) outer: usize,
+    /// Collections: range in `links`. Scalars: index in `decoded` or `NONE`. Aliases: the target.
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// Index in `anchors` or `NONE`.
+    pub(super) anchor: u32,
+    pub(super) tag: Option<Span>,
+    pub(super) parent: u32,
+    /// The `-` of a block sequence item, or the end of the `:` of a mapping value.
+    pub(super) indicator: u32,
+}
+
+/// An anchor definition.
+#[derive(Clone, Debug)]
+pub(super) struct Anchor {
+    /// `&name`.
+    pub(super) span: Span,
+}
+
+/// One parsed document.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    pub(super) text: Arc<str>,
+    pub(super) segment: Span,
+    pub(super) nodes: Vec<Node>,
+    pub(super) links: Vec<u32>,
+    pub(super) decoded: Vec<Box<str>>,
+    pub(super) anchors: Vec<Anchor>,
+    pub(super) root: u32,
+}
+
+impl Tree {
+    /// Returns the text of the whole file.
+    #[must_use]
+    pub const fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Returns the bytes of the file that belong to this document.
+    #[must_use]
+    pub const fn segment(&self) -> Span {
+        self.segment
+    }
+
+    /// Returns the root node, or `None` for a document without content.
+    #[must_use]
+    pub fn root(&self) -> Option<NodeRef<'_>> {
+        self.node(self.root)
+    }
+
+    /// Tells whether an alias or an anchor occurs.
+    #[must_use]
+    pub fn has_anchors(&self) -> bool {
+        !self.anchors.is_empty()
+    }
+
+    pub(super) fn node(&self, id: u32) -> Option<NodeRef<'_>> {
+        self.nodes.get(id as usize).map(|node| NodeRef {
+            tree: self,
+            node,
+            id,
+        })
+    }
+}
+
+/// A node of a [`Tree`], cheap to copy.
+#[derive(Clone, Copy)]
+pub struct NodeRef<'t> {
+    tree: &'t Tree,
+    node: &'t Node,
+    id: u32,
+}
+
+impl PartialEq for NodeRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.tree, other.tree) && self.id == other.id
+    }
+}
+
+impl Eq for NodeRef<'_> {}
+
+impl std::fmt::Debug for NodeRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{:?}@{}..{}",
+            self.node.kind, self.node.span.start, self.node.span.end
+        )
+    }
+}
+
+/// A key with its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'t> {
+    /// The key.
+    pub key: NodeRef<'t>,
+    /// The value.
+    pub value: NodeRef<'t>,
+    /// The entry comes from another mapping, by a merge key (`<<`).
+    pub merged: bool,
+}
+
+impl Entry<'_> {
+    /// Returns the span from the key to the end of the value.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        Span::new(self.key.outer_span().start, self.value.outer_span().end)
+    }
+}
+
+/// How many merge keys may lead from one to the next.
+const MERGE_DEPTH: usize = 16;
+
+impl<'t> NodeRef<'t> {
+    /// Returns the tree of the node.
+    #[must_use]
+    pub const fn tree(self) -> &'t Tree {
+        self.tree
+    }
+
+    /// Returns a number that names the node within its tree.
+    #[must_use]
+    pub const fn id(self) -> u32 {
+        self.id
+    }
+
+    /// Returns what the node is; an alias is not followed.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        self.node.kind
+    }
+
+    /// Returns how the node is written.
+    #[must_use]
+    pub const fn style(self) -> Style {
+        self.node.style
+    }
+
+    /// Returns the bytes of the value, without anchor and tag. A block scalar starts at its
+    /// header and ends before the line break of its last line; a block collection ends with its
+    /// last child; an empty value lies behind the `:` or `-`.
+    #[must_use]
+    pub const fn span(self) -> Span {
+        self.node.span
+    }
+
+    /// Returns the bytes of the value with its anchor and tag.
+    #[must_use]
+    pub const fn outer_span(self) -> Span {
+        Span::new(self.node.outer, self.node.span.end)
+    }
+
+    /// Returns the source text of [`NodeRef::span`].
+    #[must_use]
+    pub fn source(self) -> &'t str {
+        self.node.span.slice(&self.tree.text)
+    }
+
+    /// Returns the span of the explicit tag, if there is one.
+    #[must_use]
+    pub const fn tag_span(self) -> Option<Span> {
+        self.node.tag
+    }
+
+    /// Returns the explicit tag as written (`!!str`), if there is one.
+    #[must_use]
+    pub fn tag(self) -> Option<&'t str> {
+        self.node.tag.map(|span| span.slice(&self.tree.text))
+    }
+
+    /// Returns the span of the anchor (`&name`), if there is one.
+    #[must_use]
+    pub fn anchor_span(self) -> Option<Span> {
+        self.tree
+            .anchors
+            .get(self.node.anchor as usize)
+            .map(|anchor| anchor.span)
+    }
+
+    /// Returns the parent; keys and values have the mapping as parent.
+    #[must_use]
+    pub fn parent(self) -> Option<NodeRef<'t>> {
+        self.tree.node(self.node.parent)
+    }
+
+    /// Returns the offset of the `-` of a block sequence item, or the offset behind the `:` of a
+    /// mapping value, where one is written.
+    #[must_use]
+    pub const fn indicator(self) -> Option<usize> {
+        if self.node.indicator == NONE {
+            None
+        } else {
+            Some(self.node.indicator as usize)
+        }
+    }
+
+    /// Follows an alias to its node; every other node is returned as it is.
+    #[must_use]
+    pub fn resolved(self) -> NodeRef<'t> {
+        if self.node.kind == Kind::Alias {
+            self.tree.node(self.node.first).unwrap_or(self)
+        } else {
+            self
+        }
+    }
+
+    /// Tells whether the node, its alias followed, is a mapping.
+    #[must_use]
+    pub fn is_mapping(self) -> bool {
+        self.resolved().kind() == Kind::Mapping
+    }
+
+    /// Tells whether the node, its alias followed, is a sequence.
+    #[must_use]
+    pub fn is_sequence(self) -> bool {
+        self.resolved().kind() == Kind::Sequence
+    }
+
+    /// Tells whether the node, its alias followed, is null or not written.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.scalar() == Some(Scalar::Null)
+    }
+
+    fn children(self) -> &'t [u32] {
+        let node = self.resolved().node;
+        match node.kind {
+            Kind::Mapping | Kind::Sequence => self
+                .tree
+                .links
+                .get(node.first as usize..node.last as usize)
+                .unwrap_or_default(),
+            Kind::Scalar | Kind::Alias => &[],
+        }
+    }
+
+    /// Iterates over the items of a sequence; empty for all else.
+    pub fn items(self) -> impl ExactSizeIterator<Item = NodeRef<'t>> + use<'t> {
+        let children = if self.is_sequence() {
+            self.children()
+        } else {
+            &[]
+        };
+        let tree = self.tree;
+        // Links always point into `nodes`: both are filled together.
+        children
+            .iter()
+            .map(move |&id| tree.node(id).unwrap_or(self))
+    }
+
+    /// Iterates over the written entries of a mapping, merge keys as they stand.
+    pub fn entries(
+        self,
+    ) -> impl ExactSizeIterator<Item = Entry<'t>> + DoubleEndedIterator + use<'t> {
+        let children = if self.is_mapping() {
+            self.children()
+        } else {
+            &[]
+        };
+        let tree = self.tree;
+        children
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(move |&[key, value]| Entry {
+                key: tree.node(key).unwrap_or(self),
+                value: tree.node(value).unwrap_or(self),
+                merged: false,
+            })
+    }
+
+    /// Returns the entry of `key`: the last of duplicates, else what a merge key brings in.
+    #[must_use]
+    pub fn entry(self, key: &str) -> Option<Entry<'t>> {
+        self.entry_within(key, MERGE_DEPTH)
+    }
+
+    fn entry_within(self, key: &str, depth: usize) -> Option<Entry<'t>> {
+        if let Some(own) = self.entries().rfind(|entry| entry.key.key_is(key)) {
+            return Some(own);
+        }
+        let depth = depth.checked_sub(1)?;
+        self.entries()
+            .filter(|entry| entry.key.is_merge_key())
+            .find_map(|merge| {
+                let one = merge.value.entry_within(key, depth);
+                one.or_else(|| {
+                    merge
+                        .value
+                        .items()
+                        .find_map(|item| item.entry_within(key, depth))
+                })
+                .map(|entry| Entry {
+                    merged: true,
+                    ..entry
+                })
+            })
+    }
+
+    /// Returns the value of `key`, aliases and merge keys followed.
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<NodeRef<'t>> {
+        self.entry(key).map(|entry| entry.value)
+    }
+
+    /// Returns the item at `index` of a sequence.
+    #[must_use]
+    pub fn item(self, index: usize) -> Option<NodeRef<'t>> {
+        self.items().nth(index)
+    }
+
+    /// Follows a route from this node.
+    #[must_use]
+    pub fn at(self, route: &Route) -> Option<NodeRef<'t>> {
+        route
+            .steps()
+            .iter()
+            .try_fold(self, |node, step| match step {
+                Step::Key(key) => node.get(key),
+                Step::Index(index) => node.item(*index),
+            })
+    }
+
+    /// Tells whether this key is a merge key.
+    #[must_use]
+    pub fn is_merge_key(self) -> bool {
+        self.node.style == Style::Plain
+            && self.source() == "<<"
+            && matches!(self.tag(), None | Some("!!merge"))
+    }
+
+    fn key_is(self, key: &str) -> bool {
+        self.text() == Some(key) && !self.is_merge_key()
+    }
+
+    /// Returns the text of a scalar after quoting, escapes and folding, its alias followed.
+    #[must_use]
+    pub fn text(self) -> Option<&'t str> {
+        let node = self.resolved();
+        if node.kind() != Kind::Scalar {
+            return None;
+        }
+        match self.tree.decoded.get(node.node.first as usize) {
+            Some(decoded) => Some(decoded),
+            None => Some(node.source()),
+        }
+    }
+
+    /// Returns the typed value of a scalar as `sigs.k8s.io/yaml` reads it, its alias followed.
+    #[must_use]
+    pub fn scalar(self) -> Option<Scalar<'t>> {
+        let text = self.text()?;
+        let node = self.resolved();
+        Some(match node.tag() {
+            Some("!!str" | "!" | "!!binary") => Scalar::Str(text),
+            Some(tag) if tag.starts_with("!!") => resolve_plain(text),
+            _ if matches!(node.style(), Style::Plain | Style::Empty) => resolve_plain(text),
+            _ => Scalar::Str(text),
+        })
+    }
+
+    /// Returns the value if it is a string.
+    #[must_use]
+    pub fn as_str(self) -> Option<&'t str> {
+        match self.scalar()? {
+            Scalar::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+}
