@@ -2,5 +2,4 @@
 //! manifests alone; it reports the verdict, or writes the rewrite down ahead of deployment.
 
 pub mod finding;
-pub mod settings;
 pub mod yaml;

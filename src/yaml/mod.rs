@@ -3,13 +3,20 @@
 //! Knows nothing of Kubernetes.
 
 mod change;
+pub mod de;
+pub mod edit;
+mod merge;
 mod parse;
 mod route;
+mod same;
 mod scalar;
 mod span;
 mod tree;
+pub mod verify;
 
 pub use change::{Change, Value};
+pub use de::{DeError, from_node};
+pub use edit::{Edit, EditError, apply, splice};
 pub use parse::{SyntaxError, parse};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};

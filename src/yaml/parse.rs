@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         let node = self.push(Kind::Scalar, style, place, &gap, tag);
         let mut value = value;
         if matches!(style, Style::Literal | Style::Folded) {
-            value = self.without_invented_break(value, span, place);
+            value = self.without_invented_break(value, place);
         }
         if place.slice(self.text) != value {
             let index = u32::try_from(self.tree.decoded.len()).unwrap_or(NONE);
@@ -177,9 +177,9 @@ impl<'a> Builder<'a> {
 
     /// A block scalar at the end of a file without final line break has none in its value:
     /// go-yaml and libyaml read it so, the parser's family does not.
-    fn without_invented_break<'v>(&self, value: &'v str, span: Span, place: Span) -> &'v str {
+    fn without_invented_break<'v>(&self, value: &'v str, place: Span) -> &'v str {
         let header = place.slice(self.text).lines().next().unwrap_or_default();
-        let at_end = span.end >= self.text.len() && !self.text.ends_with('\n');
+        let at_end = place.end >= self.text.len() && !self.text.ends_with('\n');
         if at_end && !header.contains('-') {
             return value.strip_suffix('\n').unwrap_or(value);
         }
@@ -188,38 +188,39 @@ impl<'a> Builder<'a> {
 
     fn block_scalar(&self, value: &str, span: Span, gap: &Gap) -> Span {
         let start = gap.header.unwrap_or(span.start);
-        let header_end =
-            memchr::memchr(b'\n', self.text.as_bytes().get(start..).unwrap_or_default())
-                .map_or(span.end, |at| start + at);
-        let header = self.text.get(start..header_end).unwrap_or_default();
+        let header_end = self.line_end(start);
+        let header = Span::new(start, header_end).slice(self.text);
         let header = header.split('#').next().unwrap_or_default();
-        let content = span.slice(self.text);
-        let last_line = value
-            .trim_end_matches('\n')
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default();
+        let last_line = value.trim_end_matches('\n').rsplit('\n').next();
+        let last_line = last_line.unwrap_or_default();
         let blank_is_content = !last_line.is_empty() && last_line.trim().is_empty();
+        let end = self.before_next_indentation(span.end);
+        let below = Span::new(header_end, end).slice(self.text);
         let kept = if header.contains('+') || blank_is_content {
-            content.strip_suffix('\n').unwrap_or(content)
-        } else {
-            content.trim_end_matches([' ', '\t', '\r', '\n'])
-        };
-        let kept = kept.strip_suffix('\r').unwrap_or(kept);
-        let end = if kept.is_empty() {
-            start + header.trim_end().len()
-        } else if header.contains('+') || blank_is_content {
-            span.start + kept.len()
+            below.strip_suffix('\n').unwrap_or(below)
         } else {
             // Blanks at the end of the last line belong to the value.
-            let line_rest = self
-                .text
-                .get(span.start + kept.len()..span.end)
-                .unwrap_or_default();
-            let rest = line_rest.split('\n').next().unwrap_or_default();
-            span.start + kept.len() + rest.trim_end_matches('\r').len()
+            let trimmed = below.trim_end_matches([' ', '\t', '\r', '\n']).len();
+            let line_end = self.line_end(header_end + trimmed).min(end);
+            Span::new(header_end, line_end).slice(self.text)
         };
-        Span::new(start, end)
+        let kept = kept.strip_suffix('\r').unwrap_or(kept);
+        if kept.trim_matches(['\r', '\n']).is_empty() && !kept.contains('\n') {
+            return Span::new(start, start + header.trim_end().len());
+        }
+        Span::new(start, header_end + kept.len())
+    }
+
+    /// The span of a block scalar may reach into the line of the next token.
+    fn before_next_indentation(&self, end: usize) -> usize {
+        let before = self.text.get(..end).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let inside = !matches!(self.byte(end), None | Some(b'\r' | b'\n'));
+        if inside && line.bytes().all(|byte| byte == b' ') {
+            end - line.len()
+        } else {
+            end
+        }
     }
 
     fn empty(&mut self, span: Span, tag: Option<Span>) {
@@ -480,6 +481,26 @@ mod tests {
         assert_eq!(at(&tree("a: |\n  x\n"), &["a"]).text(), Some("x\n"));
         assert_eq!(at(&tree("a: |+\n  x\n\n"), &["a"]).text(), Some("x\n\n"));
         assert_eq!(at(&tree("a: |+\n  x\n\n"), &["a"]).source(), "|+\n  x\n");
+        assert_eq!(at(&tree("a: |\n  x\n  "), &["a"]).text(), Some("x\n"));
+    }
+
+    #[test]
+    fn block_scalars_end_before_the_next_token() {
+        let cases = [
+            ("a:\n  c: |+\n    x\n\n  b: 1\n", "|+\n    x\n"),
+            ("a:\n  c: |+\r\n    x\r\n\r\n  b: 1\n", "|+\r\n    x\r\n"),
+            ("a:\n  c: |\n    x\n\n  b: 1\n", "|\n    x"),
+            (
+                "a:\n  c: |  # c\n    x  \n  # d\n  b: 1\n",
+                "|  # c\n    x  ",
+            ),
+            ("a:\n  c: |+\n\n\n  b: 1\n", "|+\n\n"),
+            ("a:\n  c: | # c\n\n\n  b: 1\n", "|"),
+            ("a:\n  c: >+\n  b: 1\n", ">+"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(at(&tree(text), &["a", "c"]).source(), expected, "{text:?}");
+        }
     }
 
     #[test]

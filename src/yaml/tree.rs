@@ -1,7 +1,9 @@
 //! The arena of one document: nodes with their exact places in the source text.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
+use super::merge::duplicates;
 use super::route::{Route, Step};
 use super::scalar::{Scalar, resolve_plain};
 use super::span::Span;
@@ -106,6 +108,28 @@ impl Tree {
         !self.anchors.is_empty()
     }
 
+    /// Returns the spans of keys that occur twice in one mapping: of the first, and of each
+    /// later one. Keys count as equal where Kubernetes tooling takes them for the same; merge
+    /// keys may repeat.
+    #[must_use]
+    pub fn duplicate_keys(&self) -> Vec<(Span, Span)> {
+        self.all()
+            .filter(|node| node.kind() == Kind::Mapping)
+            .flat_map(duplicates)
+            .map(|(first, later)| (first.span(), later.span()))
+            .collect()
+    }
+
+    /// Iterates over all nodes in the order of the text.
+    pub(super) fn all(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        (0..).map_while(|id| self.node(id))
+    }
+
+    /// Returns the number of nodes.
+    pub(super) const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(super) fn node(&self, id: u32) -> Option<NodeRef<'_>> {
         self.nodes.get(id as usize).map(|node| NodeRef {
             tree: self,
@@ -162,6 +186,8 @@ impl Entry<'_> {
 
 /// How many merge keys may lead from one to the next.
 const MERGE_DEPTH: usize = 16;
+/// How many mappings are looked at for one key; more is an attack.
+const MERGED_MAPPINGS: usize = 10_000;
 
 impl<'t> NodeRef<'t> {
     /// Returns the tree of the node.
@@ -287,7 +313,9 @@ impl<'t> NodeRef<'t> {
     }
 
     /// Iterates over the items of a sequence; empty for all else.
-    pub fn items(self) -> impl ExactSizeIterator<Item = NodeRef<'t>> + use<'t> {
+    pub fn items(
+        self,
+    ) -> impl ExactSizeIterator<Item = NodeRef<'t>> + DoubleEndedIterator + use<'t> {
         let children = if self.is_sequence() {
             self.children()
         } else {
@@ -324,28 +352,22 @@ impl<'t> NodeRef<'t> {
     /// Returns the entry of `key`: the last of duplicates, else what a merge key brings in.
     #[must_use]
     pub fn entry(self, key: &str) -> Option<Entry<'t>> {
-        self.entry_within(key, MERGE_DEPTH)
+        self.entry_within(key, MERGE_DEPTH, &Cell::new(MERGED_MAPPINGS))
     }
 
-    fn entry_within(self, key: &str, depth: usize) -> Option<Entry<'t>> {
+    fn entry_within(self, key: &str, depth: usize, budget: &Cell<usize>) -> Option<Entry<'t>> {
         if let Some(own) = self.entries().rfind(|entry| entry.key.key_is(key)) {
             return Some(own);
         }
         let depth = depth.checked_sub(1)?;
-        self.entries()
-            .filter(|entry| entry.key.is_merge_key())
-            .find_map(|merge| {
-                let one = merge.value.entry_within(key, depth);
-                one.or_else(|| {
-                    merge
-                        .value
-                        .items()
-                        .find_map(|item| item.entry_within(key, depth))
-                })
-                .map(|entry| Entry {
-                    merged: true,
-                    ..entry
-                })
+        budget.set(budget.get().checked_sub(1)?);
+        let bases = self.entries().filter(|entry| entry.key.is_merge_key());
+        bases
+            .flat_map(|merge| std::iter::once(merge.value).chain(merge.value.items()))
+            .find_map(|base| base.entry_within(key, depth, budget))
+            .map(|entry| Entry {
+                merged: true,
+                ..entry
             })
     }
 
@@ -358,7 +380,11 @@ impl<'t> NodeRef<'t> {
     /// Returns the item at `index` of a sequence.
     #[must_use]
     pub fn item(self, index: usize) -> Option<NodeRef<'t>> {
-        self.items().nth(index)
+        if !self.is_sequence() {
+            return None;
+        }
+        let &id = self.children().get(index)?;
+        self.tree.node(id)
     }
 
     /// Follows a route from this node.

@@ -1,0 +1,70 @@
+//! What is to become of the nodes of a document.
+
+use std::collections::BTreeMap;
+
+use crate::yaml::change::Value;
+
+/// What is to become of a node and of what lies below it.
+#[derive(Debug, Default)]
+pub(super) struct Fate {
+    /// Of the node itself.
+    pub(super) own: Own,
+    /// Of its entries or items, by index; only of a node that is kept.
+    pub(super) children: BTreeMap<usize, Fate>,
+    /// New entries or items.
+    pub(super) added: Vec<Addition>,
+}
+
+/// What is to become of one node.
+#[derive(Debug, Default)]
+pub(super) enum Own {
+    /// It stays.
+    #[default]
+    Keep,
+    /// It gets this value.
+    Become(Value),
+    /// The entry gets another key and this value.
+    Rename(String, Value),
+    /// The entry or item goes.
+    Remove,
+}
+
+/// A new entry or item.
+#[derive(Debug)]
+pub(super) struct Addition {
+    /// Where it goes; `None` is the end.
+    pub(super) place: Option<Place>,
+    /// The key; `None` for an item.
+    pub(super) key: Option<String>,
+    pub(super) value: Value,
+}
+
+/// Where a new entry or item goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Before all others.
+    First,
+    /// Behind the one with this index.
+    After(usize),
+}
+
+impl Fate {
+    pub(super) fn new(own: Own) -> Self {
+        Self {
+            own,
+            ..Self::default()
+        }
+    }
+
+    /// Tells whether neither the node nor anything below it changes.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self.own, Own::Keep)
+            && self.added.is_empty()
+            && self.children.values().all(Self::is_kept)
+    }
+
+    /// Tells whether something is to become of the node itself or below it.
+    pub(super) fn is_untouched(&self) -> bool {
+        matches!(self.own, Own::Keep) && self.added.is_empty() && self.children.is_empty()
+    }
+}

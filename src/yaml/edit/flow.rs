@@ -1,0 +1,308 @@
+//! Edits inside brackets: flow mappings, flow sequences, JSON.
+
+use super::emit::{Child, Emitter};
+use super::fate::{Addition, Place};
+use super::quote::{Around, string};
+use super::write::scalar;
+use crate::yaml::change::Value;
+use crate::yaml::tree::{Kind, NodeRef, Style};
+
+/// How the surroundings write what stands in brackets.
+#[derive(Clone, Debug)]
+pub(super) struct FlowStyle {
+    pub(super) around: Around,
+    /// The quotes of strings.
+    quotes: Style,
+    /// Blanks behind a `:`.
+    colon: &'static str,
+    /// Blanks behind a `,`.
+    comma: &'static str,
+    /// Indentation of one level, where new collections take several lines.
+    unit: Option<String>,
+    eol: &'static str,
+}
+
+impl FlowStyle {
+    /// Writes a value; further lines start with `indent`.
+    fn write(&self, value: &Value, indent: &str) -> String {
+        match value {
+            Value::Map(entries) if !entries.is_empty() => {
+                let inner = self.inner(indent);
+                let entries = entries
+                    .iter()
+                    .map(|(key, value)| self.entry(key, value, &inner));
+                self.bracketed("{", entries.collect(), "}", indent)
+            }
+            Value::Seq(items) if !items.is_empty() => {
+                let inner = self.inner(indent);
+                let items = items.iter().map(|item| self.write(item, &inner));
+                self.bracketed("[", items.collect(), "]", indent)
+            }
+            _ => scalar(value, self.quotes, self.around).unwrap_or_default(),
+        }
+    }
+
+    fn entry(&self, key: &str, value: &Value, indent: &str) -> String {
+        let key = string(key, Style::Plain, self.around);
+        // A plain key needs the blank to be a key.
+        let blank = if key.starts_with('"') {
+            self.colon
+        } else {
+            " "
+        };
+        format!("{key}:{blank}{}", self.write(value, indent))
+    }
+
+    fn inner(&self, indent: &str) -> String {
+        format!("{indent}{}", self.unit.as_deref().unwrap_or_default())
+    }
+
+    fn bracketed(&self, open: &str, parts: Vec<String>, close: &str, indent: &str) -> String {
+        if self.unit.is_none() {
+            return format!("{open}{}{close}", parts.join(&format!(",{}", self.comma)));
+        }
+        let eol = self.eol;
+        let inner = self.inner(indent);
+        let parts = parts.join(&format!(",{eol}{inner}"));
+        format!("{open}{eol}{inner}{parts}{eol}{indent}{close}")
+    }
+
+    fn addition(&self, addition: &Addition, indent: &str) -> String {
+        match &addition.key {
+            Some(key) => self.entry(key, &addition.value, indent),
+            None => self.write(&addition.value, indent),
+        }
+    }
+}
+
+impl<'t> Emitter<'t> {
+    /// Returns what a scalar beside or below `node` stands in.
+    pub(super) fn around(&self, node: NodeRef<'t>) -> Around {
+        let flow = |node: &NodeRef<'t>| node.style() == Style::Flow;
+        let Some(nearest) = node.parent().filter(flow) else {
+            return Around::Block;
+        };
+        let key = std::iter::successors(Some(nearest), |node| node.parent().filter(flow))
+            .find_map(|node| node.entries().next())
+            .map(|entry| entry.key.style());
+        match key {
+            Some(Style::DoubleQuoted) => Around::Json,
+            _ => Around::Flow,
+        }
+    }
+
+    /// Reads the style of a collection in brackets, or of the one around it while it is empty.
+    fn flow_style(&self, node: NodeRef<'t>, sibling: Option<&Child<'t>>) -> FlowStyle {
+        let around = match node.entries().next().map(|entry| entry.key.style()) {
+            Some(Style::DoubleQuoted) => Around::Json,
+            Some(_) => Around::Flow,
+            None => self.around(node),
+        };
+        let item = node.items().last().map(NodeRef::style);
+        let unit =
+            sibling.filter(|one| around == Around::Json && self.lines.leads(one.span().start));
+        FlowStyle {
+            around,
+            quotes: item.unwrap_or(Style::Plain),
+            colon: if self.is_tight_colon(node) { "" } else { " " },
+            comma: if self.is_tight_comma(node) { "" } else { " " },
+            unit: unit.map(|one| self.unit(node, one)),
+            eol: self.lines.eol(node.span().start),
+        }
+    }
+
+    fn is_tight_colon(&self, node: NodeRef<'t>) -> bool {
+        let around = std::iter::successors(Some(node), |node| node.parent());
+        let entry = around.flat_map(NodeRef::entries).next();
+        entry.is_some_and(|entry| {
+            entry.value.indicator() == Some(entry.value.outer_span().start)
+                && entry.value.style() != Style::Empty
+        })
+    }
+
+    fn is_tight_comma(&self, node: NodeRef<'t>) -> bool {
+        let children = super::emit::children(node);
+        match (children.first(), children.get(1)) {
+            (Some(one), Some(two)) => self.lines.slice(one.span().end, two.span().start) == ",",
+            _ => self.is_tight_colon(node),
+        }
+    }
+
+    /// Returns the indentation of one level: what `child` has more than its collection.
+    fn unit(&self, node: NodeRef<'t>, child: &Child<'t>) -> String {
+        let inner = self.lines.indentation(child.span().start);
+        let outer = self.lines.indentation(node.span().start);
+        inner
+            .strip_prefix(outer)
+            .filter(|unit| !unit.is_empty())
+            .unwrap_or("  ")
+            .to_owned()
+    }
+
+    /// Replaces a value in brackets.
+    pub(super) fn put_flow(&mut self, node: NodeRef<'t>, value: &Value) {
+        let Some(parent) = node.parent() else { return };
+        let siblings = super::emit::children(parent);
+        let me = siblings.iter().find(|child| child.value == node);
+        let style = self.flow_style(parent, me);
+        let span = node.outer_span();
+        let indent = self.lines.indentation(span.start);
+        let text = match scalar(value, node.style(), style.around) {
+            Some(text) => text,
+            None => style.write(value, indent),
+        };
+        let start = node.anchor_span().map_or(span.start, |anchor| anchor.end);
+        let is_key_only = parent.kind() == Kind::Mapping && node.indicator().is_none();
+        let text = match (node.style(), is_key_only) {
+            (Style::Empty, true) => format!(": {text}"),
+            (Style::Empty, false) => format!(" {text}"),
+            _ if start > span.start => format!(" {text}"),
+            _ => text,
+        };
+        self.edit(start, span.end, text);
+    }
+
+    pub(super) fn insert_flow(
+        &mut self,
+        node: NodeRef<'t>,
+        children: &[Child<'t>],
+        place: Place,
+        added: &[Addition],
+    ) {
+        let sibling = match place {
+            Place::First => children.first(),
+            Place::After(index) => children.get(index),
+        };
+        let Some(sibling) = sibling else { return };
+        let style = self.flow_style(node, Some(sibling));
+        let start = sibling.span().start;
+        let indent = self.lines.indentation(start);
+        let parts = added.iter().map(|one| style.addition(one, indent));
+        let parts = parts.collect::<Vec<_>>();
+        if place == Place::First {
+            let between = self.between(&style, sibling);
+            let text = parts.join(&between);
+            self.edit(start, start, format!("{text}{between}"));
+        } else {
+            self.insert_flow_parts(node, sibling, parts);
+        }
+    }
+
+    /// Returns what parts two children beside `sibling`.
+    fn between(&self, style: &FlowStyle, sibling: &Child<'t>) -> String {
+        let start = sibling.span().start;
+        if self.lines.leads(start) {
+            format!(",{}{}", style.eol, self.lines.indentation(start))
+        } else {
+            format!(",{}", style.comma)
+        }
+    }
+
+    /// Inserts written entries or items behind `sibling`.
+    pub(super) fn insert_flow_parts(
+        &mut self,
+        node: NodeRef<'t>,
+        sibling: &Child<'t>,
+        parts: Vec<String>,
+    ) {
+        let style = self.flow_style(node, Some(sibling));
+        let between = self.between(&style, sibling);
+        let text = parts.join(&between);
+        let end = sibling.span().end;
+        if self.lines.leads(sibling.span().start) {
+            self.insert_flow_lines(end, &text, &between);
+        } else {
+            self.edit(end, end, format!("{between}{text}"));
+        }
+    }
+
+    /// Inserts lines behind the child that ends at `end`; `between` is a comma and a new line.
+    fn insert_flow_lines(&mut self, end: usize, text: &str, between: &str) {
+        let line_break = between.strip_prefix(',').unwrap_or_default();
+        let comma = self.comma(end);
+        let line_end = self.lines.end(comma.unwrap_or(end));
+        let rest_of = |at: usize| self.lines.rest(at).trim_start_matches([' ', '\t']);
+        let ends_line = |at: usize| rest_of(at).is_empty() || rest_of(at).starts_with('#');
+        if let Some(comma) = comma {
+            let behind = comma + 1;
+            let at = if ends_line(behind) { line_end } else { behind };
+            self.edit(at, at, format!("{line_break}{text},"));
+        } else if rest_of(end).starts_with('#') {
+            self.edit(end, end, ",");
+            self.edit(line_end, line_end, format!("{line_break}{text}"));
+        } else {
+            self.edit(end, end, format!("{between}{text}"));
+        }
+    }
+
+    /// Removes children in brackets, but never all of them.
+    pub(super) fn remove_flow(&mut self, children: &[Child<'t>], removed: &[usize]) {
+        let is_removed = |index: usize| removed.binary_search(&index).is_ok();
+        let last_kept = (0..children.len()).rfind(|&index| !is_removed(index));
+        let kept_end = last_kept
+            .and_then(|index| children.get(index))
+            .map(|kept| kept.span().end);
+        let last_end = children.last().map(|last| last.span().end);
+        // What follows the last that is kept goes at once where no comment stands between.
+        let tail = match (kept_end, last_end) {
+            (Some(start), Some(end)) if start < end && !self.holds_comment(start, children) => {
+                self.edit(start, end, "");
+                last_kept
+            }
+            _ => None,
+        };
+        for &index in removed {
+            let Some(child) = children.get(index) else {
+                continue;
+            };
+            if tail.is_some_and(|kept| index > kept) {
+                continue;
+            }
+            let span = child.span();
+            let comma = self.comma(span.end);
+            self.remove_flow_part(span.start, comma.map_or(span.end, |comma| comma + 1));
+            if comma.is_none()
+                && let Some(spare) = kept_end.and_then(|end| self.comma(end))
+            {
+                self.edit(spare, spare + 1, "");
+            }
+        }
+    }
+
+    /// Returns the comma behind the child that ends at `end`.
+    fn comma(&self, end: usize) -> Option<usize> {
+        let at = self.lines.skip_trivia(end);
+        (self.lines.byte(at) == Some(b',')).then_some(at)
+    }
+
+    /// Tells whether a comment stands between the children behind `start`.
+    fn holds_comment(&self, start: usize, children: &[Child<'t>]) -> bool {
+        let mut at = start;
+        for span in children
+            .iter()
+            .map(Child::span)
+            .filter(|span| span.start >= start)
+        {
+            if self.lines.slice(at, span.start).contains('#') {
+                return true;
+            }
+            at = span.end;
+        }
+        false
+    }
+
+    /// Removes one child with its comma, and its line where nothing else stands there.
+    fn remove_flow_part(&mut self, start: usize, end: usize) {
+        let rest = self.lines.rest(end);
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let ends_line =
+            rest.len() == blanks || rest.trim_start_matches([' ', '\t']).starts_with('#');
+        if ends_line && self.lines.leads(start) {
+            self.edit(self.lines.start(start), self.lines.next(end), "");
+        } else if ends_line {
+            self.edit(start, end, "");
+        } else {
+            self.edit(start, end + blanks, "");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! How a string is written so that every reader gets back the same string.
+
+use std::fmt::Write as _;
+
+use crate::yaml::scalar::plain_is_string;
+use crate::yaml::tree::Style;
+
+/// What a scalar stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Block collections.
+    Block,
+    /// Brackets.
+    Flow,
+    /// Brackets whose keys are double-quoted: the text must stay JSON.
+    Json,
+}
+
+/// Writes a string on one line, in `style` where that can carry it.
+pub(super) fn string(text: &str, style: Style, around: Around) -> String {
+    match (around, style) {
+        (Around::Json, _) => double_quoted(text, true),
+        (_, Style::SingleQuoted) if text.chars().all(is_printable) => {
+            format!("'{}'", text.replace('\'', "''"))
+        }
+        (_, Style::SingleQuoted | Style::DoubleQuoted) => double_quoted(text, false),
+        _ if plain_is_safe(text, around) => text.to_owned(),
+        _ => double_quoted(text, false),
+    }
+}
+
+/// Tells whether a character may stand in YAML text as it is; line breaks of any kind may not.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c, '\t' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
+fn double_quoted(text: &str, json: bool) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            _ if is_printable(c) => out.push(c),
+            // Writing to a string cannot fail.
+            _ if json || u32::from(c) > 0xff => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            _ => drop(write!(out, "\\x{:02x}", u32::from(c))),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Tells whether `text` can be written plain: YAML's syntax allows it, and no dialect in use
+/// reads anything but this string.
+fn plain_is_safe(text: &str, around: Around) -> bool {
+    let reserved_start = [
+        ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '=',
+    ];
+    let broken = text.is_empty()
+        || text.starts_with(reserved_start)
+        || text.starts_with(char::is_whitespace)
+        || text.ends_with(char::is_whitespace)
+        || text.starts_with("---")
+        || text.starts_with("...")
+        || text.contains(": ")
+        || text.contains(":\t")
+        || text.ends_with(':')
+        || text.contains(" #")
+        || text.contains("\t#")
+        || !text.chars().all(is_printable);
+    !broken
+        && first_is_safe(text)
+        && (around == Around::Block || flow_is_safe(text))
+        && plain_is_string(text)
+        && text != "<<"
+        && !is_other_dialect(text)
+}
+
+/// `-`, `?` and `:` may start a plain scalar only before a character that is no blank.
+fn first_is_safe(text: &str) -> bool {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some('-' | '?' | ':'), None) => false,
+        (Some('-' | '?' | ':'), Some(second)) => {
+            second.is_alphanumeric() || "-/.$".contains(second)
+        }
+        _ => true,
+    }
+}
+
+fn flow_is_safe(text: &str) -> bool {
+    let colon_is_open = text
+        .split(':')
+        .skip(1)
+        .any(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '/'));
+    !text.contains([',', '[', ']', '{', '}', '?']) && !colon_is_open
+}
+
+/// Plain words that only some readers take for a string: YAML 1.2 octals, sexagesimals, dates.
+fn is_other_dialect(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let date = {
+        let mut parts = text.splitn(3, '-');
+        parts
+            .next()
+            .is_some_and(|year| year.len() == 4 && digits(year))
+            && parts.next().is_some_and(digits)
+            && parts.next().is_some()
+    };
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let clock = unsigned.contains(':') && unsigned.split([':', '.']).all(digits);
+    let prefixed = ["0o", "0x", "0b"]
+        .iter()
+        .any(|prefix| unsigned.to_ascii_lowercase().starts_with(prefix));
+    let number = unsigned.replace('_', "").parse::<f64>().is_ok();
+    date || clock || prefixed || number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str, around: Around) -> String {
+        string(text, Style::Plain, around)
+    }
+
+    #[test]
+    fn plain_only_where_every_reader_agrees() {
+        for text in [
+            "a", "/x", "http", "1.2.3", "-c", "--flag", ":8080", "a:b", "x#y", "istio/a", "ü",
+        ] {
+            assert_eq!(plain(text, Around::Block), text);
+        }
+        for text in [
+            "",
+            "yes",
+            "8080",
+            "0x1",
+            "0o7",
+            "1e3",
+            "~",
+            "null",
+            "-",
+            "- a",
+            "? b",
+            "a: b",
+            "a #b",
+            "a:",
+            "#a",
+            "*a",
+            "&a",
+            "!a",
+            "@a",
+            "%a",
+            "`a",
+            "[a",
+            "{a",
+            " a",
+            "a ",
+            "---",
+            "2024-01-02",
+            "12:30",
+            "<<",
+            "=",
+            ".inf",
+            "inf",
+            "1_000",
+        ] {
+            assert_eq!(plain(text, Around::Block), format!("{text:?}"));
+        }
+    }
+
+    #[test]
+    fn brackets_and_json_need_more_quotes() {
+        assert_eq!(plain("http://a/b", Around::Flow), "http://a/b");
+        for text in ["a,b", "a?b", "::1", "a{b", "a]"] {
+            assert_eq!(plain(text, Around::Block) == text, text != "::1", "{text}");
+            assert_eq!(plain(text, Around::Flow), format!("{text:?}"));
+        }
+        assert_eq!(plain("a", Around::Json), "\"a\"");
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_escaped() {
+        let text = "a\u{7f}\u{85}\u{2028}\u{feff}\u{0}\n\"\\\t";
+        let escaped = r#""a\x7f\x85\u2028\ufeff\x00\n\"\\\t""#;
+        assert_eq!(string(text, Style::SingleQuoted, Around::Block), escaped);
+        let escaped = r#""a\u007f\u0085\u2028\ufeff\u0000\n\"\\\t""#;
+        assert_eq!(string(text, Style::Plain, Around::Json), escaped);
+        assert_eq!(
+            string("it's", Style::SingleQuoted, Around::Block),
+            "'it''s'"
+        );
+        assert_eq!(string("8080", Style::SingleQuoted, Around::Flow), "'8080'");
+    }
+}

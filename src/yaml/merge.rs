@@ -1,0 +1,164 @@
+//! The entries of a mapping as its readers see them: merge keys applied, of duplicate keys the
+//! last.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+
+use super::scalar::Scalar;
+use super::tree::{Entry, Kind, NodeRef};
+
+/// How deep merge keys may lead from mapping to mapping.
+const DEPTH: usize = 16;
+
+/// More entries than the budget allows: aliases that multiply each other.
+#[derive(Debug)]
+pub(super) struct Overrun;
+
+/// Returns the text by which a key is known after the conversion to JSON that Kubernetes tooling
+/// makes; `None` for keys that it refuses.
+pub(super) fn key_text(key: NodeRef<'_>) -> Option<Cow<'_, str>> {
+    Some(match key.scalar()? {
+        Scalar::Str(text) => Cow::Borrowed(text),
+        Scalar::Bool(value) => Cow::Borrowed(if value { "true" } else { "false" }),
+        Scalar::Int(value) => Cow::Owned(value.to_string()),
+        Scalar::UInt(value) => Cow::Owned(value.to_string()),
+        Scalar::Float(value) => Cow::Owned(value.to_string()),
+        Scalar::Null => return None,
+    })
+}
+
+/// Returns the keys of a mapping that occur again, each with the first of its kind.
+pub(super) fn duplicates(mapping: NodeRef<'_>) -> Vec<(NodeRef<'_>, NodeRef<'_>)> {
+    let mut first = HashMap::new();
+    let mut found = Vec::new();
+    for key in mapping.entries().map(|entry| entry.key) {
+        let Some(text) = key_text(key).filter(|_| !key.is_merge_key()) else {
+            continue;
+        };
+        match first.entry(text) {
+            Slot::Occupied(slot) => found.push((*slot.get(), key)),
+            Slot::Vacant(slot) => {
+                slot.insert(key);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the entries that count, own ones first; every entry looked at costs one of `budget`.
+/// Keys that are no scalars are kept as they are.
+pub(super) fn effective_entries<'t>(
+    mapping: NodeRef<'t>,
+    budget: &Cell<usize>,
+) -> Result<Vec<Entry<'t>>, Overrun> {
+    let mut collector = Collector {
+        seen: HashMap::new(),
+        entries: Vec::new(),
+        budget,
+    };
+    collector.collect(mapping, DEPTH, false)?;
+    Ok(collector.entries)
+}
+
+struct Collector<'t, 'b> {
+    seen: HashMap<Cow<'t, str>, usize>,
+    entries: Vec<Entry<'t>>,
+    budget: &'b Cell<usize>,
+}
+
+impl<'t> Collector<'t, '_> {
+    fn collect(&mut self, mapping: NodeRef<'t>, depth: usize, merged: bool) -> Result<(), Overrun> {
+        let level = self.entries.len();
+        for entry in mapping.entries() {
+            self.pay()?;
+            if !entry.key.is_merge_key() {
+                self.add(Entry { merged, ..entry }, level);
+            }
+        }
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Overrun);
+        };
+        for entry in mapping.entries().filter(|e| e.key.is_merge_key()) {
+            if entry.value.is_mapping() {
+                self.collect(entry.value, depth, true)?;
+            }
+            for item in entry.value.items() {
+                self.collect(item, depth, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, entry: Entry<'t>, level: usize) {
+        let key = match entry.key.resolved().kind() {
+            Kind::Scalar => key_text(entry.key),
+            _ => None,
+        };
+        let Some(key) = key else {
+            return self.entries.push(entry);
+        };
+        match self.seen.get(&key) {
+            // The last of duplicates in one mapping wins, but never against a nearer mapping.
+            Some(&at) if at >= level => {
+                if let Some(slot) = self.entries.get_mut(at) {
+                    *slot = entry;
+                }
+            }
+            Some(_) => {}
+            None => {
+                self.seen.insert(key, self.entries.len());
+                self.entries.push(entry);
+            }
+        }
+    }
+
+    fn pay(&self) -> Result<(), Overrun> {
+        self.budget
+            .set(self.budget.get().checked_sub(1).ok_or(Overrun)?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::yaml::{Span, Tree, parse};
+
+    fn tree(text: &str) -> Tree {
+        parse(&Arc::from(text), Span::new(0, text.len()))
+            .unwrap()
+            .unwrap()
+    }
+
+    #[test]
+    fn every_later_key_is_named_with_the_first() {
+        let text =
+            "a: {k: 1, \"k\": 2, l: 3}\nb: 1\nb: 2\nb: 3\n<<: {x: 1}\n<<: {x: 2}\n~: 1\n~: 2\n";
+        let tree = tree(text);
+        let found: Vec<_> = tree
+            .duplicate_keys()
+            .into_iter()
+            .map(|(first, later)| (first.slice(text), first.start, later.slice(text)))
+            .collect();
+        assert_eq!(found, [("b", 24, "b"), ("b", 24, "b"), ("k", 4, "\"k\"")]);
+    }
+
+    #[test]
+    fn merge_keys_that_multiply_each_other_end() {
+        let mut text = String::from("a0: &a0 {k: v}\n");
+        for level in 1..16 {
+            let below = vec![format!("*a{}", level - 1); 9].join(", ");
+            text.push_str(&format!("a{level}: &a{level} {{<<: [{below}]}}\n"));
+        }
+        let tree = tree(&text);
+        assert_eq!(
+            tree.root().unwrap().get("a15").unwrap().get("missing"),
+            None
+        );
+        let near = tree.root().unwrap().get("a3").unwrap().get("k");
+        assert_eq!(near.unwrap().text(), Some("v"));
+    }
+}

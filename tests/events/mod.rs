@@ -1,0 +1,167 @@
+//! The same document as a list of events, from our tree and from yaml-rust2.
+
+use meshprobe::yaml::{Kind, NodeRef, Style, Tree};
+use yaml_rust2::Event;
+use yaml_rust2::parser::{MarkedEventReceiver, Parser};
+use yaml_rust2::scanner::{Marker, TScalarStyle};
+
+/// Lists the events of our tree.
+pub fn ours(tree: &Tree) -> Vec<String> {
+    let mut events = Vec::new();
+    if let Some(root) = tree.root() {
+        list(root, &mut events);
+    }
+    events
+}
+
+fn list(node: NodeRef<'_>, events: &mut Vec<String>) {
+    match node.kind() {
+        Kind::Alias => events.push("*".to_owned()),
+        Kind::Scalar if node.style() == Style::Empty => events.push("Plain ~".to_owned()),
+        Kind::Scalar => {
+            let style = match node.style() {
+                Style::SingleQuoted => "Single",
+                Style::DoubleQuoted => "Double",
+                Style::Literal => "Literal",
+                Style::Folded => "Folded",
+                _ => "Plain",
+            };
+            events.push(format!("{style} {}", node.text().unwrap_or_default()));
+        }
+        Kind::Sequence => {
+            events.push("[".to_owned());
+            node.items().for_each(|item| list(item, events));
+            events.push("]".to_owned());
+        }
+        Kind::Mapping => {
+            events.push("{".to_owned());
+            for entry in node.entries() {
+                list(entry.key, events);
+                list(entry.value, events);
+            }
+            events.push("}".to_owned());
+        }
+    }
+}
+
+struct Receiver {
+    documents: usize,
+    events: Vec<String>,
+}
+
+impl MarkedEventReceiver for Receiver {
+    fn on_event(&mut self, event: Event, _: Marker) {
+        let text = match event {
+            Event::DocumentStart => {
+                self.documents += 1;
+                return;
+            }
+            _ if self.documents > 1 => return,
+            Event::Alias(_) => "*".to_owned(),
+            Event::Scalar(text, style, ..) => {
+                let style = match style {
+                    TScalarStyle::SingleQuoted => "Single",
+                    TScalarStyle::DoubleQuoted => "Double",
+                    TScalarStyle::Literal => "Literal",
+                    TScalarStyle::Folded => "Folded",
+                    _ => "Plain",
+                };
+                format!("{style} {text}")
+            }
+            Event::SequenceStart(..) => "[".to_owned(),
+            Event::SequenceEnd => "]".to_owned(),
+            Event::MappingStart(..) => "{".to_owned(),
+            Event::MappingEnd => "}".to_owned(),
+            _ => return,
+        };
+        self.events.push(text);
+    }
+}
+
+/// Lists the events that yaml-rust2 reads in the first document of a text.
+///
+/// It gives a block scalar that the end of the file cuts off a line break that is not there;
+/// libyaml and go-yaml do not, and so neither do we.
+pub fn theirs(text: &str) -> Result<Vec<String>, String> {
+    let mut receiver = Receiver {
+        documents: 0,
+        events: Vec::new(),
+    };
+    let mut parser = Parser::new_from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
+    parser
+        .load(&mut receiver, true)
+        .map_err(|error| error.to_string())?;
+    Ok(receiver.events)
+}
+
+/// Describes the first difference, if there is one.
+pub fn difference(ours: &[String], theirs: &[String], text: &str) -> Option<String> {
+    let cut_off = !text.ends_with('\n');
+    let same = |(ours, theirs): (&String, &String)| {
+        let block = ours.starts_with("Literal") || ours.starts_with("Folded");
+        ours == theirs || (cut_off && block && theirs.strip_suffix('\n') == Some(ours))
+    };
+    let at = ours.iter().zip(theirs).position(|pair| !same(pair));
+    match at {
+        Some(at) => Some(format!(
+            "event {at}: ours {:?}, theirs {:?}",
+            ours[at], theirs[at]
+        )),
+        None if ours.len() != theirs.len() => {
+            Some(format!("{} events, theirs {}", ours.len(), theirs.len()))
+        }
+        None => None,
+    }
+}
+
+/// Checks that spans lie within their parents and that a slice alone is read as the same value.
+pub fn check_spans(tree: &Tree) -> Result<(), String> {
+    let Some(root) = tree.root() else {
+        return Ok(());
+    };
+    let mut stack = vec![root];
+    while let Some(node) = stack.pop() {
+        check_span(node)?;
+        if node.kind() == Kind::Alias {
+            continue;
+        }
+        let entries = node.entries().flat_map(|entry| [entry.key, entry.value]);
+        for child in entries.chain(node.items()) {
+            if !node.outer_span().contains(child.outer_span()) {
+                return Err(format!("{child:?} outside {node:?}"));
+            }
+            stack.push(child);
+        }
+    }
+    Ok(())
+}
+
+fn check_span(node: NodeRef<'_>) -> Result<(), String> {
+    let source = node.source();
+    let fits = match (node.kind(), node.style()) {
+        (Kind::Alias, _) => source.starts_with('*'),
+        (_, Style::Flow) => {
+            source.starts_with(['{', '[']) && source.ends_with(['}', ']'])
+                // A pair in brackets without braces of its own: `[a: b]`.
+                || node.parent().is_some_and(|parent| parent.style() == Style::Flow)
+        }
+        (_, Style::Block) => {
+            !source.starts_with([' ', '\t', '#']) && !source.ends_with(['\n', '\r'])
+        }
+        (_, Style::Empty) => source.is_empty(),
+        (_, Style::Literal) => source.starts_with('|') && !source.ends_with('\r'),
+        (_, Style::Folded) => source.starts_with('>') && !source.ends_with('\r'),
+        (_, Style::Plain) if source.contains('\n') => !source.ends_with([' ', '\n']),
+        (_, Style::Plain) => Some(source) == node.text(),
+        (_, Style::DoubleQuoted) => source.starts_with('"') && source.ends_with('"'),
+        (_, Style::SingleQuoted) => source.starts_with('\'') && source.ends_with('\''),
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(format!(
+            "{node:?} {:?} does not fit {source:?}",
+            node.style()
+        ))
+    }
+}
