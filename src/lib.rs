@@ -2,4 +2,5 @@
 //! manifests alone; it reports the verdict, or writes the rewrite down ahead of deployment.
 
 pub mod finding;
+pub mod source;
 pub mod yaml;

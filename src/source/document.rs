@@ -1,0 +1,199 @@
+//! One document of a file, and what kind of content it has.
+
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use crate::yaml::{self, Kind, NodeRef, Span, SyntaxError, Tree};
+
+use super::file::SourceFile;
+use super::kustomization::is_kustomization;
+
+/// What a document holds.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// Nothing but comments.
+    Empty,
+    /// A Kubernetes document, or a kustomization.
+    Tree(Tree),
+    /// Some other YAML, or a JSON file without a sign of Kubernetes.
+    NotKubernetes,
+    /// The source of a template (Helm and the like), which is not YAML yet.
+    Template,
+    /// Not YAML.
+    Broken {
+        /// What is wrong, and where.
+        error: SyntaxError,
+        /// It has the marks of a Kubernetes manifest all the same.
+        kubernetes: bool,
+    },
+}
+
+/// A document of a [`SourceFile`].
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The file, as shown to the user.
+    pub path: Arc<str>,
+    /// The number of the document within its file, from 0; empty documents count.
+    pub index: usize,
+    /// The bytes of the file that belong to it, with its `---` and the comments around.
+    pub segment: Span,
+    /// What it holds.
+    pub content: Content,
+    /// A kustomization uses the file as a patch: it is no object of its own.
+    pub patch: bool,
+    /// Encrypted by SOPS: any edit would break its checksum.
+    pub encrypted: bool,
+}
+
+impl Document {
+    pub(super) fn read(file: &SourceFile, index: usize, segment: Span) -> Self {
+        let content = read_content(file, segment);
+        let encrypted = match &content {
+            Content::Tree(tree) => tree.root().is_some_and(is_encrypted),
+            _ => false,
+        };
+        Self {
+            path: Arc::clone(&file.path),
+            index,
+            segment,
+            content,
+            patch: false,
+            encrypted,
+        }
+    }
+
+    /// Returns the nodes, if this is a Kubernetes document.
+    #[must_use]
+    pub const fn tree(&self) -> Option<&Tree> {
+        match &self.content {
+            Content::Tree(tree) => Some(tree),
+            _ => None,
+        }
+    }
+}
+
+fn read_content(file: &SourceFile, segment: Span) -> Content {
+    let source = segment.slice(&file.text);
+    if !file.explicit && is_json(&file.path) && !mentions_kubernetes(source) {
+        // Trees are full of JSON with comments (tsconfig.json) that nobody applies to a cluster.
+        return Content::NotKubernetes;
+    }
+    match yaml::parse(&file.text, segment) {
+        Ok(None) => Content::Empty,
+        Ok(Some(tree)) => classify(tree, &file.path, source),
+        Err(_) if source.contains("{{") => Content::Template,
+        Err(error) => Content::Broken {
+            error,
+            kubernetes: looks_like_kubernetes(source.as_bytes()),
+        },
+    }
+}
+
+fn classify(tree: Tree, path: &str, source: &str) -> Content {
+    let Some(root) = tree.root() else {
+        return Content::Empty;
+    };
+    if source.contains("{{") && holds_template_key(root) {
+        return Content::Template;
+    }
+    let is_object = root.get("apiVersion").is_some() && root.get("kind").is_some();
+    if is_object || (root.is_mapping() && is_kustomization(path)) {
+        Content::Tree(tree)
+    } else {
+        Content::NotKubernetes
+    }
+}
+
+/// `{{ .Values.x }}` without quotes is a mapping whose key is a mapping: legal YAML, but nothing
+/// that any Kubernetes tool accepts.
+fn holds_template_key(node: NodeRef<'_>) -> bool {
+    match node.kind() {
+        Kind::Mapping => node
+            .entries()
+            .any(|entry| entry.key.kind() == Kind::Mapping || holds_template_key(entry.value)),
+        Kind::Sequence => node.items().any(holds_template_key),
+        Kind::Scalar | Kind::Alias => false,
+    }
+}
+
+/// SOPS keeps its data under the key `sops`, with a checksum (`mac`) over all values.
+fn is_encrypted(root: NodeRef<'_>) -> bool {
+    root.get("sops")
+        .is_some_and(|sops| sops.get("mac").is_some() || sops.get("lastmodified").is_some())
+}
+
+fn is_json(path: &str) -> bool {
+    path.rsplit('.')
+        .next()
+        .is_some_and(|end| end.eq_ignore_ascii_case("json"))
+}
+
+fn mentions_kubernetes(source: &str) -> bool {
+    memmem::find(source.as_bytes(), b"apiVersion").is_some()
+}
+
+/// Tells whether a text that cannot be parsed was meant to be a Kubernetes manifest: `apiVersion:`
+/// and `kind:` at the start of a line, or as quoted keys in JSON.
+pub(super) fn looks_like_kubernetes(source: &[u8]) -> bool {
+    let json = source.trim_ascii_start().starts_with(b"{");
+    let has = |key: &str| {
+        if json {
+            return memmem::find(source, format!("\"{key}\"").as_bytes()).is_some();
+        }
+        let needle = format!("{key}:");
+        memmem::find_iter(source, &needle).any(|at| {
+            let before = at.checked_sub(1).and_then(|at| source.get(at));
+            matches!(before, None | Some(b'\n' | 0xbf))
+        })
+    };
+    has("apiVersion") && has("kind")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents(text: &str) -> Vec<Content> {
+        let file = SourceFile::new(Arc::from("x.yaml"), Arc::from(text));
+        file.documents
+            .into_iter()
+            .map(|document| document.content)
+            .collect()
+    }
+
+    #[test]
+    fn documents_are_told_apart() {
+        let all = contents(
+            "# c\n---\na: 1\n---\napiVersion: v1\nkind: Pod\n---\na: [\n---\napiVersion: v1\nkind: Pod\nx: [\n---\n{{- if x }}\n---\nx: {{ y }}\n",
+        );
+        assert!(
+            matches!(
+                all.as_slice(),
+                [
+                    Content::NotKubernetes,
+                    Content::Tree(_),
+                    Content::Broken {
+                        kubernetes: false,
+                        ..
+                    },
+                    Content::Broken {
+                        kubernetes: true,
+                        ..
+                    },
+                    Content::Template,
+                    Content::Template,
+                ]
+            ),
+            "{all:?}"
+        );
+        assert!(matches!(contents("# only\n").as_slice(), [Content::Empty]));
+    }
+
+    #[test]
+    fn encrypted_documents_are_marked() {
+        let text = "apiVersion: v1\nkind: Secret\nsops:\n  mac: ENC[AES256_GCM]\n";
+        let file = SourceFile::new(Arc::from("x.yaml"), Arc::from(text));
+        assert!(file.documents[0].encrypted);
+    }
+}

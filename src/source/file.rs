@@ -1,0 +1,180 @@
+//! One file with its text, and the set of all of them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use crate::yaml::{LineIndex, Position, Span};
+
+use super::document::Document;
+use super::split::segments;
+
+/// What a file is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Judged, reported, rewritten.
+    Target,
+    /// Read for facts only.
+    Context,
+}
+
+/// Why a file has no, or not all of its, text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It could not be read; the reason in words.
+    Unreadable(String),
+    /// It is not UTF-8 from the end of `text` on.
+    NotUtf8 {
+        /// It has the marks of a Kubernetes manifest all the same.
+        kubernetes: bool,
+    },
+    /// Reading it made meshprobe itself fail.
+    Internal,
+}
+
+/// A file, or standard input.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// As shown to the user: relative to the working directory, with `/`.
+    pub path: Arc<str>,
+    /// Where it lies; `None` for standard input.
+    pub location: Option<PathBuf>,
+    /// What it is read for.
+    pub role: Role,
+    /// The user named it; it was not met while walking.
+    pub explicit: bool,
+    /// The whole text; what could be read of it where there is a fault.
+    pub text: Arc<str>,
+    /// The documents in order, empty ones included.
+    pub documents: Vec<Document>,
+    /// Why there is no, or not all of the, text.
+    pub fault: Option<Fault>,
+    lines: OnceLock<LineIndex>,
+}
+
+impl SourceFile {
+    /// Returns a file with its text split and parsed.
+    #[must_use]
+    pub fn new(path: Arc<str>, text: Arc<str>) -> Self {
+        let explicit = true;
+        let mut file = Self::unparsed(path, text, explicit);
+        file.parse();
+        file
+    }
+
+    pub(super) fn unparsed(path: Arc<str>, text: Arc<str>, explicit: bool) -> Self {
+        Self {
+            path,
+            location: None,
+            role: Role::Target,
+            explicit,
+            text,
+            documents: Vec::new(),
+            fault: None,
+            lines: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn parse(&mut self) {
+        self.documents = segments(&self.text)
+            .into_iter()
+            .enumerate()
+            .map(|(index, segment)| Document::read(self, index, segment))
+            .collect();
+    }
+
+    /// Returns this file with another text; which documents are patches is kept.
+    #[must_use]
+    pub fn with_text(&self, text: Arc<str>) -> Self {
+        let mut file = Self {
+            text,
+            lines: OnceLock::new(),
+            ..self.clone()
+        };
+        let patch = self.documents.iter().any(|document| document.patch);
+        file.parse();
+        file.set_patch(patch);
+        file
+    }
+
+    pub(super) fn set_patch(&mut self, patch: bool) {
+        for document in &mut self.documents {
+            document.patch = patch;
+        }
+    }
+
+    /// Returns the starts of the lines.
+    pub fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(&self.text))
+    }
+
+    /// Returns line and column of a byte.
+    #[must_use]
+    pub fn position(&self, offset: usize) -> Position {
+        self.lines().position(&self.text, offset)
+    }
+
+    /// Returns the line, from 1, that the span starts on.
+    #[must_use]
+    pub fn line_of(&self, span: Span) -> usize {
+        self.position(span.start).line
+    }
+}
+
+/// All files of a run.
+#[derive(Clone, Debug, Default)]
+pub struct SourceSet {
+    /// Sorted by path, each path once.
+    pub files: Vec<SourceFile>,
+}
+
+impl SourceSet {
+    /// Returns the set of these files, sorted.
+    #[must_use]
+    pub fn new(mut files: Vec<SourceFile>) -> Self {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Self { files }
+    }
+
+    /// Returns the set of one file with this text.
+    #[must_use]
+    pub fn from_text(path: &str, text: &str) -> Self {
+        Self::new(vec![SourceFile::new(path.into(), text.into())])
+    }
+
+    /// Returns the file shown as `path`.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
+        let at = self.index(path)?;
+        self.files.get(at)
+    }
+
+    /// Returns the file shown as `path`, to be changed.
+    pub fn file_mut(&mut self, path: &str) -> Option<&mut SourceFile> {
+        let at = self.index(path)?;
+        self.files.get_mut(at)
+    }
+
+    fn index(&self, path: &str) -> Option<usize> {
+        let found = self.files.binary_search_by(|file| (*file.path).cmp(path));
+        found.ok()
+    }
+
+    /// Returns a document by the path of its file and its number there.
+    #[must_use]
+    pub fn document(&self, path: &str, index: usize) -> Option<&Document> {
+        self.file(path)?.documents.get(index)
+    }
+
+    /// Returns the whole text that came from standard input.
+    #[must_use]
+    pub fn from_stdin(&self) -> Option<&str> {
+        self.targets()
+            .find(|file| file.location.is_none() && file.fault.is_none())
+            .map(|file| &*file.text)
+    }
+
+    /// Iterates over the files that are judged.
+    pub fn targets(&self) -> impl Iterator<Item = &SourceFile> {
+        self.files.iter().filter(|file| file.role == Role::Target)
+    }
+}

@@ -1,0 +1,284 @@
+//! Finds the files of a run, and reads them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::document::looks_like_kubernetes;
+use super::file::{Fault, Role, SourceFile};
+use super::walk::{Met, WalkOptions, walk};
+
+/// What the user asks to read.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A file or a directory.
+    Path(PathBuf),
+    /// Standard input, read by the caller.
+    Bytes {
+        /// The path to show.
+        name: Arc<str>,
+        /// What was read.
+        bytes: Arc<[u8]>,
+    },
+}
+
+/// Everything that decides which files are read.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// What is judged.
+    pub targets: Vec<Input>,
+    /// What is read for facts only.
+    pub context: Vec<Input>,
+    /// The directory that relative paths start from.
+    pub working_directory: PathBuf,
+    /// How directories are walked.
+    pub walk: WalkOptions,
+}
+
+/// A file that is to be read.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// As shown to the user.
+    pub path: Arc<str>,
+    role: Role,
+    explicit: bool,
+    origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+enum Origin {
+    Disk(PathBuf),
+    Bytes(Arc<[u8]>),
+    Fault(String),
+}
+
+/// Lists the files of a run, sorted by path, each once: as target where it is both target and
+/// context.
+#[must_use]
+pub fn find(request: &Request) -> Vec<Candidate> {
+    let mut found: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
+    let inputs = [
+        (Role::Target, &request.targets),
+        (Role::Context, &request.context),
+    ];
+    for (role, inputs) in inputs {
+        for candidate in inputs.iter().flat_map(|input| expand(input, role, request)) {
+            found
+                .entry(Arc::clone(&candidate.path))
+                .and_modify(|known| known.explicit |= candidate.explicit && role == known.role)
+                .or_insert(candidate);
+        }
+    }
+    found.into_values().collect()
+}
+
+fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
+    let path = match input {
+        Input::Path(path) => path,
+        Input::Bytes { name, bytes } => {
+            let origin = Origin::Bytes(Arc::clone(bytes));
+            return vec![Candidate {
+                path: Arc::clone(name),
+                role,
+                explicit: true,
+                origin,
+            }];
+        }
+    };
+    let working_directory = request.working_directory.clone();
+    let shown = shown_path(path, &working_directory);
+    let full = working_directory.join(path);
+    if full.is_dir() {
+        return expand_directory(&full, role, request);
+    }
+    let options = &request.walk;
+    if options.force_exclude && options.exclude.excludes(&shown, false) {
+        return Vec::new();
+    }
+    let origin = match explicit_fault(&full) {
+        Some(fault) => Origin::Fault(fault),
+        None => Origin::Disk(full),
+    };
+    vec![Candidate {
+        path: shown.into(),
+        role,
+        explicit: true,
+        origin,
+    }]
+}
+
+fn expand_directory(full: &Path, role: Role, request: &Request) -> Vec<Candidate> {
+    let base = request.working_directory.clone();
+    if request.walk.force_exclude
+        && request
+            .walk
+            .exclude
+            .excludes(&shown_path(full, &base), true)
+    {
+        return Vec::new();
+    }
+    let root = full.to_path_buf();
+    let shown = move |path: &Path| shown_path(path, &base);
+    let met = walk(full, &request.walk, shown.clone());
+    met.into_iter()
+        .map(|met| {
+            let (path, origin) = match met {
+                Met::File(path) => (path.clone(), Origin::Disk(path)),
+                Met::Fault(path, reason) => (path, Origin::Fault(reason)),
+            };
+            let explicit = matches!(origin, Origin::Fault(_)) && path == root;
+            Candidate {
+                path: shown(&path).into(),
+                role,
+                explicit,
+                origin,
+            }
+        })
+        .collect()
+}
+
+/// Why a path that the user named is not opened at all.
+fn explicit_fault(path: &Path) -> Option<String> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) => return Some(reason(&error)),
+    };
+    // A pipe is fine where the user names it: `meshprobe check <(kustomize build .)`.
+    is_device(&metadata).then(|| "it is a device".to_owned())
+}
+
+#[cfg(unix)]
+fn is_device(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = metadata.file_type();
+    kind.is_char_device() || kind.is_block_device() || kind.is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &std::fs::Metadata) -> bool {
+    false
+}
+
+impl Candidate {
+    /// Reads, splits and parses the file; what goes wrong becomes a fault of it.
+    #[must_use]
+    pub fn read(&self) -> SourceFile {
+        let (location, bytes) = match &self.origin {
+            Origin::Bytes(bytes) => (None, Ok(bytes.to_vec())),
+            Origin::Disk(path) => (
+                Some(path.clone()),
+                std::fs::read(path).map_err(|error| reason(&error)),
+            ),
+            Origin::Fault(reason) => (None, Err(reason.clone())),
+        };
+        let (text, fault) = match bytes {
+            Ok(bytes) => decode(bytes),
+            Err(reason) => (String::new(), Some(Fault::Unreadable(reason))),
+        };
+        let mut file = self.shell(text.into());
+        file.location = location;
+        file.fault = fault;
+        if file.fault.is_none() {
+            file.parse();
+        }
+        file
+    }
+
+    /// Returns the file without text, for one that could not be read.
+    #[must_use]
+    pub fn without_text(&self) -> SourceFile {
+        self.shell(Arc::from(""))
+    }
+
+    fn shell(&self, text: Arc<str>) -> SourceFile {
+        let mut file = SourceFile::unparsed(Arc::clone(&self.path), text, self.explicit);
+        file.role = self.role;
+        file
+    }
+}
+
+fn decode(bytes: Vec<u8>) -> (String, Option<Fault>) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let valid = error.utf8_error().valid_up_to();
+            let kubernetes = looks_like_kubernetes(error.as_bytes());
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            let text = String::from_utf8(bytes).unwrap_or_default();
+            (text, Some(Fault::NotUtf8 { kubernetes }))
+        }
+    }
+}
+
+/// Says in plain words why an operation on a file failed.
+#[must_use]
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => without_number(&error.to_string()).to_owned(),
+    }
+}
+
+/// The number of an error says nothing to users.
+fn without_number(message: &str) -> &str {
+    message
+        .split_once(" (os error")
+        .map_or(message, |(words, _)| words)
+}
+
+/// Returns a path as users and reports see it: relative to the working directory where it lies
+/// below, with `/`.
+#[must_use]
+pub fn shown_path(path: &Path, working_directory: &Path) -> String {
+    let below = path.strip_prefix(working_directory).unwrap_or(path);
+    let mut shown = String::new();
+    for component in below.components() {
+        match component {
+            Component::CurDir => continue,
+            Component::RootDir => {
+                shown.push('/');
+                continue;
+            }
+            _ => {}
+        }
+        if !shown.is_empty() && !shown.ends_with('/') {
+            shown.push('/');
+        }
+        shown.push_str(&component.as_os_str().to_string_lossy());
+    }
+    if shown.is_empty() {
+        ".".to_owned()
+    } else {
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_relative() {
+        let base = Path::new("/w/repo");
+        for (path, shown) in [
+            ("./a/./b.yaml", "a/b.yaml"),
+            ("/w/repo/a.yaml", "a.yaml"),
+            ("/w/other/a.yaml", "/w/other/a.yaml"),
+            ("../a.yaml", "../a.yaml"),
+            (".", "."),
+            ("/w/repo", "."),
+        ] {
+            assert_eq!(shown_path(Path::new(path), base), shown);
+        }
+    }
+
+    #[test]
+    fn text_is_kept_up_to_the_first_bad_byte() {
+        let (text, fault) = decode(b"apiVersion: v1\nkind: Pod\nx: \xff\n".to_vec());
+        assert_eq!(text, "apiVersion: v1\nkind: Pod\nx: ");
+        assert_eq!(fault, Some(Fault::NotUtf8 { kubernetes: true }));
+    }
+}

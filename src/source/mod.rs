@@ -1,0 +1,17 @@
+//! Where manifests come from: files, directories, standard input; split into documents.
+//!
+//! Broken input is kept as data ([`Fault`], [`Content`]); only `engine` makes findings of it.
+
+mod document;
+mod file;
+mod find;
+mod kustomization;
+pub mod placeholder;
+mod split;
+mod walk;
+
+pub use document::{Content, Document};
+pub use file::{Fault, Role, SourceFile, SourceSet};
+pub use find::{Candidate, Input, Request, find, reason, shown_path};
+pub use kustomization::{is_kustomization, mark_patches};
+pub use walk::{Exclude, WalkOptions};

@@ -1,0 +1,95 @@
+//! Values that another tool fills in later, and that are therefore unknown now.
+
+/// Tells whether `text` holds a placeholder, so that its final value is not known.
+///
+/// Recognised are `${NAME}` with any default (Flux, envsubst), a bare `$NAME` in capitals
+/// (envsubst), `{{ … }}` (Helm, Go and Jinja templates), `#{NAME}#` (Azure Pipelines),
+/// `%%NAME%%` and `@NAME@` in capitals (sed scripts, Maven). Not recognised, because they mean
+/// something of their own in manifests: `$(NAME)` (expanded by the kubelet), `$$`, `<name>`,
+/// `__NAME__`.
+#[must_use]
+pub fn contains(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if memchr::memchr3(b'$', b'{', b'@', bytes).is_none() && !text.contains("%%") {
+        return false;
+    }
+    text.contains("{{")
+        || enclosed(text, "#{", "}#")
+        || enclosed(text, "%%", "%%")
+        || text.match_indices('$').any(|(at, _)| dollar(text, at))
+        || text
+            .match_indices('@')
+            .any(|(at, _)| between_signs(text, at))
+}
+
+/// `${…}`, or `$NAME` in capitals; `$$` escapes both in envsubst and in Kubernetes.
+fn dollar(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    if before.ends_with('$') {
+        return false;
+    }
+    let rest = text.get(at + 1..).unwrap_or_default();
+    match rest.strip_prefix('{') {
+        Some(inner) => inner.contains('}'),
+        None => capitals(rest) >= 2,
+    }
+}
+
+/// `@NAME@`.
+fn between_signs(text: &str, at: usize) -> bool {
+    let rest = text.get(at + 1..).unwrap_or_default();
+    let length = capitals(rest);
+    length >= 2 && rest.get(length..).is_some_and(|rest| rest.starts_with('@'))
+}
+
+fn enclosed(text: &str, open: &str, close: &str) -> bool {
+    text.split_once(open).is_some_and(|(_, rest)| {
+        rest.find(close)
+            .and_then(|end| rest.get(..end))
+            .is_some_and(|name| !name.is_empty() && !name.contains(char::is_whitespace))
+    })
+}
+
+/// The length of the name in capitals that `text` starts with.
+fn capitals(text: &str) -> usize {
+    let is_name = |c: &u8| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == b'_';
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return 0;
+    }
+    text.bytes().take_while(|c| is_name(c)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::contains;
+
+    #[test]
+    fn placeholders_are_told_from_values() {
+        for text in [
+            "${PORT}",
+            "a-${ns:=shop}",
+            "$NAMESPACE",
+            "{{ .Values.port }}",
+            "/#{path}#",
+            "%%PORT%%",
+            "@PORT@",
+        ] {
+            assert!(contains(text), "{text}");
+        }
+        for text in [
+            "$(PORT)",
+            "/healthz",
+            "$",
+            "a@b",
+            "me@EXAMPLE.COM",
+            "100%%",
+            "$5",
+            "$${PORT}",
+            "{}",
+            "^a$",
+            "__PORT__",
+        ] {
+            assert!(!contains(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Walks directories.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{DirEntry, WalkBuilder};
+use walkdir::WalkDir;
+
+use super::find::reason;
+use super::kustomization::is_kustomization;
+
+/// What the user does not want to see, as globs with the meaning of `.gitignore`.
+#[derive(Clone, Debug)]
+pub struct Exclude {
+    globs: Gitignore,
+}
+
+impl Default for Exclude {
+    fn default() -> Self {
+        Self {
+            globs: Gitignore::empty(),
+        }
+    }
+}
+
+impl Exclude {
+    /// Reads the globs; paths shown to the user are matched against them.
+    ///
+    /// # Errors
+    /// The reason why a glob cannot be read, with the glob.
+    pub fn new<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let mut builder = GitignoreBuilder::new("");
+        for glob in globs {
+            builder
+                .add_line(None, glob)
+                .map_err(|error| error.to_string())?;
+        }
+        let globs = builder.build().map_err(|error| error.to_string())?;
+        Ok(Self { globs })
+    }
+
+    /// Tells whether the path, or a directory that it lies in, is excluded.
+    #[must_use]
+    pub fn excludes(&self, shown: &str, is_directory: bool) -> bool {
+        if self.globs.is_empty() {
+            return false;
+        }
+        let path = Path::new(shown.trim_start_matches('/'));
+        path.ancestors()
+            .enumerate()
+            .filter(|(_, part)| !part.as_os_str().is_empty())
+            .any(|(up, part)| self.globs.matched(part, is_directory || up > 0).is_ignore())
+    }
+}
+
+/// How directories are walked.
+#[derive(Clone, Debug, Default)]
+pub struct WalkOptions {
+    /// Read what `.gitignore` and the like hide.
+    pub no_ignore: bool,
+    /// What is left out.
+    pub exclude: Exclude,
+    /// Leave that out even where the user names it.
+    pub force_exclude: bool,
+}
+
+/// What the walk met.
+pub(super) enum Met {
+    File(PathBuf),
+    /// A directory that cannot be read, and why.
+    Fault(PathBuf, String),
+}
+
+/// Where version control keeps its own files.
+const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+
+/// Lists the manifests below `root` in no particular order. Symbolic links are not followed,
+/// pipes and devices never opened. Git-ignored files are left out, unless `--no-ignore` is
+/// given; hidden ones are not: deployments live in `.github`, `.tekton` and the like.
+pub(super) fn walk(
+    root: &Path,
+    options: &WalkOptions,
+    shown: impl Fn(&Path) -> String + Send + Sync + 'static,
+) -> Vec<Met> {
+    let exclude = options.exclude.clone();
+    let keep = move |path: &Path, is_directory: bool| {
+        let own = |name: &OsStr| VERSION_CONTROL.iter().any(|known| name == *known);
+        !path.file_name().is_some_and(own) && !exclude.excludes(&shown(path), is_directory)
+    };
+    if options.no_ignore {
+        walk_everything(root, keep)
+    } else {
+        walk_visible(root, keep)
+    }
+}
+
+fn walk_visible(
+    root: &Path,
+    keep: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+) -> Vec<Met> {
+    let is_directory = |entry: &DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
+    WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        // The user's own global excludes would make results differ from machine to machine.
+        .git_global(false)
+        .filter_entry(move |entry| entry.depth() == 0 || keep(entry.path(), is_directory(entry)))
+        .build()
+        .filter_map(|entry| match entry {
+            Ok(entry) => {
+                let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+                (is_file && is_manifest(entry.path())).then(|| Met::File(entry.into_path()))
+            }
+            Err(error) => {
+                let reason = error.io_error().map_or_else(|| error.to_string(), reason);
+                Some(Met::Fault(path_of(&error, root), reason))
+            }
+        })
+        .collect()
+}
+
+fn walk_everything(root: &Path, keep: impl Fn(&Path, bool) -> bool) -> Vec<Met> {
+    WalkDir::new(root)
+        .into_iter()
+        .filter_entry(|entry| entry.depth() == 0 || keep(entry.path(), entry.file_type().is_dir()))
+        .filter_map(|entry| match entry {
+            Ok(entry) => (entry.file_type().is_file() && is_manifest(entry.path()))
+                .then(|| Met::File(entry.into_path())),
+            Err(error) => {
+                let path = error.path().unwrap_or(root).to_path_buf();
+                let reason = error.io_error().map_or_else(|| error.to_string(), reason);
+                Some(Met::Fault(path, reason))
+            }
+        })
+        .collect()
+}
+
+fn path_of(error: &ignore::Error, root: &Path) -> PathBuf {
+    match error {
+        ignore::Error::WithPath { path, .. } => path.clone(),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err, root)
+        }
+        _ => root.to_path_buf(),
+    }
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let by_extension = path.extension().is_some_and(|extension| {
+        ["yaml", "yml", "json"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
+    });
+    by_extension
+        || path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(is_kustomization)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Exclude;
+
+    #[test]
+    fn globs_match_as_in_gitignore() {
+        let exclude = Exclude::new(["vendor/", "*.gen.yaml", "/a/b.yaml"]).unwrap();
+        assert!(exclude.excludes("x/vendor/y.yaml", false));
+        assert!(exclude.excludes("x/y.gen.yaml", false));
+        assert!(exclude.excludes("a/b.yaml", false));
+        assert!(exclude.excludes("/abs/vendor/y.yaml", false));
+        assert!(!exclude.excludes("c/a/b.yaml", false));
+        assert!(!exclude.excludes("vendor", false));
+        assert!(exclude.excludes("../vendor/x.yaml", false));
+        assert!(Exclude::new(["a[z-a]"]).is_err());
+    }
+}
