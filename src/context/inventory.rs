@@ -1,0 +1,146 @@
+//! The objects of all documents, sorted into those that state facts and those that are judged.
+
+use crate::kube::{Object, Workload};
+use crate::source::{Role, SourceSet};
+
+/// A workload and whether it is to be reported.
+#[derive(Clone, Debug)]
+pub struct Subject<'t> {
+    /// The workload.
+    pub workload: Workload<'t>,
+    /// Findings about it are wanted: it is not only context.
+    pub is_target: bool,
+}
+
+/// The objects of a run.
+#[derive(Debug, Default)]
+pub struct Inventory<'t> {
+    /// Every workload.
+    pub workloads: Vec<Subject<'t>>,
+    /// `v1` Namespaces.
+    pub namespaces: Vec<Object<'t>>,
+    /// `v1` Services.
+    pub services: Vec<Object<'t>>,
+    /// `PeerAuthentication`s of `security.istio.io`.
+    pub peer_authentications: Vec<Object<'t>>,
+    /// `AuthorizationPolicy`s of `security.istio.io`.
+    pub authorization_policies: Vec<Object<'t>>,
+    /// Objects that show that their namespace is part of the mesh: `Sidecar`.
+    pub mesh_signs: Vec<Object<'t>>,
+}
+
+impl<'t> Inventory<'t> {
+    /// Sorts the objects of all documents. Kustomize patches state no facts and are no workloads.
+    #[must_use]
+    pub fn new(sources: &'t SourceSet) -> Self {
+        let mut inventory = Self::default();
+        for file in &sources.files {
+            let documents = file.documents.iter().filter(|document| !document.patch);
+            for object in documents.flat_map(Object::all_in) {
+                inventory.add(object, file.role == Role::Target);
+            }
+        }
+        inventory
+    }
+
+    fn add(&mut self, object: Object<'t>, is_target: bool) {
+        match (object.group(), object.kind) {
+            ("", "Namespace") => self.namespaces.push(object),
+            ("", "Service") => self.services.push(object),
+            ("security.istio.io", "PeerAuthentication") => self.peer_authentications.push(object),
+            ("security.istio.io", "AuthorizationPolicy") => {
+                self.authorization_policies.push(object);
+            }
+            ("networking.istio.io", "Sidecar") => self.mesh_signs.push(object),
+            _ => {
+                if let Some(workload) = Workload::from_object(&object) {
+                    self.workloads.push(Subject {
+                        workload,
+                        is_target,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Returns those of `candidates` whose file shares the longest folder path with `path`; a file's
+/// own documents are nearest of all.
+pub(super) fn nearest<'a, 't>(
+    candidates: impl Iterator<Item = &'a Object<'t>>,
+    path: &str,
+) -> Vec<&'a Object<'t>>
+where
+    't: 'a,
+{
+    let mut best = Vec::new();
+    let mut best_score = 0;
+    for candidate in candidates {
+        let score = closeness(candidate.path(), path);
+        if score > best_score {
+            best.clear();
+            best_score = score;
+        }
+        if score == best_score {
+            best.push(candidate);
+        }
+    }
+    best
+}
+
+/// Tells whether one of two files lies in the folder of the other, or below it: only such files
+/// are taken to mean the same namespace when they name none.
+pub(super) fn are_related(one: &str, other: &str) -> bool {
+    let folder = |path: &str| {
+        path.rfind('/')
+            .map_or("", |at| path.get(..=at).unwrap_or_default())
+            .to_owned()
+    };
+    let (one, other) = (folder(one), folder(other));
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
+fn closeness(fact: &str, path: &str) -> usize {
+    if fact == path {
+        return usize::MAX;
+    }
+    let folders = |path: &str| -> Vec<String> {
+        let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
+        parts.pop();
+        parts
+    };
+    1 + folders(fact)
+        .iter()
+        .zip(folders(path))
+        .take_while(|(a, b)| *a == b)
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{are_related, closeness};
+
+    #[test]
+    fn the_own_file_is_nearest_then_the_deepest_common_folder() {
+        let workload = "clusters/prod/apps/web.yaml";
+        let order = [
+            "other/ns.yaml",
+            "clusters/stage/ns.yaml",
+            "clusters/prod/ns.yaml",
+            "clusters/prod/apps/ns.yaml",
+            workload,
+        ];
+        let scores: Vec<_> = order.iter().map(|fact| closeness(fact, workload)).collect();
+        assert!(scores.is_sorted(), "{scores:?}");
+        assert!(scores.first() < scores.get(1));
+    }
+
+    #[test]
+    fn files_are_related_along_one_line_of_folders() {
+        assert!(are_related("a/b/x.yaml", "a/b/y.yaml"));
+        assert!(are_related("a/b/x.yaml", "a/ns.yaml"));
+        assert!(are_related("x.yaml", "a/ns.yaml"));
+        assert!(!are_related("a/b/x.yaml", "a/c/y.yaml"));
+        assert!(!are_related("a/bc/x.yaml", "a/b/y.yaml"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Which `PeerAuthentication`s hold for a port of a workload.
+
+use crate::finding::{Certainty, Label};
+use crate::kube::{LabelSelector, Object, Workload};
+use crate::mesh::Fact;
+use crate::mesh::istio::mtls::{Decider, MtlsMode, Scopes};
+use crate::yaml::{NodeRef, Span};
+
+use super::Context;
+use super::inventory::nearest;
+
+/// A mode and where it is written.
+type Written = (MtlsMode, Label);
+
+impl<'t> Context<'t> {
+    /// Returns the mode that holds on `port` of the pods of `workload`.
+    #[must_use]
+    pub fn mtls(&self, workload: &Workload<'t>, port: i64) -> Fact<MtlsMode> {
+        if let Some(mode) = self.settings.overrides.mtls {
+            return Fact::settled(mode, format!("mTLS is {} (--override)", mode.as_str()));
+        }
+        let object = &workload.object;
+        let (namespace, _) = self.namespace_of(object);
+        let root = self.root_namespace();
+        let own = self.selecting(workload, namespace, root);
+        let mesh = self.unselective(object, root);
+        let of_namespace = if namespace == root {
+            Vec::new()
+        } else {
+            self.unselective(object, namespace)
+        };
+        let rival = [&own, &mesh, &of_namespace]
+            .into_iter()
+            .any(|found| found.len() > 1);
+
+        let mesh = mesh
+            .first()
+            .and_then(|policy| mode_of(policy, "the whole mesh"));
+        let of_namespace = of_namespace
+            .first()
+            .and_then(|policy| mode_of(policy, &format!("namespace `{namespace}`")));
+        let workload_mode = own
+            .first()
+            .and_then(|policy| mode_of(policy, "this workload"));
+        let of_port = own.first().and_then(|policy| port_mode(policy, port));
+        let written = |mode: &Option<Written>| mode.as_ref().map(|(mode, _)| *mode);
+        let scopes = Scopes {
+            mesh: written(&mesh),
+            namespace: written(&of_namespace),
+            workload: written(&workload_mode),
+            port: written(&of_port),
+        };
+        let (mode, decider) = scopes.effective();
+        let deciding = match decider {
+            Decider::Port => of_port,
+            Decider::Workload => workload_mode,
+            Decider::Namespace => of_namespace,
+            Decider::Mesh => mesh,
+            Decider::Nobody => None,
+        };
+        let mut fact = match deciding {
+            Some((_, place)) => Fact::known(mode, place),
+            None => self.without_policy(),
+        };
+        if rival {
+            let said = "the oldest of several PeerAuthentications of one scope wins; \
+                        their age is not in the tree";
+            fact = fact.resting_on(&Fact::assumed((), said, Some("--override mtls=MODE")));
+        }
+        fact
+    }
+
+    fn without_policy(&self) -> Fact<MtlsMode> {
+        match self.settings.assume.mtls {
+            Some(mode) => {
+                let said = format!("mTLS is {} (--assume)", mode.as_str());
+                Fact {
+                    certainty: Certainty::Assumed,
+                    ..Fact::settled(mode, said)
+                }
+            }
+            None => Fact::default(
+                MtlsMode::Permissive,
+                "mTLS is PERMISSIVE (no PeerAuthentication in scope)",
+                "--assume mtls=STRICT",
+            ),
+        }
+    }
+
+    /// The policies without selector of a namespace, nearest first.
+    fn unselective(&self, object: &Object<'t>, namespace: &str) -> Vec<&Object<'t>> {
+        let root = self.root_namespace();
+        let policies = self.inventory.peer_authentications.iter();
+        let wanted = policies
+            .filter(|policy| {
+                let (home, _) = self.namespace_of(policy);
+                home == namespace && (home == root || self.shares_namespace(policy, object))
+            })
+            .filter(|policy| selector(policy).is_empty());
+        sorted(nearest(wanted, object.path()))
+    }
+
+    /// The policies that select the workload; a selector in the root namespace is ignored.
+    fn selecting(&self, workload: &Workload<'t>, namespace: &str, root: &str) -> Vec<&Object<'t>> {
+        if namespace == root {
+            return Vec::new();
+        }
+        let labels = workload.template.labels();
+        let policies = self.inventory.peer_authentications.iter();
+        let wanted = policies
+            .filter(|policy| self.shares_namespace(policy, &workload.object))
+            .filter(|policy| {
+                let selector = selector(policy);
+                !selector.is_empty() && selector.matches(labels)
+            });
+        sorted(nearest(wanted, workload.object.path()))
+    }
+}
+
+/// Equal age falls back to the name.
+fn sorted<'a, 't>(mut policies: Vec<&'a Object<'t>>) -> Vec<&'a Object<'t>> {
+    policies.sort_by_key(|policy| policy.name());
+    policies
+}
+
+fn selector<'t>(policy: &Object<'t>) -> LabelSelector<'t> {
+    let labels = policy
+        .node
+        .get("spec")
+        .and_then(|spec| spec.get("selector"));
+    LabelSelector::from_mapping(labels.and_then(|selector| selector.get("matchLabels")))
+}
+
+fn mode_of(policy: &Object<'_>, scope: &str) -> Option<Written> {
+    let node = policy.node.get("spec")?.get("mtls")?.get("mode")?;
+    written(policy, node, node.span(), scope)
+}
+
+fn port_mode(policy: &Object<'_>, port: i64) -> Option<Written> {
+    let ports = policy.node.get("spec")?.get("portLevelMtls")?;
+    let entry = ports
+        .entries()
+        .find(|entry| entry.key.text().and_then(|text| text.parse::<i64>().ok()) == Some(port))?;
+    let node = entry.value.get("mode")?;
+    written(policy, node, node.span(), &format!("port {port}"))
+}
+
+fn written(policy: &Object<'_>, node: NodeRef<'_>, span: Span, scope: &str) -> Option<Written> {
+    let mode = MtlsMode::parse(node.text()?)?;
+    let said = format!("{} for {scope}", mode.as_str());
+    Some((mode, policy.label_at(span, said)))
+}

@@ -1,0 +1,155 @@
+//! Kubernetes objects in a document: one, or the members of a list.
+
+use std::sync::Arc;
+
+use crate::finding::{Label, ObjectRef};
+use crate::source::{Content, Document};
+use crate::yaml::{Entry, NodeRef, Route, Span};
+
+/// How deep lists may stand in lists.
+const LIST_DEPTH: usize = 8;
+
+/// One Kubernetes object and where it stands.
+#[derive(Clone, Debug)]
+pub struct Object<'t> {
+    /// The document that holds it.
+    pub document: &'t Document,
+    /// The object itself.
+    pub node: NodeRef<'t>,
+    /// The route from the root of the document to the object; empty unless it is in a list.
+    pub route: Route,
+    /// `apiVersion`.
+    pub api_version: &'t str,
+    /// `kind`.
+    pub kind: &'t str,
+}
+
+impl<'t> Object<'t> {
+    /// Returns the objects of a document: none if it is not Kubernetes, several if it is a
+    /// `List`, a typed list such as `DeploymentList`, or a KRM `ResourceList`.
+    #[must_use]
+    pub fn all_in(document: &'t Document) -> Vec<Self> {
+        let mut found = Vec::new();
+        if let Content::Tree(tree) = &document.content
+            && let Some(root) = tree.root()
+        {
+            collect(document, root, &Route::root(), LIST_DEPTH, &mut found);
+        }
+        found
+    }
+
+    /// Returns the API group: `apps` for `apps/v1`, empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &'t str {
+        self.api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
+    }
+
+    /// Returns `metadata`.
+    #[must_use]
+    pub fn metadata(&self) -> Option<NodeRef<'t>> {
+        self.node.get("metadata")
+    }
+
+    /// Returns `metadata.name`, or the empty string.
+    #[must_use]
+    pub fn name(&self) -> &'t str {
+        self.metadata_text("name").unwrap_or_default()
+    }
+
+    /// Returns `metadata.namespace` if it is written and not empty.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&'t str> {
+        self.metadata_text("namespace")
+            .filter(|namespace| !namespace.is_empty())
+    }
+
+    fn metadata_text(&self, key: &str) -> Option<&'t str> {
+        self.metadata()?.get(key)?.text()
+    }
+
+    /// Returns the entry of a label.
+    #[must_use]
+    pub fn label(&self, key: &str) -> Option<Entry<'t>> {
+        self.metadata()?.get("labels")?.entry(key)
+    }
+
+    /// Returns the entry of an annotation.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<Entry<'t>> {
+        self.metadata()?.get("annotations")?.entry(key)
+    }
+
+    /// Returns the file of the object as shown to the user.
+    #[must_use]
+    pub const fn path(&self) -> &'t Arc<str> {
+        &self.document.path
+    }
+
+    /// Returns a label on a place of the object's file.
+    #[must_use]
+    pub fn label_at(&self, span: Span, message: impl Into<String>) -> Label {
+        Label {
+            path: Arc::clone(self.path()),
+            span,
+            message: message.into(),
+        }
+    }
+
+    /// Returns the place of the object's name, else of its kind: one line to point at.
+    #[must_use]
+    pub fn name_span(&self) -> Span {
+        let name = self.metadata().and_then(|metadata| metadata.get("name"));
+        let kind = self.node.get("kind");
+        name.or(kind)
+            .map_or_else(|| Span::empty(self.node.span().start), NodeRef::span)
+    }
+
+    /// Returns the identity for messages and machine reports.
+    #[must_use]
+    pub fn reference(&self) -> ObjectRef {
+        ObjectRef {
+            api_version: self.api_version.to_owned(),
+            kind: self.kind.to_owned(),
+            namespace: self.namespace().map(str::to_owned),
+            name: self.name().to_owned(),
+        }
+    }
+}
+
+fn collect<'t>(
+    document: &'t Document,
+    node: NodeRef<'t>,
+    route: &Route,
+    depth: usize,
+    found: &mut Vec<Object<'t>>,
+) {
+    let text = |key: &str| node.get(key).and_then(NodeRef::as_str);
+    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+        return;
+    };
+    let is_list = kind.ends_with("List") && node.get("items").is_some_and(NodeRef::is_sequence);
+    let Some(items) = node.get("items").filter(|_| is_list) else {
+        found.push(Object {
+            document,
+            node,
+            route: route.clone(),
+            api_version,
+            kind,
+        });
+        return;
+    };
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
+    for (index, item) in items.items().enumerate() {
+        collect(
+            document,
+            item,
+            &route.child("items").child(index),
+            depth,
+            found,
+        );
+    }
+}

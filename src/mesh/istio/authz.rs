@@ -1,0 +1,217 @@
+//! What `AuthorizationPolicy` rules say of a client without identity, which the kubelet is.
+//!
+//! Source: Istio 1.31, `pilot/pkg/security/authz/model/model.go`, `builder.go`.
+
+/// A condition that may depend on what only the running mesh knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// It holds.
+    Yes,
+    /// It does not hold.
+    No,
+    /// Only the running mesh knows.
+    Unknown,
+}
+
+impl Match {
+    /// Returns the match of a plain truth.
+    #[must_use]
+    pub const fn of(truth: bool) -> Self {
+        if truth { Self::Yes } else { Self::No }
+    }
+
+    /// Returns the opposite.
+    #[must_use]
+    pub const fn not(self) -> Self {
+        match self {
+            Self::Yes => Self::No,
+            Self::No => Self::Yes,
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
+    /// Holds when all hold.
+    #[must_use]
+    pub fn all(matches: impl IntoIterator<Item = Self>) -> Self {
+        let mut result = Self::Yes;
+        for found in matches {
+            match found {
+                Self::No => return Self::No,
+                Self::Unknown => result = Self::Unknown,
+                Self::Yes => {}
+            }
+        }
+        result
+    }
+
+    /// Holds when any holds.
+    #[must_use]
+    pub fn any(matches: impl IntoIterator<Item = Self>) -> Self {
+        Self::all(matches.into_iter().map(Self::not)).not()
+    }
+}
+
+/// The request that a probe makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// `GET`, or `POST` for gRPC.
+    pub method: &'static str,
+    /// The path without query.
+    pub path: String,
+    /// The `Host` header, where the probe sets one.
+    pub host: Option<String>,
+    /// The port of the pod.
+    pub port: i64,
+    /// The filter chain speaks HTTP; a TCP chain knows only ports and addresses.
+    pub is_http: bool,
+}
+
+/// The fields of a source or operation that only an HTTP chain can evaluate.
+const HTTP_FIELDS: [&str; 10] = [
+    "requestPrincipals",
+    "notRequestPrincipals",
+    "remoteIpBlocks",
+    "notRemoteIpBlocks",
+    "hosts",
+    "notHosts",
+    "methods",
+    "notMethods",
+    "paths",
+    "notPaths",
+];
+
+/// Tells whether a field of `from` or `to` needs an HTTP chain.
+#[must_use]
+pub fn is_http_field(field: &str) -> bool {
+    HTTP_FIELDS.contains(&field)
+}
+
+/// Tells whether a condition of `when` needs an HTTP chain.
+#[must_use]
+pub fn is_http_condition(key: &str) -> bool {
+    key.starts_with("request.") || key == "remote.ip"
+}
+
+/// Evaluates a list field (`principals`, `notPaths` …) for the request of a probe.
+#[must_use]
+pub fn field(name: &str, values: &[&str], request: &Request) -> Match {
+    match name.strip_prefix("not") {
+        Some(positive) => {
+            let mut letters = positive.chars();
+            let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+            let positive: String = first.into_iter().chain(letters).collect();
+            positive_field(&positive, values, request).not()
+        }
+        None => positive_field(name, values, request),
+    }
+}
+
+fn positive_field(name: &str, values: &[&str], request: &Request) -> Match {
+    let any = |holds: &dyn Fn(&str) -> bool| Match::of(values.iter().any(|value| holds(value)));
+    match name {
+        // The kubelet presents no certificate and no token.
+        "principals" | "namespaces" | "serviceAccounts" | "requestPrincipals" => Match::No,
+        "ipBlocks" | "remoteIpBlocks" if values.contains(&"0.0.0.0/0") => Match::Yes,
+        "ipBlocks" | "remoteIpBlocks" => Match::Unknown,
+        "ports" => any(&|value| value.parse() == Ok(request.port)),
+        "methods" => any(&|value| wildcard(value, request.method)),
+        "paths" if values.iter().any(|value| value.contains('{')) => Match::Unknown,
+        "paths" => any(&|value| wildcard(value, &request.path)),
+        // Without a header the host is the address of the pod, which no pattern but `*` names.
+        "hosts" => any(&|value| {
+            value == "*"
+                || request
+                    .host
+                    .as_ref()
+                    .is_some_and(|host| wildcard(value, host))
+        }),
+        _ => Match::Unknown,
+    }
+}
+
+/// Evaluates a condition of `when`.
+#[must_use]
+pub fn condition(key: &str, values: &[&str], not_values: &[&str], request: &Request) -> Match {
+    let one = |values: &[&str]| match key {
+        "source.principal" | "source.namespace" | "source.serviceAccount" => Match::No,
+        _ if key.starts_with("request.auth.") => Match::No,
+        "destination.port" => Match::of(values.iter().any(|v| v.parse() == Ok(request.port))),
+        _ => Match::Unknown,
+    };
+    let positive = if values.is_empty() {
+        Match::Yes
+    } else {
+        one(values)
+    };
+    let negative = if not_values.is_empty() {
+        Match::Yes
+    } else {
+        one(not_values).not()
+    };
+    Match::all([positive, negative])
+}
+
+/// Istio's patterns: exact, `prefix*`, `*suffix`, `*`.
+fn wildcard(pattern: &str, text: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(suffix), _) => text.ends_with(suffix),
+        (None, Some(prefix)) => text.starts_with(prefix),
+        (None, None) => pattern == text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            method: "GET",
+            path: "/healthz".into(),
+            host: None,
+            port: 8080,
+            is_http: true,
+        }
+    }
+
+    #[test]
+    fn a_client_without_identity_matches_no_identity() {
+        assert_eq!(field("principals", &["*"], &request()), Match::No);
+        assert_eq!(field("notPrincipals", &["a"], &request()), Match::Yes);
+        assert_eq!(
+            field("ipBlocks", &["10.0.0.0/8"], &request()),
+            Match::Unknown
+        );
+        assert_eq!(
+            field("notRequestPrincipals", &["*"], &request()),
+            Match::Yes
+        );
+    }
+
+    #[test]
+    fn patterns_match_as_in_istio() {
+        for pattern in ["/healthz", "/health*", "*z", "*"] {
+            assert_eq!(
+                field("paths", &[pattern], &request()),
+                Match::Yes,
+                "{pattern}"
+            );
+        }
+        assert_eq!(field("paths", &["/ready"], &request()), Match::No);
+        assert_eq!(field("notPaths", &["/healthz"], &request()), Match::No);
+        assert_eq!(field("ports", &["9090", "8080"], &request()), Match::Yes);
+        assert_eq!(field("hosts", &["a.example"], &request()), Match::No);
+    }
+
+    #[test]
+    fn three_valued_logic() {
+        assert_eq!(
+            Match::all([Match::Yes, Match::Unknown, Match::No]),
+            Match::No
+        );
+        assert_eq!(Match::any([Match::No, Match::Unknown]), Match::Unknown);
+        assert_eq!(Match::any([Match::Unknown, Match::Yes]), Match::Yes);
+        assert_eq!(Match::any([]), Match::No);
+        assert_eq!(Match::all([]), Match::Yes);
+    }
+}

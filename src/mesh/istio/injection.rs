@@ -1,0 +1,182 @@
+//! Which pods get a sidecar: the webhooks' selectors, then `injectRequired`.
+//!
+//! Source: Istio 1.31, `manifests/charts/istio-control/istio-discovery/templates/
+//! mutatingwebhook.yaml` and `revision-tags-mwc.yaml`, `pkg/kube/inject/inject.go`.
+
+use super::keys::SYSTEM_NAMESPACES;
+use crate::mesh::Version;
+
+/// What a control plane answers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlPlane {
+    /// Its revision (`default` where it has none) and its tags.
+    pub names: Vec<String>,
+    /// It has no revision or holds the tag `default`.
+    pub is_default: bool,
+    /// `enableNamespacesByDefault`.
+    pub namespaces_by_default: bool,
+    /// `global.proxy.autoInject`: the policy where no label decides.
+    pub policy_enabled: bool,
+}
+
+impl Default for ControlPlane {
+    fn default() -> Self {
+        Self {
+            names: vec!["default".into()],
+            is_default: true,
+            namespaces_by_default: false,
+            policy_enabled: true,
+        }
+    }
+}
+
+/// What a pod and its namespace say about injection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InjectionInput<'a> {
+    /// The name of the namespace.
+    pub namespace: &'a str,
+    /// Namespace label `istio-injection`.
+    pub namespace_injection: Option<&'a str>,
+    /// Namespace label `istio.io/rev`.
+    pub namespace_revision: Option<&'a str>,
+    /// Pod label `sidecar.istio.io/inject`.
+    pub label: Option<&'a str>,
+    /// Pod annotation `sidecar.istio.io/inject`.
+    pub annotation: Option<&'a str>,
+    /// Pod label `istio.io/rev`.
+    pub revision: Option<&'a str>,
+    /// `spec.hostNetwork`.
+    pub host_network: bool,
+}
+
+/// A webhook of the injector's configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Webhook {
+    /// The namespace names a revision of this control plane.
+    RevisionNamespace,
+    /// The pod names a revision of this control plane.
+    RevisionObject,
+    /// The namespace is labelled `istio-injection=enabled`.
+    Namespace,
+    /// The pod is labelled `sidecar.istio.io/inject=true`.
+    Object,
+    /// Every namespace is injected by default.
+    Auto,
+}
+
+impl Webhook {
+    /// Returns the first part of the webhook's name in the configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RevisionNamespace => "rev.namespace",
+            Self::RevisionObject => "rev.object",
+            Self::Namespace => "namespace",
+            Self::Object => "object",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+/// Returns the webhook whose selectors match; at most one does.
+#[must_use]
+pub fn webhook(plane: &ControlPlane, input: &InjectionInput<'_>) -> Option<Webhook> {
+    if input.label == Some("false") {
+        return None;
+    }
+    let serves =
+        |name: Option<&str>| name.is_some_and(|name| plane.names.iter().any(|n| n == name));
+    let no_namespace_label = input.namespace_injection.is_none();
+    if no_namespace_label && serves(input.namespace_revision) {
+        return Some(Webhook::RevisionNamespace);
+    }
+    let unlabelled = no_namespace_label && input.namespace_revision.is_none();
+    if unlabelled && serves(input.revision) {
+        return Some(Webhook::RevisionObject);
+    }
+    if !plane.is_default {
+        return None;
+    }
+    if input.namespace_injection == Some("enabled") {
+        return Some(Webhook::Namespace);
+    }
+    if !unlabelled || input.revision.is_some() {
+        return None;
+    }
+    match input.label {
+        Some("true") => Some(Webhook::Object),
+        None if plane.namespaces_by_default && !is_system_namespace(input.namespace) => {
+            Some(Webhook::Auto)
+        }
+        _ => None,
+    }
+}
+
+/// Tells whether the injector, once asked, injects.
+///
+/// Up to 1.26 any word counts as "no" but y, yes, true and on; from 1.27 on only "true" and
+/// "false" count and anything else leaves the decision to the policy. The label is honoured from
+/// 1.12 on. An unknown release is taken as the latest.
+#[must_use]
+pub fn inject_required(
+    policy_enabled: bool,
+    input: &InjectionInput<'_>,
+    version: Option<Version>,
+) -> bool {
+    if input.host_network || is_system_namespace(input.namespace) {
+        return false;
+    }
+    let label = input
+        .label
+        .filter(|_| version.is_none_or(|v| v >= Version::new(1, 12)));
+    let word = label.or(input.annotation).unwrap_or_default();
+    let strict = version.is_none_or(|v| v >= Version::new(1, 27));
+    match (strict, word) {
+        (true, "true") => true,
+        (true, "false") => false,
+        (true, _) | (false, "") => policy_enabled,
+        (false, word) => {
+            matches!(
+                word.to_ascii_lowercase().as_str(),
+                "y" | "yes" | "true" | "on"
+            )
+        }
+    }
+}
+
+/// Tells whether pods of this control plane's webhooks get a sidecar.
+#[must_use]
+pub fn is_injected(
+    plane: &ControlPlane,
+    input: &InjectionInput<'_>,
+    version: Option<Version>,
+) -> bool {
+    webhook(plane, input).is_some() && inject_required(plane.policy_enabled, input, version)
+}
+
+/// Tells whether pods of this namespace are never injected.
+#[must_use]
+pub fn is_system_namespace(namespace: &str) -> bool {
+    SYSTEM_NAMESPACES.contains(&namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inject_words_changed_in_1_27() {
+        let input = InjectionInput {
+            annotation: Some("no"),
+            ..InjectionInput::default()
+        };
+        assert!(!inject_required(true, &input, Some(Version::new(1, 26))));
+        assert!(inject_required(true, &input, Some(Version::new(1, 27))));
+        let input = InjectionInput {
+            annotation: Some("YES"),
+            ..InjectionInput::default()
+        };
+        assert!(inject_required(false, &input, Some(Version::new(1, 26))));
+        assert!(!inject_required(false, &input, Some(Version::new(1, 27))));
+    }
+}

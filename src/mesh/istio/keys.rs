@@ -1,0 +1,49 @@
+//! Names of Istio's labels, annotations, containers and ports.
+//!
+//! Source: `istio.io/api/annotation/annotations.gen.go`, `istio.io/api/label/labels.gen.go`,
+//! `pilot/cmd/pilot-agent/status/server.go`.
+
+/// Pod annotation that switches the probe rewrite on or off.
+pub const REWRITE_PROBERS: &str = "sidecar.istio.io/rewriteAppHTTPProbers";
+/// Pod label (1.12+) and annotation that decides about injection.
+pub const INJECT: &str = "sidecar.istio.io/inject";
+/// Namespace label that switches injection on (`enabled`) or off.
+pub const NAMESPACE_INJECTION: &str = "istio-injection";
+/// Namespace and pod label that names a revision.
+pub const REVISION: &str = "istio.io/rev";
+/// Namespace and pod label that puts pods into the ambient mesh.
+pub const DATAPLANE_MODE: &str = "istio.io/dataplane-mode";
+/// Pod annotation that names the injection templates.
+pub const TEMPLATES: &str = "inject.istio.io/templates";
+/// Pod annotation written by the injector.
+pub const STATUS: &str = "sidecar.istio.io/status";
+/// Pod annotation with the proxy's configuration as YAML.
+pub const PROXY_CONFIG: &str = "proxy.istio.io/config";
+/// Pod annotation with the port of the agent's status server.
+pub const STATUS_PORT: &str = "status.sidecar.istio.io/port";
+/// Pod annotation with the ports to capture.
+pub const INCLUDE_INBOUND_PORTS: &str = "traffic.sidecar.istio.io/includeInboundPorts";
+/// Pod annotation with the ports not to capture.
+pub const EXCLUDE_INBOUND_PORTS: &str = "traffic.sidecar.istio.io/excludeInboundPorts";
+/// Pod annotation with the way of interception.
+pub const INTERCEPTION_MODE: &str = "sidecar.istio.io/interceptionMode";
+/// Pod label the injector sets; a sign of an injected pod.
+pub const TLS_MODE: &str = "security.istio.io/tlsMode";
+/// The sidecar.
+pub const PROXY_CONTAINER: &str = "istio-proxy";
+/// The container that sets up the redirect.
+pub const INIT_CONTAINER: &str = "istio-init";
+/// Env variable of the sidecar that holds the original probes.
+pub const PROBERS_ENV: &str = "ISTIO_KUBE_APP_PROBERS";
+/// Port of the agent's status server unless configured otherwise.
+pub const DEFAULT_STATUS_PORT: u16 = 15020;
+/// Namespace of the control plane unless configured otherwise.
+pub const DEFAULT_ROOT_NAMESPACE: &str = "istio-system";
+
+/// Namespaces that are never injected (`pkg/kube/inject/initializer.go`).
+pub const SYSTEM_NAMESPACES: [&str; 4] = [
+    "kube-system",
+    "kube-public",
+    "kube-node-lease",
+    "local-path-storage",
+];

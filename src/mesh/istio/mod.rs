@@ -1,0 +1,11 @@
+//! Istio: sidecars of the releases 1.10 to 1.31.
+
+pub mod authz;
+pub mod capture;
+pub mod injection;
+pub mod keys;
+pub mod mtls;
+pub mod prober_json;
+pub mod protocol;
+pub mod proxy_config;
+pub mod rewrite;

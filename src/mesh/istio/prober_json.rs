@@ -1,0 +1,167 @@
+//! The value of `ISTIO_KUBE_APP_PROBERS`, byte for byte as Go's `encoding/json` writes it.
+//!
+//! Source: Istio 1.31, `pkg/kube/inject/app_probe.go` (`KubeAppProbers`), Go 1.22+
+//! `encoding/json`: keys sorted, `&`, `<`, `>`, U+2028 and U+2029 escaped, `\b` and `\f` short.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::value::RawValue;
+
+use crate::kube::{Action, HttpGet};
+
+/// Why a handler has no entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotRecorded;
+
+/// Returns the JSON of one prober, defaults materialised: `{"httpGet":{…},"timeoutSeconds":1}`.
+/// `port` is the number the handler's port resolves to. Hooks carry no timeout.
+///
+/// # Errors
+/// [`NotRecorded`] for handlers that the agent cannot run (exec, sleep).
+pub fn prober(
+    action: &Action,
+    port: i64,
+    timeout_seconds: Option<i64>,
+) -> Result<String, NotRecorded> {
+    let mut out = String::from("{");
+    match action {
+        Action::HttpGet(http) => http_get(&mut out, http, port),
+        Action::TcpSocket { host, .. } => {
+            out.push_str("\"tcpSocket\":{");
+            field(&mut out, "port", &port.to_string());
+            optional(&mut out, "host", host.as_deref());
+            out.push('}');
+        }
+        Action::Grpc { service, .. } => {
+            out.push_str("\"grpc\":{");
+            field(&mut out, "port", &port.to_string());
+            field(&mut out, "service", &string(service));
+            out.push('}');
+        }
+        Action::Exec | Action::Sleep | Action::Missing => return Err(NotRecorded),
+    }
+    if let Some(seconds) = timeout_seconds.filter(|&seconds| seconds != 0) {
+        field(&mut out, "timeoutSeconds", &seconds.to_string());
+    }
+    out.push('}');
+    Ok(out)
+}
+
+fn http_get(out: &mut String, http: &HttpGet, port: i64) {
+    out.push_str("\"httpGet\":{");
+    optional(out, "path", Some(&http.path));
+    field(out, "port", &port.to_string());
+    optional(out, "host", http.host.as_deref());
+    optional(out, "scheme", Some(&http.scheme));
+    if !http.headers.is_empty() {
+        let headers: Vec<String> = http
+            .headers
+            .iter()
+            .map(|(name, value)| {
+                format!("{{\"name\":{},\"value\":{}}}", string(name), string(value))
+            })
+            .collect();
+        field(out, "httpHeaders", &format!("[{}]", headers.join(",")));
+    }
+    out.push('}');
+}
+
+fn optional(out: &mut String, name: &str, value: Option<&str>) {
+    if let Some(value) = value.filter(|value| !value.is_empty()) {
+        field(out, name, &string(value));
+    }
+}
+
+fn field(out: &mut String, name: &str, json: &str) {
+    if !out.ends_with('{') {
+        out.push(',');
+    }
+    let _ = write!(out, "\"{name}\":{json}");
+}
+
+/// Returns `text` as a JSON string in Go's spelling.
+#[must_use]
+pub fn string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '&' | '<' | '>' | '\u{2028}' | '\u{2029}' | '\u{0}'..='\u{1f}' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Returns the JSON object of all probers, keys in byte order.
+#[must_use]
+pub fn object(probers: &BTreeMap<String, String>) -> String {
+    let members: Vec<String> = probers
+        .iter()
+        .map(|(key, json)| format!("{}:{json}", string(key)))
+        .collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// Reads the value of the variable: keys with the text of their probers.
+///
+/// # Errors
+/// The parser's message where the text is not a JSON object.
+pub fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let raw: BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(raw
+        .into_iter()
+        .map(|(key, value)| (key, value.get().to_owned()))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kube::Port;
+
+    #[test]
+    fn strings_are_escaped_as_go_does() {
+        assert_eq!(string("/h?a=1&b=<2>"), r#""/h?a=1\u0026b=\u003c2\u003e""#);
+        assert_eq!(
+            string("a\u{8}\u{c}\u{1}\u{7f}\u{2028}ü"),
+            "\"a\\b\\f\\u0001\u{7f}\\u2028ü\""
+        );
+    }
+
+    #[test]
+    fn probers_follow_the_field_order_of_the_api() {
+        let http = Action::HttpGet(HttpGet {
+            path: "/".into(),
+            port: Port::Number(8080),
+            host: None,
+            scheme: "HTTPS".into(),
+            headers: vec![("Host".into(), "a.example".into())],
+        });
+        assert_eq!(
+            prober(&http, 8080, Some(1)).unwrap(),
+            r#"{"httpGet":{"path":"/","port":8080,"scheme":"HTTPS","httpHeaders":[{"name":"Host","value":"a.example"}]},"timeoutSeconds":1}"#
+        );
+        let grpc = Action::Grpc {
+            port: 9090,
+            service: String::new(),
+        };
+        assert_eq!(
+            prober(&grpc, 9090, Some(5)).unwrap(),
+            r#"{"grpc":{"port":9090,"service":""},"timeoutSeconds":5}"#
+        );
+        assert_eq!(prober(&Action::Exec, 0, None), Err(NotRecorded));
+    }
+}

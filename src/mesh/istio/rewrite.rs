@@ -1,0 +1,116 @@
+//! When the injector rewrites a handler, and to what.
+//!
+//! Source: Istio 1.10 to 1.31, `pkg/kube/inject/app_probe.go`; first releases measured.
+
+use crate::kube::{Action, ContainerList, Slot};
+use crate::mesh::Version;
+
+/// What Go's `strconv.ParseBool` makes of a word; `None` where it returns an error.
+#[must_use]
+pub fn parse_bool(word: &str) -> Option<bool> {
+    match word {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// The oldest release whose rewrite is modelled; below it the tool only lints.
+pub const OLDEST_REWRITE: Version = Version::new(1, 10);
+
+/// Returns the first release that rewrites this handler; `None` if none does.
+#[must_use]
+pub fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) -> Option<Version> {
+    if list == ContainerList::Ephemeral {
+        return None;
+    }
+    let kind = match action {
+        Action::HttpGet(_) => Version::new(1, 1),
+        Action::TcpSocket { .. } => Version::new(1, 12),
+        Action::Grpc { .. } => Version::new(1, 13),
+        Action::Exec | Action::Sleep | Action::Missing => return None,
+    };
+    let place = if list == ContainerList::Init {
+        Version::new(1, 19)
+    } else {
+        Version::new(1, 1)
+    };
+    let slot = if slot.is_lifecycle() {
+        Version::new(1, 25)
+    } else {
+        Version::new(1, 1)
+    };
+    Some(kind.max(place).max(slot))
+}
+
+/// Returns the path of the agent that answers for a handler.
+#[must_use]
+pub fn agent_path(container: &str, slot: Slot) -> String {
+    let (prefix, suffix) = match slot {
+        Slot::Liveness => ("app-health", "livez"),
+        Slot::Readiness => ("app-health", "readyz"),
+        Slot::Startup => ("app-health", "startupz"),
+        Slot::PostStart => ("app-lifecycle", "poststartz"),
+        Slot::PreStop => ("app-lifecycle", "prestopz"),
+    };
+    format!("/{prefix}/{container}/{suffix}")
+}
+
+/// Tells whether `path` is one that the agent answers on: a probe that was rewritten already.
+#[must_use]
+pub fn is_agent_path(path: &str) -> bool {
+    let Some((prefix, rest)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
+        return false;
+    };
+    let Some((container, suffix)) = rest.split_once('/') else {
+        return false;
+    };
+    matches!(prefix, "app-health" | "app-lifecycle")
+        && !container.is_empty()
+        && matches!(
+            suffix,
+            "livez" | "readyz" | "startupz" | "prestopz" | "poststartz"
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agent_paths_are_recognised() {
+        assert!(is_agent_path(&agent_path("web", Slot::Readiness)));
+        assert!(is_agent_path("/app-lifecycle/web/prestopz"));
+        for path in [
+            "/app-health//livez",
+            "/app-health/web/live",
+            "/healthz",
+            "",
+            "/app-health/a/b/livez",
+        ] {
+            assert!(!is_agent_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn gates_add_up() {
+        let tcp = Action::TcpSocket {
+            port: crate::kube::Port::Number(1),
+            host: None,
+        };
+        let since = |list, slot| rewritten_since(&tcp, slot, list);
+        assert_eq!(
+            since(ContainerList::Main, Slot::Liveness),
+            Some(Version::new(1, 12))
+        );
+        assert_eq!(
+            since(ContainerList::Init, Slot::Liveness),
+            Some(Version::new(1, 19))
+        );
+        assert_eq!(
+            since(ContainerList::Main, Slot::PreStop),
+            Some(Version::new(1, 25))
+        );
+        assert_eq!(since(ContainerList::Ephemeral, Slot::Liveness), None);
+    }
+}

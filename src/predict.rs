@@ -1,0 +1,349 @@
+//! What the mesh will do to each probe handler, and what the kubelet will then meet.
+//!
+//! Source of the outcomes: measured with Istio 1.31, Envoy 1.40 and the prober of Kubernetes
+//! 1.36; the decision order is in `docs/architecture.md`.
+
+mod hazard;
+mod kubelet;
+mod report;
+mod row;
+mod verdict;
+
+use crate::context::{Context, Dataplane, ProberEnv};
+use crate::finding::Certainty;
+use crate::kube::{Action, Container, ContainerList, Handler, Workload};
+use crate::mesh::istio::keys;
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::mesh::istio::rewrite::{agent_path, rewritten_since};
+use crate::mesh::{Fact, Reason};
+
+pub use hazard::{Hazard, hazard};
+pub use report::Report;
+pub use row::Row;
+
+/// What the kubelet meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The probe tells the truth.
+    Ok,
+    /// The probe fails although the application is up.
+    Fails,
+    /// The probe can never fail.
+    AlwaysPasses,
+    /// The probe now tests something else.
+    TargetChanged,
+    /// The manifest is at fault, with or without a mesh.
+    BrokenWithoutMesh,
+    /// The pod is in no mesh.
+    NotInMesh,
+    /// No static tool can know.
+    Unknown,
+}
+
+impl Outcome {
+    /// Returns the word used in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Fails => "fails",
+            Self::AlwaysPasses => "always-passes",
+            Self::TargetChanged => "target-changed",
+            Self::BrokenWithoutMesh => "broken-without-mesh",
+            Self::NotInMesh => "not-in-mesh",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Tells whether the mesh spoils the probe.
+    #[must_use]
+    pub const fn is_bad(self) -> bool {
+        matches!(self, Self::Fails | Self::AlwaysPasses | Self::TargetChanged)
+    }
+}
+
+/// Why a handler has its outcome; rules ask for this, not for the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Nothing stands in the way.
+    Fine,
+    /// The handler does not use the network.
+    NoNetwork,
+    /// The pod is in no mesh.
+    NoMesh,
+    /// The kubelet is exempt from ambient capture.
+    Ambient,
+    /// The agent answers for the probe.
+    Rewritten,
+    /// The redirect leaves the port alone.
+    NotCaptured,
+    /// The handler calls another host.
+    OtherHost,
+    /// Plain text at a port that demands mutual TLS.
+    PlaintextAtStrict,
+    /// TLS without client certificate at a port that demands one.
+    HttpsAtStrict,
+    /// The sidecar accepts every connection.
+    SidecarAccepts,
+    /// HTTPS at a port whose traffic is taken for HTTP.
+    HttpsAtHttpPort,
+    /// gRPC at a port whose traffic is taken for HTTP/1.1.
+    GrpcAtHttp1Port,
+    /// HTTP/1.1 at a port whose traffic is taken for HTTP/2.
+    HttpAtHttp2Port,
+    /// An AuthorizationPolicy refuses a client without identity.
+    AuthorizationDenies,
+    /// An AuthorizationPolicy closes the connection of a client without identity.
+    AuthorizationCloses,
+    /// An AuthorizationPolicy depends on what only the running mesh knows.
+    AuthorizationUnknown,
+    /// The rewrite keeps `httpGet.host`: the kubelet asks that host for the agent.
+    HostKept,
+    /// The rewrite drops `tcpSocket.host`: the pod tests itself.
+    HostDropped,
+    /// The port name is declared nowhere in the pod.
+    PortUnresolved,
+    /// The port name is declared in another container only.
+    PortOfOtherContainer,
+    /// The port is a number in quotes.
+    PortQuoted,
+    /// The port of the application is the agent's.
+    PortOfAgent,
+    /// The probe points at the agent, and there is no sidecar.
+    RewrittenWithoutSidecar,
+    /// The probe points at the agent, which has no entry for it.
+    RewrittenWithoutEntry,
+    /// The probe points at a port on which no agent listens.
+    RewrittenOtherPort,
+    /// The API server refuses the handler.
+    Malformed,
+    /// A value is filled in by another tool.
+    Placeholder,
+    /// The tree does not say whether the pod is in a mesh.
+    MeshUnknown,
+}
+
+impl Cause {
+    /// Returns the cause in a few words.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Fine => "the sidecar passes it on",
+            Self::NoNetwork => "runs inside the container",
+            Self::NoMesh => "not in a mesh",
+            Self::Ambient => "the kubelet is exempt from ambient capture",
+            Self::Rewritten => "the agent makes the check",
+            Self::NotCaptured => "passes the sidecar by",
+            Self::OtherHost => "calls another host",
+            Self::PlaintextAtStrict => "plain text at a port that demands mutual TLS",
+            Self::HttpsAtStrict => "no client certificate at a port that demands one",
+            Self::SidecarAccepts => "the sidecar accepts every connection",
+            Self::HttpsAtHttpPort => "TLS at a port whose traffic is taken for HTTP",
+            Self::GrpcAtHttp1Port => "gRPC at a port whose traffic is taken for HTTP/1.1",
+            Self::HttpAtHttp2Port => "HTTP/1.1 at a port whose traffic is taken for HTTP/2",
+            Self::AuthorizationDenies => "an AuthorizationPolicy refuses it",
+            Self::AuthorizationCloses => "an AuthorizationPolicy closes the connection",
+            Self::AuthorizationUnknown => "an AuthorizationPolicy may refuse it",
+            Self::HostKept => "the kubelet asks `host` for the agent",
+            Self::HostDropped => "the pod itself is tested in place of `host`",
+            Self::PortUnresolved => "the port name is declared nowhere",
+            Self::PortOfOtherContainer => "the port name is declared in another container",
+            Self::PortQuoted => "the port is a number in quotes: the agent has no entry",
+            Self::PortOfAgent => "the port is the agent's own: the agent has no entry",
+            Self::RewrittenWithoutSidecar => "points at an agent that is not there",
+            Self::RewrittenWithoutEntry => "points at the agent, which has no entry for it",
+            Self::RewrittenOtherPort => "points at a port on which no agent listens",
+            Self::Malformed => "the API server refuses it",
+            Self::Placeholder => "a value is filled in by another tool",
+            Self::MeshUnknown => "the tree does not say whether a mesh is there",
+        }
+    }
+}
+
+/// An outcome with its reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// What the kubelet meets.
+    pub outcome: Outcome,
+    /// Why.
+    pub cause: Cause,
+    /// As sure as the weakest fact that decided.
+    pub certainty: Certainty,
+    /// The facts that decided, the most important first.
+    pub because: Vec<Reason>,
+    /// The text the kubelet will print, where it is known.
+    pub kubelet: Option<String>,
+}
+
+impl Verdict {
+    /// Returns what had to be taken for granted, each with the option that settles it.
+    #[must_use]
+    pub fn assumptions(&self) -> Vec<String> {
+        let unwritten = self.because.iter().filter(|reason| reason.place.is_none());
+        unwritten
+            .filter_map(|reason| {
+                reason
+                    .settle
+                    .map(|settle| format!("{} [{settle}]", reason.message))
+            })
+            .collect()
+    }
+}
+
+/// What a handler is turned into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Becomes {
+    /// The path that the kubelet will ask for.
+    pub path: String,
+    /// The port that the kubelet will ask on.
+    pub port: i64,
+}
+
+/// One handler and what becomes of it.
+#[derive(Clone, Debug)]
+pub struct HandlerPrediction<'t> {
+    /// The container.
+    pub container: Container<'t>,
+    /// The handler as written.
+    pub handler: Handler<'t>,
+    /// The injector points it at the agent.
+    pub rewritten: bool,
+    /// The port the handler resolves to, if it does.
+    pub port: Option<i64>,
+    /// A connection to that port ends at the sidecar; `None` where the question does not arise.
+    pub captured: Option<Fact<bool>>,
+    /// The mode on that port; `None` where the question does not arise.
+    pub mtls: Option<Fact<MtlsMode>>,
+    /// What it is turned into.
+    pub becomes: Option<Becomes>,
+    /// What the kubelet meets.
+    pub verdict: Verdict,
+}
+
+impl HandlerPrediction<'_> {
+    /// Names the handler for messages: "readinessProbe of container `web`".
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!(
+            "{} of container `{}`",
+            self.handler.slot.key(),
+            self.container.name()
+        )
+    }
+}
+
+/// One workload and what becomes of its handlers.
+#[derive(Clone, Debug)]
+pub struct WorkloadPrediction<'t> {
+    /// The workload.
+    pub workload: Workload<'t>,
+    /// Findings about it are wanted.
+    pub is_target: bool,
+    /// How it takes part in the mesh.
+    pub dataplane: Fact<Dataplane>,
+    /// Whether the injector rewrites its probes, should it be asked.
+    pub rewrite: Fact<bool>,
+    /// Where the agent listens.
+    pub status_port: Fact<i64>,
+    /// The prober env that the manifest carries.
+    pub prober_env: Option<ProberEnv>,
+    /// Its probes and hooks.
+    pub handlers: Vec<HandlerPrediction<'t>>,
+}
+
+/// Predicts all workloads, in the order of the tree.
+#[must_use]
+pub fn predict_all<'t>(context: &Context<'t>) -> Vec<WorkloadPrediction<'t>> {
+    let subjects = context.inventory.workloads.iter();
+    subjects
+        .map(|subject| WorkloadPrediction {
+            is_target: subject.is_target,
+            ..predict_workload(context, &subject.workload)
+        })
+        .collect()
+}
+
+/// Predicts one workload as it stands.
+#[must_use]
+pub fn predict_workload<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+) -> WorkloadPrediction<'t> {
+    predict_with(context, workload, context.rewrite(workload))
+}
+
+/// Predicts one workload as if `rewrite` held for its pods.
+#[must_use]
+pub fn predict_with<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+    rewrite: Fact<bool>,
+) -> WorkloadPrediction<'t> {
+    let mut prediction = WorkloadPrediction {
+        workload: workload.clone(),
+        is_target: true,
+        dataplane: context.dataplane(workload),
+        rewrite,
+        status_port: context.status_port(workload),
+        prober_env: context.prober_env(workload),
+        handlers: Vec::new(),
+    };
+    let containers = workload.template.containers();
+    let of_applications = containers
+        .iter()
+        .filter(|c| c.name() != keys::PROXY_CONTAINER);
+    let handlers: Vec<_> = of_applications
+        .filter(|container| container.list != ContainerList::Ephemeral)
+        .flat_map(|container| {
+            container
+                .handlers()
+                .into_iter()
+                .map(move |h| (container, h))
+        })
+        .map(|(container, handler)| predict_handler(context, &prediction, container, handler))
+        .collect();
+    prediction.handlers = handlers;
+    prediction
+}
+
+fn predict_handler<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    container: &Container<'t>,
+    handler: Handler<'t>,
+) -> HandlerPrediction<'t> {
+    let port = handler.action.as_ref().ok().and_then(Action::port);
+    let port = port.and_then(|port| verdict::resolve(&port, container, &pod.workload).ok());
+    let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
+    let rewritten = in_sidecar && pod.rewrite.value && is_supported(context, container, &handler);
+    let question = port.filter(|_| in_sidecar && !rewritten);
+    let captured = question.map(|port| context.capture(&pod.workload, port));
+    let mtls = question
+        .filter(|_| captured.as_ref().is_some_and(|captured| captured.value))
+        .map(|port| context.mtls(&pod.workload, port));
+    let becomes = rewritten.then(|| Becomes {
+        path: agent_path(container.name(), handler.slot),
+        port: pod.status_port.value,
+    });
+    let mut prediction = HandlerPrediction {
+        container: container.clone(),
+        handler,
+        rewritten,
+        port,
+        captured,
+        mtls,
+        becomes,
+        verdict: verdict::pending(),
+    };
+    prediction.verdict = verdict::of(context, pod, &prediction);
+    prediction
+}
+
+/// Tells whether the release rewrites this handler; an unknown release is taken as the latest.
+fn is_supported(context: &Context<'_>, container: &Container<'_>, handler: &Handler<'_>) -> bool {
+    let Ok(action) = &handler.action else {
+        return false;
+    };
+    rewritten_since(action, handler.slot, container.list)
+        .is_some_and(|since| context.version().is_none_or(|version| version >= since))
+}

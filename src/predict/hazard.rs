@@ -1,0 +1,202 @@
+//! Why pointing a handler at the agent would not keep its meaning.
+
+use std::collections::BTreeMap;
+
+use crate::context::Context;
+use crate::kube::{Action, Port, Unreadable};
+use crate::source::placeholder;
+
+use super::{Cause, HandlerPrediction, WorkloadPrediction, verdict};
+
+/// A reason not to point a handler at the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hazard {
+    /// The public id of the guard.
+    pub guard: &'static str,
+    /// What would happen, in one sentence.
+    pub message: String,
+    /// The field of the handler to point at (`port`, `host` …); empty for the handler itself.
+    pub field: &'static str,
+}
+
+impl Hazard {
+    fn new(guard: &'static str, field: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            guard,
+            message: message.into(),
+            field,
+        }
+    }
+}
+
+/// Returns the first hazard of a handler that goes over the network; `None` for all others and
+/// for those that can be rewritten.
+///
+/// Sources: `app_probe.go` (what is recorded), `status/server.go` (what the agent accepts), both
+/// of Istio 1.31, and the validation of the Kubernetes API.
+#[must_use]
+pub fn hazard(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+    prediction: &HandlerPrediction<'_>,
+) -> Option<Hazard> {
+    let handler = &prediction.handler;
+    let action = match &handler.action {
+        Ok(action) => action,
+        Err(Unreadable::Placeholder(_)) => {
+            let said = "a value is a placeholder that another tool fills in";
+            return Some(Hazard::new("placeholder", "", said));
+        }
+        Err(Unreadable::Malformed(error)) => {
+            let range = error.message.contains("32-bit");
+            let guard = if range {
+                "port-range"
+            } else {
+                "invalid-handler"
+            };
+            let said = format!("the API server would refuse it: {}", error.message);
+            return Some(Hazard::new(guard, "", said));
+        }
+    };
+    let port = action.port()?;
+    if handler.written > 1 {
+        let said = "two handlers are written, the API server allows one";
+        return Some(Hazard::new("two-handlers", "", said));
+    }
+    container_hazard(pod, prediction)
+        .or_else(|| port_hazard(context, pod, prediction, &port))
+        .or_else(|| action_hazard(action))
+}
+
+fn container_hazard(
+    pod: &WorkloadPrediction<'_>,
+    prediction: &HandlerPrediction<'_>,
+) -> Option<Hazard> {
+    let name = prediction.container.name();
+    let is_label = !name.is_empty()
+        && name.len() <= 63
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    if !is_label {
+        let said = format!("the agent can't serve a container named `{name}`");
+        return Some(Hazard::new("container-name", "", said));
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let containers = pod.workload.template.containers();
+    for container in &containers {
+        *counts.entry(container.name()).or_default() += 1;
+    }
+    if counts.get(name).is_some_and(|&count| count > 1) {
+        let said = format!("two containers are named `{name}` and would share one prober");
+        return Some(Hazard::new("duplicate-container-name", "", said));
+    }
+    let is_plain_init = prediction.container.list == crate::kube::ContainerList::Init
+        && !prediction.container.is_native_sidecar();
+    if is_plain_init {
+        let said = "the API server refuses probes and hooks on an init container that ends";
+        return Some(Hazard::new("invalid-handler", "", said));
+    }
+    None
+}
+
+fn port_hazard(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+    prediction: &HandlerPrediction<'_>,
+    port: &Port,
+) -> Option<Hazard> {
+    if let Port::Name(name) = port
+        && placeholder::contains(name)
+    {
+        let said = "the port is a placeholder that another tool fills in";
+        return Some(Hazard::new("placeholder", "port", said));
+    }
+    let number = match verdict::resolve(port, &prediction.container, &pod.workload) {
+        Ok(number) => number,
+        Err(cause) => {
+            let said = match cause {
+                Cause::PortQuoted => {
+                    format!("port `{port}` is a string, so the injector takes it for a name")
+                }
+                Cause::PortOfOtherContainer => {
+                    format!("port name `{port}` is declared in another container only")
+                }
+                _ => format!("port name `{port}` is declared nowhere in the container"),
+            };
+            return Some(Hazard::new("port-unresolved", "port", said));
+        }
+    };
+    if !(1..=65535).contains(&number) {
+        return Some(Hazard::new(
+            "port-range",
+            "port",
+            format!("{number} is not a port"),
+        ));
+    }
+    // The injector compares with the port of the mesh, not with that of an annotation.
+    if number == i64::from(context.mesh_status_port()) {
+        let said = format!("port {number} is the agent's own");
+        return Some(Hazard::new("status-port-in-use", "port", said));
+    }
+    None
+}
+
+fn action_hazard(action: &Action) -> Option<Hazard> {
+    if let Some(host) = action.host() {
+        let said = match action {
+            Action::HttpGet(_) => format!("the kubelet would ask host `{host}` for the agent"),
+            _ => format!("the pod itself would be tested in place of host `{host}`"),
+        };
+        return Some(Hazard::new("probe-host", "host", said));
+    }
+    let Action::HttpGet(http) = action else {
+        return match action {
+            Action::Grpc { service, .. } => text_hazard("service", service),
+            _ => None,
+        };
+    };
+    if !matches!(http.scheme.as_str(), "HTTP" | "HTTPS") {
+        let said = format!("the API server refuses the scheme `{}`", http.scheme);
+        return Some(Hazard::new("invalid-handler", "scheme", said));
+    }
+    if let Some(fault) = path_fault(&http.path) {
+        return Some(Hazard::new("probe-path", "path", fault));
+    }
+    let headers = http.headers.iter().flat_map(|(name, value)| [name, value]);
+    text_hazard("path", &http.path).or_else(|| {
+        headers
+            .into_iter()
+            .find_map(|text| text_hazard("httpHeaders", text))
+    })
+}
+
+/// The kubelet and the agent read such paths differently.
+fn path_fault(path: &str) -> Option<String> {
+    if path.contains("://") && !path.starts_with('/') {
+        return Some(format!(
+            "path `{path}` is a URL: the agent would ask for `/{path}`"
+        ));
+    }
+    let escapes = path.split('%').skip(1);
+    let broken = escapes.into_iter().any(|rest| {
+        let mut digits = rest.bytes();
+        let hex = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_hexdigit());
+        !(hex(digits.next()) && hex(digits.next()))
+    });
+    broken.then(|| format!("path `{path}` has a `%` that no two hex digits follow"))
+}
+
+fn text_hazard(field: &'static str, text: &str) -> Option<Hazard> {
+    if text.contains("$(") || text.contains("$$") {
+        let said = format!("the kubelet would expand `{text}` in the env, but not in the probe");
+        return Some(Hazard::new("env-reference", field, said));
+    }
+    if placeholder::contains(text) {
+        let said = "a value is a placeholder that another tool fills in";
+        return Some(Hazard::new("placeholder", field, said));
+    }
+    None
+}

@@ -1,0 +1,102 @@
+//! The texts the kubelet prints, measured with the prober of Kubernetes 1.36; pod and node
+//! addresses are written `<pod>` and `<node>`.
+
+use crate::kube::{Action, HttpGet, Port};
+
+use super::{Cause, HandlerPrediction, Verdict, WorkloadPrediction};
+
+/// Returns the event text of a probe; hooks were not measured.
+pub(super) fn text(
+    verdict: &Verdict,
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+    action: &Action,
+    port: &Port,
+) -> Option<String> {
+    let slot = handler.handler.slot;
+    if slot.is_lifecycle() {
+        return None;
+    }
+    let word = slot.kubelet_word();
+    if matches!(
+        verdict.cause,
+        Cause::PortUnresolved | Cause::PortOfOtherContainer
+    ) {
+        // The injector records nothing for the probe but points it at the agent all the same.
+        return Some(if handler.rewritten {
+            format!("{word} probe failed: HTTP probe failed with statuscode: 400")
+        } else {
+            let quoted = format!("{port:?}", port = port.to_string());
+            format!(
+                "{word} probe errored and resulted in unknown state: \
+                 strconv.Atoi: parsing {quoted}: invalid syntax"
+            )
+        });
+    }
+    let cause = failure(verdict.cause, pod, handler, action)?;
+    Some(format!("{word} probe failed: {cause}"))
+}
+
+fn failure(
+    cause: Cause,
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+    action: &Action,
+) -> Option<String> {
+    let seconds = handler.handler.timeout_seconds.unwrap_or(1);
+    let becomes = handler.becomes.as_ref();
+    let agent_path = becomes.map_or("", |becomes| becomes.path.as_str());
+    let port = handler.port.unwrap_or_default();
+    Some(match (cause, action) {
+        (Cause::PlaintextAtStrict, Action::HttpGet(http)) => format!(
+            "Get \"{}\": read tcp <node>-><pod>:{port}: read: connection reset by peer",
+            url(http, port)
+        ),
+        (Cause::PlaintextAtStrict, Action::Grpc { .. }) => format!(
+            "timeout: failed to connect service \"<pod>:{port}\" within {seconds}s: \
+             context deadline exceeded"
+        ),
+        (Cause::HttpsAtStrict, Action::HttpGet(http)) => format!(
+            "Get \"{}\": remote error: tls: certificate required",
+            url(http, port)
+        ),
+        (Cause::HttpsAtHttpPort, Action::HttpGet(http)) => format!(
+            "Get \"{}\": read tcp <node>-><pod>:{port}: read: connection reset by peer",
+            url(http, port)
+        ),
+        (Cause::HttpAtHttp2Port, _) => "HTTP probe failed with statuscode: 502".to_owned(),
+        (Cause::AuthorizationDenies, Action::HttpGet(_)) => {
+            "HTTP probe failed with statuscode: 403".to_owned()
+        }
+        (Cause::AuthorizationDenies, _) => "error: health rpc probe failed: rpc error: \
+             code = PermissionDenied desc = RBAC: access denied"
+            .to_owned(),
+        (Cause::AuthorizationCloses, Action::HttpGet(http)) => {
+            format!("Get \"{}\": EOF", url(http, port))
+        }
+        (Cause::HostKept, Action::HttpGet(http)) => {
+            let host = http.host.as_deref().unwrap_or_default();
+            let agent = pod.status_port.value;
+            format!(
+                "Get \"http://{host}:{agent}{agent_path}\": dial tcp {host}:{agent}: \
+                 connect: connection refused"
+            )
+        }
+        (Cause::PortQuoted | Cause::PortOfAgent | Cause::RewrittenWithoutEntry, _) => {
+            "HTTP probe failed with statuscode: 400".to_owned()
+        }
+        (Cause::RewrittenWithoutSidecar | Cause::RewrittenOtherPort, Action::HttpGet(http)) => {
+            format!(
+                "Get \"{}\": dial tcp <pod>:{port}: connect: connection refused",
+                url(http, port)
+            )
+        }
+        _ => return None,
+    })
+}
+
+fn url(http: &HttpGet, port: i64) -> String {
+    let scheme = http.scheme.to_ascii_lowercase();
+    let slash = if http.path.starts_with('/') { "" } else { "/" };
+    format!("{scheme}://<pod>:{port}{slash}{}", http.path)
+}

@@ -1,0 +1,342 @@
+//! The decision: facts and handler in, outcome with its reasons out.
+
+use crate::context::{Authorization, Context, Dataplane};
+use crate::finding::Certainty;
+use crate::kube::{Action, Container, Port, Unreadable, Workload};
+use crate::mesh::istio::authz::Request;
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::mesh::istio::protocol::Protocol;
+use crate::mesh::istio::rewrite::{agent_path, is_agent_path};
+use crate::mesh::{Fact, Reason};
+
+use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction, kubelet};
+
+/// Returns the placeholder that stands until the verdict is known.
+pub(super) const fn pending() -> Verdict {
+    Verdict {
+        outcome: Outcome::Unknown,
+        cause: Cause::MeshUnknown,
+        certainty: Certainty::Unknown,
+        because: Vec::new(),
+        kubelet: None,
+    }
+}
+
+/// Resolves a port to its number as the injector and the kubelet do: in the container's own
+/// `ports`, any protocol, exact case, the last of duplicates.
+pub(super) fn resolve(
+    port: &Port,
+    container: &Container<'_>,
+    workload: &Workload<'_>,
+) -> Result<i64, Cause> {
+    let name = match port {
+        Port::Number(number) => return Ok(*number),
+        Port::Name(name) => name,
+    };
+    let declared = |container: &Container<'_>| {
+        let named = container
+            .ports()
+            .filter(|port| port.name == Some(name.as_str()));
+        named.filter_map(|port| port.number).last()
+    };
+    if let Some(number) = declared(container) {
+        return Ok(number);
+    }
+    if name.parse::<i64>().is_ok() {
+        return Err(Cause::PortQuoted);
+    }
+    if workload
+        .template
+        .containers()
+        .iter()
+        .any(|other| declared(other).is_some())
+    {
+        return Err(Cause::PortOfOtherContainer);
+    }
+    Err(Cause::PortUnresolved)
+}
+
+/// Builds a verdict while facts are consulted.
+struct Weighing {
+    certainty: Certainty,
+    because: Vec<Reason>,
+}
+
+impl Weighing {
+    const fn new() -> Self {
+        Self {
+            certainty: Certainty::Known,
+            because: Vec::new(),
+        }
+    }
+
+    /// The verdict rests on this fact.
+    fn rests_on<T>(&mut self, fact: &Fact<T>) {
+        self.certainty = self.certainty.min(fact.certainty);
+        for reason in &fact.because {
+            if !self.because.contains(reason) {
+                self.because.push(reason.clone());
+            }
+        }
+    }
+
+    fn verdict(self, outcome: Outcome, cause: Cause) -> Verdict {
+        let Self { certainty, because } = self;
+        Verdict {
+            outcome,
+            cause,
+            certainty,
+            because,
+            kubelet: None,
+        }
+    }
+}
+
+/// Decides about one handler.
+pub(super) fn of<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Verdict {
+    let weighing = Weighing::new();
+    let action = match &handler.handler.action {
+        Ok(action) => action,
+        Err(Unreadable::Placeholder(_)) => {
+            return weighing.verdict(Outcome::Unknown, Cause::Placeholder);
+        }
+        Err(Unreadable::Malformed(_)) => {
+            return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::Malformed);
+        }
+    };
+    let Some(port) = action.port() else {
+        return weighing.verdict(Outcome::Ok, Cause::NoNetwork);
+    };
+    if let Port::Name(name) = &port
+        && crate::source::placeholder::contains(name)
+    {
+        return weighing.verdict(Outcome::Unknown, Cause::Placeholder);
+    }
+    let mut verdict = match resolve(&port, &handler.container, &pod.workload) {
+        Err(cause @ (Cause::PortUnresolved | Cause::PortOfOtherContainer)) => {
+            weighing.verdict(Outcome::BrokenWithoutMesh, cause)
+        }
+        resolved => {
+            let mut verdict = in_mesh(context, pod, handler, action, resolved, weighing);
+            // That the pod is in the mesh is said last: it decides, but seldom surprises.
+            verdict.certainty = verdict.certainty.min(pod.dataplane.certainty);
+            verdict
+                .because
+                .extend(pod.dataplane.because.iter().cloned());
+            verdict
+        }
+    };
+    verdict.kubelet = kubelet::text(&verdict, pod, handler, action, &port);
+    verdict
+}
+
+fn in_mesh<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+    action: &Action,
+    resolved: Result<i64, Cause>,
+    weighing: Weighing,
+) -> Verdict {
+    let points_at_agent = matches!(action, Action::HttpGet(http) if is_agent_path(&http.path));
+    match pod.dataplane.value {
+        Dataplane::Unknown => weighing.verdict(Outcome::Unknown, Cause::MeshUnknown),
+        Dataplane::None | Dataplane::Ambient if points_at_agent => {
+            weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutSidecar)
+        }
+        Dataplane::None => weighing.verdict(Outcome::NotInMesh, Cause::NoMesh),
+        Dataplane::Ambient => weighing.verdict(Outcome::Ok, Cause::Ambient),
+        Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
+        Dataplane::Sidecar if points_at_agent => rewritten_ahead(pod, handler, action, weighing),
+        Dataplane::Sidecar if handler.rewritten => {
+            rewritten(context, pod, action, resolved, weighing)
+        }
+        Dataplane::Sidecar => unrewritten(context, pod, handler, action, weighing),
+    }
+}
+
+/// The manifest points at the agent already.
+fn rewritten_ahead(
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+    action: &Action,
+    mut weighing: Weighing,
+) -> Verdict {
+    let (Action::HttpGet(http), Some(port)) = (action, handler.port) else {
+        return weighing.verdict(Outcome::Unknown, Cause::MeshUnknown);
+    };
+    weighing.rests_on(&pod.rewrite);
+    // Where the rewrite is in force the injector writes path and port anew.
+    let path = if handler.rewritten {
+        agent_path(handler.container.name(), handler.handler.slot)
+    } else {
+        http.path.clone()
+    };
+    let probers = pod
+        .prober_env
+        .as_ref()
+        .and_then(|env| env.probers.as_ref().ok());
+    if !probers.is_some_and(|probers| probers.contains_key(&path)) {
+        return weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
+    }
+    if !handler.rewritten && port != pod.status_port.value {
+        weighing.rests_on(&pod.status_port);
+        return weighing.verdict(Outcome::Fails, Cause::RewrittenOtherPort);
+    }
+    weighing.verdict(Outcome::Ok, Cause::Rewritten)
+}
+
+/// The injector points the handler at the agent.
+fn rewritten(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+    action: &Action,
+    resolved: Result<i64, Cause>,
+    mut weighing: Weighing,
+) -> Verdict {
+    weighing.rests_on(&pod.rewrite);
+    let Ok(port) = resolved else {
+        return weighing.verdict(Outcome::Fails, Cause::PortQuoted);
+    };
+    if port == i64::from(context.mesh_status_port()) {
+        return weighing.verdict(Outcome::Fails, Cause::PortOfAgent);
+    }
+    match action {
+        Action::HttpGet(http) if http.host.is_some() => {
+            weighing.verdict(Outcome::Fails, Cause::HostKept)
+        }
+        Action::TcpSocket { host: Some(_), .. } => {
+            weighing.verdict(Outcome::TargetChanged, Cause::HostDropped)
+        }
+        _ => weighing.verdict(Outcome::Ok, Cause::Rewritten),
+    }
+}
+
+/// The kubelet's connection meets the sidecar, or passes it by.
+fn unrewritten<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+    action: &Action,
+    mut weighing: Weighing,
+) -> Verdict {
+    weighing.rests_on(&pod.rewrite);
+    if action.host().is_some() {
+        return weighing.verdict(Outcome::Ok, Cause::OtherHost);
+    }
+    // The kubelet reads a number in quotes as a number.
+    let written = action
+        .port()
+        .map(|port| port.to_string())
+        .unwrap_or_default();
+    let Some(port) = handler.port.or_else(|| written.parse().ok()) else {
+        return weighing.verdict(Outcome::Unknown, Cause::MeshUnknown);
+    };
+    let captured = context.capture(&pod.workload, port);
+    if !captured.value {
+        weighing.rests_on(&captured);
+        return weighing.verdict(Outcome::Ok, Cause::NotCaptured);
+    }
+    if matches!(action, Action::TcpSocket { .. }) {
+        return weighing.verdict(Outcome::AlwaysPasses, Cause::SidecarAccepts);
+    }
+    let mtls = context.mtls(&pod.workload, port);
+    weighing.rests_on(&mtls);
+    if mtls.value == MtlsMode::Strict {
+        let https = matches!(action, Action::HttpGet(http) if http.scheme == "HTTPS");
+        let cause = if https {
+            Cause::HttpsAtStrict
+        } else {
+            Cause::PlaintextAtStrict
+        };
+        return weighing.verdict(Outcome::Fails, cause);
+    }
+    let protocol = context.protocol(&pod.workload, port);
+    match mismatch(action, protocol.value) {
+        Some(cause) => {
+            weighing.rests_on(&protocol);
+            weighing.verdict(Outcome::Fails, cause)
+        }
+        None => authorized(
+            context,
+            pod,
+            &request(action, port, protocol.value),
+            weighing,
+        ),
+    }
+}
+
+/// The request reaches a filter chain: the policies decide.
+fn authorized<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    request: &Request,
+    mut weighing: Weighing,
+) -> Verdict {
+    let authorization = context.authorization(&pod.workload, request);
+    let (outcome, cause) = match authorization.value {
+        Authorization::Allowed => return weighing.verdict(Outcome::Ok, Cause::Fine),
+        Authorization::Denied if request.is_http => (Outcome::Fails, Cause::AuthorizationDenies),
+        Authorization::Denied => (Outcome::Fails, Cause::AuthorizationCloses),
+        Authorization::Unknown => (Outcome::Unknown, Cause::AuthorizationUnknown),
+    };
+    weighing.rests_on(&authorization);
+    weighing.verdict(outcome, cause)
+}
+
+/// The request of a probe as a policy sees it. TLS that is not the mesh's own is passed on as
+/// bytes; plain HTTP on a port without a protocol is detected.
+fn request(action: &Action, port: i64, protocol: Protocol) -> Request {
+    let (method, path, host, is_tls) = match action {
+        Action::HttpGet(http) => {
+            let path = http
+                .path
+                .split(['?', '#'])
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            let host = http
+                .headers
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case("host"));
+            (
+                "GET",
+                path,
+                host.map(|(_, value)| value.clone()),
+                http.scheme == "HTTPS",
+            )
+        }
+        _ => (
+            "POST",
+            "/grpc.health.v1.Health/Check".to_owned(),
+            None,
+            false,
+        ),
+    };
+    let is_http = !is_tls && protocol != Protocol::Tcp;
+    Request {
+        method,
+        path,
+        host,
+        port,
+        is_http,
+    }
+}
+
+/// Tells whether the filter chain of `protocol` cannot serve the handler.
+fn mismatch(action: &Action, protocol: Protocol) -> Option<Cause> {
+    match (action, protocol) {
+        (Action::HttpGet(http), Protocol::Http | Protocol::Http2) if http.scheme == "HTTPS" => {
+            Some(Cause::HttpsAtHttpPort)
+        }
+        (Action::HttpGet(http), Protocol::Http2) if http.scheme != "HTTPS" => {
+            Some(Cause::HttpAtHttp2Port)
+        }
+        (Action::Grpc { .. }, Protocol::Http) => Some(Cause::GrpcAtHttp1Port),
+        _ => None,
+    }
+}

@@ -1,0 +1,120 @@
+//! Resolved settings: plain data, after defaults, configuration file and flags are laid over
+//! each other.
+
+mod facts;
+mod file;
+mod layer;
+mod suggest;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::Severity;
+pub use crate::mesh::Version;
+pub use crate::mesh::istio::mtls::MtlsMode;
+
+pub use facts::FACT_KEYS;
+pub use file::{API_VERSION, KIND, Problem, read};
+pub use layer::{Action, Emit, Layer};
+pub use suggest::{nearest, not_one_of};
+
+/// The mesh to judge by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MeshKind {
+    /// Decided from the tree.
+    #[default]
+    Auto,
+    /// Istio with sidecars (and ambient where the tree says so).
+    Istio,
+    /// No mesh at all.
+    None,
+}
+
+/// What to take for granted where no Namespace of the tree decides about injection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum InjectionAssumption {
+    /// Injected where the workload or its namespace shows signs of the mesh.
+    #[default]
+    Evidence,
+    /// Injected.
+    All,
+    /// Not injected.
+    None,
+}
+
+/// Facts given by `--assume` (fills a gap) or `--override` (wins over the tree).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// `injection`.
+    pub injection: Option<InjectionAssumption>,
+    /// `mtls`: the mesh-wide mode.
+    pub mtls: Option<MtlsMode>,
+    /// `rewrite`: the mesh default of the probe rewrite.
+    pub rewrite: Option<bool>,
+    /// `revision`: names that a control plane answers to.
+    pub revisions: Vec<String>,
+    /// `root-namespace`.
+    pub root_namespace: Option<String>,
+    /// `status-port`: the port of the agent.
+    pub status_port: Option<u16>,
+    /// `native-sidecars`.
+    pub native_sidecars: Option<bool>,
+    /// `cni`.
+    pub cni: Option<bool>,
+    /// `ambient`.
+    pub ambient: Option<bool>,
+}
+
+/// How a rewrite carries the prober env.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// In the `proxy.istio.io/config` annotation.
+    #[default]
+    Sealed,
+}
+
+/// When findings make the run fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailOn {
+    /// At this severity and above.
+    Severity(Severity),
+    /// Never.
+    Never,
+}
+
+impl Default for FailOn {
+    fn default() -> Self {
+        Self::Severity(Severity::Warning)
+    }
+}
+
+/// What configuration says about one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RuleLevel {
+    /// Reported with this severity.
+    Severity(Severity),
+    /// Not reported.
+    Ignore,
+}
+
+/// Everything the model needs to know beside the manifests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `--mesh`.
+    pub mesh: MeshKind,
+    /// `--mesh-version`.
+    pub mesh_version: Option<Version>,
+    /// `--assume`.
+    pub assume: Facts,
+    /// `--override`.
+    pub overrides: Facts,
+    /// `--namespace`: of objects that name none.
+    pub namespace: Option<String>,
+    /// `--form`.
+    pub form: Form,
+    /// `--allow`: names of guards that may be passed.
+    pub allow: BTreeSet<String>,
+    /// `--fail-on`.
+    pub fail_on: FailOn,
+    /// Levels per rule id.
+    pub rules: BTreeMap<String, RuleLevel>,
+}

@@ -1,0 +1,118 @@
+//! One layer of settings: what a file, or the command line, says; the rest is open.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Facts, FailOn, Form, MeshKind, RuleLevel, Settings, Version};
+
+/// A step of the KRM function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Report findings.
+    Check,
+    /// Rewrite probes.
+    Rewrite,
+}
+
+/// What the KRM function gives back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Emit {
+    /// All items.
+    #[default]
+    Items,
+    /// No item: for `validators:` of kustomize only, which fail on functions that echo.
+    None,
+}
+
+/// What one source of settings says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layer {
+    /// `mesh.kind`, `--mesh`.
+    pub mesh: Option<MeshKind>,
+    /// `mesh.version`, `--mesh-version`.
+    pub mesh_version: Option<Version>,
+    /// `assume`, `--assume`.
+    pub assume: Facts,
+    /// `--override`.
+    pub overrides: Facts,
+    /// `--namespace`.
+    pub namespace: Option<String>,
+    /// `form`, `--form`.
+    pub form: Option<Form>,
+    /// `--allow`.
+    pub allow: BTreeSet<String>,
+    /// `failOn`, `--fail-on`.
+    pub fail_on: Option<FailOn>,
+    /// `rules`.
+    pub rules: BTreeMap<String, RuleLevel>,
+    /// `context`: paths, relative to where the layer comes from.
+    pub context: Vec<String>,
+    /// `actions`: of the KRM function.
+    pub actions: Option<BTreeSet<Action>>,
+    /// `emit`: of the KRM function.
+    pub emit: Option<Emit>,
+}
+
+impl Layer {
+    /// Returns this layer laid over another: what it leaves open comes from below.
+    #[must_use]
+    pub fn over(self, below: Self) -> Self {
+        let mut rules = below.rules;
+        rules.extend(self.rules);
+        Self {
+            mesh: self.mesh.or(below.mesh),
+            mesh_version: self.mesh_version.or(below.mesh_version),
+            assume: self.assume.over(below.assume),
+            overrides: self.overrides.over(below.overrides),
+            namespace: self.namespace.or(below.namespace),
+            form: self.form.or(below.form),
+            allow: self.allow.union(&below.allow).cloned().collect(),
+            fail_on: self.fail_on.or(below.fail_on),
+            rules,
+            context: below.context.into_iter().chain(self.context).collect(),
+            actions: self.actions.or(below.actions),
+            emit: self.emit.or(below.emit),
+        }
+    }
+
+    /// Returns the settings that follow, defaults filled in.
+    #[must_use]
+    pub fn resolved(&self, default_fail_on: FailOn) -> Settings {
+        Settings {
+            mesh: self.mesh.unwrap_or_default(),
+            mesh_version: self.mesh_version,
+            assume: self.assume.clone(),
+            overrides: self.overrides.clone(),
+            namespace: self.namespace.clone(),
+            form: self.form.unwrap_or_default(),
+            allow: self.allow.clone(),
+            fail_on: self.fail_on.unwrap_or(default_fail_on),
+            rules: self.rules.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Severity;
+
+    #[test]
+    fn the_upper_layer_wins() {
+        let below = Layer {
+            mesh: Some(MeshKind::Istio),
+            fail_on: Some(FailOn::Never),
+            context: vec!["a".into()],
+            ..Layer::default()
+        };
+        let above = Layer {
+            mesh: Some(MeshKind::None),
+            context: vec!["b".into()],
+            ..Layer::default()
+        };
+        let both = above.over(below);
+        assert_eq!(both.mesh, Some(MeshKind::None));
+        assert_eq!(both.context, ["a", "b"]);
+        let settings = both.resolved(FailOn::Severity(Severity::Error));
+        assert_eq!(settings.fail_on, FailOn::Never);
+    }
+}

@@ -1,0 +1,44 @@
+//! "Did you mean": the nearest known word.
+
+/// Returns the known word nearest to `given`, if one is near enough to be meant.
+#[must_use]
+pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let given = given.to_lowercase();
+    known
+        .into_iter()
+        .map(|word| (strsim::jaro_winkler(&given, &word.to_lowercase()), word))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}
+
+/// Says that `given` is not one of `known`, and which of them may be meant.
+#[must_use]
+pub fn not_one_of(what: &str, given: &str, known: &[&str]) -> String {
+    match nearest(given, known.iter().copied()) {
+        Some(word) => format!("unknown {what} `{given}`: did you mean `{word}`?"),
+        None => format!("unknown {what} `{given}`: known are {}", listed(known)),
+    }
+}
+
+fn listed(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    quoted.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_words_are_suggested() {
+        let known = ["injection", "mtls", "root-namespace"];
+        assert_eq!(nearest("injektion", known), Some("injection"));
+        assert_eq!(nearest("rootNamespace", known), Some("root-namespace"));
+        assert_eq!(nearest("zzz", known), None);
+        assert_eq!(
+            not_one_of("fact", "zzz", &known),
+            "unknown fact `zzz`: known are `injection`, `mtls`, `root-namespace`"
+        );
+    }
+}
