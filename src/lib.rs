@@ -6,6 +6,8 @@ pub mod finding;
 pub mod kube;
 pub mod mesh;
 pub mod predict;
+pub mod rewrite;
+pub mod rules;
 pub mod settings;
 pub mod source;
 pub mod yaml;

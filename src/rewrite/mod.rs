@@ -1,0 +1,72 @@
+//! From the prediction to intended changes: what the injector would do, written down ahead.
+//!
+//! All or nothing per pod: a guard that refuses one handler leaves the whole pod as it was.
+
+mod carrier;
+mod guard;
+mod pod;
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::finding::Finding;
+use crate::predict::WorkloadPrediction;
+use crate::yaml::Change;
+
+pub use guard::ALLOWABLE;
+
+/// The changes to one document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentRewrite {
+    /// The file.
+    pub path: Arc<str>,
+    /// The document within the file, from 0.
+    pub document: usize,
+    /// The changes, of all pods of the document.
+    pub changes: Vec<Change>,
+    /// How many pods are rewritten.
+    pub pods: usize,
+}
+
+/// What a rewrite of the tree amounts to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The documents to change, in the order of the tree.
+    pub documents: Vec<DocumentRewrite>,
+    /// Refusals (errors that name their guard) and notes.
+    pub findings: Vec<Finding>,
+}
+
+/// Plans the rewrite of every workload that is to be reported on.
+#[must_use]
+pub fn plan(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Plan {
+    let mut plan = Plan::default();
+    for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
+        let outcome = pod::rewrite(context, prediction);
+        plan.findings.extend(outcome.findings);
+        if !outcome.changes.is_empty() {
+            plan.add(prediction, outcome.changes);
+        }
+    }
+    plan
+}
+
+impl Plan {
+    fn add(&mut self, prediction: &WorkloadPrediction<'_>, changes: Vec<Change>) {
+        let document = prediction.workload.object.document;
+        let same = |entry: &&mut DocumentRewrite| {
+            entry.path == document.path && entry.document == document.index
+        };
+        if let Some(entry) = self.documents.last_mut().filter(same) {
+            entry.changes.extend(changes);
+            entry.pods += 1;
+        } else {
+            self.documents.push(DocumentRewrite {
+                path: Arc::clone(&document.path),
+                document: document.index,
+                changes,
+                pods: 1,
+            });
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Rule `annotation-on-workload-metadata`.
+
+use std::sync::Arc;
+
+use super::rule::declare_rule;
+use super::{Scene, scene};
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Workload;
+use crate::mesh::istio::keys;
+use crate::yaml::{Change, Entry, NodeRef, Route, Value};
+
+declare_rule! {
+    /// Finds pod settings of Istio that stand where Istio never looks.
+    ///
+    /// ## What it checks
+    /// A sidecar annotation, or the label `sidecar.istio.io/inject`, on the metadata of a Deployment,
+    /// StatefulSet or another workload (of a CronJob also on the job template) and not on the pod
+    /// template; or such an annotation written as a label of the pod template.
+    ///
+    /// ## Why it matters
+    /// The injector sees Pods only, and a Pod takes its metadata from the pod template. The setting has
+    /// no effect, and no tool of the mesh says so.
+    ///
+    /// ## Example
+    /// ```yaml
+    /// apiVersion: apps/v1
+    /// kind: Deployment
+    /// metadata:
+    ///   name: web
+    ///   namespace: shop
+    ///   annotations:
+    ///     sidecar.istio.io/proxyCPU: 100m
+    /// spec:
+    ///   selector:
+    ///     matchLabels:
+    ///       app: web
+    ///   template:
+    ///     metadata:
+    ///       labels:
+    ///         app: web
+    ///     spec:
+    ///       containers:
+    ///         - name: web
+    ///           image: registry.example/web:1
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```yaml
+    /// apiVersion: apps/v1
+    /// kind: Deployment
+    /// metadata:
+    ///   name: web
+    ///   namespace: shop
+    /// spec:
+    ///   selector:
+    ///     matchLabels:
+    ///       app: web
+    ///   template:
+    ///     metadata:
+    ///       labels:
+    ///         app: web
+    ///       annotations:
+    ///         sidecar.istio.io/proxyCPU: 100m
+    ///     spec:
+    ///       containers:
+    ///         - name: web
+    ///           image: registry.example/web:1
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Moving the key to the pod template is unsafe: the setting then takes effect, which may change
+    /// how probes, traffic or injection behave.
+    ///
+    /// ## References
+    /// - Istio reference: "Resource Annotations"
+    "annotation-on-workload-metadata", Error
+}
+
+/// Annotations with these beginnings are read from Pods alone.
+/// Source: Istio 1.31, `annotations.gen.go` (Resources: Pod).
+const POD_KEYS: [&str; 6] = [
+    "sidecar.istio.io/",
+    "traffic.sidecar.istio.io/",
+    "status.sidecar.istio.io/",
+    "readiness.status.sidecar.istio.io/",
+    "inject.istio.io/",
+    keys::PROXY_CONFIG,
+];
+
+fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    scene
+        .pods()
+        .flat_map(|pod| misplaced(&pod.workload))
+        .collect()
+}
+
+fn misplaced(workload: &Workload<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if takes_metadata_from_template(workload) {
+        let root = Route::root();
+        for metadata in metadata_routes(workload) {
+            let node = workload.object.node.at(&metadata);
+            let annotations = node.and_then(|node| node.get("annotations"));
+            for entry in annotations.into_iter().flat_map(NodeRef::entries) {
+                let route = root.join(&metadata).child("annotations");
+                findings.extend(report(workload, entry, &route, is_pod_key));
+            }
+            let labels = node.and_then(|node| node.get("labels"));
+            for entry in labels.into_iter().flat_map(NodeRef::entries) {
+                let route = root.join(&metadata).child("labels");
+                findings.extend(report(workload, entry, &route, |key| key == keys::INJECT));
+            }
+        }
+    }
+    let labels = workload.template.labels();
+    for entry in labels.into_iter().flat_map(NodeRef::entries) {
+        let route = workload.template.within.child("metadata").child("labels");
+        findings.extend(report(workload, entry, &route, is_annotation_only));
+    }
+    findings
+}
+
+/// Built-in workloads and those that work alike; what other controllers do with their metadata
+/// is not known.
+fn takes_metadata_from_template(workload: &Workload<'_>) -> bool {
+    let object = &workload.object;
+    matches!(
+        (object.group(), object.kind),
+        (
+            "apps" | "extensions",
+            "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet"
+        ) | ("batch", "Job" | "CronJob")
+            | ("", "ReplicationController")
+            | ("argoproj.io", "Rollout")
+            | ("apps.openshift.io", "DeploymentConfig")
+    )
+}
+
+fn metadata_routes(workload: &Workload<'_>) -> Vec<Route> {
+    let mut routes = vec![Route::keys(&["metadata"])];
+    if workload.object.kind == "CronJob" {
+        routes.push(Route::keys(&["spec", "jobTemplate", "metadata"]));
+    }
+    routes
+}
+
+fn is_pod_key(key: &str) -> bool {
+    POD_KEYS.iter().any(|prefix| key.starts_with(prefix))
+}
+
+fn is_annotation_only(key: &str) -> bool {
+    key != keys::INJECT && is_pod_key(key)
+}
+
+fn report(
+    workload: &Workload<'_>,
+    entry: Entry<'_>,
+    route: &Route,
+    wanted: impl Fn(&str) -> bool,
+) -> Option<Finding> {
+    let key = entry.key.text().filter(|key| wanted(key))?;
+    let template = &workload.template;
+    let stands_right = template.annotation(key).is_some()
+        || (key == keys::INJECT && template.label(key).is_some());
+    if stands_right {
+        return None;
+    }
+    let object = &workload.object;
+    let place = if route.steps().last() == Some(&"labels".into()) && key != keys::INJECT {
+        "as a label; Istio reads it as an annotation".to_owned()
+    } else {
+        format!(
+            "on the metadata of the {}; Istio reads the pod template only",
+            object.kind
+        )
+    };
+    let message = format!("`{key}` has no effect here: it is set {place}");
+    let mut finding = scene::about_workload(&RULE, workload, entry.key.span(), message);
+    finding.field = Some(route.child(key.to_owned()).to_string());
+    let target = if key == keys::INJECT {
+        "labels"
+    } else {
+        "annotations"
+    };
+    let right = template.within.child("metadata").child(target);
+    finding.help = Some(format!("move it to `{right}`, where it takes effect"));
+    finding.fix = Some(move_fix(workload, entry, route, key, target));
+    Some(finding)
+}
+
+fn move_fix(
+    workload: &Workload<'_>,
+    entry: Entry<'_>,
+    route: &Route,
+    key: &str,
+    target: &'static str,
+) -> Fix {
+    let object = &workload.object;
+    let value = Value::from(entry.value.text().unwrap_or_default());
+    let holder = object.node.at(route).map_or(0, |node| node.entries().len());
+    let from = object.route.join(route);
+    let from = if holder == 1 {
+        from
+    } else {
+        from.child(key.to_owned())
+    };
+    let to = workload
+        .template
+        .route
+        .child("metadata")
+        .child(target)
+        .child(key.to_owned());
+    Fix {
+        title: format!("move `{key}` to the pod template"),
+        applicability: Applicability::Unsafe,
+        path: Arc::clone(object.path()),
+        document: object.document.index,
+        changes: vec![
+            Change::Remove { route: from },
+            Change::Set { route: to, value },
+        ],
+        edits: Vec::new(),
+    }
+}

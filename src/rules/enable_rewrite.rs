@@ -1,0 +1,119 @@
+//! The cure that several rules share: let the mesh rewrite the pod's probes.
+
+use std::sync::Arc;
+
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Action;
+use crate::mesh::Fact;
+use crate::mesh::istio::keys;
+use crate::mesh::istio::rewrite::{is_agent_path, parse_bool};
+use crate::predict::{Outcome, WorkloadPrediction, hazard, predict_with};
+use crate::yaml::{Change, Entry, Route, Value};
+
+use super::Scene;
+
+/// Gives a finding the fix that switches the rewrite on for the pods of its workload; where that
+/// would spoil another handler, the help says which.
+pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
+    let template = &pod.workload.template;
+    let object = &pod.workload.object;
+    let route = template.annotation_route(keys::REWRITE_PROBERS);
+    let annotation = template.annotation(keys::REWRITE_PROBERS);
+    let off = annotation.filter(|entry| entry.value.text().and_then(parse_bool) == Some(false));
+    let (title, change) = match off {
+        Some(entry) if scene.context.rewrite_default().value && !has_comment(entry) => {
+            let title = format!(
+                "remove `{}`: the mesh then has the agent make the check",
+                keys::REWRITE_PROBERS
+            );
+            (
+                title,
+                Change::Remove {
+                    route: removal(pod, route),
+                },
+            )
+        }
+        _ => {
+            let title = format!(
+                "set `{}` to \"true\": the agent in the sidecar then makes the check",
+                keys::REWRITE_PROBERS
+            );
+            (
+                title,
+                Change::Set {
+                    route,
+                    value: Value::from("true"),
+                },
+            )
+        }
+    };
+    let (applicability, help) = applicability(scene, pod);
+    finding.help = help;
+    finding.fix = Some(Fix {
+        title,
+        applicability,
+        path: Arc::clone(object.path()),
+        document: object.document.index,
+        changes: vec![change],
+        edits: Vec::new(),
+    });
+}
+
+/// Removes `annotations` with its only entry.
+fn removal(pod: &WorkloadPrediction<'_>, route: Route) -> Route {
+    let only = pod
+        .workload
+        .template
+        .annotations()
+        .is_some_and(|node| node.entries().len() == 1);
+    match route.split_last() {
+        Some((parent, _)) if only => parent,
+        _ => route,
+    }
+}
+
+/// Tells whether a comment stands on the line of the entry or on the one above: removing the
+/// entry would lose it or leave it without its subject.
+fn has_comment(entry: Entry<'_>) -> bool {
+    let text = entry.key.tree().text();
+    let span = entry.span();
+    let behind = text
+        .get(span.end..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let above = before.rsplit('\n').nth(1).unwrap_or_default();
+    behind.contains('#') || above.trim_start().starts_with('#')
+}
+
+/// Safe where every handler of the pod means behind the agent what it means without a mesh, and
+/// nothing was rewritten ahead; only shown where the rewrite would spoil another handler.
+fn applicability(
+    scene: &Scene<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+) -> (Applicability, Option<String>) {
+    let on = Fact::settled(true, "the rewrite is on");
+    let after = predict_with(scene.context, &pod.workload, on);
+    let mut handlers = after.handlers.iter();
+    if let Some(spoiled) = handlers.find(|handler| handler.verdict.outcome.is_bad()) {
+        let cause = spoiled.verdict.cause.describe();
+        let help = format!("the rewrite alone would spoil {}: {cause}", spoiled.title());
+        return (Applicability::DisplayOnly, Some(help));
+    }
+    let keeps_meaning = after.handlers.iter().all(|handler| {
+        let points_at_agent = matches!(
+            &handler.handler.action,
+            Ok(Action::HttpGet(http)) if is_agent_path(&http.path)
+        );
+        !points_at_agent
+            && handler.verdict.outcome == Outcome::Ok
+            && hazard(scene.context, &after, handler).is_none()
+    });
+    if keeps_meaning && pod.prober_env.is_none() {
+        (Applicability::Safe, None)
+    } else {
+        (Applicability::Unsafe, None)
+    }
+}

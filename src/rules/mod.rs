@@ -1,0 +1,51 @@
+//! The rules: one file each, on top of the prediction.
+
+mod annotation_bad_boolean;
+mod annotation_on_workload_metadata;
+mod enable_rewrite;
+mod http_probe_host_rewritten;
+mod https_probe_strict;
+mod named_port_unresolved;
+mod probe_field_invalid;
+mod rewritten_without_sidecar;
+mod rule;
+mod scene;
+mod strict_probe_not_rewritten;
+mod suggest;
+mod tcp_probe_always_passes;
+
+use crate::context::Context;
+use crate::finding::Finding;
+use crate::predict::WorkloadPrediction;
+
+pub use rule::{Rule, Sections};
+pub use scene::Scene;
+
+/// Every rule, sorted by id.
+static ALL: [Rule; 9] = [
+    annotation_bad_boolean::RULE,
+    annotation_on_workload_metadata::RULE,
+    http_probe_host_rewritten::RULE,
+    https_probe_strict::RULE,
+    named_port_unresolved::RULE,
+    probe_field_invalid::RULE,
+    rewritten_without_sidecar::RULE,
+    strict_probe_not_rewritten::RULE,
+    tcp_probe_always_passes::RULE,
+];
+
+/// Returns every rule, sorted by id.
+#[must_use]
+pub fn all() -> &'static [Rule] {
+    &ALL
+}
+
+/// Runs every rule over the predictions.
+#[must_use]
+pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+    let scene = Scene {
+        context,
+        predictions,
+    };
+    all().iter().flat_map(|rule| (rule.check)(&scene)).collect()
+}

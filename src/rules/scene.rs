@@ -1,0 +1,108 @@
+//! What rules look at: the predictions, and ready-made findings about them.
+
+use crate::context::Context;
+use crate::finding::{Certainty, Finding, Label};
+use crate::kube::Workload;
+use crate::mesh::{Fact, Reason};
+use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
+use crate::yaml::Span;
+
+use super::Rule;
+
+/// Everything a rule may ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'s, 't> {
+    /// The facts.
+    pub context: &'s Context<'t>,
+    /// The predictions, those of context files included.
+    pub predictions: &'s [WorkloadPrediction<'t>],
+}
+
+impl<'s, 't> Scene<'s, 't> {
+    /// Iterates over the workloads to report on.
+    pub fn pods(&self) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        self.predictions
+            .iter()
+            .filter(|prediction| prediction.is_target)
+    }
+
+    /// Iterates over the handlers to report on, with their workloads.
+    pub fn handlers(
+        &self,
+    ) -> impl Iterator<Item = (&'s WorkloadPrediction<'t>, &'s HandlerPrediction<'t>)> + use<'s, 't>
+    {
+        self.pods()
+            .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)))
+    }
+}
+
+/// Starts a finding about a workload.
+pub(super) fn about_workload(
+    rule: &Rule,
+    workload: &Workload<'_>,
+    span: Span,
+    message: String,
+) -> Finding {
+    let object = &workload.object;
+    let mut finding = Finding::new(
+        rule.id,
+        rule.severity,
+        object.label_at(span, String::new()),
+        message,
+    );
+    finding.document = object.document.index;
+    finding.object = Some(object.reference());
+    finding
+}
+
+/// Starts a finding about a handler whose verdict decides.
+pub(super) fn about_handler(
+    rule: &Rule,
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+    span: Span,
+    message: String,
+) -> Finding {
+    let mut finding = about_workload(rule, &pod.workload, span, message);
+    let verdict = &handler.verdict;
+    finding.container = Some(handler.container.name().to_owned());
+    finding.field = Some(handler.handler.within.to_string());
+    finding.kubelet.clone_from(&verdict.kubelet);
+    if verdict.outcome != Outcome::Unknown {
+        finding.outcome = Some(verdict.outcome.as_str());
+    }
+    rest_on(&mut finding, verdict.certainty, &verdict.because);
+    finding
+}
+
+/// Lets a finding rest on a fact: its places become second labels, what is assumed is said, and
+/// an assumption takes the severity one step down.
+pub(super) fn rest_on_fact<T>(finding: &mut Finding, fact: &Fact<T>) {
+    rest_on(finding, fact.certainty, &fact.because);
+}
+
+fn rest_on(finding: &mut Finding, certainty: Certainty, because: &[Reason]) {
+    let was_sure = finding.certainty > Certainty::Assumed;
+    finding.certainty = finding.certainty.min(certainty);
+    if was_sure && finding.certainty <= Certainty::Assumed {
+        finding.severity = finding.severity.lowered();
+    }
+    for reason in because {
+        match (&reason.place, reason.settle) {
+            (Some(place), _) => add_related(finding, place),
+            (None, Some(settle)) => {
+                let said = format!("{} [{settle}]", reason.message);
+                if !finding.assumptions.contains(&said) {
+                    finding.assumptions.push(said);
+                }
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+fn add_related(finding: &mut Finding, place: &Label) {
+    if !finding.related.contains(place) && *place != finding.primary {
+        finding.related.push(place.clone());
+    }
+}
