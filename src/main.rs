@@ -1,2 +1,5 @@
-//! x
-fn main() {}
+//! The `meshprobe` program; everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    meshprobe::cli::main()
+}

@@ -1,0 +1,312 @@
+//! What the user can type. The comments are the help.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::rewrite::ALLOWABLE;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  nothing to report; everything was done
+  1  findings; a change shown by --diff; a refused rewrite
+  2  wrong usage or settings, a path that cannot be read, a failed write";
+
+const CHECK_CODES: &str = "\
+Exit codes:
+  0  no finding at or above --fail-on
+  1  such a finding; a change shown by --diff
+  2  wrong usage or settings, a path that cannot be read, a failed write";
+
+const REWRITE_CODES: &str = "\
+Exit codes:
+  0  everything that the mesh would rewrite is rewritten
+  1  a refused workload, a document that is not YAML; a change shown by --diff
+  2  wrong usage or settings, a path that cannot be read, a failed write";
+
+const PREDICT_CODES: &str = "\
+Exit codes:
+  0  everything could be read
+  1  a Kubernetes document that is not YAML
+  2  wrong usage or settings, a path that cannot be read";
+
+/// Predicts what a service mesh will do to each Kubernetes health probe, from manifests alone.
+///
+/// `check` reports probes that will fail or can never fail, `rewrite` writes down ahead of
+/// deployment what the mesh would do to them at admission, `predict` shows both as a table.
+/// Nothing is ever sent over the network.
+#[derive(Debug, Parser)]
+#[command(name = "meshprobe", version, styles = STYLES, after_help = EXIT_CODES)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Report probes that the mesh breaks, and the lines that decide.
+    #[command(after_help = CHECK_CODES)]
+    Check(CheckArgs),
+    /// Write the mesh's probe rewrite into the manifests, ahead of deployment.
+    ///
+    /// Prints the rewritten manifests of standard input or of one file; several files need
+    /// --write or --diff. A rewrite changes the pod template, and so rolls the workload.
+    #[command(after_help = REWRITE_CODES)]
+    Rewrite(RewriteArgs),
+    /// Show what the mesh does to each probe, what the kubelet meets, and why.
+    #[command(after_help = PREDICT_CODES)]
+    Predict(PredictArgs),
+    /// Run as KRM function: a ResourceList on standard input, for kustomize and kpt.
+    ///
+    /// The same happens when the program is called as meshprobe-krm, or without arguments and
+    /// with a pipe as standard input.
+    Krm,
+    /// Explain a rule.
+    Rule(RuleArgs),
+    /// Print the completion script of a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// The format of the report.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Report"
+    )]
+    pub(super) output_format: OutputFormat,
+
+    /// Exit with 1 on findings of this severity and above [default: warning].
+    #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
+    pub(super) fail_on: Option<FailOnArg>,
+
+    /// Apply safe fixes.
+    #[arg(long, help_heading = "Fixes")]
+    pub(super) fix: bool,
+
+    /// With --fix or --diff: apply fixes that change behaviour, too.
+    #[arg(long, help_heading = "Fixes")]
+    pub(super) unsafe_fixes: bool,
+
+    /// Show as a diff what --fix would change; write nothing.
+    #[arg(long, help_heading = "Fixes", conflicts_with_all = ["fix", "output_format"])]
+    pub(super) diff: bool,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RewriteArgs {
+    /// How the original probes are carried.
+    #[arg(long, value_name = "FORM", value_enum, help_heading = "Rewrite")]
+    pub(super) form: Option<FormArg>,
+
+    /// Write the files in place.
+    #[arg(long, help_heading = "Rewrite")]
+    pub(super) write: bool,
+
+    /// Show the change as a diff and exit with 1 if there is one; write nothing.
+    #[arg(long, help_heading = "Rewrite", conflicts_with = "write")]
+    pub(super) diff: bool,
+
+    /// Pass a guard that is a matter of judgement (repeatable).
+    #[arg(long, value_name = "GUARD", value_parser = PossibleValuesParser::new(ALLOWABLE), help_heading = "Rewrite")]
+    pub(super) allow: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PredictArgs {
+    /// The format of the output.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Report"
+    )]
+    pub(super) output_format: TableFormat,
+
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RuleArgs {
+    /// The id of the rule; without it, all ids are listed.
+    #[arg(value_name = "ID", conflicts_with = "all")]
+    pub(super) id: Option<String>,
+
+    /// Explain all rules.
+    #[arg(long)]
+    pub(super) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// Files and directories; `-` is standard input [default: .].
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
+
+    /// The mesh to judge by [default: auto].
+    #[arg(long, value_enum, help_heading = "Mesh")]
+    pub(super) mesh: Option<MeshArg>,
+
+    /// The release of the mesh, such as 1.28.
+    #[arg(long, value_name = "VERSION", help_heading = "Mesh")]
+    pub(super) mesh_version: Option<String>,
+
+    /// A fact that the manifests do not hold, such as mtls=STRICT (repeatable).
+    ///
+    /// Keys: ambient, cni, injection (evidence, all, none), mtls (DISABLE, PERMISSIVE, STRICT),
+    /// native-sidecars, revision, rewrite, root-namespace, status-port.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Mesh")]
+    pub(super) assume: Vec<String>,
+
+    /// A fact that wins over the manifests (repeatable); keys as for --assume.
+    #[arg(long = "override", value_name = "KEY=VALUE", help_heading = "Mesh")]
+    pub(super) overrides: Vec<String>,
+
+    /// The namespace of objects that name none.
+    #[arg(short, long, help_heading = "Mesh")]
+    pub(super) namespace: Option<String>,
+
+    /// Manifests to read for facts, but not to report on (repeatable).
+    #[arg(long, value_name = "PATH", help_heading = "Input")]
+    pub(super) context: Vec<PathBuf>,
+
+    /// Leave out what matches, with the meaning of .gitignore (repeatable).
+    #[arg(long, value_name = "GLOB", help_heading = "Input")]
+    pub(super) exclude: Vec<String>,
+
+    /// Apply --exclude to paths given on the command line, too.
+    #[arg(long, help_heading = "Input")]
+    pub(super) force_exclude: bool,
+
+    /// Read what .gitignore hides, too.
+    #[arg(long, help_heading = "Input")]
+    pub(super) no_ignore: bool,
+
+    /// The path to show for standard input.
+    #[arg(long, value_name = "PATH", help_heading = "Input")]
+    pub(super) stdin_filename: Option<String>,
+
+    /// The configuration file [default: the nearest .meshprobe.yaml upward].
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    pub(super) config: Option<PathBuf>,
+
+    /// Read no configuration file.
+    #[arg(long, conflicts_with = "config", help_heading = "Settings")]
+    pub(super) isolated: bool,
+
+    /// How many threads to use [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Settings")]
+    pub(super) threads: Option<u16>,
+
+    /// When to use colours.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    pub(super) color: ColorArg,
+
+    /// Print results only: no summary, no notes beside a rewrite or a table.
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(super) quiet: bool,
+
+    /// Say which files were read, and what each was taken for.
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputFormat {
+    /// With the lines of the manifests.
+    #[default]
+    Full,
+    /// One line per finding.
+    Concise,
+    /// JSON, version 1.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum TableFormat {
+    /// A table.
+    #[default]
+    Table,
+    /// JSON, version 1.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FailOnArg {
+    /// On errors.
+    Error,
+    /// On warnings and errors.
+    Warning,
+    /// On any finding.
+    Note,
+    /// Never.
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FormArg {
+    /// In an annotation of the pod template: what is committed is what runs.
+    Sealed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MeshArg {
+    /// Decided from the manifests.
+    Auto,
+    /// Istio.
+    Istio,
+    /// No mesh.
+    None,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorArg {
+    /// On a terminal that can.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

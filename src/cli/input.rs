@@ -1,0 +1,180 @@
+//! From arguments to the files of a run.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::engine::{self, Exit};
+use crate::finding::{Finding, Severity};
+use crate::report;
+use crate::settings::Layer;
+use crate::source::{Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions};
+
+use super::args::Common;
+use super::config;
+use super::output::{Stop, eprint, errln};
+use super::terminal::look;
+
+/// What every command starts from.
+pub(super) struct Run {
+    pub(super) set: SourceSet,
+    pub(super) layer: Layer,
+    pub(super) from_stdin: bool,
+    /// Exactly one path was named, and it is a file or standard input.
+    pub(super) single: bool,
+    pool: rayon::ThreadPool,
+}
+
+impl Run {
+    /// Does the work on the threads that the user allows.
+    pub(super) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
+    /// How the process ends as far as reading goes.
+    pub(super) fn exit(&self) -> Exit {
+        let unread = !engine::unread_paths(&self.set).is_empty();
+        Exit::Success.or(unread, Exit::Failure)
+    }
+}
+
+/// Reads settings and files.
+pub(super) fn prepare(common: &Common) -> Result<Run, Stop> {
+    let directory = working_directory()?;
+    let layer = config::layer(common, &directory)?;
+    let request = request(common, &layer, &directory)?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(common.threads.map_or_else(cores, usize::from))
+        .build()
+        .map_err(|error| Stop::usage(format!("cannot start threads: {error}")))?;
+    let from_stdin = request
+        .targets
+        .iter()
+        .any(|input| matches!(input, Input::Bytes { .. }));
+    let single = match request.targets.as_slice() {
+        [Input::Path(path)] => !directory.join(path).is_dir(),
+        [Input::Bytes { .. }] => true,
+        _ => false,
+    };
+    let set = pool.install(|| engine::load(&request));
+    if set.files.is_empty() && !common.quiet {
+        errln("warning: no manifest found (*.yaml, *.yml, *.json)");
+    }
+    Ok(Run {
+        set,
+        layer,
+        from_stdin,
+        single,
+        pool,
+    })
+}
+
+/// The working directory.
+pub(super) fn working_directory() -> Result<PathBuf, Stop> {
+    std::env::current_dir()
+        .map_err(|error| Stop::usage(format!("cannot find the working directory: {error}")))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn request(common: &Common, layer: &Layer, directory: &Path) -> Result<Request, Stop> {
+    let exclude = Exclude::new(common.exclude.iter().map(String::as_str))
+        .map_err(|error| Stop::usage(format!("--exclude: {error}")))?;
+    let mut targets = Vec::new();
+    for path in &common.paths {
+        let stdin_again = path.as_os_str() == "-"
+            && targets
+                .iter()
+                .any(|known| matches!(known, Input::Bytes { .. }));
+        if stdin_again {
+            return Err(Stop::usage("standard input (`-`) can be read only once"));
+        }
+        targets.push(input(path, common)?);
+    }
+    if targets.is_empty() {
+        targets.push(Input::Path(PathBuf::from(".")));
+    }
+    let from_file = layer.context.iter().map(PathBuf::from);
+    let context = from_file.chain(common.context.iter().cloned());
+    Ok(Request {
+        targets,
+        context: context.map(Input::Path).collect(),
+        working_directory: directory.to_path_buf(),
+        walk: WalkOptions {
+            no_ignore: common.no_ignore,
+            exclude,
+            force_exclude: common.force_exclude,
+        },
+    })
+}
+
+fn input(path: &Path, common: &Common) -> Result<Input, Stop> {
+    if path.as_os_str().is_empty() {
+        return Err(Stop::usage("an empty path was given"));
+    }
+    if path.as_os_str() != "-" {
+        return Ok(Input::Path(path.to_path_buf()));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|error| Stop::usage(format!("cannot read standard input: {error}")))?;
+    if bytes.trim_ascii().is_empty() {
+        return Err(Stop::usage(
+            "standard input is empty: did the command before `|` fail?",
+        ));
+    }
+    let name = common.stdin_filename.as_deref().unwrap_or("stdin");
+    Ok(Input::Bytes {
+        name: Arc::from(name),
+        bytes: bytes.into(),
+    })
+}
+
+/// With `--verbose`: what each file was taken for.
+pub(super) fn tell_files(set: &SourceSet, common: &Common) {
+    if common.verbose {
+        for file in &set.files {
+            errln(&format!("{}: {}", file.path, taken_for(file)));
+        }
+    }
+}
+
+/// Tells what was found beside the result; with `--quiet`, notes are left out.
+pub(super) fn tell_findings(set: &SourceSet, findings: &[Finding], common: &Common) {
+    let least = if common.quiet {
+        Severity::Warning
+    } else {
+        Severity::Note
+    };
+    let told: Vec<Finding> = findings
+        .iter()
+        .filter(|finding| finding.severity >= least)
+        .cloned()
+        .collect();
+    let look = look(&std::io::stderr(), common.color);
+    eprint(&report::human(set, &told, look));
+}
+
+fn taken_for(file: &SourceFile) -> String {
+    let names: Vec<&str> = file
+        .documents
+        .iter()
+        .map(|document| match document.content {
+            Content::Empty => "empty",
+            Content::Tree(_) if document.patch => "patch of a kustomization",
+            Content::Tree(_) if document.encrypted => "encrypted",
+            Content::Tree(_) => "Kubernetes",
+            Content::NotKubernetes => "not Kubernetes",
+            Content::Template => "template",
+            Content::Broken { .. } => "broken",
+        })
+        .collect();
+    match file.fault {
+        Some(_) => "not read".into(),
+        None => names.join(", "),
+    }
+}

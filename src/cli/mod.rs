@@ -1,0 +1,97 @@
+//! The command line: the only place, beside `krm`, that prints, reads the environment, or
+//! decides how the process ends.
+
+mod args;
+mod check;
+mod config;
+mod input;
+mod output;
+mod predict;
+mod rewrite;
+mod rule;
+mod shell;
+mod terminal;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Read as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::engine::Exit;
+use crate::krm;
+
+use args::{Cli, Command};
+use output::{Stop, errln, print};
+
+/// Runs the program with the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    // A panic is a fault of ours, told in one sentence below; its stack says nothing to users.
+    std::panic::set_hook(Box::new(|_| {}));
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let exit = catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or_else(|_| {
+        errln("error: meshprobe itself failed; please report it with the command and its input");
+        Exit::Failure
+    });
+    ExitCode::from(exit.code())
+}
+
+fn run(arguments: &[OsString]) -> Exit {
+    let done = if called_as_function(arguments) {
+        function()
+    } else {
+        match Cli::try_parse_from(arguments) {
+            Ok(cli) => dispatch(cli),
+            Err(error) => Err(Stop::from(error)),
+        }
+    };
+    match done {
+        Ok(exit) => exit,
+        Err(stop) => stop.tell(),
+    }
+}
+
+/// Called as `meshprobe-krm`, by link or copy.
+fn called_as_function(arguments: &[OsString]) -> bool {
+    arguments
+        .first()
+        .and_then(|name| Path::new(name).file_stem())
+        .is_some_and(|name| name == "meshprobe-krm")
+}
+
+fn dispatch(cli: Cli) -> Result<Exit, Stop> {
+    match cli.command {
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Rewrite(args)) => rewrite::run(&args),
+        Some(Command::Predict(args)) => predict::run(&args),
+        Some(Command::Krm) => function(),
+        Some(Command::Rule(args)) => rule::run(&args),
+        Some(Command::Completions { shell }) => shell::completions(shell),
+        Some(Command::Man) => shell::man(),
+        None if std::io::stdin().is_terminal() => {
+            print(&Cli::command().render_help().to_string())?;
+            Ok(Exit::Success)
+        }
+        None => function(),
+    }
+}
+
+/// Reads a `ResourceList`, and prints in one go at the end: half a list would make the caller
+/// delete the other half.
+fn function() -> Result<Exit, Stop> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|error| Stop::usage(format!("cannot read standard input: {error}")))?;
+    let directory = input::working_directory()?;
+    let answer = krm::run(&bytes, &directory);
+    output::eprint(&answer.messages);
+    if let Some(text) = &answer.output {
+        print(text)?;
+    }
+    Ok(answer.exit)
+}

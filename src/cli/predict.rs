@@ -1,0 +1,60 @@
+//! `meshprobe predict`.
+
+use crate::context::Context;
+use crate::engine::{self, Exit, failing};
+use crate::finding::Severity;
+use crate::predict::{self, Report, Row};
+use crate::report;
+use crate::settings::FailOn;
+
+use super::args::{PredictArgs, TableFormat};
+use super::input::{prepare, tell_files, tell_findings};
+use super::output::{Stop, print};
+use super::terminal::look;
+
+pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
+    let run = prepare(&args.common)?;
+    let settings = run.layer.resolved(FailOn::default());
+    tell_files(&run.set, &args.common);
+    let judged = run.on_threads(|| {
+        engine::judge(&run.set, |set| {
+            let context = Context::new(set, &settings);
+            let predictions = predict::predict_all(&context);
+            match args.output_format {
+                TableFormat::Table => {
+                    Shown::Rows(predictions.iter().flat_map(|one| one.rows()).collect())
+                }
+                TableFormat::Json => Shown::Json(serde_json::to_string_pretty(&Report::new(
+                    &context,
+                    &predictions,
+                ))),
+            }
+        })
+    });
+    let mut findings = judged.faults;
+    findings.extend(engine::problems(&run.set));
+    tell_findings(&run.set, &findings, &args.common);
+    match judged.value {
+        Shown::Rows(rows) => {
+            let look = look(&std::io::stdout(), args.common.color);
+            print(&report::table(&rows, look))?;
+        }
+        Shown::Json(text) => {
+            let text = text.map_err(|error| Stop::usage(error.to_string()))?;
+            print(&report::json_safe(&format!("{text}\n")))?;
+        }
+    }
+    let broken = failing(&findings, FailOn::Severity(Severity::Error));
+    Ok(run.exit().or(broken, Exit::Findings))
+}
+
+enum Shown {
+    Rows(Vec<Row>),
+    Json(serde_json::Result<String>),
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self::Rows(Vec::new())
+    }
+}

@@ -1,0 +1,78 @@
+//! `meshprobe rewrite`.
+
+use crate::engine::{self, Exit, Rewritten, failing};
+use crate::finding::Severity;
+use crate::report::counted;
+use crate::settings::{FailOn, Form};
+
+use super::args::{FormArg, RewriteArgs};
+use super::check::print_diffs;
+use super::input::{Run, prepare, tell_files, tell_findings};
+use super::output::{Stop, errln, print_whole, write};
+use super::terminal::look;
+
+pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
+    let mut run = prepare(&args.common)?;
+    let to_stdout = !args.write && !args.diff;
+    if to_stdout && !run.single {
+        return Err(Stop::usage(
+            "standard output takes one file only: give --write to rewrite in place, or --diff to see the change",
+        ));
+    }
+    run.layer.allow.extend(args.allow.iter().cloned());
+    if let Some(FormArg::Sealed) = args.form {
+        run.layer.form = Some(Form::Sealed);
+    }
+    let settings = run.layer.resolved(FailOn::default());
+    tell_files(&run.set, &args.common);
+    let rewritten = run.on_threads(|| engine::rewrite(&run.set, &settings));
+    tell_findings(&run.set, &rewritten.findings, &args.common);
+    let failed = deliver(&run, &rewritten, args)?;
+    if !args.common.quiet && !to_stdout {
+        errln(&told(&rewritten, args));
+    }
+    let refused = failing(&rewritten.findings, FailOn::Severity(Severity::Error));
+    Ok(run
+        .exit()
+        .or(refused, Exit::Findings)
+        .or(args.diff && !rewritten.changed.is_empty(), Exit::Findings)
+        .or(failed, Exit::Failure))
+}
+
+/// Writes, shows or prints; tells whether a write failed.
+fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<bool, Stop> {
+    if args.diff {
+        print_diffs(
+            &rewritten.changed,
+            look(&std::io::stdout(), args.common.color),
+        )?;
+        return Ok(false);
+    }
+    if args.write {
+        let failed = write(&rewritten.changed);
+        if run.from_stdin {
+            // It has no other place to be written to.
+            return Ok(!print_whole(rewritten.set.from_stdin())? || failed);
+        }
+        return Ok(failed);
+    }
+    let mut files = rewritten.set.targets();
+    let whole = files.find(|file| file.fault.is_none());
+    Ok(!print_whole(whole.map(|file| &*file.text))?)
+}
+
+fn told(rewritten: &Rewritten, args: &RewriteArgs) -> String {
+    if rewritten.changed.is_empty() {
+        return "Nothing to rewrite.".into();
+    }
+    let would = if args.write {
+        "Rewrote"
+    } else {
+        "Would rewrite"
+    };
+    format!(
+        "{would} {} in {}; each such workload rolls when applied.",
+        counted(rewritten.pods, "pod template"),
+        counted(rewritten.changed.len(), "file")
+    )
+}

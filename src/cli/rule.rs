@@ -1,0 +1,39 @@
+//! `meshprobe rule`.
+
+use crate::engine::{Exit, Notice, explained, rule_ids};
+use crate::settings::not_one_of;
+
+use super::args::RuleArgs;
+use super::output::{Stop, print};
+
+pub(super) fn run(args: &RuleArgs) -> Result<Exit, Stop> {
+    let all = explained();
+    if args.all {
+        let pages: Vec<String> = all.iter().map(page).collect();
+        print(&pages.join("\n"))?;
+        return Ok(Exit::Success);
+    }
+    match &args.id {
+        None => {
+            let lines: String = all
+                .iter()
+                .map(|rule| format!("{} ({})\n", rule.id, rule.severity.as_str()))
+                .collect();
+            print(&lines)?;
+        }
+        Some(id) => match all.iter().find(|rule| rule.id == id) {
+            Some(rule) => print(&page(rule))?,
+            None => return Err(Stop::usage(not_one_of("rule", id, &rule_ids()))),
+        },
+    }
+    Ok(Exit::Success)
+}
+
+fn page(rule: &Notice) -> String {
+    format!(
+        "# {} ({})\n\n{}\n",
+        rule.id,
+        rule.severity.as_str(),
+        rule.docs.trim()
+    )
+}

@@ -1,0 +1,38 @@
+//! A file before and after.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::source::SourceSet;
+
+/// A file whose text is to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// As shown to the user.
+    pub path: Arc<str>,
+    /// Where it lies; `None` for standard input.
+    pub location: Option<PathBuf>,
+    /// The text as it was read.
+    pub before: Arc<str>,
+    /// The text as it is to be.
+    pub after: Arc<str>,
+}
+
+impl Changed {
+    /// Lists the files whose text differs between two sets of the same files.
+    #[must_use]
+    pub fn between(before: &SourceSet, after: &SourceSet) -> Vec<Self> {
+        before
+            .files
+            .iter()
+            .zip(&after.files)
+            .filter(|(old, new)| old.text != new.text)
+            .map(|(old, new)| Self {
+                path: Arc::clone(&old.path),
+                location: old.location.clone(),
+                before: Arc::clone(&old.text),
+                after: Arc::clone(&new.text),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,37 @@
+//! Reads all files of a run, in parallel.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::source::{Candidate, Fault, Request, SourceFile, SourceSet, find, mark_patches};
+
+/// Finds, reads and parses the files of a run.
+#[must_use]
+pub fn load(request: &Request) -> SourceSet {
+    let candidates = find(request);
+    let files = candidates.par_iter().map(read_guarded).collect();
+    let mut set = SourceSet::new(files);
+    mark_patches(&mut set);
+    set
+}
+
+/// A fault of ours in one file must not cost the user the others.
+fn read_guarded(candidate: &Candidate) -> SourceFile {
+    catch_unwind(AssertUnwindSafe(|| candidate.read())).unwrap_or_else(|_| {
+        let mut file = candidate.without_text();
+        file.fault = Some(Fault::Internal);
+        file
+    })
+}
+
+/// Lists the paths that the user named and that could not be read.
+#[must_use]
+pub fn unread_paths(set: &SourceSet) -> Vec<Arc<str>> {
+    set.files
+        .iter()
+        .filter(|file| file.explicit && matches!(file.fault, Some(Fault::Unreadable(_))))
+        .map(|file| Arc::clone(&file.path))
+        .collect()
+}

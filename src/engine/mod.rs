@@ -1,0 +1,28 @@
+//! Runs the layers below over a set of files: load, judge, fix, rewrite, write.
+//!
+//! Nothing here prints or exits. Threads are never visible: files are sorted before and findings
+//! after every step that runs in parallel.
+
+mod changed;
+mod check;
+mod exit;
+mod fix;
+mod guard;
+mod load;
+mod notices;
+mod problems;
+mod rewrite;
+mod summary;
+mod write;
+
+pub use changed::Changed;
+pub use check::{Outcome, check};
+pub use exit::{Exit, failing};
+pub use fix::{Fixed, fix};
+pub use guard::{Judged, judge};
+pub use load::{load, unread_paths};
+pub use notices::{NOTICES, Notice, explained, rule_ids};
+pub use problems::problems;
+pub use rewrite::{Rewritten, rewrite};
+pub use summary::{FileCounts, Summary};
+pub use write::{WriteFailure, write_all};

@@ -1,0 +1,144 @@
+//! What the engine itself reports about files: findings that no rule makes.
+
+use crate::finding::Severity;
+use crate::rules;
+
+/// A kind of finding about a file as such, explained like a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Notice {
+    /// The id, in one space with the ids of rules.
+    pub id: &'static str,
+    /// The usual severity.
+    pub severity: Severity,
+    /// The explanation, in Markdown.
+    pub docs: &'static str,
+}
+
+pub(super) const DUPLICATE_KEY: &str = "duplicate-key";
+pub(super) const EDIT_REFUSED: &str = "edit-refused";
+pub(super) const INTERNAL_ERROR: &str = "internal-error";
+pub(super) const NOT_UTF8: &str = "not-utf8";
+pub(super) const SYNTAX_ERROR: &str = "syntax-error";
+pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
+pub(super) const UNRENDERED_TEMPLATE: &str = "unrendered-template";
+
+/// All kinds, sorted by id.
+pub const NOTICES: &[Notice] = &[
+    Notice {
+        id: DUPLICATE_KEY,
+        severity: Severity::Warning,
+        docs: "\
+A mapping of a Kubernetes document has the same key twice.
+
+## Why it matters
+
+kubectl and the API machinery take the last of them without a word, kustomize refuses the file:
+what one reads first is not what runs. meshprobe judges the last and edits neither.
+
+## What to do
+
+Delete one of the two.
+",
+    },
+    Notice {
+        id: EDIT_REFUSED,
+        severity: Severity::Error,
+        docs: "\
+An intended change could not be written without risk to the rest of the document.
+
+## Why it matters
+
+Before anything is written, the edited document is read again by a second, independent parser,
+and must hold exactly what was there before and the change. Where it does not, nothing is written.
+
+## What to do
+
+Make the change by hand; the message says what stood in the way.
+",
+    },
+    Notice {
+        id: INTERNAL_ERROR,
+        severity: Severity::Error,
+        docs: "\
+meshprobe itself failed on a file. The file was not judged, all others were.
+
+## What to do
+
+Please report it, with the file.
+",
+    },
+    Notice {
+        id: NOT_UTF8,
+        severity: Severity::Error,
+        docs: "\
+A file holds bytes that are not UTF-8, the only encoding that is read.
+
+An error where the file has the marks of a Kubernetes manifest (`apiVersion:` and `kind:`),
+otherwise a note.
+
+## What to do
+
+Save the file as UTF-8.
+",
+    },
+    Notice {
+        id: SYNTAX_ERROR,
+        severity: Severity::Error,
+        docs: "\
+A document is not YAML. It was not judged; the other documents of the file were.
+
+An error where the document has the marks of a Kubernetes manifest (`apiVersion:` and `kind:` at
+the start of a line), otherwise a note.
+",
+    },
+    Notice {
+        id: UNREADABLE_FILE,
+        severity: Severity::Error,
+        docs: "\
+A file or directory could not be read.
+
+An error (and exit code 2) where it was named on the command line, a note where it was met in a
+directory.
+",
+    },
+    Notice {
+        id: UNRENDERED_TEMPLATE,
+        severity: Severity::Note,
+        docs: "\
+A file is the source of a template, such as a Helm chart's, and no YAML yet. It was not judged.
+
+## What to do
+
+Render it first: `helm template <chart> | meshprobe check -`.
+",
+    },
+];
+
+/// Lists everything that can be explained, rules and notices, sorted by id.
+#[must_use]
+pub fn explained() -> Vec<Notice> {
+    let rules = rules::all().iter().map(|rule| Notice {
+        id: rule.id,
+        severity: rule.severity,
+        docs: rule.docs,
+    });
+    let mut all: Vec<Notice> = rules.chain(NOTICES.iter().copied()).collect();
+    all.sort_by_key(|notice| notice.id);
+    all
+}
+
+/// Lists the ids of everything that can be reported, sorted.
+#[must_use]
+pub fn rule_ids() -> Vec<&'static str> {
+    explained().into_iter().map(|notice| notice.id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NOTICES;
+
+    #[test]
+    fn notices_are_sorted() {
+        assert!(NOTICES.is_sorted_by_key(|notice| notice.id));
+    }
+}

@@ -1,0 +1,178 @@
+//! Makes findings of files and documents that cannot be read as they stand.
+
+use std::sync::Arc;
+
+use crate::finding::{Finding, Label, Severity};
+use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
+use crate::yaml::Span;
+
+use super::guard;
+use super::notices::{DUPLICATE_KEY, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE, UNRENDERED_TEMPLATE};
+
+/// Reports everything that kept a file or a document from being judged.
+#[must_use]
+pub fn problems(set: &SourceSet) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in &set.files {
+        found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
+        if file.role == Role::Target {
+            found.extend(template(file));
+            found.extend(
+                file.documents
+                    .iter()
+                    .flat_map(|document| of_document(file, document)),
+            );
+        }
+    }
+    found
+}
+
+fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
+    match fault {
+        Fault::Internal => Some(guard::fault(&file.path)),
+        Fault::Unreadable(reason) => {
+            let severity = error_if(file.explicit);
+            let message = format!("cannot read {}: {reason}", file.path);
+            Some(Finding::new(
+                UNREADABLE_FILE,
+                severity,
+                label(file, Span::empty(0)),
+                message,
+            ))
+        }
+        Fault::NotUtf8 { kubernetes } => {
+            if file.role == Role::Context {
+                return None;
+            }
+            let span = Span::empty(file.text.len());
+            let message = "the file is not UTF-8 from here on, and was not judged".to_owned();
+            let mut finding =
+                Finding::new(NOT_UTF8, error_if(*kubernetes), label(file, span), message);
+            finding.help = Some("save the file as UTF-8".into());
+            Some(finding)
+        }
+    }
+}
+
+fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {
+    match &document.content {
+        Content::Broken { error, kubernetes } => {
+            let span = one_character(&file.text, error.offset);
+            let message = format!("the document is not YAML: {}", error.message);
+            let mut finding = Finding::new(
+                SYNTAX_ERROR,
+                error_if(*kubernetes),
+                label(file, span),
+                message,
+            );
+            finding.document = document.index;
+            if error.message.contains("tab") {
+                finding.help = Some("indent with blanks: YAML does not take tabs for it".into());
+            }
+            vec![finding]
+        }
+        Content::Tree(tree) => tree
+            .duplicate_keys()
+            .into_iter()
+            .map(|(first, again)| duplicate(file, document, first, again))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -> Finding {
+    let key = again.slice(&file.text);
+    let message = format!(
+        "the key `{key}` is there twice: kubectl takes the last one, kustomize refuses the file"
+    );
+    let mut finding = Finding::new(
+        DUPLICATE_KEY,
+        Severity::Warning,
+        label(file, again),
+        message,
+    );
+    finding.related.push(Label {
+        message: "the first one".into(),
+        ..label(file, first)
+    });
+    finding.document = document.index;
+    finding.help = Some("delete one of the two".into());
+    finding
+}
+
+/// One note per file, however many of its documents are templates.
+fn template(file: &SourceFile) -> Option<Finding> {
+    let document = file
+        .documents
+        .iter()
+        .find(|document| matches!(document.content, Content::Template))?;
+    let at = document
+        .segment
+        .slice(&file.text)
+        .find("{{")
+        .unwrap_or_default();
+    let start = document.segment.start + at;
+    let message = format!(
+        "{} is a template and no YAML yet: it was not judged",
+        file.path
+    );
+    let span = Span::new(start, start + 2);
+    let mut finding = Finding::new(
+        UNRENDERED_TEMPLATE,
+        Severity::Note,
+        label(file, span),
+        message,
+    );
+    finding.document = document.index;
+    let chart = chart_of(&file.path);
+    finding.help = Some(format!(
+        "render it first: `helm template {chart} | meshprobe check -`"
+    ));
+    Some(finding)
+}
+
+/// The directory of the chart, where the path shows it.
+fn chart_of(path: &str) -> &str {
+    match path.find("/templates/").and_then(|at| path.get(..at)) {
+        Some(chart) => chart,
+        None if path.starts_with("templates/") => ".",
+        None => "<chart>",
+    }
+}
+
+const fn error_if(condition: bool) -> Severity {
+    if condition {
+        Severity::Error
+    } else {
+        Severity::Note
+    }
+}
+
+fn label(file: &SourceFile, span: Span) -> Label {
+    Label {
+        path: Arc::clone(&file.path),
+        span,
+        message: String::new(),
+    }
+}
+
+/// The character at `offset`, nothing at the end of a line.
+fn one_character(text: &str, offset: usize) -> Span {
+    let next = text.get(offset..).and_then(|rest| rest.chars().next());
+    let length = next
+        .filter(|c| !matches!(c, '\n' | '\r'))
+        .map_or(0, char::len_utf8);
+    Span::new(offset, offset + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chart_of;
+
+    #[test]
+    fn the_chart_is_named_where_the_path_shows_it() {
+        assert_eq!(chart_of("charts/web/templates/a.yaml"), "charts/web");
+        assert_eq!(chart_of("templates/a.yaml"), ".");
+        assert_eq!(chart_of("a.yaml"), "<chart>");
+    }
+}

@@ -1,0 +1,100 @@
+//! Turns the planned rewrite into new texts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::finding::{Finding, Label, Severity};
+use crate::predict;
+use crate::rewrite::{self, DocumentRewrite};
+use crate::settings::Settings;
+use crate::source::{Role, SourceSet};
+use crate::yaml::{self, Change, Edit, EditError, Span};
+
+use super::changed::Changed;
+use super::check::settled;
+use super::fix::replace;
+use super::guard::judge;
+use super::notices::EDIT_REFUSED;
+use super::problems::problems;
+
+/// The result of a rewrite; nothing is written yet.
+#[derive(Debug, Default)]
+pub struct Rewritten {
+    /// All files, with their new text.
+    pub set: SourceSet,
+    /// The files whose text changes.
+    pub changed: Vec<Changed>,
+    /// What was refused and why, notes, and what could not be read.
+    pub findings: Vec<Finding>,
+    /// The changes that were made, of all documents.
+    pub changes: Vec<Change>,
+    /// How many pod templates change.
+    pub pods: usize,
+}
+
+/// Plans the rewrite of all targets and applies it in memory.
+#[must_use]
+pub fn rewrite(original: &SourceSet, settings: &Settings) -> Rewritten {
+    let judged = judge(original, |set| {
+        let plan = {
+            let context = Context::new(set, settings);
+            rewrite::plan(&context, &predict::predict_all(&context))
+        };
+        (plan.documents, plan.findings)
+    });
+    let (documents, mut findings) = judged.value;
+    findings.extend(judged.faults);
+    findings.extend(problems(original));
+    let mut edits: BTreeMap<Arc<str>, Vec<Edit>> = BTreeMap::new();
+    let mut pods = 0;
+    let mut changes = Vec::new();
+    for planned in &documents {
+        match edits_of(original, planned) {
+            Some(Ok(new)) => {
+                pods += planned.pods;
+                changes.extend_from_slice(&planned.changes);
+                edits
+                    .entry(Arc::clone(&planned.path))
+                    .or_default()
+                    .extend(new);
+            }
+            Some(Err(error)) => findings.push(refused(planned, &error)),
+            None => {}
+        }
+    }
+    let mut set = original.clone();
+    for (path, edits) in edits {
+        replace(&mut set, &path, edits);
+    }
+    Rewritten {
+        changed: Changed::between(original, &set),
+        findings: settled(findings, settings),
+        set,
+        changes,
+        pods,
+    }
+}
+
+/// `None` where there is nothing that may be edited.
+fn edits_of(set: &SourceSet, planned: &DocumentRewrite) -> Option<Result<Vec<Edit>, EditError>> {
+    let file = set.file(&planned.path)?;
+    let document = file.documents.get(planned.document)?;
+    let editable = file.role == Role::Target && !document.patch && !document.encrypted;
+    if !editable || planned.changes.is_empty() {
+        return None;
+    }
+    Some(yaml::apply(document.tree()?, &planned.changes))
+}
+
+fn refused(planned: &DocumentRewrite, error: &EditError) -> Finding {
+    let label = Label {
+        path: Arc::clone(&planned.path),
+        span: Span::empty(error.offset),
+        message: String::new(),
+    };
+    let message = format!("the document was left as it is: {}", error.reason);
+    let mut finding = Finding::new(EDIT_REFUSED, Severity::Error, label, message);
+    finding.document = planned.document;
+    finding
+}

@@ -1,0 +1,100 @@
+//! Counts what a run has seen.
+
+use serde::Serialize;
+
+use crate::finding::{Finding, Severity};
+use crate::predict::WorkloadPrediction;
+use crate::source::{Content, Fault, SourceFile, SourceSet};
+
+/// What became of the files that were to be judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FileCounts {
+    /// Read, whatever they hold.
+    pub read: usize,
+    /// Of these: without any Kubernetes document.
+    pub not_kubernetes: usize,
+    /// Of these: the source of a template.
+    pub template: usize,
+    /// With a document that is not YAML, not UTF-8, or not readable at all.
+    pub broken: usize,
+}
+
+/// The counters of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Files.
+    pub files: FileCounts,
+    /// Kubernetes documents.
+    pub documents: usize,
+    /// Workloads with a pod template.
+    pub workloads: usize,
+    /// Of these: those whose facts do not suffice for a verdict.
+    pub not_judged: usize,
+    /// Probes and lifecycle hooks.
+    pub handlers: usize,
+    /// Findings of severity error.
+    pub errors: usize,
+    /// Findings of severity warning.
+    pub warnings: usize,
+    /// Findings of severity note.
+    pub notes: usize,
+    /// Findings that the user has silenced.
+    pub suppressed: usize,
+}
+
+impl Summary {
+    /// Counts files and documents.
+    #[must_use]
+    pub fn of_files(set: &SourceSet) -> Self {
+        let mut summary = Self::default();
+        for file in set.targets() {
+            summary.count_file(file);
+        }
+        summary
+    }
+
+    fn count_file(&mut self, file: &SourceFile) {
+        if !matches!(file.fault, Some(Fault::Unreadable(_))) {
+            self.files.read += 1;
+        }
+        let has = |wanted: fn(&Content) -> bool| {
+            file.documents
+                .iter()
+                .any(|document| wanted(&document.content))
+        };
+        let template = has(|content| matches!(content, Content::Template));
+        let broken =
+            file.fault.is_some() || has(|content| matches!(content, Content::Broken { .. }));
+        let trees = file
+            .documents
+            .iter()
+            .filter(|document| document.tree().is_some())
+            .count();
+        self.documents += trees;
+        self.files.template += usize::from(template);
+        self.files.broken += usize::from(broken);
+        self.files.not_kubernetes += usize::from(trees == 0 && !template && !broken);
+    }
+
+    /// Counts the workloads that are reported on, and their handlers.
+    pub fn count_predictions(&mut self, predictions: &[WorkloadPrediction<'_>]) {
+        for workload in predictions.iter().filter(|prediction| prediction.is_target) {
+            self.workloads += 1;
+            self.handlers += workload.handlers.len();
+            self.not_judged += usize::from(!workload.is_judged());
+        }
+    }
+
+    /// Counts findings by severity.
+    pub fn count_findings(&mut self, findings: &[Finding]) {
+        let count = |severity| {
+            findings
+                .iter()
+                .filter(|finding| finding.severity == severity)
+                .count()
+        };
+        self.errors = count(Severity::Error);
+        self.warnings = count(Severity::Warning);
+        self.notes = count(Severity::Note);
+    }
+}

@@ -1,0 +1,228 @@
+//! The KRM function: a `ResourceList` in, the same list out, edited in place.
+//!
+//! The caller deletes whatever is missing in the answer, without a word. Therefore the answer is
+//! the text that came in with edits, never a list that is printed anew, and there is none at all
+//! where the call fails.
+
+mod list;
+mod results;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::engine::{self, Exit, Outcome, failing};
+use crate::finding::{Finding, Severity};
+use crate::settings::{Action, Emit, FailOn, Layer, Settings};
+use crate::source::{Input, Request, SourceSet};
+use crate::yaml::{self, Change, Route, Value};
+
+use list::{List, NAME};
+
+/// What the function gives back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// For standard output; `None` where there is nothing that the caller may use.
+    pub output: Option<String>,
+    /// For standard error, one line per message.
+    pub messages: String,
+    /// How the process ends.
+    pub exit: Exit,
+}
+
+impl Answer {
+    fn failure(messages: &[String]) -> Self {
+        Self {
+            output: None,
+            messages: messages
+                .iter()
+                .map(|message| format!("error: {message}\n"))
+                .collect(),
+            exit: Exit::Failure,
+        }
+    }
+}
+
+/// Runs the function over the bytes of standard input; paths in its configuration are relative
+/// to `directory`.
+#[must_use]
+pub fn run(input: &[u8], directory: &Path) -> Answer {
+    answer(input, directory).unwrap_or_else(|messages| Answer::failure(&messages))
+}
+
+fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
+    let mut request = Request {
+        targets: vec![Input::Bytes {
+            name: NAME.into(),
+            bytes: input.into(),
+        }],
+        working_directory: directory.to_path_buf(),
+        ..Request::default()
+    };
+    let mut set = engine::load(&request);
+    let layer = List::of(&set)?.configuration(&engine::rule_ids())?;
+    if !layer.context.is_empty() {
+        request.context = layer
+            .context
+            .iter()
+            .map(|path| Input::Path(path.into()))
+            .collect();
+        set = engine::load(&request);
+    }
+    let unread = engine::unread_paths(&set);
+    if !unread.is_empty() {
+        return Err(unread
+            .iter()
+            .map(|path| format!("context: cannot read {path}"))
+            .collect());
+    }
+    let list = List::of(&set)?;
+    let settings = layer.resolved(FailOn::Severity(Severity::Error));
+    let emit = layer.emit.unwrap_or_default();
+    let actions = actions(&layer, emit, &list)?;
+    let done = act(&set, &settings, &actions);
+    let told = results::told(&list, &done.findings);
+    Ok(Answer {
+        output: Some(output(
+            &list,
+            emit,
+            done.changes,
+            results::value(&list, &done.findings),
+        )?),
+        messages: told,
+        exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
+    })
+}
+
+/// Which steps are done. A list that is not given back needs no rewrite.
+fn actions(layer: &Layer, emit: Emit, list: &List<'_>) -> Result<BTreeSet<Action>, Vec<String>> {
+    let both = BTreeSet::from([Action::Check, Action::Rewrite]);
+    if emit == Emit::Items {
+        return Ok(layer.actions.clone().unwrap_or(both));
+    }
+    if !list.comes_from_kustomize_build() {
+        return Err(vec![
+            "`emit: none` is for `validators:` of kustomize build only: anywhere else it would delete every resource".into(),
+        ]);
+    }
+    match &layer.actions {
+        Some(actions) if actions.contains(&Action::Rewrite) => Err(vec![
+            "`emit: none` gives nothing back: the action `rewrite` would have no effect".into(),
+        ]),
+        _ => Ok(BTreeSet::from([Action::Check])),
+    }
+}
+
+#[derive(Default)]
+struct Done {
+    findings: Vec<Finding>,
+    changes: Vec<Change>,
+}
+
+fn act(set: &SourceSet, settings: &Settings, actions: &BTreeSet<Action>) -> Done {
+    let mut done = Done::default();
+    if actions.contains(&Action::Check) {
+        done.findings = engine::check(set, settings).findings;
+    }
+    if actions.contains(&Action::Rewrite) {
+        let rewritten = engine::rewrite(set, settings);
+        if actions.contains(&Action::Check) {
+            let after = engine::check(&rewritten.set, settings);
+            cure(&mut done.findings, &after);
+        }
+        let known: BTreeSet<_> = done.findings.iter().map(key).collect();
+        let new: Vec<Finding> = rewritten
+            .findings
+            .into_iter()
+            .filter(|finding| !known.contains(&key(finding)))
+            .collect();
+        done.findings.extend(new);
+        done.changes = rewritten.changes;
+    }
+    done
+}
+
+/// What the rewrite has cured is worth a note, no more.
+fn cure(findings: &mut [Finding], after: &Outcome) {
+    let left: BTreeSet<_> = after.findings.iter().map(key).collect();
+    for finding in findings {
+        if !left.contains(&key(finding)) {
+            finding.severity = Severity::Note;
+            finding.message.push_str(" (cured by the rewrite)");
+            finding.help = None;
+            finding.fix = None;
+        }
+    }
+}
+
+/// What makes two findings the same before and after.
+fn key(finding: &Finding) -> impl Ord + use<> {
+    (
+        finding.rule,
+        finding.object.clone(),
+        finding.container.clone(),
+        finding.field.clone(),
+    )
+}
+
+fn output(
+    list: &List<'_>,
+    emit: Emit,
+    mut changes: Vec<Change>,
+    results: Option<Value>,
+) -> Result<String, Vec<String>> {
+    if let Some(value) = results {
+        let route = Route::keys(&["results"]);
+        changes.push(Change::Set { route, value });
+    }
+    let empty;
+    let list = match emit {
+        Emit::Items => list,
+        Emit::None => {
+            empty = SourceSet::from_text(NAME, list::EMPTY);
+            &List::of(&empty)?
+        }
+    };
+    if !list.has_items() {
+        let route = Route::keys(&["items"]);
+        changes.push(Change::Set {
+            route,
+            value: Value::Seq(Vec::new()),
+        });
+    }
+    if changes.is_empty() {
+        return Ok(list.text().to_owned());
+    }
+    let edits = yaml::apply(list.tree(), &changes)
+        .map_err(|error| vec![format!("the list cannot be edited: {}", error.reason)])?;
+    Ok(list.text_with(&edits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Label;
+    use crate::yaml::Span;
+
+    #[test]
+    fn what_the_rewrite_cures_is_a_note() {
+        let finding = |container: &str| {
+            let label = Label {
+                path: NAME.into(),
+                span: Span::empty(0),
+                message: String::new(),
+            };
+            let mut finding = Finding::new("r", Severity::Error, label, "it fails".into());
+            finding.container = Some(container.into());
+            finding
+        };
+        let mut findings = [finding("a"), finding("b")];
+        let after = Outcome {
+            findings: vec![finding("b")],
+            ..Outcome::default()
+        };
+        cure(&mut findings, &after);
+        assert_eq!(findings[0].severity, Severity::Note);
+        assert_eq!(findings[0].message, "it fails (cured by the rewrite)");
+        assert_eq!(findings[1], finding("b"));
+    }
+}

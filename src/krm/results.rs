@@ -1,0 +1,162 @@
+//! Findings as `results` of the list, and as lines for people.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::finding::{Finding, Label, ObjectRef, Severity};
+use crate::report::visible;
+use crate::yaml::{self, NodeRef, Span, Value};
+
+use super::list::{List, NAME, annotation};
+
+/// The file that an item was read from, in the two spellings in use.
+const PATHS: [&str; 2] = [
+    "internal.config.kubernetes.io/path",
+    "config.kubernetes.io/path",
+];
+const INDEXES: [&str; 2] = [
+    "internal.config.kubernetes.io/index",
+    "config.kubernetes.io/index",
+];
+
+/// Where a resource of a kustomize build comes from, where `buildMetadata` asks for it.
+const ORIGIN: &str = "config.kubernetes.io/origin";
+
+/// The value of `results`, if there is anything to say.
+pub(super) fn value(list: &List<'_>, findings: &[Finding]) -> Option<Value> {
+    if findings.is_empty() {
+        return None;
+    }
+    Some(Value::Seq(
+        findings
+            .iter()
+            .map(|finding| result(list, finding))
+            .collect(),
+    ))
+}
+
+fn result(list: &List<'_>, finding: &Finding) -> Value {
+    let mut entries = vec![
+        ("message".to_owned(), Value::Str(message(finding))),
+        ("severity".to_owned(), severity(finding.severity).into()),
+    ];
+    if let Some(object) = &finding.object {
+        entries.push(("resourceRef".to_owned(), reference(object)));
+        if let Some(field) = &finding.field {
+            let field = Value::Map(vec![("path".to_owned(), field.as_str().into())]);
+            entries.push(("field".to_owned(), field));
+        }
+    }
+    entries.extend(file(list, &finding.primary).map(|file| ("file".to_owned(), file)));
+    let tags = vec![
+        ("rule".to_owned(), finding.rule.into()),
+        ("certainty".to_owned(), finding.certainty.as_str().into()),
+    ];
+    entries.push(("tags".to_owned(), Value::Map(tags)));
+    Value::Map(entries)
+}
+
+/// Everything that the other formats have fields for, in one text.
+fn message(finding: &Finding) -> String {
+    let mut text = finding.message.clone();
+    let mut add = |name: &str, part: &str| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; {name}: {part}");
+    };
+    if let Some(kubelet) = &finding.kubelet {
+        add("kubelet", kubelet);
+    }
+    for assumption in &finding.assumptions {
+        add("assumed", assumption);
+    }
+    if let Some(help) = &finding.help {
+        add("help", help);
+    }
+    visible(&text).into_owned()
+}
+
+const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "info",
+    }
+}
+
+fn reference(object: &ObjectRef) -> Value {
+    let mut entries = vec![
+        ("apiVersion".to_owned(), object.api_version.as_str().into()),
+        ("kind".to_owned(), object.kind.as_str().into()),
+        ("name".to_owned(), object.name.as_str().into()),
+    ];
+    if let Some(namespace) = &object.namespace {
+        entries.push(("namespace".to_owned(), namespace.as_str().into()));
+    }
+    Value::Map(entries)
+}
+
+fn file(list: &List<'_>, label: &Label) -> Option<Value> {
+    let item = item_of(list, label)?;
+    let path = source_path(item)?;
+    let mut entries = vec![("path".to_owned(), Value::Str(path))];
+    let index = INDEXES
+        .iter()
+        .find_map(|key| annotation(item, key)?.parse().ok());
+    entries.extend(index.map(|index| ("index".to_owned(), Value::Int(index))));
+    Some(Value::Map(entries))
+}
+
+fn item_of<'t>(list: &List<'t>, label: &Label) -> Option<NodeRef<'t>> {
+    if &*label.path == NAME {
+        list.item_at(label.span)
+    } else {
+        None
+    }
+}
+
+fn source_path(item: NodeRef<'_>) -> Option<String> {
+    if let Some(path) = PATHS.iter().find_map(|key| annotation(item, key)) {
+        return Some(path.to_owned());
+    }
+    // The origin is itself YAML.
+    let origin: Arc<str> = annotation(item, ORIGIN)?.into();
+    let tree = yaml::parse(&origin, Span::new(0, origin.len())).ok()??;
+    tree.root()?.get("path")?.text().map(str::to_owned)
+}
+
+/// One line per finding: the place in the user's files where it is known, then the object.
+/// Notes are left to the results: kustomize would show them in every build.
+pub(super) fn told(list: &List<'_>, findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.severity > Severity::Note)
+    {
+        let path = item_of(list, &finding.primary).and_then(source_path);
+        let object = finding.object.as_ref().map(shown);
+        let place: Vec<String> = path.into_iter().chain(object).collect();
+        let place = if place.is_empty() {
+            NAME.to_owned()
+        } else {
+            place.join(": ")
+        };
+        let (severity, rule) = (finding.severity.as_str(), finding.rule);
+        let _ = writeln!(
+            out,
+            "{}: {severity}[{rule}] {}",
+            visible(&place),
+            visible(&finding.message)
+        );
+    }
+    out
+}
+
+fn shown(object: &ObjectRef) -> String {
+    let namespace = object.namespace.as_ref().map(|name| format!("{name}/"));
+    format!(
+        "{} {}{}",
+        object.kind,
+        namespace.unwrap_or_default(),
+        object.name
+    )
+}

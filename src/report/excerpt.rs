@@ -1,0 +1,258 @@
+//! Cuts the lines out of files that a diagnostic shows: never a whole long line, never a
+//! control character.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Finding, Label};
+use crate::source::{SourceFile, SourceSet};
+use crate::yaml::Span;
+
+use super::escape::{push_visible, visible};
+
+/// Lines shown before and after the one at fault; lines that decide stand alone, as there may
+/// be many.
+const AROUND: usize = 1;
+
+/// How many characters of a cut line are kept before the mark.
+const LEAD: usize = 24;
+
+/// Neighbouring lines of one file, as they are shown.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub(super) path: String,
+    /// The number of the first line, from 1.
+    pub(super) first_line: usize,
+    pub(super) text: String,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A label as it is shown.
+#[derive(Debug)]
+pub(super) struct Mark {
+    /// Bytes of the region's text.
+    pub(super) span: Span,
+    /// The line in the file, from 1.
+    pub(super) line: usize,
+    /// The column in the file, from 1.
+    pub(super) column: usize,
+    pub(super) message: String,
+    pub(super) primary: bool,
+}
+
+/// Cuts out what a finding is about: the region at fault first, the others in the order of
+/// their labels. Lines are cut to `width` characters.
+pub(super) fn regions(set: &SourceSet, finding: &Finding, width: usize) -> Vec<Region> {
+    let mut files: Vec<(&SourceFile, BTreeMap<usize, Vec<&Label>>)> = Vec::new();
+    for label in std::iter::once(&finding.primary).chain(&finding.related) {
+        let Some(file) = set.file(&label.path).filter(|file| !file.text.is_empty()) else {
+            continue;
+        };
+        let line = file.line_of(label.span);
+        match files.iter_mut().find(|(known, _)| known.path == file.path) {
+            Some((_, lines)) => lines.entry(line).or_default().push(label),
+            None => files.push((file, BTreeMap::from([(line, vec![label])]))),
+        }
+    }
+    let mut regions: Vec<Region> = files
+        .iter()
+        .flat_map(|(file, lines)| of_file(file, lines, &finding.primary, width))
+        .collect();
+    regions.sort_by_key(|region| !region.marks.iter().any(|mark| mark.primary));
+    regions
+}
+
+fn of_file(
+    file: &SourceFile,
+    labels: &BTreeMap<usize, Vec<&Label>>,
+    primary: &Label,
+    width: usize,
+) -> Vec<Region> {
+    let wanted: BTreeSet<usize> = labels
+        .iter()
+        .flat_map(|(line, labels)| {
+            let at_fault = labels.iter().any(|label| std::ptr::eq(*label, primary));
+            let around = if at_fault { AROUND } else { 0 };
+            line.saturating_sub(around)..=line + around
+        })
+        .collect();
+    let mut regions: Vec<Region> = Vec::new();
+    let mut before = None;
+    for number in wanted {
+        let Some(line) = file.lines().line(&file.text, number) else {
+            continue;
+        };
+        let behind_the_end = line.is_empty() && line.start == file.text.len();
+        if behind_the_end && !labels.contains_key(&number) {
+            continue;
+        }
+        if before.is_none_or(|before| before + 1 != number) {
+            regions.push(Region {
+                path: visible(&file.path).into_owned(),
+                first_line: number,
+                text: String::new(),
+                marks: Vec::new(),
+            });
+        }
+        before = Some(number);
+        if let Some(region) = regions.last_mut() {
+            let labels = labels.get(&number).map(Vec::as_slice).unwrap_or_default();
+            region.add_line(file, line, labels, primary, width);
+        }
+    }
+    regions
+}
+
+impl Region {
+    fn add_line(
+        &mut self,
+        file: &SourceFile,
+        line: Span,
+        labels: &[&Label],
+        primary: &Label,
+        width: usize,
+    ) {
+        let marks: Vec<Span> = labels
+            .iter()
+            .map(|label| {
+                // A label over several lines is shown on its first.
+                let start = label.span.start.clamp(line.start, line.end);
+                let end = label.span.end.clamp(start, line.end);
+                Span::new(start - line.start, end - line.start)
+            })
+            .collect();
+        let shown = excerpt(line.slice(&file.text), &marks, width);
+        let base = self.text.len();
+        for (label, span) in labels.iter().zip(shown.marks) {
+            let position = file.position(label.span.start);
+            self.marks.push(Mark {
+                span: Span::new(base + span.start, base + span.end),
+                line: position.line,
+                column: position.column,
+                message: visible(&label.message).into_owned(),
+                primary: std::ptr::eq(*label, primary),
+            });
+        }
+        self.text.push_str(&shown.text);
+        self.text.push('\n');
+    }
+}
+
+/// A line as it is shown, and where the marked bytes are in it.
+struct Excerpt {
+    text: String,
+    marks: Vec<Span>,
+}
+
+/// Shows at most `width` characters of `line`, around the first mark.
+fn excerpt(line: &str, marks: &[Span], width: usize) -> Excerpt {
+    let fits = line.chars().take(width + 1).count() <= width;
+    let first = marks.first().map_or(0, |mark| mark.start);
+    let start = if fits {
+        0
+    } else {
+        window_start(line, first, width)
+    };
+    let window = line.get(start..).unwrap_or_default();
+    let mut text = String::from(if start > 0 { "..." } else { "" });
+    // Where each byte of the window that starts a character comes to lie.
+    let mut places = Vec::new();
+    for (at, c) in window.char_indices().take(width) {
+        places.push((start + at, text.len()));
+        push_visible(&mut text, c);
+    }
+    let end = text.len();
+    if window.chars().nth(width).is_some() {
+        text.push_str("...");
+    }
+    let place = |at: usize| {
+        let next = places.partition_point(|(source, _)| *source < at);
+        places.get(next).map_or(end, |(_, shown)| *shown)
+    };
+    let marks: Vec<Span> = marks
+        .iter()
+        .map(|mark| Span::new(place(mark.start), place(mark.end)))
+        .collect();
+    if marks.iter().any(|mark| mark.start == text.len()) {
+        // A mark behind the last character needs something to stand on.
+        text.push(' ');
+    }
+    let marks = marks
+        .into_iter()
+        .map(|mark| not_empty(&text, mark))
+        .collect();
+    Excerpt { text, marks }
+}
+
+fn not_empty(text: &str, mark: Span) -> Span {
+    if !mark.is_empty() {
+        return mark;
+    }
+    let next = text.get(mark.start..).and_then(|rest| rest.chars().next());
+    Span::new(mark.start, mark.start + next.map_or(0, char::len_utf8))
+}
+
+/// The first byte shown of a line that is too long.
+fn window_start(line: &str, mark: usize, width: usize) -> usize {
+    let before = line.get(..mark).unwrap_or(line);
+    if before.chars().take(width).count() < width.saturating_sub(LEAD) {
+        return 0;
+    }
+    let lead = before.char_indices().rev().take(LEAD).last();
+    lead.map_or(mark, |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Severity;
+
+    fn marked(line: &str, mark: (usize, usize), width: usize) -> (String, String) {
+        let shown = excerpt(line, &[Span::new(mark.0, mark.1)], width);
+        let inner = shown.marks[0].slice(&shown.text).to_owned();
+        (shown.text, inner)
+    }
+
+    #[test]
+    fn short_lines_are_whole() {
+        assert_eq!(
+            marked("  port: 80", (2, 6), 40),
+            ("  port: 80".into(), "port".into())
+        );
+        assert_eq!(
+            marked("a\u{1b}b", (1, 2), 40),
+            ("a\\u{1b}b".into(), "\\u{1b}".into())
+        );
+        assert_eq!(marked("ab", (2, 2), 40), ("ab ".into(), " ".into()));
+        assert_eq!(marked("", (0, 0), 40), (" ".into(), " ".into()));
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let line = format!("{}KEY{}", "x".repeat(1_000_000), "y".repeat(1_000_000));
+        let (text, inner) = marked(&line, (1_000_000, 1_000_003), 60);
+        assert_eq!(inner, "KEY");
+        assert!(text.len() < 80, "{text}");
+        let (text, inner) = marked(&line, (0, 2_000_003), 60);
+        assert!(inner.starts_with("xxx") && text.ends_with("..."));
+        assert!(text.len() < 80);
+    }
+
+    #[test]
+    fn lines_far_apart_are_regions_of_their_own() {
+        let set = SourceSet::from_text("x.yaml", "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n");
+        let label = |start: usize, message: &str| Label {
+            path: "x.yaml".into(),
+            span: Span::new(start, start + 1),
+            message: message.into(),
+        };
+        let mut finding = Finding::new("r", Severity::Error, label(25, "here"), "m".into());
+        finding.related.push(label(0, "there"));
+        finding.related.push(label(20, "beside"));
+        let regions = regions(&set, &finding, 40);
+        let shown: Vec<_> = regions
+            .iter()
+            .map(|region| (region.first_line, region.text.as_str(), region.marks.len()))
+            .collect();
+        assert_eq!(shown, [(5, "e: 5\nf: 6\n", 2), (1, "a: 1\n", 1)]);
+    }
+}

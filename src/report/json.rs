@@ -1,0 +1,163 @@
+//! The JSON format, version 1: field names and meaning never change within a version.
+
+use serde::Serialize;
+
+use crate::engine::{Outcome, Summary};
+use crate::finding::{Finding, Fix, Label};
+use crate::source::SourceSet;
+
+use super::escape::json_safe;
+use super::place::place;
+
+/// Writes the outcome of `check`; `summary` counts what was seen.
+///
+/// # Errors
+/// Never in practice: all keys are strings.
+pub fn json(set: &SourceSet, outcome: &Outcome) -> serde_json::Result<String> {
+    let report = Report {
+        version: 1,
+        findings: outcome
+            .findings
+            .iter()
+            .map(|finding| entry(set, finding))
+            .collect(),
+        summary: &outcome.summary,
+        tool: Tool {
+            name: env!("CARGO_PKG_NAME"),
+            version: env!("CARGO_PKG_VERSION"),
+        },
+    };
+    let mut text = serde_json::to_string_pretty(&report)?;
+    text.push('\n');
+    Ok(json_safe(&text))
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    findings: Vec<Entry<'a>>,
+    summary: &'a Summary,
+    tool: Tool,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    rule: &'a str,
+    severity: &'static str,
+    certainty: &'static str,
+    message: &'a str,
+    path: &'a str,
+    document: usize,
+    line: Option<usize>,
+    column: Option<usize>,
+    end_line: Option<usize>,
+    end_column: Option<usize>,
+    object: Option<Object<'a>>,
+    container: Option<&'a str>,
+    field: Option<&'a str>,
+    outcome: Option<&'a str>,
+    kubelet: Option<&'a str>,
+    related: Vec<Related<'a>>,
+    assumptions: &'a [String],
+    help: Option<&'a str>,
+    fix: Option<FixEntry<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    namespace: Option<&'a str>,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Related<'a> {
+    path: &'a str,
+    line: Option<usize>,
+    column: Option<usize>,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct FixEntry<'a> {
+    applicability: &'static str,
+    title: &'a str,
+    edits: Vec<EditEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct EditEntry<'a> {
+    path: &'a str,
+    start: usize,
+    end: usize,
+    text: &'a str,
+}
+
+fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
+    let place = place(set, &finding.primary);
+    Entry {
+        rule: finding.rule,
+        severity: finding.severity.as_str(),
+        certainty: finding.certainty.as_str(),
+        message: &finding.message,
+        path: &finding.primary.path,
+        document: finding.document,
+        line: place.map(|place| place.start.line),
+        column: place.map(|place| place.start.column),
+        end_line: place.map(|place| place.end.line),
+        end_column: place.map(|place| place.end.column),
+        object: finding.object.as_ref().map(|object| Object {
+            api_version: &object.api_version,
+            kind: &object.kind,
+            namespace: object.namespace.as_deref(),
+            name: &object.name,
+        }),
+        container: finding.container.as_deref(),
+        field: finding.field.as_deref(),
+        outcome: finding.outcome,
+        kubelet: finding.kubelet.as_deref(),
+        related: finding
+            .related
+            .iter()
+            .map(|label| related(set, label))
+            .collect(),
+        assumptions: &finding.assumptions,
+        help: finding.help.as_deref(),
+        fix: finding.fix.as_ref().map(fix_entry),
+    }
+}
+
+fn related<'a>(set: &SourceSet, label: &'a Label) -> Related<'a> {
+    let place = place(set, label);
+    Related {
+        path: &label.path,
+        line: place.map(|place| place.start.line),
+        column: place.map(|place| place.start.column),
+        message: &label.message,
+    }
+}
+
+fn fix_entry(fix: &Fix) -> FixEntry<'_> {
+    FixEntry {
+        applicability: fix.applicability.as_str(),
+        title: &fix.title,
+        edits: fix
+            .edits
+            .iter()
+            .map(|edit| EditEntry {
+                path: &edit.path,
+                start: edit.span.start,
+                end: edit.span.end,
+                text: &edit.text,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Writes results in one format per file; every function returns text and prints nothing.
+
+mod concise;
+mod diff;
+mod escape;
+mod excerpt;
+mod human;
+mod json;
+mod look;
+mod place;
+mod summary;
+mod table;
+mod wrap;
+
+pub use concise::concise;
+pub use diff::diff;
+pub use escape::{json_safe, visible};
+pub use human::human;
+pub use json::json;
+pub use look::{Look, Tone};
+pub use summary::{Hint, counted, summary_line};
+pub use table::table;
+pub use wrap::wrap;

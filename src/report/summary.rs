@@ -1,0 +1,74 @@
+//! The last line of a report for people.
+
+use crate::engine::Outcome;
+use crate::finding::{Applicability, Finding};
+
+use super::look::{Look, Tone};
+
+/// What the summary may advise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// `--fix` can still be given.
+    Fixable,
+    /// So many fixes were applied.
+    Fixed(usize),
+    /// Nothing to advise.
+    Nothing,
+}
+
+/// Says in one or two lines what was found and what can be fixed.
+#[must_use]
+pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
+    let summary = &outcome.summary;
+    let mut out = if outcome.findings.is_empty() {
+        look.paint(Tone::Good, "No findings")
+    } else {
+        let parts = [
+            (summary.errors, "error", Tone::Error),
+            (summary.warnings, "warning", Tone::Warning),
+            (summary.notes, "note", Tone::Note),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, noun, tone)| look.paint(tone, &counted(count, noun)))
+            .collect();
+        format!("Found {}", parts.join(", "))
+    };
+    out.push_str(&format!(
+        " in {} ({}, {}).\n",
+        counted(summary.files.read, "file"),
+        counted(summary.workloads, "workload"),
+        counted(summary.handlers, "handler"),
+    ));
+    match hint {
+        Hint::Fixed(count) if count > 0 => {
+            out.push_str(&format!("Fixed {}.\n", counted(count, "finding")))
+        }
+        Hint::Fixable => out.push_str(&fixable(&outcome.findings)),
+        _ => {}
+    }
+    out
+}
+
+fn fixable(findings: &[Finding]) -> String {
+    let count = |wanted| {
+        let fixes = findings.iter().filter_map(|finding| finding.fix.as_ref());
+        fixes.filter(|fix| fix.applicability == wanted).count()
+    };
+    match (count(Applicability::Safe), count(Applicability::Unsafe)) {
+        (0, 0) => String::new(),
+        (safe, 0) => format!("{safe} fixable with `--fix`.\n"),
+        (0, other) => format!("{other} fixable with `--fix --unsafe-fixes`.\n"),
+        (safe, other) => {
+            format!("{safe} fixable with `--fix`, {other} more with `--fix --unsafe-fixes`.\n")
+        }
+    }
+}
+
+/// Says `1 file` or `2 files`.
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}

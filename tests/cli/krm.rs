@@ -1,0 +1,186 @@
+//! The KRM function.
+
+use std::fs;
+use std::path::Path;
+
+use crate::project::{PROGRAM, Project, Run, command, run};
+
+const LIST: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: a # keep me
+    annotations:
+      config.kubernetes.io/index: '0'
+      internal.config.kubernetes.io/path: 'd/a.yaml'
+      kustomize.config.k8s.io/id: |
+        kind: ConfigMap
+        name: a
+  base: &b {k: v}
+  data:
+    !!merge <<: *b
+    z: \"1\"
+functionConfig: {apiVersion: v1, kind: ConfigMap, metadata: {name: function-input}, data: {}}
+";
+
+fn function(stdin: &str) -> Run {
+    Project::new().pipe(&["krm"], stdin)
+}
+
+fn with_config(spec: &str) -> String {
+    let (items, _) = LIST.split_once("functionConfig").unwrap();
+    format!(
+        "{items}functionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: {spec}\n"
+    )
+}
+
+#[test]
+fn a_list_without_probes_comes_back_byte_for_byte() {
+    for text in [
+        LIST.to_owned(),
+        LIST.replace('\n', "\r\n"),
+        format!("---\n{LIST}"),
+        LIST.trim_end().to_owned(),
+    ] {
+        let run = function(&text).exits(0);
+        assert_eq!(run.stdout, text);
+        assert_eq!(run.stderr, "");
+    }
+    let empty = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
+    assert_eq!(function(empty).exits(0).stdout, empty);
+}
+
+#[test]
+fn it_runs_under_its_other_name_and_without_arguments() {
+    let project = Project::new();
+    assert_eq!(project.pipe(&[], LIST).exits(0).stdout, LIST);
+    let other = project.path("meshprobe-krm");
+    // A link, not a copy: a file that was just written may still be busy when it is run.
+    std::os::unix::fs::symlink(PROGRAM, &other).unwrap();
+    let run = run(
+        command(&other, Path::new("/")).arg("ignored"),
+        LIST.as_bytes(),
+    );
+    assert_eq!(run.exits(0).stdout, LIST);
+}
+
+#[test]
+fn only_one_document_comes_back() {
+    let run = function(&format!("{LIST}---\n# end\n")).exits(0);
+    assert_eq!(run.stdout, LIST);
+}
+
+#[test]
+fn wrong_input_is_told_and_nothing_is_printed() {
+    for (stdin, message) in [
+        ("", "standard input is empty"),
+        ("foo: [\n", "stdin:1:6: the input is not YAML"),
+        ("apiVersion: v1\nkind: Pod\n", "not one ResourceList"),
+        ("a: 1\n", "not one ResourceList"),
+    ] {
+        let run = function(stdin).exits(2).complains(message);
+        assert_eq!(run.stdout, "");
+    }
+    let run = function(&format!("{LIST}---\n{LIST}"))
+        .exits(2)
+        .complains("not one ResourceList");
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn wrong_configuration_is_told_with_its_place() {
+    let run = function(&with_config("{msh: {}}")).exits(2);
+    insta::assert_snapshot!(run.shown(), @r"
+    --- exit 2
+    --- stderr
+    error: stdin:21:10: functionConfig: unknown key `msh`: did you mean `mesh`?
+    ");
+}
+
+#[test]
+fn validators_get_no_items_and_only_from_kustomize_build() {
+    let run = function(&with_config("{emit: none}")).exits(0);
+    assert_eq!(
+        run.stdout,
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
+    );
+    let foreign = with_config("{emit: none}").replace("kustomize.config.k8s.io/id", "other.io/id");
+    let run = function(&foreign)
+        .exits(2)
+        .complains("delete every resource");
+    assert_eq!(run.stdout, "");
+    function(&with_config("{emit: none, actions: [rewrite]}"))
+        .exits(2)
+        .complains("no effect");
+}
+
+const SHOP: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Namespace
+  metadata:
+    name: shop
+    labels:
+      istio-injection: enabled
+- apiVersion: security.istio.io/v1
+  kind: PeerAuthentication
+  metadata:
+    name: default
+    namespace: shop
+  spec:
+    mtls:
+      mode: STRICT
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: web
+    namespace: shop
+    annotations:
+      config.kubernetes.io/index: '2'
+      config.kubernetes.io/path: 'shop/web.yaml'
+  spec:
+    template:
+      metadata:
+        labels:
+          app: web
+        annotations:
+          sidecar.istio.io/rewriteAppHTTPProbers: 'OPTION'
+      spec:
+        containers:
+        - name: web
+          livenessProbe:
+            httpGet:
+              path: /healthz # deep
+              port: 8080
+functionConfig:
+  apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: config}
+  data: {failOn: error}
+";
+
+#[test]
+fn probes_are_rewritten_in_place_and_the_second_call_changes_nothing() {
+    let list = SHOP.replace(
+        "        annotations:\n          sidecar.istio.io/rewriteAppHTTPProbers: 'OPTION'\n",
+        "",
+    );
+    let run = function(&list).exits(0);
+    insta::assert_snapshot!(run.shown());
+    assert_eq!(function(&run.stdout).exits(0).stdout, run.stdout);
+    let only_check = list.replace("failOn: error", "actions: check");
+    assert_eq!(function(&only_check).exits(0).stdout, only_check);
+}
+
+#[test]
+fn findings_are_results_and_lines_and_the_exit_code() {
+    let list = SHOP.replace("OPTION", "false");
+    insta::assert_snapshot!(function(&list).exits(1).shown());
+    let lenient = list.replace("failOn: error", "failOn: never");
+    function(&lenient).exits(0).says("results:\n");
+}

@@ -1,0 +1,16 @@
+//! The program from outside: arguments, streams, files, exit codes.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot prepare its files may stop"
+)]
+
+mod bad_input;
+mod fixes;
+mod formats;
+mod krm;
+mod program;
+mod project;
+mod settings;
+mod walking;

@@ -1,0 +1,129 @@
+//! The configuration file and the options over it.
+
+use crate::project::Project;
+
+const BAD: &str = "apiVersion: v1\nkind: Pod\nx: [\n";
+
+fn config(spec: &str) -> String {
+    format!(
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: x}}\nspec:\n{spec}"
+    )
+}
+
+#[test]
+fn the_nearest_file_upward_counts() {
+    let project = Project::with(&[
+        (
+            ".meshprobe.yaml",
+            &config("  rules: {syntax-error: note}\n"),
+        ),
+        ("a/b/bad.yaml", BAD),
+    ]);
+    project
+        .run_in("a/b", &["check"], "")
+        .exits(0)
+        .says("note[syntax-error]");
+    project.run_in("a/b", &["check", "--isolated"], "").exits(1);
+    project.write(
+        "a/.meshprobe.yaml",
+        config("  rules: {syntax-error: ignore}\n"),
+    );
+    project
+        .run_in("a/b", &["check"], "")
+        .exits(0)
+        .says("No findings");
+    project
+        .run_in("a/b", &["check", "--config", "../../.meshprobe.yaml"], "")
+        .says("note[syntax-error]");
+}
+
+#[test]
+fn the_root_of_the_repository_is_the_limit() {
+    let project = Project::with(&[
+        (
+            ".meshprobe.yaml",
+            &config("  rules: {syntax-error: ignore}\n"),
+        ),
+        ("inner/bad.yaml", BAD),
+        ("inner/.git/HEAD", ""),
+    ]);
+    project.run_in("inner", &["check"], "").exits(1);
+}
+
+#[test]
+fn options_win_over_the_file() {
+    let project = Project::with(&[
+        (".meshprobe.yaml", &config("  failOn: never\n")),
+        ("bad.yaml", BAD),
+    ]);
+    project.run(&["check"]).exits(0);
+    project.run(&["check", "--fail-on", "error"]).exits(1);
+}
+
+#[test]
+fn mistakes_in_the_file_have_their_place() {
+    let project = Project::with(&[(
+        ".meshprobe.yaml",
+        &config("  mesh: {versoin: '1.28'}\n  scopes: []\n  rules:\n    sintax-error: ignore\n"),
+    )]);
+    let run = project.run(&["check"]).exits(2);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: .meshprobe.yaml:5:10: unknown key `versoin`: did you mean `version`?
+    error: .meshprobe.yaml:6:3: `scopes` is not supported yet
+    error: .meshprobe.yaml:8:5: unknown rule `sintax-error`: did you mean `syntax-error`?
+    ");
+    project.write(".meshprobe.yaml", "a: [\n");
+    project
+        .run(&["check"])
+        .exits(2)
+        .complains(".meshprobe.yaml:1:4: unclosed bracket");
+    project
+        .run(&["check", "--config", "nowhere"])
+        .exits(2)
+        .complains("cannot read nowhere");
+    project
+        .run(&["check", "--config", "x", "--isolated"])
+        .exits(2);
+}
+
+#[test]
+fn context_of_the_file_is_relative_to_it() {
+    let project = Project::with(&[
+        (".meshprobe.yaml", &config("  context: [infra]\n")),
+        (
+            "apps/a.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n",
+        ),
+        (
+            "infra/b.yaml",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n",
+        ),
+    ]);
+    let run = project
+        .run_in("apps", &["check", "-v"], "")
+        .exits(0)
+        .says("in 1 file");
+    assert_eq!(
+        run.stderr,
+        "../infra/b.yaml: Kubernetes\na.yaml: Kubernetes\n"
+    );
+}
+
+#[test]
+fn facts_are_checked() {
+    let project = Project::new();
+    project
+        .run(&[
+            "check",
+            "--assume",
+            "injektion=all",
+            "--override",
+            "mtls=STRIKT",
+            "--mesh-version",
+            "new",
+        ])
+        .exits(2)
+        .complains("--assume: unknown fact `injektion`: did you mean `injection`?")
+        .complains("--override: unknown value of `mtls` `STRIKT`: did you mean `STRICT`?")
+        .complains("--mesh-version: `new` is not a version such as 1.28");
+}

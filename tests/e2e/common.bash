@@ -1,0 +1,90 @@
+# Shared by the end-to-end scripts; sourced, never run.
+#
+# After it:
+#   $root        the repository
+#   $meshprobe   the binary under test: MESHPROBE_BIN, else the release build
+#   $target      the folder cargo builds into
+#   $work        an empty folder that is removed at the end
+# and the tools of .ci/tools.sh are on PATH.
+
+set -euo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+# shellcheck source=../../.ci/tools.sh
+source "$root/.ci/tools.sh"
+
+# Nothing of the caller's terminal or Git set-up may change what is seen.
+unset NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+export LC_ALL=C.UTF-8
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@example.com
+export GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@example.com
+
+target="${CARGO_TARGET_DIR:-$root/target}"
+case "$target" in /*) ;; *) target="$root/$target" ;; esac
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  printf 'FAIL %s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+pass() {
+  printf 'ok   %s\n' "$*"
+}
+
+# Prints a log, indented, and fails.
+fail_with() {
+  local log="$1"
+  shift
+  sed 's/^/    | /' "$log" >&2
+  fail "$@"
+}
+
+# has FILE TEXT: the text occurs in the file, as it stands.
+has() {
+  grep -qF -- "$2" "$1" || fail_with "$1" "expected to find: $2"
+}
+
+lacks() {
+  ! grep -qF -- "$2" "$1" || fail_with "$1" "expected not to find: $2"
+}
+
+# status EXPECTED LOG COMMAND...: runs it, keeps its output, compares its exit status.
+status() {
+  local expected="$1" log="$2" code=0
+  shift 2
+  "$@" >"$log" 2>&1 || code=$?
+  [ "$code" = "$expected" ] || fail_with "$log" "exit status $code instead of $expected: $*"
+}
+
+find_meshprobe() {
+  meshprobe="${MESHPROBE_BIN:-$target/release/meshprobe}"
+  [ -x "$meshprobe" ] || fail "no binary at $meshprobe: run 'cargo build --release --locked' first"
+  meshprobe="$(cd "$(dirname "$meshprobe")" && pwd)/$(basename "$meshprobe")"
+}
+
+# A commit of the tree as it is now, with what is not committed yet, at $1.
+snapshot_repository() {
+  local to="$1" name
+  mkdir -p "$to"
+  if git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    git -C "$root" ls-files -z --cached --others --exclude-standard |
+      while IFS= read -r -d '' name; do
+        # A tracked file may be deleted in the working tree.
+        if [ -e "$root/$name" ]; then printf '%s\0' "$name"; fi
+      done | tar -C "$root" --null --files-from=- -cf - | tar -C "$to" -xf -
+  else
+    tar -C "$root" --exclude=./target --exclude=./.tools -cf - . | tar -C "$to" -xf -
+  fi
+  commit_all "$to"
+}
+
+commit_all() {
+  [ -d "$1/.git" ] || git -C "$1" init --quiet --initial-branch=main
+  git -C "$1" add --all
+  git -C "$1" commit --quiet --message 'snapshot'
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# The hooks, installed by pre-commit from a commit of this tree.
+#
+# pre-commit builds without Cargo.lock and in folders of its own. To keep that
+# short the build shares the intermediate artefacts of the normal release
+# build, and stays offline if what cargo has at hand is enough.
+# shellcheck source=common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+
+export CARGO_BUILD_BUILD_DIR="$target"
+export CARGO_TARGET_DIR="$work/target"
+export PRE_COMMIT_HOME="$work/store"
+
+(cd "$root" && pre-commit validate-manifest .pre-commit-hooks.yaml)
+hooks="$work/hooks"
+snapshot_repository "$hooks"
+if (cd "$hooks" && rm -f Cargo.lock && cargo generate-lockfile --offline --quiet) 2>/dev/null; then
+  export CARGO_NET_OFFLINE=true
+fi
+git -C "$hooks" checkout --quiet -- . 2>/dev/null
+
+# A repository with a namespace, a policy and one workload; $2 is the value of
+# the annotation.
+new_repository() {
+  mkdir -p "$1"
+  cat >"$1/mesh.yaml" <<'YAML'
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels:
+    istio-injection: enabled
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata:
+  name: default
+  namespace: shop
+spec:
+  mtls:
+    mode: STRICT
+YAML
+  cat >"$1/web.yaml" <<YAML
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  selector:
+    matchLabels:
+      app: web
+  template:
+    metadata:
+      labels:
+        app: web
+$2
+    spec:
+      containers:
+        - name: web
+          image: registry.example/web:1.0.0
+          readinessProbe:
+            httpGet:
+              path: /healthz
+              port: 8080
+YAML
+  commit_all "$1"
+}
+
+# 1. try-repo on a bad manifest. Only the workload is "changed": the policy
+# that decides is found through --context.
+new_repository "$work/bad" '      annotations:
+        sidecar.istio.io/rewriteAppHTTPProbers: "false"'
+cd "$work/bad"
+status 1 "$work/bad.log" pre-commit try-repo "$hooks" meshprobe-check --files web.yaml --verbose
+has "$work/bad.log" 'strict-probe-not-rewritten'
+has "$work/bad.log" 'web.yaml'
+has "$work/bad.log" '- exit code: 1'
+pass "meshprobe-check fails on a bad manifest and names the finding"
+
+# 2. Both hooks from a configuration, as users have them, in a clean repository.
+new_repository "$work/clean" ''
+cd "$work/clean"
+cat >.pre-commit-config.yaml <<YAML
+repos:
+  - repo: $hooks
+    rev: $(git -C "$hooks" rev-parse HEAD)
+    hooks:
+      - id: meshprobe-check
+      - id: meshprobe-rewrite
+        stages: [manual]
+YAML
+commit_all "$work/clean"
+status 0 "$work/clean.log" pre-commit run meshprobe-check --all-files --verbose
+has "$work/clean.log" 'Passed'
+git diff --exit-code || fail "the check changed files"
+pass "meshprobe-check passes on a clean repository, its own configuration included"
+
+status 1 "$work/rewrite.log" pre-commit run meshprobe-rewrite --all-files --verbose --hook-stage manual
+has "$work/rewrite.log" 'files were modified by this hook'
+has web.yaml '/app-health/web/readyz'
+has web.yaml 'ISTIO_KUBE_APP_PROBERS'
+[ "$(git diff --name-only)" = web.yaml ] || fail "more than the workload was changed"
+git commit --quiet --all --message 'rewritten'
+status 0 "$work/rewrite.log" pre-commit run meshprobe-rewrite --all-files --verbose --hook-stage manual
+git diff --exit-code || fail "a second rewrite changed something"
+pass "meshprobe-rewrite writes once, and the second time nothing"

@@ -1,0 +1,92 @@
+//! What the tests of the public face share.
+#![allow(
+    dead_code,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test code"
+)]
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What came of a run of the binary.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) status: i32,
+}
+
+/// Runs the built binary in `folder` with a clean environment.
+pub(crate) fn meshprobe(folder: &Path, arguments: &[&str], stdin: &str) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meshprobe"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The binary may end before it has read everything.
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    Run {
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        status: output.status.code().unwrap(),
+    }
+}
+
+/// Returns the findings of a JSON report.
+pub(crate) fn findings(run: &Run) -> Vec<Value> {
+    let report: Value = serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}\n{}\n{}", run.stdout, run.stderr));
+    report.get("findings").unwrap().as_array().unwrap().clone()
+}
+
+/// Returns the comments of a text, sorted; good enough for fixtures, whose strings hold no ` #`.
+pub(crate) fn comments(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = text
+        .lines()
+        .filter_map(|line| {
+            let at = if line.trim_start().starts_with('#') {
+                line.find('#')
+            } else {
+                line.find(" #")
+            };
+            Some(line.get(at?..)?.trim().to_owned())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Proves that every line that changed is one that an edit of `findings` covers.
+pub(crate) fn outside_edits(before: &str, after: &str, findings: &[&Value]) {
+    let mut covered = vec![false; before.lines().count() + 2];
+    for finding in findings {
+        for edit in finding.pointer("/fix/edits").unwrap().as_array().unwrap() {
+            let offset =
+                |name: &str| usize::try_from(edit.get(name).unwrap().as_u64().unwrap()).unwrap();
+            let line = |at: usize| before.get(..at).unwrap().matches('\n').count();
+            for line in line(offset("start"))..=line(offset("end")) {
+                *covered.get_mut(line).unwrap() = true;
+            }
+        }
+    }
+    let diff = similar::TextDiff::from_lines(before, after);
+    for change in diff.iter_all_changes() {
+        if let (similar::ChangeTag::Delete, Some(line)) = (change.tag(), change.old_index()) {
+            assert!(
+                covered.get(line).unwrap(),
+                "line {} changed outside edits",
+                line + 1
+            );
+        }
+    }
+}
