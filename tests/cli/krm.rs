@@ -1,6 +1,5 @@
 //! The KRM function.
 
-use std::fs;
 use std::path::Path;
 
 use crate::project::{PROGRAM, Project, Run, command, run};

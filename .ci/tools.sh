@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs the tools of the gate into .tools/ (ignored by git), each only when
+# it is missing or has another version than the one named here.
+#
+#   bash .ci/tools.sh       installs
+#   source .ci/tools.sh     installs and puts the tools on PATH
+#
+# Needs Go and Python 3 with its venv module; Rust comes from rustup, at the
+# version that rust-toolchain.toml names.
+
+tools_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+tools_dir="$tools_root/.tools"
+
+# kustomize stays at 5.8.2: later releases need a newer Go.
+tools_go=(
+  "kustomize sigs.k8s.io/kustomize/kustomize/v5 v5.8.2"
+  "act github.com/nektos/act v0.2.89"
+  "actionlint github.com/rhysd/actionlint/cmd/actionlint v1.7.12"
+)
+
+tools_fail() {
+  printf 'tools: %s\n' "$*" >&2
+  return 1
+}
+
+# A Go binary carries the version of its module, so no stamp file is needed.
+tools_go_current() {
+  local file="$1" version="$2"
+  [ -x "$file" ] || return 1
+  go version -m "$file" | awk -v want="$version" \
+    '$1 == "mod" && $3 == want { found = 1 } END { exit !found }'
+}
+
+tools_install_go() {
+  command -v go >/dev/null || { tools_fail "go is not on PATH; it is needed to install kustomize, act and actionlint"; return 1; }
+  local entry name package version
+  for entry in "${tools_go[@]}"; do
+    read -r name package version <<<"$entry"
+    if ! tools_go_current "$tools_dir/$name" "$version"; then
+      printf 'tools: installing %s %s\n' "$name" "$version" >&2
+      GOBIN="$tools_dir" GOFLAGS='' CGO_ENABLED=0 go install "$package@$version" || return 1
+    fi
+  done
+}
+
+# The scripts of a venv hold its absolute path. The stamp does too, so that a
+# copied or moved folder is made anew instead of running the tools of another.
+tools_install_python() {
+  command -v python3 >/dev/null || { tools_fail "python3 is not on PATH"; return 1; }
+  local venv="$tools_dir/venv" list="$tools_root/.ci/requirements.txt" stamp
+  stamp="$(printf '%s\n' "$venv" && cat "$list")"
+  if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/stamp" 2>/dev/null)" = "$stamp" ]; then
+    return 0
+  fi
+  printf 'tools: installing the Python tools\n' >&2
+  rm -rf "$venv"
+  python3 -m venv "$venv" || { tools_fail "python3 has no working venv module"; return 1; }
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" || return 1
+  printf '%s\n' "$stamp" >"$venv/stamp"
+}
+
+# Run or sourced, with or without errexit: the status says whether it worked.
+tools_main() {
+  mkdir -p "$tools_dir" || return 1
+  tools_install_go || return 1
+  tools_install_python || return 1
+  export PATH="$tools_dir:$tools_dir/venv/bin:$PATH"
+}
+
+tools_main
