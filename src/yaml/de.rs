@@ -4,22 +4,21 @@
 //! keys are applied, the last of duplicate keys wins, scalars follow YAML 1.1, and `8080.0`
 //! becomes the integer that JSON prints for it.
 
-use std::borrow::Cow;
+mod access;
+
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
-use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
-};
+use access::{Entries, Items, Variant};
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{self, DeserializeOwned, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::merge::{Overrun, effective_entries, key_text};
+use super::merge::{Overrun, effective_entries};
 use super::route::{Route, Step};
 use super::scalar::Scalar;
 use super::span::Span;
-use super::tree::{Entry, Kind, NodeRef};
+use super::tree::{Kind, NodeRef};
 
 /// Why a node is not the wanted value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,133 +251,6 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         <W: Visitor<'t>>
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
         unit unit_struct seq tuple tuple_struct map struct identifier
-    }
-}
-
-struct Items<'t, 'b> {
-    reader: Reader<'t, 'b>,
-    next: usize,
-}
-
-impl<'t> SeqAccess<'t> for Items<'t, '_> {
-    type Error = Fault;
-
-    fn next_element_seed<S: DeserializeSeed<'t>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Fault> {
-        let Some(item) = self.reader.node.item(self.next) else {
-            return Ok(None);
-        };
-        let step = Step::Index(self.next);
-        self.next += 1;
-        let read = self.reader.child(item).map_err(|fault| fault.at(item));
-        let value = read.and_then(|reader| seed.deserialize(reader));
-        value.map(Some).map_err(|fault| fault.below(step))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.reader.node.items().len().saturating_sub(self.next))
-    }
-}
-
-struct Entries<'t, 'b> {
-    reader: Reader<'t, 'b>,
-    entries: std::vec::IntoIter<Entry<'t>>,
-    value: Option<Entry<'t>>,
-}
-
-impl<'t> MapAccess<'t> for Entries<'t, '_> {
-    type Error = Fault;
-
-    fn next_key_seed<S: DeserializeSeed<'t>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Fault> {
-        let Some(entry) = self.entries.next() else {
-            return Ok(None);
-        };
-        self.value = Some(entry);
-        read_key(entry.key, seed)
-            .map(Some)
-            .map_err(|fault| fault.at(entry.key))
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'t>>(&mut self, seed: S) -> Result<S::Value, Fault> {
-        let Some(entry) = self.value.take() else {
-            return Err(fault("a value was asked for before its key"));
-        };
-        read_value(self.reader, entry, seed)
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.entries.len())
-    }
-}
-
-fn read_key<'t, S: DeserializeSeed<'t>>(key: NodeRef<'t>, seed: S) -> Result<S::Value, Fault> {
-    match key_text(key) {
-        Some(Cow::Borrowed(text)) => seed.deserialize(BorrowedStrDeserializer::<Fault>::new(text)),
-        Some(Cow::Owned(text)) => {
-            let text: StringDeserializer<Fault> = text.into_deserializer();
-            seed.deserialize(text)
-        }
-        None => Err(fault("a key must be a string")),
-    }
-}
-
-fn read_value<'t, S: DeserializeSeed<'t>>(
-    reader: Reader<'t, '_>,
-    entry: Entry<'t>,
-    seed: S,
-) -> Result<S::Value, Fault> {
-    let read = reader
-        .child(entry.value)
-        .map_err(|fault| fault.at(entry.value));
-    read.and_then(|reader| seed.deserialize(reader))
-        .map_err(|fault| {
-            let key = key_text(entry.key).unwrap_or_default();
-            fault.below(Step::from(key.into_owned()))
-        })
-}
-
-/// The only entry of a mapping, read as a variant with content.
-struct Variant<'t, 'b> {
-    reader: Reader<'t, 'b>,
-    entry: Entry<'t>,
-}
-
-impl<'t> EnumAccess<'t> for Variant<'t, '_> {
-    type Error = Fault;
-    type Variant = Self;
-
-    fn variant_seed<S: DeserializeSeed<'t>>(self, seed: S) -> Result<(S::Value, Self), Fault> {
-        let variant = read_key(self.entry.key, seed).map_err(|fault| fault.at(self.entry.key))?;
-        Ok((variant, self))
-    }
-}
-
-impl<'t> VariantAccess<'t> for Variant<'t, '_> {
-    type Error = Fault;
-
-    fn unit_variant(self) -> Result<(), Fault> {
-        self.newtype_variant_seed(std::marker::PhantomData::<()>)
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'t>>(self, seed: S) -> Result<S::Value, Fault> {
-        read_value(self.reader, self.entry, seed)
-    }
-
-    fn tuple_variant<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
-        self.reader.child(self.entry.value)?.visit_any(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'t>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        self.reader.child(self.entry.value)?.visit_any(visitor)
     }
 }
 

@@ -81,6 +81,8 @@ struct Builder<'a> {
 struct Gap {
     /// Offset of the first `-`.
     dash: Option<usize>,
+    /// Offset of the first `-` behind an anchor or tag.
+    inner_dash: Option<usize>,
     /// Offset behind the first `:`.
     colon: Option<usize>,
     /// Offset of the first `&` or `!`.
@@ -254,7 +256,8 @@ impl<'a> Builder<'a> {
         let mut place = span;
         if kind == Kind::Sequence && style == Style::Block && !self.inside_sequence() {
             // A sequence that is not indented is reported at its first item, behind the dash.
-            place.start = gap.dash.take().unwrap_or(span.start);
+            let dash = gap.dash.take().or(gap.inner_dash);
+            place.start = dash.unwrap_or(span.start);
         }
         let node = self.push(kind, style, place, &gap, tag);
         self.open.push(Open {
@@ -388,6 +391,9 @@ impl<'a> Builder<'a> {
                 Some(b'-') if gap.properties.is_none() => {
                     gap.dash.get_or_insert(at);
                 }
+                Some(b'-') => {
+                    gap.inner_dash.get_or_insert(at);
+                }
                 Some(b':') => {
                     gap.colon.get_or_insert(at + 1);
                 }
@@ -427,94 +433,4 @@ impl<'a> Builder<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::yaml::{NodeRef, Route};
-
-    fn tree(text: &str) -> Tree {
-        parse(&Arc::from(text), Span::new(0, text.len()))
-            .unwrap()
-            .unwrap()
-    }
-
-    fn at<'t>(tree: &'t Tree, keys: &[&'static str]) -> NodeRef<'t> {
-        tree.root().unwrap().at(&Route::keys(keys)).unwrap()
-    }
-
-    #[test]
-    fn spans_are_tight() {
-        let tree = tree(
-            "a:\n- x: 1\n  y:\n- 2\nb: |-\n  hello\n  w\n\nd: &x # c\n  e: f # g\n\nl: {p: , q: [1, 2]}\n",
-        );
-        assert_eq!(at(&tree, &["a"]).source(), "- x: 1\n  y:\n- 2");
-        assert_eq!(at(&tree, &["b"]).source(), "|-\n  hello\n  w");
-        assert_eq!(at(&tree, &["b"]).text(), Some("hello\nw"));
-        assert_eq!(at(&tree, &["d"]).source(), "e: f");
-        assert_eq!(
-            at(&tree, &["d"]).outer_span().slice(tree.text()),
-            "&x # c\n  e: f"
-        );
-        assert_eq!(at(&tree, &["l"]).source(), "{p: , q: [1, 2]}");
-        let empty = at(&tree, &["l", "p"]).span();
-        assert_eq!(
-            tree.text().get(..empty.start).map(|t| t.ends_with("{p:")),
-            Some(true)
-        );
-        let dashes: Vec<_> = at(&tree, &["a"]).items().map(NodeRef::indicator).collect();
-        assert_eq!(dashes, [Some(3), Some(15)]);
-        let second = tree
-            .root()
-            .unwrap()
-            .get("a")
-            .unwrap()
-            .item(0)
-            .unwrap()
-            .get("y")
-            .unwrap();
-        assert_eq!(second.span(), Span::empty(14));
-        assert!(second.is_null());
-    }
-
-    #[test]
-    fn block_scalar_at_the_end_without_line_break_has_none() {
-        assert_eq!(at(&tree("a: |\n  x"), &["a"]).text(), Some("x"));
-        assert_eq!(at(&tree("a: |\n  x\n"), &["a"]).text(), Some("x\n"));
-        assert_eq!(at(&tree("a: |+\n  x\n\n"), &["a"]).text(), Some("x\n\n"));
-        assert_eq!(at(&tree("a: |+\n  x\n\n"), &["a"]).source(), "|+\n  x\n");
-        assert_eq!(at(&tree("a: |\n  x\n  "), &["a"]).text(), Some("x\n"));
-    }
-
-    #[test]
-    fn block_scalars_end_before_the_next_token() {
-        let cases = [
-            ("a:\n  c: |+\n    x\n\n  b: 1\n", "|+\n    x\n"),
-            ("a:\n  c: |+\r\n    x\r\n\r\n  b: 1\n", "|+\r\n    x\r\n"),
-            ("a:\n  c: |\n    x\n\n  b: 1\n", "|\n    x"),
-            (
-                "a:\n  c: |  # c\n    x  \n  # d\n  b: 1\n",
-                "|  # c\n    x  ",
-            ),
-            ("a:\n  c: |+\n\n\n  b: 1\n", "|+\n\n"),
-            ("a:\n  c: | # c\n\n\n  b: 1\n", "|"),
-            ("a:\n  c: >+\n  b: 1\n", ">+"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(at(&tree(text), &["a", "c"]).source(), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn aliases_and_merge_keys_are_followed() {
-        let tree = tree("b: &b {k: v, z: 0}\nm:\n  <<: *b\n  z: 1\nn: *b\n");
-        assert_eq!(at(&tree, &["m", "k"]).text(), Some("v"));
-        assert_eq!(at(&tree, &["m", "z"]).text(), Some("1"));
-        assert_eq!(at(&tree, &["n", "z"]).text(), Some("0"));
-    }
-
-    #[test]
-    fn faults_have_a_place() {
-        let text: Arc<str> = Arc::from("---\na: b\n---\nc: [1\nd: 2\n");
-        let error = parse(&text, Span::new(9, text.len())).unwrap_err();
-        assert!(error.offset >= 13, "{error:?}");
-    }
-}
+mod tests;

@@ -359,7 +359,15 @@ impl<'t> NodeRef<'t> {
         if let Some(own) = self.entries().rfind(|entry| entry.key.key_is(key)) {
             return Some(own);
         }
-        let depth = depth.checked_sub(1)?;
+        self.merged_within(key, depth.checked_sub(1)?, budget)
+    }
+
+    /// Returns what a merge key brings in for `key`, whether or not the mapping has its own.
+    pub(super) fn merged_entry(self, key: &str) -> Option<Entry<'t>> {
+        self.merged_within(key, MERGE_DEPTH, &Cell::new(MERGED_MAPPINGS))
+    }
+
+    fn merged_within(self, key: &str, depth: usize, budget: &Cell<usize>) -> Option<Entry<'t>> {
         budget.set(budget.get().checked_sub(1)?);
         let bases = self.entries().filter(|entry| entry.key.is_merge_key());
         bases

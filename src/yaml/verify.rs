@@ -3,20 +3,25 @@
 //! That parser is of libyaml's line, as kubectl's is, and shares no code with ours. What it reads
 //! before, with the intended changes made to the value, must be what it reads after.
 
+mod compare;
+
+use std::cell::Cell;
 use std::sync::Arc;
 
-use serde_yaml::{Mapping, Value as Yaml};
+use compare::compare;
+use serde_yaml::Value as Yaml;
 
-use super::change::{Change, Value};
-use super::de::from_node;
+use super::change::Change;
+use super::merge::effective_entries;
 use super::parse::parse;
-use super::route::{Route, Step};
-use super::same::same;
+use super::scalar::Scalar;
 use super::span::Span;
 use super::tree::{Kind, NodeRef, Tree};
 
 /// Nodes that aliases may repeat; more is an attack or a mistake.
 const REPEATED: usize = 100_000;
+/// Nesting that both parsers read.
+const DEPTH: usize = 128;
 
 /// Checks that `after`, the edited text of one document, is read as `before` with `changes` made.
 ///
@@ -37,11 +42,11 @@ pub(super) fn check(before: &Tree, changes: &[Change], after: &str) -> Result<()
 
     let old = own_value(before).map_err(|reason| format!("the document {reason}"))?;
     let new = own_value(&after_tree).map_err(changed)?;
-    compare(before, old, changes, &new)?;
+    compare(old, changes, &new, None)?;
 
     let old = referee_value(text).map_err(|reason| format!("the document {reason}"))?;
     let new = referee_value(after).map_err(changed)?;
-    compare(before, old, changes, &new)
+    compare(old, changes, &new, after_tree.root())
 }
 
 fn parsed(text: &str) -> Result<Tree, String> {
@@ -79,16 +84,50 @@ fn measure(tree: &Tree) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads a document as Kubernetes tooling does, through our own tree.
+/// Reads a document as Kubernetes tooling does, through our own tree; keys stay as written.
 fn own_value(tree: &Tree) -> Result<Yaml, String> {
-    let Some(root) = tree.root() else {
-        return Err("is empty".to_owned());
-    };
-    from_node(root).map_err(|error| format!("cannot be read: {error}"))
+    let root = tree.root().ok_or_else(|| "is empty".to_owned())?;
+    node_value(root, DEPTH, &Cell::new(tree.len().saturating_add(REPEATED)))
+}
+
+fn node_value(node: NodeRef<'_>, depth: usize, budget: &Cell<usize>) -> Result<Yaml, String> {
+    let depth = depth
+        .checked_sub(1)
+        .ok_or_else(|| format!("nests deeper than {DEPTH}"))?;
+    if let Some(scalar) = node.scalar() {
+        return Ok(scalar_value(scalar));
+    }
+    if node.is_sequence() {
+        let items = node.items().map(|item| node_value(item, depth, budget));
+        return Ok(Yaml::Sequence(items.collect::<Result<_, _>>()?));
+    }
+    let entries = effective_entries(node, budget)
+        .map_err(|_| "repeats too many nodes through merge keys".to_owned())?;
+    let entries = entries.into_iter().map(|entry| {
+        let key = entry
+            .key
+            .text()
+            .ok_or("has a key that is no single value")?;
+        let value = node_value(entry.value, depth, budget)?;
+        Ok::<_, String>((Yaml::String(key.to_owned()), value))
+    });
+    Ok(Yaml::Mapping(entries.collect::<Result<_, _>>()?))
+}
+
+fn scalar_value(scalar: Scalar<'_>) -> Yaml {
+    match scalar {
+        Scalar::Null => Yaml::Null,
+        Scalar::Bool(value) => Yaml::Bool(value),
+        Scalar::Int(value) => Yaml::Number(value.into()),
+        Scalar::UInt(value) => Yaml::Number(value.into()),
+        Scalar::Float(value) => Yaml::Number(value.into()),
+        Scalar::Str(text) => Yaml::String(text.to_owned()),
+    }
 }
 
 /// Reads a document with the independent parser.
 fn referee_value(text: &str) -> Result<Yaml, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut value: Yaml = serde_yaml::from_str(text)
         .map_err(|error| format!("is refused by the second parser: {error}"))?;
     merge(&mut value);
@@ -118,239 +157,5 @@ fn merge(value: &mut Yaml) {
     }
 }
 
-fn compare(tree: &Tree, old: Yaml, changes: &[Change], new: &Yaml) -> Result<(), String> {
-    let mut expected = old.clone();
-    let maker = Maker {
-        root: tree.root(),
-        old: &old,
-    };
-    let removals = |change: &&Change| matches!(change, Change::Remove { .. });
-    for change in changes.iter().filter(|change| !removals(change)) {
-        maker.make(&mut expected, change)?;
-    }
-    // Routes count items as they were: the last goes first.
-    let mut removed: Vec<&Route> = changes.iter().filter(removals).map(Change::route).collect();
-    removed.sort_unstable();
-    removed.dedup();
-    for route in removed.into_iter().rev() {
-        remove(&mut expected, route)?;
-    }
-    match difference(&expected, new, &Route::root()) {
-        Some(words) => Err(words),
-        None => Ok(()),
-    }
-}
-
-/// Makes changes to a value.
-struct Maker<'t> {
-    root: Option<NodeRef<'t>>,
-    old: &'t Yaml,
-}
-
-impl Maker<'_> {
-    fn make(&self, value: &mut Yaml, change: &Change) -> Result<(), String> {
-        match change {
-            Change::Set { route, value: new } => {
-                let expected = self.expected(route, new);
-                *slot(value, route)? = expected;
-            }
-            Change::Replace {
-                route,
-                key,
-                value: new,
-            } => {
-                let Some((parent, Step::Key(old_key))) = route.split_last() else {
-                    return Err(no_such(route));
-                };
-                let Yaml::Mapping(entries) = slot(value, &parent)? else {
-                    return Err(no_such(route));
-                };
-                let Some(found) = found_key(entries, old_key) else {
-                    // Made already.
-                    let made = found_key(entries, key).is_some();
-                    return if made { Ok(()) } else { Err(no_such(route)) };
-                };
-                entries.remove(&found);
-                entries.insert(Yaml::String(key.clone()), self.expected(route, new));
-            }
-            Change::Push { route, value: new } => match slot(value, route)? {
-                Yaml::Sequence(items) => items.push(written(new)),
-                empty @ Yaml::Null => *empty = Yaml::Sequence(vec![written(new)]),
-                _ => return Err(format!("`{route}` is no list")),
-            },
-            Change::Remove { .. } => {}
-        }
-        Ok(())
-    }
-
-    /// Returns what is expected at `route`; where the document says the same in other words
-    /// (`0777` for 511), those words stay.
-    fn expected(&self, route: &Route, value: &Value) -> Yaml {
-        let node = self.root.and_then(|root| root.at(route));
-        expected(node, found(self.old, route), value)
-    }
-}
-
-fn expected(node: Option<NodeRef<'_>>, old: Option<&Yaml>, value: &Value) -> Yaml {
-    if let (Some(node), Some(old)) = (node, old)
-        && same(node, value)
-    {
-        return old.clone();
-    }
-    match value {
-        Value::Map(entries) => entries
-            .iter()
-            .map(|(key, value)| {
-                let below = Route::root().child(key.clone());
-                let old = old.and_then(|old| found(old, &below));
-                let node = node.and_then(|node| node.get(key));
-                (Yaml::String(key.clone()), expected(node, old, value))
-            })
-            .collect::<Mapping>()
-            .into(),
-        Value::Seq(items) => items
-            .iter()
-            .enumerate()
-            .map(|(index, value)| {
-                let old = old.and_then(|old| found(old, &Route::root().child(index)));
-                expected(node.and_then(|node| node.item(index)), old, value)
-            })
-            .collect::<Vec<_>>()
-            .into(),
-        _ => written(value),
-    }
-}
-
-fn written(value: &Value) -> Yaml {
-    match value {
-        Value::Null => Yaml::Null,
-        Value::Bool(value) => Yaml::Bool(*value),
-        Value::Int(value) => Yaml::Number((*value).into()),
-        Value::Str(text) | Value::Block(text) => Yaml::String(text.clone()),
-        Value::Map(_) | Value::Seq(_) => expected(None, None, value),
-    }
-}
-
-fn no_such(route: &Route) -> String {
-    format!("there is no `{route}`")
-}
-
-/// Returns the key as it stands in the mapping: a string, or a number or boolean written so.
-fn found_key(entries: &Mapping, key: &str) -> Option<Yaml> {
-    if entries.contains_key(key) {
-        return Some(Yaml::String(key.to_owned()));
-    }
-    let alike = entries.keys().find(|candidate| match candidate {
-        Yaml::Bool(value) => value.to_string() == key,
-        Yaml::Number(value) => value.to_string() == key,
-        _ => false,
-    });
-    alike.cloned()
-}
-
-fn found<'v>(value: &'v Yaml, route: &Route) -> Option<&'v Yaml> {
-    route
-        .steps()
-        .iter()
-        .try_fold(value, |value, step| match (value, step) {
-            (Yaml::Mapping(entries), Step::Key(key)) => entries.get(&found_key(entries, key)?),
-            (Yaml::Sequence(items), Step::Index(index)) => items.get(*index),
-            _ => None,
-        })
-}
-
-/// Returns the place of a value; missing mappings on the way are made.
-fn slot<'v>(value: &'v mut Yaml, route: &Route) -> Result<&'v mut Yaml, String> {
-    let mut place = value;
-    for step in route.steps() {
-        if let (Yaml::Null, Step::Key(_)) = (&*place, step) {
-            *place = Yaml::Mapping(Mapping::new());
-        }
-        place = match (place, step) {
-            (Yaml::Mapping(entries), Step::Key(key)) => {
-                let found = found_key(entries, key);
-                let key = found.unwrap_or_else(|| Yaml::String(key.to_string()));
-                entries.entry(key).or_insert(Yaml::Null)
-            }
-            (Yaml::Sequence(items), Step::Index(index)) => {
-                items.get_mut(*index).ok_or_else(|| no_such(route))?
-            }
-            _ => return Err(no_such(route)),
-        };
-    }
-    Ok(place)
-}
-
-fn remove(value: &mut Yaml, route: &Route) -> Result<(), String> {
-    let Some((parent, step)) = route.split_last() else {
-        return Err(no_such(route));
-    };
-    if found(value, route).is_none() {
-        return Ok(());
-    }
-    match (slot(value, &parent)?, step) {
-        (Yaml::Mapping(entries), Step::Key(key)) => {
-            if let Some(found) = found_key(entries, key) {
-                entries.remove(&found);
-            }
-        }
-        (Yaml::Sequence(items), Step::Index(index)) if *index < items.len() => {
-            items.remove(*index);
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// Describes the first field where two values differ.
-fn difference(expected: &Yaml, found: &Yaml, route: &Route) -> Option<String> {
-    match (expected, found) {
-        _ if expected == found => None,
-        (Yaml::Mapping(expected), Yaml::Mapping(found)) => {
-            let step = |key: &Yaml| match key {
-                Yaml::String(key) => route.child(key.clone()),
-                other => route.child(one_line(other)),
-            };
-            let changed = expected
-                .iter()
-                .find_map(|(key, value)| match found.get(key) {
-                    Some(found) => difference(value, found, &step(key)),
-                    None => Some(format!("`{}` would be lost", step(key))),
-                });
-            changed.or_else(|| {
-                let extra = found.keys().find(|key| !expected.contains_key(*key))?;
-                Some(format!("`{}` would appear", step(extra)))
-            })
-        }
-        (Yaml::Sequence(expected), Yaml::Sequence(found)) if expected.len() == found.len() => {
-            let mut pairs = expected.iter().zip(found).enumerate();
-            pairs.find_map(|(index, (expected, found))| {
-                difference(expected, found, &route.child(index))
-            })
-        }
-        (Yaml::Sequence(expected), Yaml::Sequence(found)) => Some(format!(
-            "`{route}` would have {} items instead of {}",
-            found.len(),
-            expected.len()
-        )),
-        _ => Some(format!(
-            "`{route}` would be {} instead of {}",
-            one_line(found),
-            one_line(expected)
-        )),
-    }
-}
-
-/// Shows a value in a few words.
-fn one_line(value: &Yaml) -> String {
-    match value {
-        Yaml::Null => "null".to_owned(),
-        Yaml::Bool(value) => value.to_string(),
-        Yaml::Number(value) => value.to_string(),
-        Yaml::String(text) if text.chars().count() <= 60 => format!("{text:?}"),
-        Yaml::String(text) => format!("{:?}…", text.chars().take(60).collect::<String>()),
-        Yaml::Sequence(_) => "a list".to_owned(),
-        Yaml::Mapping(_) => "a mapping".to_owned(),
-        Yaml::Tagged(_) => "a tagged value".to_owned(),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use yaml_rust2::parser::{MarkedEventReceiver, Parser};
 use yaml_rust2::scanner::{Marker, TScalarStyle};
 
 /// Lists the events of our tree.
-pub fn ours(tree: &Tree) -> Vec<String> {
+pub(crate) fn ours(tree: &Tree) -> Vec<String> {
     let mut events = Vec::new();
     if let Some(root) = tree.root() {
         list(root, &mut events);
@@ -58,6 +58,8 @@ impl MarkedEventReceiver for Receiver {
             }
             _ if self.documents > 1 => return,
             Event::Alias(_) => "*".to_owned(),
+            // Nothing written comes as either.
+            Event::Scalar(text, TScalarStyle::Plain, ..) if text.is_empty() => "Plain ~".to_owned(),
             Event::Scalar(text, style, ..) => {
                 let style = match style {
                     TScalarStyle::SingleQuoted => "Single",
@@ -82,7 +84,7 @@ impl MarkedEventReceiver for Receiver {
 ///
 /// It gives a block scalar that the end of the file cuts off a line break that is not there;
 /// libyaml and go-yaml do not, and so neither do we.
-pub fn theirs(text: &str) -> Result<Vec<String>, String> {
+pub(crate) fn theirs(text: &str) -> Result<Vec<String>, String> {
     let mut receiver = Receiver {
         documents: 0,
         events: Vec::new(),
@@ -95,7 +97,7 @@ pub fn theirs(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Describes the first difference, if there is one.
-pub fn difference(ours: &[String], theirs: &[String], text: &str) -> Option<String> {
+pub(crate) fn difference(ours: &[String], theirs: &[String], text: &str) -> Option<String> {
     let cut_off = !text.ends_with('\n');
     let same = |(ours, theirs): (&String, &String)| {
         let block = ours.starts_with("Literal") || ours.starts_with("Folded");
@@ -115,7 +117,7 @@ pub fn difference(ours: &[String], theirs: &[String], text: &str) -> Option<Stri
 }
 
 /// Checks that spans lie within their parents and that a slice alone is read as the same value.
-pub fn check_spans(tree: &Tree) -> Result<(), String> {
+pub(crate) fn check_spans(tree: &Tree) -> Result<(), String> {
     let Some(root) = tree.root() else {
         return Ok(());
     };
@@ -145,9 +147,8 @@ fn check_span(node: NodeRef<'_>) -> Result<(), String> {
                 // A pair in brackets without braces of its own: `[a: b]`.
                 || node.parent().is_some_and(|parent| parent.style() == Style::Flow)
         }
-        (_, Style::Block) => {
-            !source.starts_with([' ', '\t', '#']) && !source.ends_with(['\n', '\r'])
-        }
+        // It may end with a block scalar that keeps its empty lines.
+        (_, Style::Block) => !source.starts_with([' ', '\t', '#']) && !source.ends_with('\r'),
         (_, Style::Empty) => source.is_empty(),
         (_, Style::Literal) => source.starts_with('|') && !source.ends_with('\r'),
         (_, Style::Folded) => source.starts_with('>') && !source.ends_with('\r'),
@@ -163,5 +164,32 @@ fn check_span(node: NodeRef<'_>) -> Result<(), String> {
             "{node:?} {:?} does not fit {source:?}",
             node.style()
         ))
+    }
+}
+
+/// Compares all strings of a tree with what the libyaml line reads; merge keys are left as they
+/// stand by both.
+pub(crate) fn check_strings(node: NodeRef<'_>, value: &serde_yaml::Value) -> Result<(), String> {
+    use serde_yaml::Value;
+    match value {
+        Value::String(text) if node.text() == Some(text) => Ok(()),
+        Value::String(text) => Err(format!("{node:?}: {:?}, libyaml {text:?}", node.text())),
+        Value::Sequence(items) if items.len() == node.items().len() => {
+            let mut pairs = node.items().zip(items);
+            pairs.try_for_each(|(node, value)| check_strings(node, value))
+        }
+        Value::Mapping(entries) if entries.len() == node.entries().len() => {
+            let mut pairs = node.entries().zip(entries);
+            pairs.try_for_each(|(entry, (key, value))| {
+                check_strings(entry.key, key)?;
+                check_strings(entry.value, value)
+            })
+        }
+        Value::Sequence(_) | Value::Mapping(_) => Err(format!("{node:?} has other children")),
+        Value::Tagged(tagged) => check_strings(node, &tagged.value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => match node.resolved().kind() {
+            Kind::Scalar => Ok(()),
+            _ => Err(format!("{node:?} is no single value for libyaml")),
+        },
     }
 }

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use super::fate::{Addition, Fate, Own, Place};
 use super::layout::Layout;
 use super::lines::Lines;
+use super::morph::{can_morph, entry_fates, item_fates, pair_up};
 use super::quote::string;
 use super::{Edit, EditError};
 use crate::yaml::change::Value;
@@ -50,11 +51,21 @@ impl<'t> Emitter<'t> {
         });
     }
 
-    /// Sorts the edits and joins those that touch each other.
+    /// Returns how many edits are recorded.
+    pub(super) const fn edit_count(&self) -> usize {
+        self.edits.len()
+    }
+
+    /// Returns what the edits recorded since there were `count` replace.
+    pub(super) fn edits_since(&self, count: usize) -> impl Iterator<Item = Span> {
+        self.edits.iter().skip(count).map(|edit| edit.span)
+    }
+
+    /// Sorts the edits, insertions first, and joins those that touch each other.
     pub(super) fn finish(mut self) -> Result<Vec<Edit>, EditError> {
-        self.edits.sort_by_key(|edit| edit.span.start);
+        self.edits.sort_by_key(|edit| edit.span);
         let mut joined: Vec<Edit> = Vec::with_capacity(self.edits.len());
-        for edit in self.edits {
+        for edit in std::mem::take(&mut self.edits) {
             match joined.last_mut() {
                 Some(last) if edit.span.start < last.span.end => {
                     return Err(EditError {
@@ -69,7 +80,22 @@ impl<'t> Emitter<'t> {
                 _ => joined.push(edit),
             }
         }
+        if let Some(last) = joined.last_mut() {
+            self.fill_last_line(last);
+        }
         Ok(joined)
+    }
+
+    /// New lines take the place of lines that were cut off at the very end of a file.
+    fn fill_last_line(&self, last: &mut Edit) {
+        let Span { start, end } = last.span;
+        let cut = end > start && !self.lines.is_terminated(end) && self.lines.start(start) == start;
+        if cut && self.lines.rest(end).is_empty() {
+            let text = last.text.trim_start_matches('\r');
+            if let Some(rest) = text.strip_prefix('\n') {
+                last.text = rest.to_owned();
+            }
+        }
     }
 
     pub(super) fn node(&mut self, node: NodeRef<'t>, fate: Fate) -> Result<(), EditError> {
@@ -186,102 +212,15 @@ pub(super) fn children(node: NodeRef<'_>) -> Vec<Child<'_>> {
     entries.chain(items).collect()
 }
 
-/// Tells whether the entries of `node` can turn into `entries` one by one.
-fn can_morph(node: NodeRef<'_>, entries: &[(String, Value)]) -> bool {
-    let mut seen = std::collections::HashSet::new();
-    let plain_keys = node.entries().all(|entry| {
-        !entry.key.is_merge_key() && entry.key.text().is_some_and(|text| seen.insert(text))
-    });
-    plain_keys && node.tag().is_none() && !entries.is_empty() && node.entries().len() > 0
-}
-
-/// Compares a mapping with the entries that it is to have.
-fn entry_fates(node: NodeRef<'_>, entries: Vec<(String, Value)>) -> Fate {
-    let mut fate = Fate::default();
-    let names: Vec<&str> = node.entries().filter_map(|e| e.key.text()).collect();
-    let mut place = Place::First;
-    let mut found = vec![false; names.len()];
-    for (key, value) in entries {
-        match names.iter().position(|&name| name == key) {
-            Some(index) => {
-                place = Place::After(index);
-                if let Some(found) = found.get_mut(index) {
-                    *found = true;
-                }
-                fate.children.insert(index, Fate::new(Own::Become(value)));
-            }
-            None => fate.added.push(Addition {
-                place: Some(place),
-                key: Some(key),
-                value,
-            }),
-        }
+/// Returns the last scalar, alias or empty collection of what `node` holds.
+pub(super) fn last_leaf(node: NodeRef<'_>) -> NodeRef<'_> {
+    let mut leaf = node;
+    while leaf.kind() != Kind::Alias
+        && let Some(last) = children(leaf).last()
+    {
+        leaf = last.value;
     }
-    for (index, _) in found.iter().enumerate().filter(|(_, found)| !**found) {
-        fate.children.insert(index, Fate::new(Own::Remove));
-    }
-    fate
-}
-
-/// Compares a list with the items that it is to have: what is equal at both ends stays.
-fn item_fates(node: NodeRef<'_>, items: Vec<Value>) -> Fate {
-    let old: Vec<NodeRef<'_>> = node.items().collect();
-    let front = old
-        .iter()
-        .zip(&items)
-        .take_while(|(node, value)| same(**node, value))
-        .count();
-    let shorter = old.len().min(items.len()) - front;
-    let back = old
-        .iter()
-        .rev()
-        .zip(items.iter().rev())
-        .take(shorter)
-        .take_while(|(node, value)| same(**node, value))
-        .count();
-    let mut fate = Fate::default();
-    let (old_end, new_end) = (old.len() - back, items.len() - back);
-    for (index, value) in items.into_iter().enumerate().take(new_end).skip(front) {
-        if index < old_end {
-            fate.children.insert(index, Fate::new(Own::Become(value)));
-        } else {
-            let place = old_end.checked_sub(1).map_or(Place::First, Place::After);
-            fate.added.push(Addition {
-                place: Some(place),
-                key: None,
-                value,
-            });
-        }
-    }
-    for index in new_end.max(front)..old_end {
-        fate.children.insert(index, Fate::new(Own::Remove));
-    }
-    fate
-}
-
-/// Puts new entries in the place of removed ones, so that a line changes instead of two; in a
-/// list, whose order counts, only at its end.
-fn pair_up(fate: &mut Fate, count: usize, ordered: bool) {
-    let is_removed = |index: &usize| {
-        let child = fate.children.get(index);
-        child.is_some_and(|child| matches!(child.own, Own::Remove))
-    };
-    let from = match (0..count).rfind(|index| !is_removed(index)) {
-        Some(kept) if ordered => kept + 1,
-        _ => 0,
-    };
-    let mut added = std::mem::take(&mut fate.added).into_iter();
-    for (_, child) in fate.children.range_mut(from..) {
-        if !matches!(child.own, Own::Remove) {
-            continue;
-        }
-        let Some(addition) = added.next() else { break };
-        child.own = match addition.key {
-            None => Own::Become(addition.value),
-            Some(key) => Own::Rename(key, addition.value),
-        };
-    }
-    fate.added = added.collect();
+    leaf
 }
 
 /// Tells whether a collection, or the nearest one around a node, is written in brackets.

@@ -39,8 +39,8 @@ pub(super) struct Addition {
     pub(super) value: Value,
 }
 
-/// Where a new entry or item goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a new entry or item goes, in the order of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// Before all others.
     First,
@@ -66,5 +66,11 @@ impl Fate {
     /// Tells whether something is to become of the node itself or below it.
     pub(super) fn is_untouched(&self) -> bool {
         matches!(self.own, Own::Keep) && self.added.is_empty() && self.children.is_empty()
+    }
+
+    /// Tells whether the node or something below it is removed or replaced.
+    pub(super) fn takes_away(&self) -> bool {
+        matches!(self.own, Own::Remove | Own::Rename(..))
+            || self.children.values().any(Self::takes_away)
     }
 }

@@ -1,7 +1,7 @@
 //! Puts new entries and items into block collections.
 
 use super::EditError;
-use super::emit::{Child, Emitter};
+use super::emit::{Child, Emitter, last_leaf};
 use super::fate::{Addition, Place};
 use super::layout::{self, dash_width};
 use super::write::{Follow, Owner, Writer};
@@ -19,6 +19,12 @@ impl<'t> Emitter<'t> {
             return Ok(());
         }
         if node.style() == Style::Flow {
+            if !node.source().starts_with(['{', '[']) {
+                return Err(EditError {
+                    offset: node.span().start,
+                    reason: "a pair without braces cannot take another entry".to_owned(),
+                });
+            }
             self.insert_flow(node, children, place, &added);
             return Ok(());
         }
@@ -68,7 +74,6 @@ impl<'t> Emitter<'t> {
         }
         let follow = Follow {
             comment: None,
-            keep: true,
             terminated: true,
         };
         let writer = self.writer(node, start, follow);
@@ -142,8 +147,7 @@ impl<'t> Emitter<'t> {
 
     /// Reads what stands behind an insertion at the line end `at`.
     pub(super) fn follow(&self, at: usize) -> Follow {
-        let next = self.lines.next(at);
-        let mut line = next;
+        let mut line = self.lines.next(at);
         while self.lines.rest_is_blank(line) && self.lines.next(line) > line {
             line = self.lines.next(line);
         }
@@ -152,7 +156,6 @@ impl<'t> Emitter<'t> {
         let is_comment = text.trim_start_matches([' ', '\t']).starts_with('#');
         Follow {
             comment: is_comment.then_some(indent),
-            keep: next == line && !self.lines.rest_is_blank(next),
             terminated: self.lines.is_terminated(at),
         }
     }
@@ -160,13 +163,7 @@ impl<'t> Emitter<'t> {
     /// A block scalar that the end of the file cuts off would gain a line break from text behind
     /// it: its header is made to say what its value is.
     pub(super) fn seal(&mut self, node: NodeRef<'t>) {
-        let mut leaf = node;
-        while let Some(last) = super::emit::children(leaf).last() {
-            if leaf.style() != Style::Block {
-                return;
-            }
-            leaf = last.value;
-        }
+        let leaf = last_leaf(node);
         let cut_off = !self.lines.is_terminated(leaf.span().end);
         if !cut_off || !matches!(leaf.style(), Style::Literal | Style::Folded) {
             return;

@@ -31,8 +31,9 @@ pub(super) fn gather(root: NodeRef<'_>, changes: &[Change]) -> Result<Fate, Edit
     Ok(fate)
 }
 
+/// What a change does at the end of its route.
 #[derive(Clone, Copy)]
-enum Action<'c> {
+pub(super) enum Action<'c> {
     Set(&'c Value),
     Replace(&'c str, &'c Value),
     Push(&'c Value),
@@ -50,18 +51,19 @@ impl<'c> Action<'c> {
     }
 
     /// Tells whether the parent of the addressed node has to act.
-    const fn concerns_parent(self) -> bool {
+    pub(super) const fn concerns_parent(self) -> bool {
         matches!(self, Self::Replace(..) | Self::Remove)
     }
 }
 
-struct Walk<'c> {
-    action: Action<'c>,
+/// One change on its way through the document.
+pub(super) struct Walk<'c> {
+    pub(super) action: Action<'c>,
     route: &'c Route,
 }
 
 impl Walk<'_> {
-    fn error<T>(&self, node: NodeRef<'_>, reason: &str) -> Result<T, EditError> {
+    pub(super) fn error<T>(&self, node: NodeRef<'_>, reason: &str) -> Result<T, EditError> {
         Err(EditError {
             offset: node.span().start,
             reason: format!("cannot change `{}`: {reason}", self.route),
@@ -107,6 +109,9 @@ impl Walk<'_> {
     /// The route ends at `node`.
     fn arrive(&self, fate: &mut Fate, node: NodeRef<'_>) -> Result<(), EditError> {
         match self.action {
+            Action::Set(_) if fate.takes_away() => {
+                return self.error(node, "another change takes away a part of it");
+            }
             Action::Set(value) => *fate = Fate::new(Own::Become(value.clone())),
             Action::Push(value) => match node.kind() {
                 Kind::Sequence => fate.added.push(Addition {
@@ -138,8 +143,15 @@ impl Walk<'_> {
         let Some((index, value)) = own_entry(node, key) else {
             return self.add(fate, node, name, key, rest);
         };
+        let taken = rest.is_empty() && self.action.concerns_parent();
+        if let Action::Replace(new, _) = self.action
+            && taken
+            && brings_in(fate, new, index)
+        {
+            return self.error(node, "another change brings in the same key");
+        }
         let child = fate.children.entry(index).or_default();
-        if rest.is_empty() && self.action.concerns_parent() {
+        if taken {
             return self.take_away(child, node, key, value);
         }
         self.apply(child, value, key, rest)
@@ -250,75 +262,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Builds the value at the end of steps that do not exist yet.
-    fn missing(&self, node: NodeRef<'_>, steps: &[Step]) -> Result<Option<Value>, EditError> {
-        let Some((first, rest)) = steps.split_first() else {
-            return Ok(match self.action {
-                Action::Set(value) => Some(value.clone()),
-                Action::Push(value) => Some(Value::Seq(vec![value.clone()])),
-                Action::Replace(..) | Action::Remove => None,
-            });
-        };
-        let Step::Key(key) = first else {
-            return self.error(node, "the list has no such item");
-        };
-        if rest.is_empty() && self.action.concerns_parent() {
-            return match self.action {
-                Action::Remove => Ok(None),
-                _ => self.error(node, "there is no such field"),
-            };
-        }
-        let below = self.missing(node, rest)?;
-        Ok(below.map(|value| Value::Map(vec![(key.to_string(), value)])))
-    }
-
-    /// Makes the change in a value that another change brings.
-    fn inside_value(
-        &self,
-        value: &mut Value,
-        node: NodeRef<'_>,
-        steps: &[Step],
-    ) -> Result<(), EditError> {
-        if let Value::Null = value {
-            if let Some(new) = self.missing(node, steps)? {
-                *value = new;
-            }
-            return Ok(());
-        }
-        let Some((first, rest)) = steps.split_first() else {
-            return match (self.action, value) {
-                (Action::Set(new), value) => {
-                    *value = new.clone();
-                    Ok(())
-                }
-                (Action::Push(new), Value::Seq(items)) => {
-                    items.push(new.clone());
-                    Ok(())
-                }
-                _ => self.error(node, "another change speaks of it"),
-            };
-        };
-        match (first, value) {
-            _ if rest.is_empty() && self.action.concerns_parent() => {
-                self.error(node, "another change brings it in")
-            }
-            (Step::Key(key), Value::Map(entries)) => {
-                if let Some((_, value)) = entries.iter_mut().find(|(name, _)| name == key) {
-                    return self.inside_value(value, node, rest);
-                }
-                if let Some(value) = self.missing(node, rest)? {
-                    entries.push((key.to_string(), value));
-                }
-                Ok(())
-            }
-            (Step::Index(index), Value::Seq(items)) => match items.get_mut(*index) {
-                Some(value) => self.inside_value(value, node, rest),
-                None => self.error(node, "the list has no such item"),
-            },
-            _ => self.error(node, "another change puts a value of another kind there"),
-        }
-    }
-
     fn refuse_duplicates(&self, mapping: NodeRef<'_>) -> Result<(), EditError> {
         match duplicates(mapping).first() {
             Some((_, later)) => self.error(*later, "a key of this mapping occurs twice"),
@@ -334,6 +277,14 @@ pub(super) fn own_entry<'t>(mapping: NodeRef<'t>, key: &str) -> Option<(usize, N
         .enumerate()
         .rfind(|(_, entry)| !entry.key.is_merge_key() && entry.key.text() == Some(key))?;
     Some((found.0, found.1.value))
+}
+
+/// Tells whether a new entry, or one in the place of another than the one at `index`, has `key`.
+fn brings_in(fate: &Fate, key: &str, index: usize) -> bool {
+    let renamed = |own: &Own| matches!(own, Own::Rename(new, _) if new == key);
+    let mut others = fate.children.iter().filter(|(at, _)| **at != index);
+    others.any(|(_, child)| renamed(&child.own))
+        || fate.added.iter().any(|one| one.key.as_deref() == Some(key))
 }
 
 fn place_of(mapping: NodeRef<'_>, name: &str, key: &str) -> Option<Place> {

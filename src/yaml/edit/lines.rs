@@ -46,6 +46,14 @@ impl<'t> Lines<'t> {
         memchr::memchr(b'\n', rest).map_or(self.segment.end, |found| at + found + 1)
     }
 
+    /// Returns the end of the line before the one that starts at `start`, if there is one.
+    pub(super) fn before(self, start: usize) -> Option<usize> {
+        let text = self.slice(self.segment.start, start);
+        let line = text.strip_suffix('\n')?;
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        Some(self.segment.start + line.len())
+    }
+
     /// Tells whether the line that holds `at` ends with a line break.
     pub(super) fn is_terminated(self, at: usize) -> bool {
         self.next(at) > self.end(at)

@@ -8,10 +8,14 @@ mod copy;
 mod emit;
 mod fate;
 mod flow;
+mod flow_style;
 mod insert;
+mod inside;
 mod intent;
 mod layout;
 mod lines;
+mod morph;
+mod own;
 mod put;
 mod quote;
 mod remove;
@@ -166,7 +170,7 @@ fn shift(edits: &mut [Edit], from: usize, to: usize) {
 }
 
 /// Plans the edits as [`plan`] does, and vouches for them: the edited document is read again, by
-/// our parser and by the independent one of [`verify`](super::verify), and must hold exactly what
+/// our parser and by the independent one of [`verify`], and must hold exactly what
 /// the changes say.
 ///
 /// # Errors

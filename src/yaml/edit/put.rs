@@ -6,6 +6,7 @@ use super::insert::Slot;
 use super::quote::Around;
 use super::write::{Follow, Owner, Text, scalar};
 use crate::yaml::change::Value;
+use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, NodeRef, Style};
 
 /// How the old value stands to its key or dash.
@@ -78,8 +79,10 @@ impl<'t> Emitter<'t> {
 
     fn text(&self, node: NodeRef<'t>, owner: Owner, value: &Value, follow: Follow) -> Text {
         let old = self.old(node);
-        // The header takes over the comment behind a single value.
-        let comment_moves = matches!(old, Old::Nothing | Old::Here | Old::BlockBelow);
+        // A comment behind the old value ends up behind the key or the header, or goes with it.
+        let is_collection = matches!(value, Value::Map(_) | Value::Seq(_));
+        let stays_above = matches!(old, Old::Nothing | Old::Here);
+        let comment_moves = node.parent().is_some() && (stays_above || !is_collection);
         let follow = if comment_moves && follow.comment == Some(usize::MAX) {
             self.follow(self.lines.end(node.span().end))
         } else {
@@ -138,17 +141,21 @@ impl<'t> Emitter<'t> {
 
     pub(super) fn place(&mut self, node: NodeRef<'t>, slot: Slot, text: &Text) {
         let old = self.old(node);
-        self.drop_tag(node, slot);
+        let before = self.edit_count();
         match text {
             Text::Inline(text) => self.place_inline(node, slot, old, text),
             Text::Literal { header, body } => self.place_literal(node, slot, old, header, body),
             Text::Lines { column, text } => self.place_lines(node, slot, old, *column, text),
         }
+        if let Some(tag) = node.tag_span()
+            && !self.edits_since(before).any(|span| span.contains(tag))
+        {
+            self.drop_tag(tag, slot);
+        }
     }
 
     /// A tag would give the new value another type.
-    fn drop_tag(&mut self, node: NodeRef<'t>, slot: Slot) {
-        let Some(tag) = node.tag_span() else { return };
+    fn drop_tag(&mut self, tag: Span, slot: Slot) {
         let behind = self.lines.rest(tag.end);
         let blanks = behind.len() - behind.trim_start_matches([' ', '\t']).len();
         let last =
@@ -169,8 +176,7 @@ impl<'t> Emitter<'t> {
             Old::Here | Old::Below | Old::BlockHere => self.edit(span.start, span.end, text),
             Old::BlockBelow => {
                 self.edit(slot.head, slot.head, format!(" {text}"));
-                let start = self.lines.start(span.start);
-                self.edit(start, self.lines.next(span.end), "");
+                self.cut_lines(span.start, span.end);
             }
         }
     }
@@ -208,16 +214,23 @@ impl<'t> Emitter<'t> {
         let end = self.lines.end(span.end);
         let own_lines = format!("{}{}{text}", self.lines.eol(span.end), " ".repeat(column));
         let no_comment = self.lines.rest_is_blank(span.end);
+        // Behind an anchor a block collection must start in a line of its own.
+        let inline = no_comment && node.anchor_span().is_none();
         match (old, slot.owner.dash) {
-            (Old::Nothing, Some(width)) if no_comment => {
+            (Old::Nothing, Some(width)) if inline => {
                 let pad = " ".repeat(width.saturating_sub(1).max(1));
                 self.edit(slot.head, end, format!("{pad}{text}"));
             }
-            (Old::Here, Some(_)) if no_comment => self.edit(span.start, span.end, text),
+            (Old::Here, Some(_)) if inline => self.edit(span.start, span.end, text),
             (Old::Nothing | Old::Here, _) if no_comment => self.edit(slot.head, end, own_lines),
             (Old::Nothing, _) => self.edit(end, end, own_lines),
             (Old::Here, _) => {
-                self.edit(slot.head, span.end, "");
+                // A dash needs a blank behind it, not a tab.
+                let rest = self.lines.rest(span.end);
+                let tabs = rest.len() - rest.trim_start_matches('\t').len();
+                let tabs = slot.owner.dash.map_or(0, |_| tabs);
+                let blank = if tabs > 0 { " " } else { "" };
+                self.edit(slot.head, span.end + tabs, blank);
                 self.edit(end, end, own_lines);
             }
             (Old::Below | Old::BlockHere, _) => self.edit(span.start, span.end, text),

@@ -1,7 +1,7 @@
 //! Takes entries and items away.
 
 use super::EditError;
-use super::emit::{Child, Emitter, children};
+use super::emit::{Child, Emitter, last_leaf};
 use crate::yaml::tree::{NodeRef, Style};
 
 impl<'t> Emitter<'t> {
@@ -36,15 +36,13 @@ impl<'t> Emitter<'t> {
         let start = self.child_start(child);
         let end = child.span().end;
         if self.lines.leads(start) {
-            let mut line = self.lines.next(end);
-            // Empty lines would become part of a block scalar above that keeps them.
-            while previous.is_some_and(|above| keeps_lines(above.value))
-                && self.lines.next(line) > line
-                && self.lines.rest_is_blank(line)
-            {
-                line = self.lines.next(line);
+            let above = previous.map(|above| last_leaf(above.value));
+            self.cut_lines(start, end);
+            let keeps = above.is_some_and(keeps_lines);
+            let behind = self.behind(end, self.lines.column(start), keeps);
+            if behind > self.lines.end(end) {
+                self.edit(self.lines.end(end), behind, "");
             }
-            self.edit(self.lines.start(start), line, "");
             return Ok(());
         }
         let before = self.lines.slice(self.lines.start(start), start);
@@ -70,12 +68,46 @@ impl<'t> Emitter<'t> {
     }
 }
 
-/// Tells whether a value ends with a block scalar that keeps all empty lines below it.
-fn keeps_lines(node: NodeRef<'_>) -> bool {
-    let mut leaf = node;
-    while let Some(last) = children(leaf).last() {
-        leaf = last.value;
+impl Emitter<'_> {
+    /// Removes the lines from `start` to `end` with the line break before them, so that the end
+    /// of the last line stays free for what comes behind. At the end of a file without final
+    /// line break that break stays: a block scalar above may need it.
+    pub(super) fn cut_lines(&mut self, start: usize, end: usize) {
+        let first = self.lines.start(start);
+        let last = self.lines.end(end);
+        match self.lines.before(first) {
+            _ if !self.lines.is_terminated(end) => self.edit(first, last, ""),
+            Some(previous) => self.edit(previous, last, ""),
+            None => self.edit(first, self.lines.next(end), ""),
+        }
     }
+
+    /// Returns the end of the last line that goes together with the lines up to `end`. Comments
+    /// deeper than `column` belong to what goes; so do empty lines that a block scalar above
+    /// would keep.
+    fn behind(&self, end: usize, column: usize, keeps_above: bool) -> usize {
+        let mut last = self.lines.end(end);
+        let mut line = self.lines.next(end);
+        while self.lines.next(line) > line {
+            let text = self.lines.rest(line);
+            let indent = text.len() - text.trim_start_matches([' ', '\t']).len();
+            let is_blank = text.len() == indent;
+            let is_comment = text.trim_start_matches([' ', '\t']).starts_with('#');
+            let is_own = is_comment && indent > column;
+            if !is_blank && !is_own {
+                break;
+            }
+            if is_own || keeps_above {
+                last = self.lines.end(line);
+            }
+            line = self.lines.next(line);
+        }
+        last
+    }
+}
+
+/// Tells whether a block scalar keeps all empty lines below it.
+fn keeps_lines(leaf: NodeRef<'_>) -> bool {
     let header = leaf
         .source()
         .split(char::is_whitespace)

@@ -60,8 +60,6 @@ pub(super) enum Text {
 pub(super) struct Follow {
     /// A literal must be indented deeper than this comment.
     pub(super) comment: Option<usize>,
-    /// A literal may keep its last empty lines: a line with text follows at once.
-    pub(super) keep: bool,
     /// The line is ended by a line break.
     pub(super) terminated: bool,
 }
@@ -175,7 +173,8 @@ fn chomping(text: &str, follow: Follow) -> Option<&'static str> {
         return None;
     }
     match (text.ends_with("\n\n"), text.ends_with('\n')) {
-        (true, _) => follow.keep.then_some("|+"),
+        // `|+` would take in every empty line that ever comes to stand behind it.
+        (true, _) => None,
         (_, true) => follow.terminated.then_some("|"),
         _ => Some("|-"),
     }
