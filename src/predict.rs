@@ -1,8 +1,9 @@
 //! What the mesh will do to each probe handler, and what the kubelet will then meet.
 //!
 //! Source of the outcomes: measured with Istio 1.31, Envoy 1.40 and the prober of Kubernetes
-//! 1.36; the decision order is in `docs/architecture.md`.
+//! 1.36; the decision order is in `docs/prediction.md`.
 
+mod explain;
 mod hazard;
 mod kubelet;
 mod report;
@@ -17,6 +18,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, rewritten_since};
 use crate::mesh::{Fact, Reason};
 
+pub use explain::{Explanation, Line};
 pub use hazard::{Hazard, hazard};
 pub use report::Report;
 pub use row::Row;
@@ -315,7 +317,8 @@ fn predict_handler<'t>(
     let port = handler.action.as_ref().ok().and_then(Action::port);
     let port = port.and_then(|port| verdict::resolve(&port, container, &pod.workload).ok());
     let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
-    let rewritten = in_sidecar && pod.rewrite.value && is_supported(context, container, &handler);
+    let is_injected = in_sidecar || pod.dataplane.value == Dataplane::Uncaptured;
+    let rewritten = is_injected && pod.rewrite.value && is_supported(context, container, &handler);
     let question = port.filter(|_| in_sidecar && !rewritten);
     let captured = question.map(|port| context.capture(&pod.workload, port));
     let mtls = question

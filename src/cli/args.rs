@@ -146,6 +146,10 @@ pub(super) struct PredictArgs {
     )]
     pub(super) output_format: TableFormat,
 
+    /// Say every fact behind each verdict: its value, how sure it is, where it comes from.
+    #[arg(long, conflicts_with = "output_format", help_heading = "Report")]
+    pub(super) explain: bool,
+
     #[command(flatten)]
     pub(super) common: Common,
 }

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::engine::{self, Exit, failing};
 use crate::finding::Severity;
-use crate::predict::{self, Report, Row};
+use crate::predict::{self, Explanation, Report, Row};
 use crate::report;
 use crate::settings::FailOn;
 
@@ -20,6 +20,10 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
         engine::judge(&run.set, |set| {
             let context = Context::new(set, &settings);
             let predictions = predict::predict_all(&context);
+            if args.explain {
+                let all = predictions.iter().flat_map(|one| one.explain(&context));
+                return Shown::Explanations(all.collect());
+            }
             match args.output_format {
                 TableFormat::Table => {
                     Shown::Rows(predictions.iter().flat_map(|one| one.rows()).collect())
@@ -39,6 +43,10 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
             let look = look(&std::io::stdout(), args.common.color);
             print(&report::table(&rows, look))?;
         }
+        Shown::Explanations(all) => {
+            let look = look(&std::io::stdout(), args.common.color);
+            print(&report::explanations(&all, look))?;
+        }
         Shown::Json(text) => {
             let text = text.map_err(|error| Stop::usage(error.to_string()))?;
             print(&report::json_safe(&format!("{text}\n")))?;
@@ -50,6 +58,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
 
 enum Shown {
     Rows(Vec<Row>),
+    Explanations(Vec<Explanation>),
     Json(serde_json::Result<String>),
 }
 

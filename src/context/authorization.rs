@@ -38,6 +38,10 @@ impl<'t> Context<'t> {
             .filter(|policy| {
                 let home = self.namespace_of(policy).0;
                 (home == root || self.shares_namespace(policy, &workload.object))
+                    && self
+                        .inventory
+                        .forks
+                        .join(policy.path(), workload.object.path())
                     && applies(policy, workload)
             })
             .collect();

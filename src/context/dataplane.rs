@@ -98,7 +98,9 @@ impl<'t> Context<'t> {
     pub fn namespace_object(&self, object: &Object<'t>) -> Option<&Object<'t>> {
         let (name, written) = self.namespace_of(object);
         let named = self.inventory.namespaces.iter().filter(|candidate| {
-            candidate.name() == name && (written || are_related(candidate.path(), object.path()))
+            candidate.name() == name
+                && (written || are_related(candidate.path(), object.path()))
+                && self.inventory.forks.join(candidate.path(), object.path())
         });
         nearest(named, object.path()).first().copied()
     }

@@ -3,6 +3,8 @@
 use crate::kube::{Object, Workload};
 use crate::source::{Role, SourceSet};
 
+use super::scope::Forks;
+
 /// A workload and whether it is to be reported.
 #[derive(Clone, Debug)]
 pub struct Subject<'t> {
@@ -27,6 +29,8 @@ pub struct Inventory<'t> {
     pub authorization_policies: Vec<Object<'t>>,
     /// Objects that show that their namespace is part of the mesh: `Sidecar`.
     pub mesh_signs: Vec<Object<'t>>,
+    /// Where environments lie side by side.
+    pub(super) forks: Forks,
 }
 
 impl<'t> Inventory<'t> {
@@ -34,11 +38,19 @@ impl<'t> Inventory<'t> {
     #[must_use]
     pub fn new(sources: &'t SourceSet) -> Self {
         let mut inventory = Self::default();
+        let mut objects = Vec::new();
         for file in &sources.files {
             let documents = file.documents.iter().filter(|document| !document.patch);
-            for object in documents.flat_map(Object::all_in) {
-                inventory.add(object, file.role == Role::Target);
-            }
+            let is_target = file.role == Role::Target;
+            objects.extend(
+                documents
+                    .flat_map(Object::all_in)
+                    .map(|object| (object, is_target)),
+            );
+        }
+        inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
+        for (object, is_target) in objects {
+            inventory.add(object, is_target);
         }
         inventory
     }

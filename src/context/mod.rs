@@ -8,6 +8,7 @@ mod dataplane;
 mod inventory;
 mod pod;
 mod policy;
+mod scope;
 mod service;
 
 use crate::kube::Object;
@@ -78,7 +79,9 @@ impl<'t> Context<'t> {
         let (of_fact, fact_written) = self.namespace_of(fact);
         let (of_subject, subject_written) = self.namespace_of(subject);
         let written = fact_written && subject_written;
-        of_fact == of_subject && (written || are_related(fact.path(), subject.path()))
+        of_fact == of_subject
+            && (written || are_related(fact.path(), subject.path()))
+            && self.inventory.forks.join(fact.path(), subject.path())
     }
 
     /// Returns the root namespace of the mesh.

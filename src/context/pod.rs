@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::finding::Label;
 use crate::kube::{Container, ContainerList, Workload};
-use crate::mesh::Fact;
 use crate::mesh::istio::capture::{Capture, CaptureInput};
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::istio::{keys, prober_json};
+use crate::mesh::{Fact, Version};
 use crate::yaml::{NodeRef, Span};
 
 use super::Context;
@@ -37,6 +37,9 @@ impl<'t> Context<'t> {
     /// Tells whether the injector rewrites the probes of this pod, by annotation or mesh default.
     #[must_use]
     pub fn rewrite(&self, workload: &Workload<'t>) -> Fact<bool> {
+        if let Some(fact) = self.proxyless_opt_out(workload) {
+            return fact;
+        }
         let annotation = workload.template.annotation(keys::REWRITE_PROBERS);
         let word = annotation
             .and_then(|entry| entry.value.text())
@@ -52,6 +55,20 @@ impl<'t> Context<'t> {
             }
             _ => self.rewrite_default(),
         }
+    }
+
+    /// Proxyless templates write the opt-out themselves, over whatever the pod says. Measured:
+    /// 1.10 and 1.11 do not.
+    fn proxyless_opt_out(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
+        let entry = workload.template.annotation(keys::TEMPLATES)?;
+        let mut names = entry.value.text()?.split(',').map(str::trim);
+        let old = self
+            .version()
+            .is_some_and(|version| version < Version::new(1, 12));
+        (!old && names.any(|name| matches!(name, "grpc-agent" | "grpc-simple"))).then(|| {
+            let said = "this template switches the rewrite off itself";
+            Fact::known(false, workload.object.label_at(entry.value.span(), said))
+        })
     }
 
     /// Returns the port that rewritten probes of this pod are pointed at, and what decides.

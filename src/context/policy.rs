@@ -9,6 +9,30 @@ use crate::yaml::{NodeRef, Span};
 use super::Context;
 use super::inventory::nearest;
 
+/// How many policies of one scope are weighed against each other; more of them are a fault of
+/// their own.
+const RIVALS: usize = 4;
+
+/// The policies that hold, one per scope at most.
+#[derive(Clone, Copy)]
+struct Policies<'c, 't> {
+    mesh: Option<&'c Object<'t>>,
+    namespace: Option<&'c Object<'t>>,
+    workload: Option<&'c Object<'t>>,
+}
+
+/// Each policy of a scope in turn; none where there is none.
+fn candidates<'c, 't>(policies: &[&'c Object<'t>]) -> Vec<Option<&'c Object<'t>>> {
+    match policies {
+        [] => vec![None],
+        some => some
+            .iter()
+            .take(RIVALS)
+            .map(|policy| Some(*policy))
+            .collect(),
+    }
+}
+
 /// A mode and where it is written.
 type Written = (MtlsMode, Label);
 
@@ -29,45 +53,67 @@ impl<'t> Context<'t> {
         } else {
             self.unselective(object, namespace)
         };
-        let rival = [&own, &mesh, &of_namespace]
-            .into_iter()
-            .any(|found| found.len() > 1);
+        let mut verdicts: Vec<Fact<MtlsMode>> = Vec::new();
+        for mesh in candidates(&mesh) {
+            for of_namespace in candidates(&of_namespace) {
+                for own in candidates(&own) {
+                    let policies = Policies {
+                        mesh,
+                        namespace: of_namespace,
+                        workload: own,
+                    };
+                    verdicts.push(self.effective(policies, namespace, port));
+                }
+            }
+        }
+        let mut verdicts = verdicts.into_iter();
+        let first = verdicts.next().unwrap_or_else(|| self.without_policy());
+        match verdicts.find(|other| other.value != first.value) {
+            None => first,
+            Some(other) => {
+                // Nothing in the tree says which of them is older.
+                let said = "the older of two PeerAuthentications of one scope wins";
+                first.resting_on(&other).resting_on(&Fact::assumed(
+                    (),
+                    said,
+                    Some("--override mtls=MODE"),
+                ))
+            }
+        }
+    }
 
-        let mesh = mesh
-            .first()
+    /// The mode if these policies, one per scope at most, are the ones that hold.
+    fn effective(&self, policies: Policies<'_, 't>, namespace: &str, port: i64) -> Fact<MtlsMode> {
+        let mesh = policies
+            .mesh
             .and_then(|policy| mode_of(policy, "the whole mesh"));
-        let of_namespace = of_namespace
-            .first()
-            .and_then(|policy| mode_of(policy, &format!("namespace `{namespace}`")));
-        let workload_mode = own
-            .first()
+        let scope = format!("namespace `{namespace}`");
+        let of_namespace = policies
+            .namespace
+            .and_then(|policy| mode_of(policy, &scope));
+        let of_workload = policies
+            .workload
             .and_then(|policy| mode_of(policy, "this workload"));
-        let of_port = own.first().and_then(|policy| port_mode(policy, port));
+        let of_port = policies.workload.and_then(|policy| port_mode(policy, port));
         let written = |mode: &Option<Written>| mode.as_ref().map(|(mode, _)| *mode);
         let scopes = Scopes {
             mesh: written(&mesh),
             namespace: written(&of_namespace),
-            workload: written(&workload_mode),
+            workload: written(&of_workload),
             port: written(&of_port),
         };
         let (mode, decider) = scopes.effective();
         let deciding = match decider {
             Decider::Port => of_port,
-            Decider::Workload => workload_mode,
+            Decider::Workload => of_workload,
             Decider::Namespace => of_namespace,
             Decider::Mesh => mesh,
             Decider::Nobody => None,
         };
-        let mut fact = match deciding {
+        match deciding {
             Some((_, place)) => Fact::known(mode, place),
             None => self.without_policy(),
-        };
-        if rival {
-            let said = "the oldest of several PeerAuthentications of one scope wins; \
-                        their age is not in the tree";
-            fact = fact.resting_on(&Fact::assumed((), said, Some("--override mtls=MODE")));
         }
-        fact
     }
 
     fn without_policy(&self) -> Fact<MtlsMode> {
@@ -94,7 +140,9 @@ impl<'t> Context<'t> {
         let wanted = policies
             .filter(|policy| {
                 let (home, _) = self.namespace_of(policy);
-                home == namespace && (home == root || self.shares_namespace(policy, object))
+                home == namespace
+                    && (home == root || self.shares_namespace(policy, object))
+                    && self.inventory.forks.join(policy.path(), object.path())
             })
             .filter(|policy| selector(policy).is_empty());
         sorted(nearest(wanted, object.path()))

@@ -39,7 +39,7 @@ impl WorkloadPrediction<'_> {
             .all(|handler| handler.verdict.outcome != Outcome::Unknown)
     }
 
-    fn row(&self, prediction: &HandlerPrediction<'_>) -> Row {
+    pub(super) fn row(&self, prediction: &HandlerPrediction<'_>) -> Row {
         let object = &self.workload.object;
         let namespace = object.namespace().map(|namespace| format!("{namespace}/"));
         Row {

@@ -150,11 +150,13 @@ fn in_mesh<'t>(
         }
         Dataplane::None => weighing.verdict(Outcome::NotInMesh, Cause::NoMesh),
         Dataplane::Ambient => weighing.verdict(Outcome::Ok, Cause::Ambient),
-        Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
-        Dataplane::Sidecar if points_at_agent => rewritten_ahead(pod, handler, action, weighing),
-        Dataplane::Sidecar if handler.rewritten => {
+        Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
+            rewritten_ahead(pod, handler, action, weighing)
+        }
+        Dataplane::Sidecar | Dataplane::Uncaptured if handler.rewritten => {
             rewritten(context, pod, action, resolved, weighing)
         }
+        Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
         Dataplane::Sidecar => unrewritten(context, pod, handler, action, weighing),
     }
 }

@@ -272,6 +272,12 @@ fn guards_that_cannot_be_passed_are_not_accepted() {
 }
 
 #[test]
+fn predict_explains_every_fact() {
+    let project = project(&opted_out());
+    insta::assert_snapshot!(project.run(&["predict", "--explain"]).exits(0).shown());
+}
+
+#[test]
 fn predict_shows_what_becomes_of_each_probe() {
     let project = project(&opted_out());
     project.write("apps/api.yaml", WEB.replace("name: web", "name: api"));

@@ -1,0 +1,132 @@
+//! Every fact behind a prediction, for `predict --explain`.
+
+use crate::context::Context;
+use crate::finding::Label;
+use crate::mesh::Fact;
+
+use super::{HandlerPrediction, WorkloadPrediction};
+
+/// One fact, or one line of the verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What it is about: `dataplane`, `mTLS`, `outcome` …
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// How sure it is; empty for what is not a fact.
+    pub certainty: &'static str,
+    /// Where it comes from, one per reason.
+    pub because: Vec<String>,
+}
+
+/// A handler with all its facts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// `shop/Deployment/web: readinessProbe of container web`.
+    pub title: String,
+    /// `apps/web.yaml:31`.
+    pub place: String,
+    /// The facts in the order in which they are consulted, then the verdict.
+    pub lines: Vec<Line>,
+}
+
+impl WorkloadPrediction<'_> {
+    /// Explains every handler; nothing for workloads that only state facts.
+    #[must_use]
+    pub fn explain(&self, context: &Context<'_>) -> Vec<Explanation> {
+        let handlers = self.handlers.iter().filter(|_| self.is_target);
+        handlers
+            .map(|handler| self.explain_handler(context, handler))
+            .collect()
+    }
+
+    fn explain_handler(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Explanation {
+        let object = &self.workload.object;
+        let row = self.row(of);
+        let key = object.label_at(of.handler.key.span(), String::new());
+        let mut lines = vec![said("probe", row.probe)];
+        lines.push(fact(context, "dataplane", &self.dataplane, |value| {
+            value.as_str().to_owned()
+        }));
+        lines.push(fact(context, "rewrite", &self.rewrite, |on| switch(*on)));
+        lines.push(fact(
+            context,
+            "agent port",
+            &self.status_port,
+            ToString::to_string,
+        ));
+        if let Some(captured) = &of.captured {
+            lines.push(fact(context, "captured", captured, |yes| yes_no(*yes)));
+        }
+        if let Some(mtls) = &of.mtls {
+            lines.push(fact(context, "mTLS", mtls, |mode| mode.as_str().to_owned()));
+        }
+        if !row.becomes.is_empty() {
+            lines.push(said("becomes", row.becomes));
+        }
+        let verdict = &of.verdict;
+        let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
+        lines.push(Line {
+            certainty: verdict.certainty.as_str(),
+            ..said("outcome", outcome)
+        });
+        if let Some(kubelet) = &verdict.kubelet {
+            lines.push(said("kubelet", kubelet.clone()));
+        }
+        for assumption in verdict.assumptions() {
+            lines.push(said("assumed", assumption));
+        }
+        Explanation {
+            title: format!("{}: {}", row.workload, of.title()),
+            place: shown(context, &key),
+            lines,
+        }
+    }
+}
+
+const fn said(name: &'static str, value: String) -> Line {
+    Line {
+        name,
+        value,
+        certainty: "",
+        because: Vec::new(),
+    }
+}
+
+fn fact<T>(
+    context: &Context<'_>,
+    name: &'static str,
+    fact: &Fact<T>,
+    value: impl FnOnce(&T) -> String,
+) -> Line {
+    let because = fact
+        .because
+        .iter()
+        .map(|reason| match (&reason.place, reason.settle) {
+            (Some(place), _) => format!("{} ({})", reason.message, shown(context, place)),
+            (None, Some(settle)) => format!("{} [{settle}]", reason.message),
+            (None, None) => reason.message.clone(),
+        });
+    Line {
+        name,
+        value: value(&fact.value),
+        certainty: fact.certainty.as_str(),
+        because: because.collect(),
+    }
+}
+
+/// `path:line` as people write it.
+fn shown(context: &Context<'_>, place: &Label) -> String {
+    match context.sources.file(&place.path) {
+        Some(file) => format!("{}:{}", place.path, file.position(place.span.start).line),
+        None => place.path.to_string(),
+    }
+}
+
+fn switch(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
+
+fn yes_no(yes: bool) -> String {
+    if yes { "yes" } else { "no" }.to_owned()
+}
