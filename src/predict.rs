@@ -3,6 +3,7 @@
 //! Source of the outcomes: measured with Istio 1.31, Envoy 1.40 and the prober of Kubernetes
 //! 1.36; the decision order is in `docs/prediction.md`.
 
+mod agent;
 mod explain;
 mod hazard;
 mod kubelet;
@@ -16,7 +17,7 @@ use crate::kube::{Action, Container, ContainerList, Handler, Workload};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, rewritten_since};
-use crate::mesh::{Fact, Reason};
+use crate::mesh::{Fact, Reason, Version};
 
 pub use explain::{Explanation, Line};
 pub use hazard::{Hazard, hazard};
@@ -117,6 +118,12 @@ pub enum Cause {
     RewrittenWithoutEntry,
     /// The probe points at a port on which no agent listens.
     RewrittenOtherPort,
+    /// The injector points probes at one port, and the agent listens on another.
+    StatusPortMismatch,
+    /// The redirect takes the agent's port, where mutual TLS is demanded.
+    StatusPortCaptured,
+    /// The port of the agent is 0 or no port at all: the API server refuses the pod.
+    StatusPortZero,
     /// The API server refuses the handler.
     Malformed,
     /// A value is filled in by another tool.
@@ -155,6 +162,9 @@ impl Cause {
             Self::RewrittenWithoutSidecar => "points at an agent that is not there",
             Self::RewrittenWithoutEntry => "points at the agent, which has no entry for it",
             Self::RewrittenOtherPort => "points at a port on which no agent listens",
+            Self::StatusPortMismatch => "points at a port on which the agent does not listen",
+            Self::StatusPortCaptured => "the agent's port is captured and demands mutual TLS",
+            Self::StatusPortZero => "the injector points it at port 0",
             Self::Malformed => "the API server refuses it",
             Self::Placeholder => "a value is filled in by another tool",
             Self::MeshUnknown => "the tree does not say whether a mesh is there",
@@ -245,8 +255,14 @@ pub struct WorkloadPrediction<'t> {
     pub dataplane: Fact<Dataplane>,
     /// Whether the injector rewrites its probes, should it be asked.
     pub rewrite: Fact<bool>,
-    /// Where the agent listens.
+    /// The release that injects it; `None` stands for the latest.
+    pub release: Fact<Option<Version>>,
+    /// Where rewritten probes are pointed at.
     pub status_port: Fact<i64>,
+    /// Where the agent listens.
+    pub agent_port: Fact<i64>,
+    /// A connection to the status port ends at the sidecar; `None` without one.
+    pub status_port_captured: Option<Fact<bool>>,
     /// The prober env that the manifest carries.
     pub prober_env: Option<ProberEnv>,
     /// Its probes and hooks.
@@ -286,10 +302,17 @@ pub fn predict_with<'t>(
         is_target: true,
         dataplane: context.dataplane(workload),
         rewrite,
+        release: context.version(workload),
         status_port: context.status_port(workload),
+        agent_port: context.agent_port(workload),
+        status_port_captured: None,
         prober_env: context.prober_env(workload),
         handlers: Vec::new(),
     };
+    if prediction.dataplane.value == Dataplane::Sidecar {
+        let captured = context.capture(workload, prediction.status_port.value);
+        prediction.status_port_captured = Some(captured);
+    }
     let containers = workload.template.containers();
     let of_applications = containers
         .iter()
@@ -318,7 +341,8 @@ fn predict_handler<'t>(
     let port = port.and_then(|port| verdict::resolve(&port, container, &pod.workload).ok());
     let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
     let is_injected = in_sidecar || pod.dataplane.value == Dataplane::Uncaptured;
-    let rewritten = is_injected && pod.rewrite.value && is_supported(context, container, &handler);
+    let rewritten =
+        is_injected && pod.rewrite.value && is_supported(context, pod, container, &handler);
     let question = port.filter(|_| in_sidecar && !rewritten);
     let captured = question.map(|port| context.capture(&pod.workload, port));
     let mtls = question
@@ -343,10 +367,25 @@ fn predict_handler<'t>(
 }
 
 /// Tells whether the release rewrites this handler; an unknown release is taken as the latest.
-fn is_supported(context: &Context<'_>, container: &Container<'_>, handler: &Handler<'_>) -> bool {
+fn is_supported<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    container: &Container<'t>,
+    handler: &Handler<'t>,
+) -> bool {
     let Ok(action) = &handler.action else {
         return false;
     };
-    rewritten_since(action, handler.slot, container.list)
-        .is_some_and(|since| context.version().is_none_or(|version| version >= since))
+    let release = pod.release.value;
+    let since = rewritten_since(action, handler.slot, container.list);
+    if since.is_none_or(|since| release.is_some_and(|release| release < since)) {
+        return false;
+    }
+    // The switch was there from 1.12 to 1.18.
+    let is_tcp = matches!(action, Action::TcpSocket { .. });
+    let has_switch = release.is_some_and(|release| release < Version::new(1, 19));
+    !(is_tcp && has_switch)
+        || context
+            .rewrites_tcp(&pod.workload)
+            .is_none_or(|on| on.value)
 }

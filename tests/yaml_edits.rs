@@ -5,6 +5,7 @@
 //! `block` before a string asks for a literal block.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
@@ -140,6 +141,9 @@ fn run(text: &str, scenario: &str) -> String {
     };
     let after = splice(text, &edits);
     again_changes_nothing(&after, document, &changes);
+    if serde_json::from_str::<serde_json::Value>(text).is_ok() {
+        serde_json::from_str::<serde_json::Value>(&after).expect("no JSON any more");
+    }
     let (before, after) = (visible(text), visible(&after));
     let diff = TextDiff::from_lines(before.as_str(), after.as_str());
     diff.unified_diff().context_radius(2).to_string()

@@ -168,6 +168,22 @@ fn may_drop_comments(tree: &Tree, change: &Change) -> bool {
     }
 }
 
+/// Tells whether all changes set values, none of them within another.
+fn are_separate_settings(changes: &[Change]) -> bool {
+    let meets = |one: &Change, other: &Change| {
+        let (one, other) = (one.route().steps(), other.route().steps());
+        one.starts_with(other) || other.starts_with(one)
+    };
+    let mut pairs = changes
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| changes.iter().skip(at + 1).map(move |other| (one, other)));
+    changes
+        .iter()
+        .all(|change| matches!(change, Change::Set { .. }))
+        && !pairs.any(|(one, other)| meets(one, other))
+}
+
 fn check(text: &str, plans: &[(prop::sample::Index, Plan)]) -> Result<(), TestCaseError> {
     let tree = tree(text);
     let changes = changes(&tree, plans);
@@ -198,11 +214,7 @@ fn check(text: &str, plans: &[(prop::sample::Index, Plan)]) -> Result<(), TestCa
         applied.is_ok(),
         "{reason:?}\n{changes:?}\n--- before\n{text}\n--- after\n{after}"
     );
-    if changes
-        .iter()
-        .all(|change| matches!(change, Change::Set { .. }))
-        && changes.len() == 1
-    {
+    if are_separate_settings(&changes) {
         let again = plan(&crate::tree(&after), &changes);
         prop_assert_eq!(
             again,
@@ -292,6 +304,7 @@ proptest! {
             let changes = changes(&tree, &plans);
             // Whatever comes out is either refused or right.
             drop(apply(&tree, &changes));
+            drop(verify(&text, &changes, &text));
         }
     }
 }

@@ -168,7 +168,7 @@ fn taken_for(file: &SourceFile) -> String {
             Content::Tree(_) if document.patch => "patch of a kustomization",
             Content::Tree(_) if document.encrypted => "encrypted",
             Content::Tree(_) => "Kubernetes",
-            Content::NotKubernetes => "not Kubernetes",
+            Content::Plain(_) | Content::NotKubernetes => "not Kubernetes",
             Content::Template => "template",
             Content::Broken { .. } => "broken",
         })

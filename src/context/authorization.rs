@@ -32,7 +32,7 @@ impl<'t> Context<'t> {
     /// Decides about the request of a probe to a pod of `workload`.
     #[must_use]
     pub fn authorization(&self, workload: &Workload<'t>, request: &Request) -> Fact<Authorization> {
-        let root = self.root_namespace();
+        let root = self.root_namespace(workload).value;
         let policies = self.inventory.authorization_policies.iter();
         let applying: Vec<&Object<'t>> = policies
             .filter(|policy| {

@@ -1,10 +1,10 @@
 //! How a workload's pods take part in the mesh.
 
+mod injection;
+
 use crate::finding::Certainty;
 use crate::kube::{ContainerList, Object, Workload};
-use crate::mesh::istio::injection::{
-    ControlPlane, InjectionInput, inject_required, is_system_namespace, webhook,
-};
+use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Reason};
 use crate::settings::{InjectionAssumption, MeshKind};
@@ -87,7 +87,8 @@ impl<'t> Context<'t> {
             let said = format!("namespace `{namespace}` is never injected");
             return Fact::settled(Dataplane::None, said);
         }
-        match self.namespace_object(object) {
+        let found = self.namespace_object(object);
+        match found.filter(|_| !self.overrides_injection()) {
             Some(found) => self.decide(workload, &NamespaceView::of(found)),
             None => self.without_namespace(workload),
         }
@@ -107,125 +108,43 @@ impl<'t> Context<'t> {
 
     /// The namespace's labels are written: they decide.
     fn decide(&self, workload: &Workload<'t>, view: &NamespaceView<'_>) -> Fact<Dataplane> {
-        let (namespace, written) = self.namespace_of(&workload.object);
-        let input = self.input(workload, namespace, view);
-        let plane = self.control_plane(&input);
-        let mut fact = match webhook(&plane, &input) {
-            Some(_) if inject_required(plane.policy_enabled, &input, self.version()) => {
-                injected(workload, view)
-            }
-            _ => self.not_injected(workload, view, namespace),
-        };
-        if view.object.is_some() && is_foreign_revision(&input) && fact.value == Dataplane::Sidecar
-        {
-            let said = "a control plane serves the revision named there";
-            fact = fact.resting_on(&Fact::assumed((), said, Some("--assume revision=NAME")));
+        let (_, written) = self.namespace_of(&workload.object);
+        let fact = self.judge(workload, view);
+        if written || fact.value == Dataplane::None {
+            return fact;
         }
-        if !written && fact.value != Dataplane::None {
-            let said = "the workload goes to namespace `default`";
-            fact = fact.resting_on(&Fact::assumed((), said, Some("--namespace NAME")));
-        }
-        fact
+        let said = "the workload goes to namespace `default`";
+        fact.resting_on(&Fact::assumed((), said, Some("--namespace NAME")))
     }
 
-    fn not_injected(
-        &self,
-        workload: &Workload<'t>,
-        view: &NamespaceView<'_>,
-        namespace: &str,
-    ) -> Fact<Dataplane> {
-        let template = &workload.template;
-        let object = &workload.object;
-        let own = template.label(keys::DATAPLANE_MODE);
-        if let Some(own) = own
-            && own.value.text() == Some("ambient")
-        {
-            return Fact::known(
-                Dataplane::Ambient,
-                object.label_at(own.value.span(), "ambient"),
-            );
-        }
-        if let (Some(mode), Some(found), None) = (view.mode, view.object, own)
-            && mode.value.text() == Some("ambient")
-        {
-            let said = format!("namespace `{namespace}` is in the ambient mesh");
-            return Fact::known(Dataplane::Ambient, found.label_at(mode.value.span(), said));
-        }
-        let opted_out = template
-            .label(keys::INJECT)
-            .or_else(|| template.annotation(keys::INJECT));
-        if let Some(entry) = opted_out
-            && matches!(entry.value.text(), Some("false"))
-        {
-            let place = object.label_at(entry.value.span(), "injection is switched off here");
-            return Fact::known(Dataplane::None, place);
-        }
-        match (view.injection.or(view.revision), view.object) {
-            (Some(label), Some(found)) => {
-                let said = format!("this label keeps namespace `{namespace}` from being injected");
-                Fact::known(Dataplane::None, found.label_at(label.value.span(), said))
-            }
-            (None, Some(found)) => {
-                let said = format!("namespace `{namespace}` has no injection label");
-                Fact::known(Dataplane::None, found.label_at(found.name_span(), said))
-            }
-            (_, None) => Fact::assumed(
-                Dataplane::None,
-                format!("namespace `{namespace}` is not injected"),
-                Some(SETTLE),
-            ),
-        }
-    }
-
-    /// No Namespace manifest: the user's assumption or signs in the tree decide.
+    /// No Namespace manifest: the user's word or signs in the tree decide.
     fn without_namespace(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
         let (namespace, _) = self.namespace_of(&workload.object);
-        let given = self
-            .settings
-            .overrides
-            .injection
-            .or(self.settings.assume.injection);
-        let view = NamespaceView {
-            injection: None,
-            revision: None,
-            mode: None,
-            object: None,
-        };
-        let assumed_label = |because: String, settle| {
-            let mut input = self.input(workload, namespace, &view);
-            if input.revision.is_none() {
-                input.namespace_injection = Some("enabled");
-            }
-            let plane = self.control_plane(&input);
-            let hit = webhook(&plane, &input).is_some()
-                && inject_required(plane.policy_enabled, &input, self.version());
-            if hit {
-                let fact = injected(workload, &view);
-                Fact {
-                    value: fact.value,
-                    certainty: Certainty::Assumed,
-                    because: fact.because,
-                }
-                .preceded_by(Reason::said(because, settle))
-            } else {
-                self.not_injected(workload, &view, namespace)
-            }
+        let overridden = self.settings.overrides.injection;
+        let given = overridden.or(self.settings.assume.injection);
+        let option = if self.overrides_injection() {
+            "--override"
+        } else {
+            "--assume"
         };
         match given.unwrap_or_default() {
-            InjectionAssumption::All => assumed_label(
-                format!("namespace `{namespace}` is injected (--assume)"),
-                None,
-            ),
+            InjectionAssumption::All => {
+                let said = format!("namespace `{namespace}` is injected ({option})");
+                self.as_if_injected(workload, said, None)
+            }
             InjectionAssumption::None => {
-                let said = format!("namespace `{namespace}` is not injected (--assume)");
-                Fact::assumed(Dataplane::None, said, None)
+                let said = format!("namespace `{namespace}` is not injected ({option})");
+                Fact {
+                    certainty: self.certainty_of_option(),
+                    ..Fact::settled(Dataplane::None, said)
+                }
             }
             InjectionAssumption::Evidence => match self.evidence(workload) {
                 Some(sign) => {
                     let said = format!(
                         "namespace `{namespace}` is injected (no Namespace manifest in scope; {sign})"
                     );
-                    assumed_label(said, Some(SETTLE))
+                    self.as_if_injected(workload, said, Some(SETTLE))
                 }
                 None => Fact::unknown(
                     Dataplane::Unknown,
@@ -233,6 +152,30 @@ impl<'t> Context<'t> {
                     Some(SETTLE),
                 ),
             },
+        }
+    }
+
+    /// The namespace is taken for one that is injected; pods may still be left out.
+    fn as_if_injected(
+        &self,
+        workload: &Workload<'t>,
+        said: String,
+        settle: Option<&'static str>,
+    ) -> Fact<Dataplane> {
+        let fact = self.judge(workload, &NamespaceView::unknown());
+        if !matches!(fact.value, Dataplane::Sidecar | Dataplane::Uncaptured) {
+            return fact;
+        }
+        let certainty = fact.certainty.min(self.certainty_of_option());
+        Fact { certainty, ..fact }.preceded_by(Reason::said(said, settle))
+    }
+
+    /// `--override` is as good as the tree, all else is an assumption.
+    fn certainty_of_option(&self) -> Certainty {
+        if self.overrides_injection() {
+            Certainty::Known
+        } else {
+            Certainty::Assumed
         }
     }
 
@@ -261,49 +204,6 @@ impl<'t> Context<'t> {
             .first()
             .map(|sign| format!("{} `{}` is there", sign.kind, sign.name()))
     }
-
-    fn input<'a>(
-        &self,
-        workload: &Workload<'a>,
-        namespace: &'a str,
-        view: &NamespaceView<'a>,
-    ) -> InjectionInput<'a> {
-        let template = &workload.template;
-        let text = |entry: Option<Entry<'a>>| entry.and_then(|entry| entry.value.text());
-        InjectionInput {
-            namespace,
-            namespace_injection: text(view.injection),
-            namespace_revision: text(view.revision),
-            label: text(template.label(keys::INJECT)),
-            annotation: text(template.annotation(keys::INJECT)),
-            revision: text(template.label(keys::REVISION)),
-            host_network: template.host_network().is_some(),
-        }
-    }
-
-    /// The control plane; a revision that is named somewhere is taken as served, because the
-    /// installation is not in the tree.
-    fn control_plane(&self, input: &InjectionInput<'_>) -> ControlPlane {
-        let given = [
-            &self.settings.overrides.revisions,
-            &self.settings.assume.revisions,
-        ];
-        let given: Vec<String> = given.into_iter().flatten().cloned().collect();
-        if !given.is_empty() {
-            let is_default = given.iter().any(|name| name == "default");
-            return ControlPlane {
-                names: given,
-                is_default,
-                ..ControlPlane::default()
-            };
-        }
-        let named = [input.namespace_revision, input.revision];
-        let mut plane = ControlPlane::default();
-        plane
-            .names
-            .extend(named.into_iter().flatten().map(str::to_owned));
-        plane
-    }
 }
 
 impl<'t> NamespaceView<'t> {
@@ -315,11 +215,16 @@ impl<'t> NamespaceView<'t> {
             object: Some(object),
         }
     }
-}
 
-fn is_foreign_revision(input: &InjectionInput<'_>) -> bool {
-    let named = input.namespace_revision.or(input.revision);
-    input.namespace_injection.is_none() && named.is_some_and(|name| name != "default")
+    /// The Namespace is not in the tree.
+    const fn unknown() -> Self {
+        Self {
+            injection: None,
+            revision: None,
+            mode: None,
+            object: None,
+        }
+    }
 }
 
 /// A sidecar that the manifest brings along itself: the output of `istioctl kube-inject`, or an
@@ -337,40 +242,4 @@ fn own_sidecar(workload: &Workload<'_>) -> Option<Fact<Dataplane>> {
         .object
         .label_at(span, "the manifest brings its own sidecar");
     Some(Fact::known(Dataplane::Sidecar, place))
-}
-
-/// The pod is injected: the templates decide what it gets.
-fn injected(workload: &Workload<'_>, view: &NamespaceView<'_>) -> Fact<Dataplane> {
-    let template = &workload.template;
-    let object = &workload.object;
-    if let Some(entry) = template.annotation(keys::TEMPLATES) {
-        let names = entry.value.text().unwrap_or_default();
-        let uncaptured = ["gateway", "kube-gateway", "grpc-agent", "grpc-simple"];
-        if names
-            .split(',')
-            .any(|name| uncaptured.contains(&name.trim()))
-        {
-            let place = object.label_at(entry.value.span(), "this template captures no traffic");
-            return Fact::known(Dataplane::Uncaptured, place);
-        }
-    }
-    let namespace = view.injection.or(view.revision);
-    if let (Some(label), Some(found)) = (namespace, view.object) {
-        let said = format!("namespace `{}` is injected", found.name());
-        return Fact::known(Dataplane::Sidecar, found.label_at(label.value.span(), said));
-    }
-    let own = template
-        .label(keys::INJECT)
-        .or_else(|| template.label(keys::REVISION));
-    match own {
-        Some(label) => {
-            let place = object.label_at(label.value.span(), "injection is asked for here");
-            Fact::known(Dataplane::Sidecar, place)
-        }
-        None => Fact {
-            value: Dataplane::Sidecar,
-            certainty: Certainty::Known,
-            because: Vec::new(),
-        },
-    }
 }

@@ -1,7 +1,9 @@
 //! The objects of all documents, sorted into those that state facts and those that are judged.
 
-use crate::kube::{Object, Workload};
-use crate::source::{Role, SourceSet};
+use crate::kube::{Object, Workload, nearness};
+use crate::mesh::istio::install::{self, PlainFile};
+use crate::source::{Content, Role, SourceSet};
+use crate::yaml::Tree;
 
 use super::scope::Forks;
 
@@ -31,13 +33,20 @@ pub struct Inventory<'t> {
     pub mesh_signs: Vec<Object<'t>>,
     /// Where environments lie side by side.
     pub(super) forks: Forks,
+    /// Objects that state how the mesh is installed, or that those refer to.
+    pub installations: Vec<Object<'t>>,
+    /// Files without Kubernetes objects: Helm values, `Chart.yaml`.
+    pub plain_files: Vec<PlainFile<'t>>,
 }
 
 impl<'t> Inventory<'t> {
     /// Sorts the objects of all documents. Kustomize patches state no facts and are no workloads.
     #[must_use]
     pub fn new(sources: &'t SourceSet) -> Self {
-        let mut inventory = Self::default();
+        let mut inventory = Self {
+            plain_files: plain_files(sources),
+            ..Self::default()
+        };
         let mut objects = Vec::new();
         for file in &sources.files {
             let documents = file.documents.iter().filter(|document| !document.patch);
@@ -56,6 +65,9 @@ impl<'t> Inventory<'t> {
     }
 
     fn add(&mut self, object: Object<'t>, is_target: bool) {
+        if install::concerns(&object) {
+            self.installations.push(object.clone());
+        }
         match (object.group(), object.kind) {
             ("", "Namespace") => self.namespaces.push(object),
             ("", "Service") => self.services.push(object),
@@ -76,6 +88,25 @@ impl<'t> Inventory<'t> {
     }
 }
 
+/// Returns the files that hold no Kubernetes objects: a values file states facts too.
+///
+/// The seam to `source`, which so far keeps the tree of a document only where it holds an object:
+/// once it keeps the others too, this is the one place that takes them in. A file counts by its
+/// first document; `apiVersion` alone is not an object, for `Chart.yaml` has one.
+fn plain_files(sources: &SourceSet) -> Vec<PlainFile<'_>> {
+    let files = sources.files.iter().filter_map(|file| {
+        let Content::Plain(tree) = &file.documents.first()?.content else {
+            return None;
+        };
+        let root = Tree::root(tree)?;
+        Some(PlainFile {
+            path: &file.path,
+            root,
+        })
+    });
+    files.collect()
+}
+
 /// Returns those of `candidates` whose file shares the longest folder path with `path`; a file's
 /// own documents are nearest of all.
 pub(super) fn nearest<'a, 't>(
@@ -88,7 +119,7 @@ where
     let mut best = Vec::new();
     let mut best_score = 0;
     for candidate in candidates {
-        let score = closeness(candidate.path(), path);
+        let score = nearness(candidate.path(), path);
         if score > best_score {
             best.clear();
             best_score = score;
@@ -112,40 +143,9 @@ pub(super) fn are_related(one: &str, other: &str) -> bool {
     one.starts_with(&other) || other.starts_with(&one)
 }
 
-fn closeness(fact: &str, path: &str) -> usize {
-    if fact == path {
-        return usize::MAX;
-    }
-    let folders = |path: &str| -> Vec<String> {
-        let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
-        parts.pop();
-        parts
-    };
-    1 + folders(fact)
-        .iter()
-        .zip(folders(path))
-        .take_while(|(a, b)| *a == b)
-        .count()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{are_related, closeness};
-
-    #[test]
-    fn the_own_file_is_nearest_then_the_deepest_common_folder() {
-        let workload = "clusters/prod/apps/web.yaml";
-        let order = [
-            "other/ns.yaml",
-            "clusters/stage/ns.yaml",
-            "clusters/prod/ns.yaml",
-            "clusters/prod/apps/ns.yaml",
-            workload,
-        ];
-        let scores: Vec<_> = order.iter().map(|fact| closeness(fact, workload)).collect();
-        assert!(scores.is_sorted(), "{scores:?}");
-        assert!(scores.first() < scores.get(1));
-    }
+    use super::are_related;
 
     #[test]
     fn files_are_related_along_one_line_of_folders() {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::finding::Label;
 use crate::kube::{Container, ContainerList, Workload};
-use crate::mesh::istio::capture::{Capture, CaptureInput};
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::istio::{keys, prober_json};
@@ -53,7 +52,7 @@ impl<'t> Context<'t> {
                 };
                 Fact::known(on, workload.object.label_at(entry.value.span(), said))
             }
-            _ => self.rewrite_default(),
+            _ => self.rewrite_default(workload),
         }
     }
 
@@ -63,77 +62,13 @@ impl<'t> Context<'t> {
         let entry = workload.template.annotation(keys::TEMPLATES)?;
         let mut names = entry.value.text()?.split(',').map(str::trim);
         let old = self
-            .version()
+            .version(workload)
+            .value
             .is_some_and(|version| version < Version::new(1, 12));
         (!old && names.any(|name| matches!(name, "grpc-agent" | "grpc-simple"))).then(|| {
             let said = "this template switches the rewrite off itself";
             Fact::known(false, workload.object.label_at(entry.value.span(), said))
         })
-    }
-
-    /// Returns the port that rewritten probes of this pod are pointed at, and what decides.
-    #[must_use]
-    pub fn status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
-        if let Some(entry) = workload.template.annotation(keys::STATUS_PORT)
-            && let Some(text) = entry.value.text()
-        {
-            // Go's Atoi: what it cannot read becomes 0.
-            let port = text.parse().unwrap_or(0);
-            let place = workload
-                .object
-                .label_at(entry.value.span(), "the agent's port is set here");
-            return Fact::known(port, place);
-        }
-        let port = self.mesh_status_port();
-        Fact::default(
-            i64::from(port),
-            format!("the agent listens on port {port}"),
-            "--assume status-port=PORT",
-        )
-    }
-
-    /// Tells whether a connection to `port` of this pod ends at the sidecar.
-    #[must_use]
-    pub fn capture(&self, workload: &Workload<'t>, port: i64) -> Fact<bool> {
-        let Ok(port) = u16::try_from(port) else {
-            return Fact::settled(false, format!("{port} is no port"));
-        };
-        let template = &workload.template;
-        let text = |key: &str| {
-            template
-                .annotation(key)
-                .and_then(|entry| entry.value.text())
-        };
-        let config = proxy_config(workload);
-        let mode = text(keys::INTERCEPTION_MODE)
-            .or_else(|| config.as_ref().and_then(ProxyConfig::interception_mode));
-        let input = CaptureInput {
-            interception_mode: mode,
-            include: text(keys::INCLUDE_INBOUND_PORTS),
-            exclude: text(keys::EXCLUDE_INBOUND_PORTS),
-            status_port: u16::try_from(self.status_port(workload).value).unwrap_or_default(),
-        };
-        let capture = Capture::of(&input, port);
-        let (key, said) = match capture {
-            Capture::ByDefault => {
-                return Fact::settled(true, format!("the sidecar captures port {port}"));
-            }
-            Capture::SidecarPort => {
-                return Fact::settled(false, format!("port {port} belongs to the sidecar"));
-            }
-            Capture::Included => (keys::INCLUDE_INBOUND_PORTS, "the port is captured"),
-            Capture::NotIncluded => (keys::INCLUDE_INBOUND_PORTS, "the port is not captured"),
-            Capture::Excluded => (keys::EXCLUDE_INBOUND_PORTS, "the port is not captured"),
-            Capture::InterceptionOff => (keys::INTERCEPTION_MODE, "nothing is captured"),
-        };
-        let entry = template
-            .annotation(key)
-            .or_else(|| template.annotation(keys::PROXY_CONFIG));
-        let place = entry.map(|entry| workload.object.label_at(entry.value.span(), said));
-        match place {
-            Some(place) => Fact::known(capture.is_captured(), place),
-            None => Fact::settled(capture.is_captured(), said),
-        }
     }
 
     /// Returns the prober env of the pod, if it carries one.

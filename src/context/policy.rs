@@ -45,13 +45,14 @@ impl<'t> Context<'t> {
         }
         let object = &workload.object;
         let (namespace, _) = self.namespace_of(object);
-        let root = self.root_namespace();
+        let root = self.root_namespace(workload).value;
+        let root = root.as_str();
         let own = self.selecting(workload, namespace, root);
-        let mesh = self.unselective(object, root);
+        let mesh = self.unselective(object, root, true);
         let of_namespace = if namespace == root {
             Vec::new()
         } else {
-            self.unselective(object, namespace)
+            self.unselective(object, namespace, false)
         };
         let mut verdicts: Vec<Fact<MtlsMode>> = Vec::new();
         for mesh in candidates(&mesh) {
@@ -134,14 +135,13 @@ impl<'t> Context<'t> {
     }
 
     /// The policies without selector of a namespace, nearest first.
-    fn unselective(&self, object: &Object<'t>, namespace: &str) -> Vec<&Object<'t>> {
-        let root = self.root_namespace();
+    fn unselective(&self, object: &Object<'t>, namespace: &str, is_root: bool) -> Vec<&Object<'t>> {
         let policies = self.inventory.peer_authentications.iter();
         let wanted = policies
             .filter(|policy| {
                 let (home, _) = self.namespace_of(policy);
                 home == namespace
-                    && (home == root || self.shares_namespace(policy, object))
+                    && (is_root || self.shares_namespace(policy, object))
                     && self.inventory.forks.join(policy.path(), object.path())
             })
             .filter(|policy| selector(policy).is_empty());

@@ -42,7 +42,9 @@ impl<'t> List<'t> {
                         &format!("the input is not YAML: {}", error.message),
                     )]);
                 }
-                Content::NotKubernetes | Content::Template => return Err(not_a_list()),
+                Content::Plain(_) | Content::NotKubernetes | Content::Template => {
+                    return Err(not_a_list());
+                }
             }
         }
         match lists.as_slice() {

@@ -72,6 +72,9 @@ fn message(finding: &Finding) -> String {
     if let Some(help) = &finding.help {
         add("help", help);
     }
+    if let Some(fix) = &finding.fix {
+        add("fix", &fix.title);
+    }
     visible(&text).into_owned()
 }
 

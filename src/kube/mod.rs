@@ -1,11 +1,15 @@
 //! Typed views of Kubernetes objects, with their places.
 
 mod handler;
+mod nearness;
 mod object;
+mod requirement;
 mod selector;
 mod workload;
 
 pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
+pub use nearness::{lies_above, nearness};
 pub use object::Object;
+pub use requirement::Requirements;
 pub use selector::LabelSelector;
 pub use workload::{Container, ContainerList, ContainerPort, EnvVar, PodTemplate, Workload};

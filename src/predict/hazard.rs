@@ -137,7 +137,7 @@ fn port_hazard(
         ));
     }
     // The injector compares with the port of the mesh, not with that of an annotation.
-    if number == i64::from(context.mesh_status_port()) {
+    if number == context.mesh_status_port(&pod.workload).value {
         let said = format!("port {number} is the agent's own");
         return Some(Hazard::new("status-port-in-use", "port", said));
     }

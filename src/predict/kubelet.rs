@@ -82,6 +82,20 @@ fn failure(
                  connect: connection refused"
             )
         }
+        // A captured port without a listener is answered by the sidecar: not measured.
+        (Cause::StatusPortMismatch, _) if is_captured(pod) => return None,
+        (Cause::StatusPortMismatch, _) => {
+            let agent = pod.status_port.value;
+            format!(
+                "Get \"http://<pod>:{agent}{agent_path}\": dial tcp <pod>:{agent}: \
+                 connect: connection refused"
+            )
+        }
+        (Cause::StatusPortCaptured, _) => {
+            let url = asked(handler, action);
+            let agent = becomes.map_or(port, |becomes| becomes.port);
+            format!("Get \"{url}\": read tcp <node>-><pod>:{agent}: read: connection reset by peer")
+        }
         (Cause::PortQuoted | Cause::PortOfAgent | Cause::RewrittenWithoutEntry, _) => {
             "HTTP probe failed with statuscode: 400".to_owned()
         }
@@ -93,6 +107,20 @@ fn failure(
         }
         _ => return None,
     })
+}
+
+fn is_captured(pod: &WorkloadPrediction<'_>) -> bool {
+    let captured = pod.status_port_captured.as_ref();
+    captured.is_some_and(|captured| captured.value)
+}
+
+/// The URL at the agent: what the injector makes of the handler, or what is written.
+fn asked(handler: &HandlerPrediction<'_>, action: &Action) -> String {
+    match (&handler.becomes, action) {
+        (Some(becomes), _) => format!("http://<pod>:{}{}", becomes.port, becomes.path),
+        (None, Action::HttpGet(http)) => url(http, handler.port.unwrap_or_default()),
+        (None, _) => String::new(),
+    }
 }
 
 fn url(http: &HttpGet, port: i64) -> String {

@@ -6,9 +6,10 @@ use crate::kube::{Action, Container, Port, Unreadable, Workload};
 use crate::mesh::istio::authz::Request;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::protocol::Protocol;
-use crate::mesh::istio::rewrite::{agent_path, is_agent_path};
+use crate::mesh::istio::rewrite::is_agent_path;
 use crate::mesh::{Fact, Reason};
 
+use super::agent::{rewritten, rewritten_ahead};
 use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction, kubelet};
 
 /// Returns the placeholder that stands until the verdict is known.
@@ -57,7 +58,7 @@ pub(super) fn resolve(
 }
 
 /// Builds a verdict while facts are consulted.
-struct Weighing {
+pub(super) struct Weighing {
     certainty: Certainty,
     because: Vec<Reason>,
 }
@@ -71,7 +72,7 @@ impl Weighing {
     }
 
     /// The verdict rests on this fact.
-    fn rests_on<T>(&mut self, fact: &Fact<T>) {
+    pub(super) fn rests_on<T>(&mut self, fact: &Fact<T>) {
         self.certainty = self.certainty.min(fact.certainty);
         for reason in &fact.because {
             if !self.because.contains(reason) {
@@ -80,7 +81,7 @@ impl Weighing {
         }
     }
 
-    fn verdict(self, outcome: Outcome, cause: Cause) -> Verdict {
+    pub(super) fn verdict(self, outcome: Outcome, cause: Cause) -> Verdict {
         let Self { certainty, because } = self;
         Verdict {
             outcome,
@@ -151,70 +152,13 @@ fn in_mesh<'t>(
         Dataplane::None => weighing.verdict(Outcome::NotInMesh, Cause::NoMesh),
         Dataplane::Ambient => weighing.verdict(Outcome::Ok, Cause::Ambient),
         Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
-            rewritten_ahead(pod, handler, action, weighing)
+            rewritten_ahead(context, pod, handler, action, weighing)
         }
         Dataplane::Sidecar | Dataplane::Uncaptured if handler.rewritten => {
             rewritten(context, pod, action, resolved, weighing)
         }
         Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
         Dataplane::Sidecar => unrewritten(context, pod, handler, action, weighing),
-    }
-}
-
-/// The manifest points at the agent already.
-fn rewritten_ahead(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-    action: &Action,
-    mut weighing: Weighing,
-) -> Verdict {
-    let (Action::HttpGet(http), Some(port)) = (action, handler.port) else {
-        return weighing.verdict(Outcome::Unknown, Cause::MeshUnknown);
-    };
-    weighing.rests_on(&pod.rewrite);
-    // Where the rewrite is in force the injector writes path and port anew.
-    let path = if handler.rewritten {
-        agent_path(handler.container.name(), handler.handler.slot)
-    } else {
-        http.path.clone()
-    };
-    let probers = pod
-        .prober_env
-        .as_ref()
-        .and_then(|env| env.probers.as_ref().ok());
-    if !probers.is_some_and(|probers| probers.contains_key(&path)) {
-        return weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
-    }
-    if !handler.rewritten && port != pod.status_port.value {
-        weighing.rests_on(&pod.status_port);
-        return weighing.verdict(Outcome::Fails, Cause::RewrittenOtherPort);
-    }
-    weighing.verdict(Outcome::Ok, Cause::Rewritten)
-}
-
-/// The injector points the handler at the agent.
-fn rewritten(
-    context: &Context<'_>,
-    pod: &WorkloadPrediction<'_>,
-    action: &Action,
-    resolved: Result<i64, Cause>,
-    mut weighing: Weighing,
-) -> Verdict {
-    weighing.rests_on(&pod.rewrite);
-    let Ok(port) = resolved else {
-        return weighing.verdict(Outcome::Fails, Cause::PortQuoted);
-    };
-    if port == i64::from(context.mesh_status_port()) {
-        return weighing.verdict(Outcome::Fails, Cause::PortOfAgent);
-    }
-    match action {
-        Action::HttpGet(http) if http.host.is_some() => {
-            weighing.verdict(Outcome::Fails, Cause::HostKept)
-        }
-        Action::TcpSocket { host: Some(_), .. } => {
-            weighing.verdict(Outcome::TargetChanged, Cause::HostDropped)
-        }
-        _ => weighing.verdict(Outcome::Ok, Cause::Rewritten),
     }
 }
 
@@ -227,6 +171,10 @@ fn unrewritten<'t>(
     mut weighing: Weighing,
 ) -> Verdict {
     weighing.rests_on(&pod.rewrite);
+    if pod.rewrite.value && pod.release.certainty > Certainty::Unknown {
+        // The rewrite is on, but this release leaves such handlers alone.
+        weighing.rests_on(&pod.release);
+    }
     if action.host().is_some() {
         return weighing.verdict(Outcome::Ok, Cause::OtherHost);
     }

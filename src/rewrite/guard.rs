@@ -100,7 +100,8 @@ fn document(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
 
 fn release(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
     let version = context
-        .version()
+        .version(&pod.workload)
+        .value
         .filter(|&version| version < OLDEST_REWRITE)?;
     let said = format!("Istio {version} is only linted, rewriting starts at {OLDEST_REWRITE}");
     Some(Refusal::new("release-too-old", name_span(pod), said))
@@ -168,7 +169,8 @@ fn template(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refus
     {
         let said = "a proxyless template brings no sidecar that would receive the env";
         let old = context
-            .version()
+            .version(&pod.workload)
+            .value
             .is_some_and(|version| version < Version::new(1, 12));
         return old.then(|| Refusal::new("proxyless-template", span, said));
     }
@@ -214,15 +216,13 @@ fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<R
         }
     };
     let port = config.status_port()?;
-    if template.annotation(keys::STATUS_PORT).is_some()
-        || port == i64::from(context.mesh_status_port())
-    {
+    let mesh_port = context.mesh_status_port(&pod.workload).value;
+    if template.annotation(keys::STATUS_PORT).is_some() || port == mesh_port {
         return None;
     }
     let said = format!(
-        "`{}` moves the agent to port {port}, but the injector points probes at {}",
+        "`{}` moves the agent to port {port}, but the injector points probes at {mesh_port}",
         keys::PROXY_CONFIG,
-        context.mesh_status_port()
     );
     let help = format!(
         "use the annotation `{}`, which both honour",

@@ -32,7 +32,7 @@ pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Ou
     let wanted: Vec<&HandlerPrediction<'_>> = pod
         .handlers
         .iter()
-        .filter(|handler| is_wanted(context, handler))
+        .filter(|handler| is_wanted(pod, handler))
         .collect();
     // The opt-out beside a prober env is a rewrite written down earlier: it is extended.
     if !pod.rewrite.value && pod.prober_env.is_none() {
@@ -46,7 +46,7 @@ pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Ou
             let findings = if changes.is_empty() {
                 Vec::new()
             } else {
-                notes(context, pod)
+                notes(pod)
             };
             Outcome { changes, findings }
         }
@@ -111,7 +111,7 @@ fn plan(
 
 /// The release rewrites this handler, and it does not point at the agent yet. While the release
 /// is unknown hooks are left alone: agents before 1.25 refuse to start on their keys.
-fn is_wanted(context: &Context<'_>, prediction: &HandlerPrediction<'_>) -> bool {
+fn is_wanted(pod: &WorkloadPrediction<'_>, prediction: &HandlerPrediction<'_>) -> bool {
     let handler = &prediction.handler;
     let Ok(action) = &handler.action else {
         return !handler.slot.is_lifecycle();
@@ -122,7 +122,7 @@ fn is_wanted(context: &Context<'_>, prediction: &HandlerPrediction<'_>) -> bool 
     let Some(since) = rewritten_since(action, handler.slot, prediction.container.list) else {
         return false;
     };
-    match context.version() {
+    match pod.release.value {
         Some(version) => version >= since,
         None => !handler.slot.is_lifecycle(),
     }
@@ -192,7 +192,7 @@ fn opt_out(pod: &WorkloadPrediction<'_>, wanted: &[&HandlerPrediction<'_>]) -> O
 }
 
 /// What the user should know about a pod that was rewritten.
-fn notes(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
+fn notes(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     let object = &pod.workload.object;
     let note = |id, message: String| {
         let label = object.label_at(object.name_span(), String::new());
@@ -209,7 +209,7 @@ fn notes(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
         );
         notes.push(note("job-immutable", said));
     }
-    let is_left = |slot: Slot| slot.is_lifecycle() && context.version().is_none();
+    let is_left = |slot: Slot| slot.is_lifecycle() && pod.release.value.is_none();
     let hooks = pod
         .handlers
         .iter()

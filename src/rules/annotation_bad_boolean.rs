@@ -84,7 +84,7 @@ fn report(scene: &Scene<'_, '_>, workload: &Workload<'_>) -> Option<Finding> {
     if parse_bool(word).is_some() || placeholder::contains(word) {
         return None;
     }
-    let default = scene.context.rewrite_default();
+    let default = scene.context.rewrite_default(workload);
     let state = if default.value { "on" } else { "off" };
     let message = format!(
         "`{}: \"{word}\"` is no boolean for Istio, which ignores it: the rewrite stays {state}",

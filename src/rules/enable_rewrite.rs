@@ -21,7 +21,9 @@ pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding
     let annotation = template.annotation(keys::REWRITE_PROBERS);
     let off = annotation.filter(|entry| entry.value.text().and_then(parse_bool) == Some(false));
     let (title, change) = match off {
-        Some(entry) if scene.context.rewrite_default().value && !has_comment(entry) => {
+        Some(entry)
+            if scene.context.rewrite_default(&pod.workload).value && !has_comment(entry) =>
+        {
             let title = format!(
                 "remove `{}`: the mesh then has the agent make the check",
                 keys::REWRITE_PROBERS

@@ -16,6 +16,8 @@ pub enum Content {
     Empty,
     /// A Kubernetes document, or a kustomization.
     Tree(Tree),
+    /// A mapping that is no Kubernetes object: Helm values, a `Chart.yaml`.
+    Plain(Tree),
     /// Some other YAML, or a JSON file without a sign of Kubernetes.
     NotKubernetes,
     /// The source of a template (Helm and the like), which is not YAML yet.
@@ -100,6 +102,8 @@ fn classify(tree: Tree, path: &str, source: &str) -> Content {
     let is_object = root.get("apiVersion").is_some() && root.get("kind").is_some();
     if is_object || (root.is_mapping() && is_kustomization(path)) {
         Content::Tree(tree)
+    } else if root.is_mapping() {
+        Content::Plain(tree)
     } else {
         Content::NotKubernetes
     }
@@ -171,7 +175,7 @@ mod tests {
             matches!(
                 all.as_slice(),
                 [
-                    Content::NotKubernetes,
+                    Content::Plain(_),
                     Content::Tree(_),
                     Content::Broken {
                         kubernetes: false,

@@ -12,5 +12,6 @@ mod formats;
 mod krm;
 mod program;
 mod project;
+mod scope;
 mod settings;
 mod walking;

@@ -2,6 +2,8 @@
 //!
 //! Source: Istio 1.31, `tools/istio-iptables/pkg/capture/run.go`, injection-template.yaml.
 
+use super::keys::DEFAULT_STATUS_PORT;
+
 /// Ports that the redirect never takes: HBONE, and the sidecar's own (statistics, health).
 const NEVER: [u16; 3] = [15008, 15021, 15090];
 
@@ -14,8 +16,11 @@ pub struct CaptureInput<'a> {
     pub include: Option<&'a str>,
     /// `traffic.sidecar.istio.io/excludeInboundPorts`.
     pub exclude: Option<&'a str>,
-    /// The port of the agent, which is always left alone.
+    /// The port of the agent that is left alone: annotation, else `global.proxy.statusPort`.
     pub status_port: u16,
+    /// The CNI plugin sets up the redirect: it leaves 15020 alone too, whatever the port of the
+    /// agent is (`cni/pkg/plugin/sidecar_redirect.go`).
+    pub cni: bool,
 }
 
 /// Why a port is captured or not.
@@ -60,6 +65,7 @@ impl Capture {
                 }
             }
             _ if NEVER.contains(&port) || port == input.status_port => Self::SidecarPort,
+            _ if input.cni && port == DEFAULT_STATUS_PORT => Self::SidecarPort,
             _ if input.exclude.is_some_and(|list| lists(list, port)) => Self::Excluded,
             _ => Self::ByDefault,
         }
@@ -102,5 +108,22 @@ mod tests {
         assert_eq!(Capture::of(&input, 15020), Capture::SidecarPort);
         assert_eq!(Capture::of(&input, 9000), Capture::Excluded);
         assert_eq!(Capture::of(&input, 8080), Capture::ByDefault);
+    }
+
+    #[test]
+    fn the_cni_plugin_knows_the_usual_port_only() {
+        let input = CaptureInput {
+            status_port: 15666,
+            ..CaptureInput::default()
+        };
+        let with_cni = CaptureInput { cni: true, ..input };
+        assert_eq!(Capture::of(&input, 15020), Capture::ByDefault);
+        assert_eq!(Capture::of(&with_cni, 15020), Capture::SidecarPort);
+        assert_eq!(Capture::of(&with_cni, 15555), Capture::ByDefault);
+        let listed = CaptureInput {
+            include: Some("15020"),
+            ..with_cni
+        };
+        assert_eq!(Capture::of(&listed, 15020), Capture::Included);
     }
 }

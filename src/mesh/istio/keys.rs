@@ -11,6 +11,8 @@ pub const INJECT: &str = "sidecar.istio.io/inject";
 pub const NAMESPACE_INJECTION: &str = "istio-injection";
 /// Namespace and pod label that names a revision.
 pub const REVISION: &str = "istio.io/rev";
+/// Label of a webhook configuration that names a tag of a revision.
+pub const TAG: &str = "istio.io/tag";
 /// Namespace and pod label that puts pods into the ambient mesh.
 pub const DATAPLANE_MODE: &str = "istio.io/dataplane-mode";
 /// Pod annotation that names the injection templates.
@@ -25,6 +27,8 @@ pub const STATUS_PORT: &str = "status.sidecar.istio.io/port";
 pub const INCLUDE_INBOUND_PORTS: &str = "traffic.sidecar.istio.io/includeInboundPorts";
 /// Pod annotation with the ports not to capture.
 pub const EXCLUDE_INBOUND_PORTS: &str = "traffic.sidecar.istio.io/excludeInboundPorts";
+/// Pod annotation that makes the sidecar a native one, or not (1.24+).
+pub const NATIVE_SIDECAR: &str = "sidecar.istio.io/nativeSidecar";
 /// Pod annotation with the way of interception.
 pub const INTERCEPTION_MODE: &str = "sidecar.istio.io/interceptionMode";
 /// Pod label the injector sets; a sign of an injected pod.

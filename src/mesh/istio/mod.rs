@@ -3,6 +3,7 @@
 pub mod authz;
 pub mod capture;
 pub mod injection;
+pub mod install;
 pub mod keys;
 pub mod mtls;
 pub mod prober_json;

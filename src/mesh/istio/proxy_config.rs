@@ -55,6 +55,15 @@ impl ProxyConfig {
         self.get("interceptionMode")?.as_str()
     }
 
+    /// Returns `holdApplicationUntilProxyStarts`, if it is a boolean.
+    #[must_use]
+    pub fn hold_application(&self) -> Option<bool> {
+        match self.get("holdApplicationUntilProxyStarts")?.scalar()? {
+            Scalar::Bool(hold) => Some(hold),
+            _ => None,
+        }
+    }
+
     /// Returns the prober env that the sidecar will receive from here, escapes undone.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use super::fate::{Addition, Fate, Own, Place};
+use super::insert::Seal;
 use super::layout::Layout;
 use super::lines::Lines;
 use super::morph::{can_morph, entry_fates, item_fates, pair_up};
@@ -25,6 +26,7 @@ pub(super) struct Emitter<'t> {
     pub(super) lines: Lines<'t>,
     layout: OnceCell<Layout>,
     edits: Vec<Edit>,
+    pub(super) seal: Option<Seal>,
 }
 
 impl<'t> Emitter<'t> {
@@ -34,6 +36,7 @@ impl<'t> Emitter<'t> {
             lines: Lines::new(tree.text(), tree.segment()),
             layout: OnceCell::new(),
             edits: Vec::new(),
+            seal: None,
         }
     }
 
@@ -63,6 +66,14 @@ impl<'t> Emitter<'t> {
 
     /// Sorts the edits, insertions first, and joins those that touch each other.
     pub(super) fn finish(mut self) -> Result<Vec<Edit>, EditError> {
+        if let Some(seal) = self.seal.take() {
+            let apart = |edit: &Edit| {
+                edit.span.end <= seal.scalar.start || edit.span.start >= seal.scalar.end
+            };
+            if self.edits.iter().all(apart) {
+                self.edits.push(seal.header);
+            }
+        }
         self.edits.sort_by_key(|edit| edit.span);
         let mut joined: Vec<Edit> = Vec::with_capacity(self.edits.len());
         for edit in std::mem::take(&mut self.edits) {
@@ -80,10 +91,28 @@ impl<'t> Emitter<'t> {
                 _ => joined.push(edit),
             }
         }
+        if let Some(first) = joined.first_mut() {
+            self.fill_first_line(first);
+        }
         if let Some(last) = joined.last_mut() {
             self.fill_last_line(last);
         }
         Ok(joined)
+    }
+
+    /// The lines behind take the place of lines that were cut off at the very start.
+    fn fill_first_line(&self, first: &mut Edit) {
+        let Span { start, end } = first.span;
+        let cut =
+            end > start && self.lines.start(start) == start && self.lines.before(start).is_none();
+        if cut && first.text.is_empty() && self.lines.end(end) == end {
+            first.span.end = self.lines.next(end);
+        } else if cut {
+            let text = first.text.trim_start_matches('\r');
+            if let Some(rest) = text.strip_prefix('\n') {
+                first.text = rest.to_owned();
+            }
+        }
     }
 
     /// New lines take the place of lines that were cut off at the very end of a file.

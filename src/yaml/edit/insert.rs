@@ -1,10 +1,11 @@
 //! Puts new entries and items into block collections.
 
-use super::EditError;
 use super::emit::{Child, Emitter, last_leaf};
 use super::fate::{Addition, Place};
 use super::layout::{self, dash_width};
 use super::write::{Follow, Owner, Writer};
+use super::{Edit, EditError};
+use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {
@@ -175,8 +176,13 @@ impl<'t> Emitter<'t> {
             .unwrap_or_default();
         if !header.contains('-') {
             let start = leaf.span().start;
-            let strip = format!("{}-", header.replace('+', ""));
-            self.edit(start, start + header.len(), strip);
+            self.seal = Some(Seal {
+                scalar: leaf.span(),
+                header: Edit {
+                    span: Span::new(start, start + header.len()),
+                    text: format!("{}-", header.replace('+', "")),
+                },
+            });
         }
     }
 
@@ -199,6 +205,15 @@ impl<'t> Emitter<'t> {
         let head = node.anchor_span().map_or(head, |anchor| anchor.end);
         Some(Slot { head, owner })
     }
+}
+
+/// A block scalar at the very end of a file that would change with text behind it.
+#[derive(Clone, Debug)]
+pub(super) struct Seal {
+    /// The scalar, needless where it is edited itself.
+    pub(super) scalar: Span,
+    /// What makes its header say that it ends without line break.
+    pub(super) header: Edit,
 }
 
 /// The place of a value in block layout.

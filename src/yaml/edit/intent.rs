@@ -21,7 +21,7 @@ const PLACES: [(&str, &str, &str, bool); 3] = [
 /// Gathers `changes`; routes start at `root`.
 pub(super) fn gather(root: NodeRef<'_>, changes: &[Change]) -> Result<Fate, EditError> {
     let mut fate = Fate::default();
-    for change in changes {
+    for change in pending(root, changes) {
         let walk = Walk {
             action: Action::of(change),
             route: change.route(),
@@ -29,6 +29,27 @@ pub(super) fn gather(root: NodeRef<'_>, changes: &[Change]) -> Result<Fate, Edit
         walk.apply(&mut fate, root, "", change.route().steps())?;
     }
     Ok(fate)
+}
+
+/// Returns the changes that are still to be made: all but the settings that hold already, unless
+/// another change speaks of the same place.
+pub(super) fn pending<'c>(root: NodeRef<'_>, changes: &'c [Change]) -> Vec<&'c Change> {
+    let meets = |one: &Change, other: &Change| {
+        let (one, other) = (one.route().steps(), other.route().steps());
+        one.starts_with(other) || other.starts_with(one)
+    };
+    let holds = |index: usize, change: &Change| {
+        let Change::Set { route, value } = change else {
+            return false;
+        };
+        let mut others = changes.iter().enumerate().filter(|(at, _)| *at != index);
+        root.at(route).is_some_and(|node| same(node, value))
+            && !others.any(|(_, other)| meets(change, other))
+    };
+    let all = changes.iter().enumerate();
+    all.filter(|(index, change)| !holds(*index, change))
+        .map(|(_, change)| change)
+        .collect()
 }
 
 /// What a change does at the end of its route.

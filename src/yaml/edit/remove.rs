@@ -71,14 +71,13 @@ impl<'t> Emitter<'t> {
 impl Emitter<'_> {
     /// Removes the lines from `start` to `end` with the line break before them, so that the end
     /// of the last line stays free for what comes behind. At the end of a file without final
-    /// line break that break stays: a block scalar above may need it.
+    /// line break that break stays: a block scalar above may need it. At the start there is none.
     pub(super) fn cut_lines(&mut self, start: usize, end: usize) {
         let first = self.lines.start(start);
         let last = self.lines.end(end);
         match self.lines.before(first) {
-            _ if !self.lines.is_terminated(end) => self.edit(first, last, ""),
-            Some(previous) => self.edit(previous, last, ""),
-            None => self.edit(first, self.lines.next(end), ""),
+            Some(previous) if self.lines.is_terminated(end) => self.edit(previous, last, ""),
+            _ => self.edit(first, last, ""),
         }
     }
 

@@ -5,10 +5,10 @@
 //! written down. Every such step leaves the meaning of the document as it was.
 
 use super::emit::{Emitter, children};
+use super::intent::pending;
 use super::{Edit, EditError};
 use crate::yaml::change::Change;
 use crate::yaml::route::Step;
-use crate::yaml::same::same;
 use crate::yaml::tree::{Entry, Kind, NodeRef, Tree};
 
 /// One step that makes shared text a node's own.
@@ -38,14 +38,8 @@ pub(super) fn unshare(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, Edit
             .collect(),
         found: Vec::new(),
     };
-    for change in changes {
-        let holds = match change {
-            Change::Set { route, value } => root.at(route).is_some_and(|node| same(node, value)),
-            _ => false,
-        };
-        if !holds {
-            walk.follow(root, change);
-        }
+    for change in pending(root, changes) {
+        walk.follow(root, change);
     }
     if walk.found.is_empty() {
         return Ok(Vec::new());

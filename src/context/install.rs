@@ -1,0 +1,182 @@
+//! Which control plane serves which workload.
+//!
+//! Distance decides as for every other fact: the control planes whose files are nearest to the
+//! workload's, and those in folders above it, are in scope; of one revision only the nearest is.
+
+mod assemble;
+mod conflict;
+mod facts;
+mod labels;
+mod redirect;
+mod server;
+
+use crate::finding::{Certainty, Label};
+use crate::kube::{Workload, lies_above, nearness};
+use crate::mesh::istio::install::{Install, Part};
+use crate::mesh::{Fact, Reason};
+
+use super::Context;
+
+pub(super) use assemble::control_planes;
+pub use conflict::Conflict;
+pub(super) use labels::Labels;
+pub(super) use server::Server;
+
+/// The control planes that may serve one workload.
+#[derive(Clone, Debug, Default)]
+pub struct InstallView<'a> {
+    /// Those that decide for the workload, the first for certain: more than one where several are
+    /// equally near and would all inject it.
+    pub candidates: Vec<&'a Install>,
+    /// All in scope.
+    pub scope: Vec<&'a Install>,
+}
+
+impl<'a> InstallView<'a> {
+    /// Returns a fact of the installation, `None` where nothing is written. Where candidates
+    /// disagree the first one that says anything speaks, and that is an assumption, which
+    /// `settle` settles.
+    pub fn fact<T: Clone + PartialEq + 'a>(
+        &self,
+        settle: &'static str,
+        get: impl Fn(&'a Install) -> Option<&'a Fact<T>>,
+    ) -> Option<Fact<T>> {
+        let said: Vec<Option<&Fact<T>>> = self.candidates.iter().map(|one| get(one)).collect();
+        let first = said.iter().flatten().next()?;
+        let agree = said
+            .iter()
+            .all(|one| one.is_some_and(|one| one.value == first.value));
+        let mut fact = (*first).clone();
+        if agree {
+            return Some(fact);
+        }
+        for (plane, other) in self.candidates.iter().zip(&said) {
+            let differs = other.is_none_or(|other| other.value != first.value);
+            let place = other.and_then(|other| other.because.first()?.place.clone());
+            if differs {
+                let place = place.unwrap_or_else(|| plane.place.clone());
+                let message = format!("{} differs", place.message);
+                fact.because
+                    .push(Reason::written(Label { message, ..place }));
+            }
+        }
+        let said = "installations that are equally near differ; this one was taken";
+        Some(fact.resting_on(&Fact::assumed((), said, Some(settle))))
+    }
+
+    /// Returns why defaults of the chart need not hold: values that could not be read.
+    #[must_use]
+    pub fn unread(&self) -> Option<Fact<()>> {
+        let because: Vec<Reason> = self
+            .candidates
+            .iter()
+            .flat_map(|one| one.unread.iter().cloned())
+            .collect();
+        (!because.is_empty()).then_some(Fact {
+            value: (),
+            certainty: Certainty::Assumed,
+            because,
+        })
+    }
+
+    /// Returns every name that a control plane in scope answers to.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'a str> {
+        let planes = self
+            .scope
+            .iter()
+            .copied()
+            .filter(|one| is_control_plane(one));
+        let mut names: Vec<&str> = planes.flat_map(Install::names).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Tells whether a control plane in scope may answer to more names than are written.
+    #[must_use]
+    pub fn may_serve_more(&self) -> bool {
+        let open = |one: &&Install| one.more_names.is_some() || !one.unread.is_empty();
+        self.scope.iter().any(open)
+    }
+}
+
+impl<'t> Context<'t> {
+    /// Returns the control planes that may serve the pods of `workload`.
+    #[must_use]
+    pub fn install(&self, workload: &Workload<'t>) -> InstallView<'_> {
+        let scope = self.scope(workload.object.path());
+        if scope.is_empty() {
+            return InstallView::default();
+        }
+        let labels = self.labels_seen(workload, &scope);
+        let candidates = match self.server(&labels, &scope) {
+            Server::Planes { planes, .. } => planes,
+            _ => self.unserved(&scope),
+        };
+        InstallView { candidates, scope }
+    }
+
+    /// Returns the control planes in scope of a file; where the tree holds none, what it says of
+    /// the cluster.
+    pub(super) fn scope(&self, path: &str) -> Vec<&Install> {
+        let near = |one: &&Install| nearness(&one.place.path, path);
+        let planes: Vec<&Install> = self.control_planes.iter().collect();
+        let Some(best) = planes.iter().map(near).max() else {
+            return Vec::new();
+        };
+        let mut scope: Vec<&Install> = planes
+            .into_iter()
+            .filter(|one| near(one) == best || lies_above(&one.place.path, path))
+            .collect();
+        scope.sort_by_key(|one| std::cmp::Reverse(near(one)));
+        let all = scope.clone();
+        scope.retain(|one| {
+            let same = |other: &&&Install| other.revision_name() == one.revision_name();
+            let nearest = all.iter().filter(same).map(near).max();
+            nearest == Some(near(one))
+        });
+        scope
+    }
+
+    /// Nobody in the tree is known to serve the workload: the facts of the control plane that an
+    /// option names hold, else those of the default one, else those of any.
+    fn unserved<'a>(&self, scope: &[&'a Install]) -> Vec<&'a Install> {
+        let given = &self.settings.overrides.revisions;
+        let named = |one: &&Install| one.names().any(|name| given.iter().any(|g| g == name));
+        let among = |keep: &dyn Fn(&&Install) -> bool| -> Vec<&'a Install> {
+            scope.iter().copied().filter(|one| keep(one)).collect()
+        };
+        [among(&named), among(&|one| one.is_default())]
+            .into_iter()
+            .find(|found| !found.is_empty())
+            .unwrap_or_else(|| scope.to_vec())
+    }
+
+    /// Returns every name that a control plane of the tree answers to, with the line that says so;
+    /// empty where the tree holds no control plane.
+    #[must_use]
+    pub fn served_names(&self) -> Vec<(&str, &Label)> {
+        let planes = self
+            .control_planes
+            .iter()
+            .filter(|one| is_control_plane(one));
+        let named = planes.flat_map(|one| {
+            let own = one.revision.as_ref();
+            let place = own.and_then(|fact| fact.because.first()?.place.as_ref());
+            let tags = one.tags.iter().filter_map(|tag| {
+                let place = tag.because.first()?.place.as_ref()?;
+                Some((tag.value.as_str(), place))
+            });
+            let first = (one.revision_name(), place.unwrap_or(&one.place));
+            let is_tag = matches!(one.part, Part::Tags { .. });
+            (!is_tag).then_some(first).into_iter().chain(tags)
+        });
+        named.collect()
+    }
+}
+
+/// Tells whether an installation is a control plane, not only something of the cluster.
+fn is_control_plane(install: &Install) -> bool {
+    install.part != Part::Cluster
+}

@@ -1,0 +1,175 @@
+//! From what single carriers say to control planes.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::kube::{lies_above, nearness};
+use crate::mesh::istio::install::{
+    Carrier, Install, Part, Surroundings, from_object, from_values_file,
+};
+
+use super::super::inventory::Inventory;
+
+/// Collects the control planes of a tree. Where it holds none, what it says of the cluster (CNI
+/// plugin, base chart) is kept by itself.
+pub(in super::super) fn control_planes(inventory: &Inventory<'_>) -> Vec<Install> {
+    let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces(inventory)
+        .into_iter()
+        .partition(|piece| piece.part == Part::ControlPlane);
+    layer_values_files(&mut planes);
+    // What is nearer to the API server says more: ConfigMaps before webhooks before images.
+    rest.sort_by_key(|piece| piece.carrier);
+    let (cluster, rest): (Vec<Install>, Vec<Install>) = rest
+        .into_iter()
+        .partition(|piece| piece.part == Part::Cluster);
+    let (tags, parts): (Vec<Install>, Vec<Install>) = rest
+        .into_iter()
+        .partition(|piece| matches!(piece.part, Part::Tags { .. }));
+    add_parts(&mut planes, parts);
+    add_tags(&mut planes, tags);
+    add_cluster(&mut planes, cluster);
+    planes
+}
+
+fn pieces(inventory: &Inventory<'_>) -> Vec<Install> {
+    let around = Surroundings {
+        objects: &inventory.installations,
+        files: &inventory.plain_files,
+    };
+    let mut all: Vec<Install> = inventory
+        .installations
+        .iter()
+        .flat_map(|object| from_object(object, &around))
+        .collect();
+    let read: Vec<Arc<str>> = all
+        .iter()
+        .flat_map(|one| one.reads.iter().cloned())
+        .collect();
+    for file in &inventory.plain_files {
+        // A values file that a release names speaks through it.
+        if read.contains(file.path) {
+            continue;
+        }
+        let beside = inventory.plain_files.iter();
+        let mut chart = beside.filter(|other| other.is_chart());
+        let chart = chart.rfind(|other| other.folder() == file.folder());
+        all.extend(from_values_file(file, chart));
+    }
+    all
+}
+
+/// In a folder with a `values.yaml`, the other values files are laid over it.
+fn layer_values_files(planes: &mut Vec<Install>) {
+    let is_values = |one: &Install| one.carrier == Carrier::HelmValues;
+    let name = |one: &Install| one.place.path.rsplit('/').next().map(str::to_owned);
+    let folder = |one: &Install| {
+        one.place
+            .path
+            .rsplit_once('/')
+            .map(|(folder, _)| folder.to_owned())
+    };
+    let bases: Vec<Install> = planes
+        .iter()
+        .filter(|one| is_values(one) && name(one).as_deref() == Some("values.yaml"))
+        .cloned()
+        .collect();
+    for base in bases {
+        let mut others = 0;
+        for one in planes.iter_mut().filter(|one| is_values(one)) {
+            if folder(one) == folder(&base) && one.place.path != base.place.path {
+                if one.revision.is_none() {
+                    one.revision.clone_from(&base.revision);
+                }
+                one.fill_from(&base);
+                others += 1;
+            }
+        }
+        if others > 0 {
+            planes.retain(|one| !is_values(one) || one.place.path != base.place.path);
+        }
+    }
+}
+
+/// ConfigMaps, webhooks and Deployments belong to the nearest control plane of their revision;
+/// without one they make it up together, as far as their folders belong together.
+fn add_parts(planes: &mut Vec<Install>, parts: Vec<Install>) {
+    let whole = planes.len();
+    let mut carriers: Vec<Vec<Carrier>> = vec![Vec::new(); whole];
+    for part in parts {
+        let mut candidates: Vec<usize> = (0..planes.len()).collect();
+        candidates.retain(|&index| {
+            let (Some(plane), Some(had)) = (planes.get(index), carriers.get(index)) else {
+                return false;
+            };
+            let fits = index < whole
+                || (part.carrier == Carrier::Webhooks || !had.contains(&part.carrier))
+                    && belong_together(&plane.place.path, &part.place.path);
+            fits && plane.revision_name() == part.revision_name()
+        });
+        let near = |&index: &usize| {
+            let plane = planes.get(index);
+            let near = plane.map(|one| nearness(&one.place.path, &part.place.path));
+            (Reverse(index >= whole), near)
+        };
+        match candidates.into_iter().max_by_key(near) {
+            Some(index) => {
+                if let (Some(plane), Some(had)) = (planes.get_mut(index), carriers.get_mut(index)) {
+                    plane.fill_from(&part);
+                    had.push(part.carrier);
+                }
+            }
+            None => {
+                carriers.push(vec![part.carrier]);
+                planes.push(part);
+            }
+        }
+    }
+}
+
+fn belong_together(a: &str, b: &str) -> bool {
+    lies_above(a, b) || lies_above(b, a)
+}
+
+/// A tag belongs to the control plane that it names; without it, it stands by itself.
+fn add_tags(planes: &mut Vec<Install>, tags: Vec<Install>) {
+    for tag in tags {
+        let target = planes.iter_mut().filter(|plane| names(&tag.part, plane));
+        match target.max_by_key(|plane| nearness(&plane.place.path, &tag.place.path)) {
+            Some(plane) => plane.fill_from(&tag),
+            None => planes.push(tag),
+        }
+    }
+}
+
+fn names(part: &Part, plane: &Install) -> bool {
+    let Part::Tags { kind, name } = part else {
+        return false;
+    };
+    if kind == "Istio" {
+        return plane.carrier == Carrier::Sail && plane.name == *name;
+    }
+    !matches!(plane.part, Part::Tags { .. }) && plane.revision_name() == name
+}
+
+/// What is said of the cluster holds for all control planes that are nearest to it.
+fn add_cluster(planes: &mut Vec<Install>, cluster: Vec<Install>) {
+    if planes.is_empty() {
+        for piece in cluster {
+            let same = planes
+                .iter_mut()
+                .find(|one| belong_together(&one.place.path, &piece.place.path));
+            match same {
+                Some(one) => one.fill_from(&piece),
+                None => planes.push(piece),
+            }
+        }
+        return;
+    }
+    for piece in cluster {
+        let near = |one: &Install| nearness(&one.place.path, &piece.place.path);
+        let best = planes.iter().map(near).max();
+        for plane in planes.iter_mut().filter(|one| Some(near(one)) == best) {
+            plane.fill_from(&piece);
+        }
+    }
+}

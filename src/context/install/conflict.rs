@@ -1,0 +1,61 @@
+//! Where installations that are equally near say different things.
+
+use std::fmt::Display;
+
+use crate::finding::Label;
+use crate::mesh::Fact;
+use crate::mesh::istio::install::Install;
+
+use super::InstallView;
+
+/// One thing on which the candidates of a workload differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// What it is, in the words of the options: `rewrite`, `status-port`, `root-namespace` …
+    pub key: &'static str,
+    /// What each candidate says, and where; a default points at the installation itself.
+    pub sides: Vec<(String, Label)>,
+}
+
+impl InstallView<'_> {
+    /// Returns what the candidates differ on; empty where one alone decides.
+    #[must_use]
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        let on = "true".to_owned();
+        let port = "15020".to_owned();
+        let all = [
+            self.differ("revision", "default", |one| one.revision.as_ref()),
+            self.differ("mesh-version", "unknown", |one| one.version.as_ref()),
+            self.differ("rewrite", &on, |one| one.rewrite.as_ref()),
+            self.differ("root-namespace", "istio-system", |one| {
+                one.root_namespace.as_ref()
+            }),
+            self.differ("status-port", &port, |one| one.mesh_status_port.as_ref()),
+            self.differ("status-port", &port, |one| one.proxy_status_port.as_ref()),
+            self.differ("cni", "false", |one| one.cni.as_ref()),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    fn differ<'a, T: Display + 'a>(
+        &'a self,
+        key: &'static str,
+        default: &str,
+        get: impl Fn(&'a Install) -> Option<&'a Fact<T>>,
+    ) -> Option<Conflict> {
+        let side = |one: &&'a Install| match get(one) {
+            Some(fact) => {
+                let place = fact.because.first().and_then(|reason| reason.place.clone());
+                (
+                    fact.value.to_string(),
+                    place.unwrap_or_else(|| one.place.clone()),
+                )
+            }
+            None => (default.to_owned(), one.place.clone()),
+        };
+        let sides: Vec<(String, Label)> = self.candidates.iter().map(side).collect();
+        let first = sides.first()?;
+        let differs = sides.iter().any(|(text, _)| *text != first.0);
+        differs.then_some(Conflict { key, sides })
+    }
+}

@@ -1,0 +1,113 @@
+//! The labels that decide about injection, written or taken for granted.
+
+use crate::kube::{Object, Workload};
+use crate::mesh::istio::injection::InjectionInput;
+use crate::mesh::istio::install::Install;
+use crate::mesh::istio::keys;
+use crate::settings::InjectionAssumption;
+use crate::yaml::{Entry, NodeRef};
+
+use super::super::Context;
+use super::is_control_plane;
+
+/// The labels that decide about injection.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Labels<'a> {
+    /// What the model asks for.
+    pub(in super::super) input: InjectionInput<'a>,
+    /// All labels of the Namespace, where it is in the tree.
+    namespace: Option<NodeRef<'a>>,
+    /// All labels of the pod.
+    pod: Option<NodeRef<'a>>,
+    /// The file of the workload.
+    pub(super) path: &'a str,
+}
+
+impl<'a> Labels<'a> {
+    /// The label of the pod.
+    pub(in super::super) fn pod(&self, key: &str) -> Option<&'a str> {
+        self.pod?.get(key)?.text()
+    }
+
+    /// The label of the namespace, or what is taken for it.
+    pub(in super::super) fn namespace(&self, key: &str) -> Option<&'a str> {
+        match key {
+            keys::NAMESPACE_INJECTION => self.input.namespace_injection,
+            keys::REVISION => self.input.namespace_revision,
+            // Set by the API server on every namespace (Kubernetes 1.21+).
+            "kubernetes.io/metadata.name" => Some(self.input.namespace),
+            _ => self.namespace?.get(key)?.text(),
+        }
+    }
+}
+
+impl<'t> Context<'t> {
+    /// Returns the labels that decide about injection; for a namespace that is not in the tree
+    /// those it would have if it were injected.
+    pub(in super::super) fn labels_seen<'a>(
+        &'a self,
+        workload: &Workload<'t>,
+        scope: &[&'a Install],
+    ) -> Labels<'a>
+    where
+        't: 'a,
+    {
+        let object = &workload.object;
+        let template = &workload.template;
+        let (namespace, _) = self.namespace_of(object);
+        let found = self
+            .namespace_object(object)
+            .filter(|_| !self.overrides_injection());
+        let of_namespace = |key: &str| text(found.and_then(|found: &Object<'t>| found.label(key)));
+        let mut input = InjectionInput {
+            namespace,
+            namespace_injection: of_namespace(keys::NAMESPACE_INJECTION),
+            namespace_revision: of_namespace(keys::REVISION),
+            label: text(template.label(keys::INJECT)),
+            annotation: text(template.annotation(keys::INJECT)),
+            revision: text(template.label(keys::REVISION)),
+            host_network: template.host_network().is_some(),
+        };
+        if found.is_none() && input.revision.is_none() {
+            match self.assumed_revision(scope) {
+                Some(name) => input.namespace_revision = Some(name),
+                None => input.namespace_injection = Some("enabled"),
+            }
+        }
+        let metadata = found.and_then(Object::metadata);
+        Labels {
+            input,
+            namespace: metadata.and_then(|metadata| metadata.get("labels")),
+            pod: template.labels(),
+            path: object.path(),
+        }
+    }
+
+    /// Tells whether an option decides about injection against the tree.
+    pub(in super::super) fn overrides_injection(&self) -> bool {
+        let given = self.settings.overrides.injection;
+        given.is_some_and(|given| given != InjectionAssumption::Evidence)
+    }
+
+    /// The revision that an injected namespace must name, where none has the default role.
+    fn assumed_revision<'a>(&'a self, scope: &[&'a Install]) -> Option<&'a str> {
+        let given = [
+            &self.settings.overrides.revisions,
+            &self.settings.assume.revisions,
+        ];
+        let given = given.into_iter().find(|names| !names.is_empty());
+        if let Some(names) = given {
+            let has_default = names.iter().any(|name| name == "default");
+            return names.first().map(String::as_str).filter(|_| !has_default);
+        }
+        let mut planes = scope.iter().copied().filter(|one| is_control_plane(one));
+        if planes.clone().any(Install::is_default) {
+            return None;
+        }
+        planes.next().and_then(|plane| plane.names().next())
+    }
+}
+
+fn text<'a>(entry: Option<Entry<'a>>) -> Option<&'a str> {
+    entry.and_then(|entry| entry.value.text())
+}

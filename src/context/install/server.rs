@@ -1,0 +1,272 @@
+//! Who injects the pods of a workload: webhooks of the tree as they stand, else those that Istio's
+//! charts make for the revisions and tags of a control plane.
+
+use crate::finding::Label;
+use crate::kube::nearness;
+use crate::mesh::istio::injection::{ControlPlane, InjectionInput, webhook};
+use crate::mesh::istio::install::{Carrier, Install, Part};
+use crate::mesh::{Fact, Reason};
+
+use super::super::Context;
+use super::is_control_plane;
+use super::labels::Labels;
+
+/// The option that settles who serves a revision.
+const SETTLE: &str = "--assume revision=NAME";
+
+/// Who injects.
+#[derive(Clone, Debug)]
+pub(in super::super) enum Server<'a> {
+    /// Control planes of the tree, all equally near.
+    Planes {
+        /// One or more.
+        planes: Vec<&'a Install>,
+        /// The webhook of the tree that selects the pod.
+        hook: Option<Label>,
+        /// What had to be taken for granted.
+        assumption: Option<Fact<()>>,
+    },
+    /// A control plane that is not in the tree.
+    Someone {
+        /// What had to be taken for granted.
+        assumption: Option<Fact<()>>,
+    },
+    /// The labels ask for a name that no control plane answers to.
+    Nobody {
+        /// The names that are served, and where.
+        because: Vec<Reason>,
+    },
+    /// The labels ask for nothing.
+    NotAsked,
+}
+
+impl Context<'_> {
+    /// Decides who injects.
+    pub(in super::super) fn server<'a>(
+        &'a self,
+        labels: &Labels<'_>,
+        scope: &[&'a Install],
+    ) -> Server<'a> {
+        let input = &labels.input;
+        if !self.settings.overrides.revisions.is_empty() {
+            return given(&self.settings.overrides.revisions, input, "--override");
+        }
+        let planes: Vec<&Install> = scope
+            .iter()
+            .copied()
+            .filter(|one| is_control_plane(one))
+            .collect();
+        if planes.is_empty() {
+            return self.without_planes(input);
+        }
+        let hits = hits(&planes, labels);
+        if !hits.is_empty() {
+            let hook = hits.iter().find_map(|(_, hook)| hook.clone());
+            let planes = hits.into_iter().map(|(plane, _)| plane).collect();
+            return Server::Planes {
+                planes,
+                hook,
+                assumption: None,
+            };
+        }
+        if webhook(&anyone(input), input).is_none() {
+            return Server::NotAsked;
+        }
+        self.assumed_name(input)
+            .or_else(|| self.out_of_scope(labels))
+            .or_else(|| open(&planes))
+            .or_else(|| istioctl(&planes, input))
+            .unwrap_or_else(|| Server::Nobody {
+                because: answers(&planes, input),
+            })
+    }
+
+    /// The tree holds no control plane: a revision that is named is taken as served.
+    fn without_planes(&self, input: &InjectionInput<'_>) -> Server<'_> {
+        if !self.settings.assume.revisions.is_empty() {
+            return given(&self.settings.assume.revisions, input, "--assume");
+        }
+        if webhook(&anyone(input), input).is_none() {
+            return Server::NotAsked;
+        }
+        let said = "a control plane serves the revision named there";
+        let assumption = is_foreign_revision(input).then(|| Fact::assumed((), said, Some(SETTLE)));
+        Server::Someone { assumption }
+    }
+
+    /// `--assume` names who is not in the tree: a managed mesh, say.
+    fn assumed_name(&self, input: &InjectionInput<'_>) -> Option<Server<'_>> {
+        let names = &self.settings.assume.revisions;
+        let plane = plane_of(names);
+        webhook(&plane, input)?;
+        let said = format!("the mesh serves {} (--assume)", names.join(", "));
+        Some(Server::Someone {
+            assumption: Some(Fact::assumed((), said, None)),
+        })
+    }
+
+    /// A control plane elsewhere in the tree serves the name: better than to say that nobody does.
+    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>) -> Option<Server<'a>> {
+        let all: Vec<&Install> = self
+            .control_planes
+            .iter()
+            .filter(|one| is_control_plane(one))
+            .collect();
+        let hits = hits(&all, labels);
+        let (first, hook) = hits.first()?.clone();
+        let message = "the control plane there serves this part of the tree too";
+        let place = Label {
+            message: message.to_owned(),
+            ..first.place.clone()
+        };
+        let assumption =
+            Fact::known((), place).resting_on(&Fact::assumed((), message, Some(SETTLE)));
+        let planes = hits.into_iter().map(|(plane, _)| plane).collect();
+        Some(Server::Planes {
+            planes,
+            hook,
+            assumption: Some(assumption),
+        })
+    }
+}
+
+/// Returns the nearest of those that inject, each with its webhook if the tree holds it.
+fn hits<'a>(planes: &[&'a Install], labels: &Labels<'_>) -> Vec<(&'a Install, Option<Label>)> {
+    let all: Vec<_> = planes
+        .iter()
+        .filter_map(|&plane| serves(plane, labels).map(|hook| (plane, hook)))
+        .collect();
+    let near = |plane: &Install| nearness(&plane.place.path, labels.path);
+    let best = all.iter().map(|(plane, _)| near(plane)).max();
+    all.into_iter()
+        .filter(|(plane, _)| Some(near(plane)) == best)
+        .collect()
+}
+
+/// Tells whether a control plane injects: its webhooks decide as far as the tree holds them.
+fn serves(plane: &Install, labels: &Labels<'_>) -> Option<Option<Label>> {
+    let literal = plane.webhooks.iter();
+    let hook = literal
+        .clone()
+        .find(|hook| hook.matches(|key| labels.namespace(key), |key| labels.pod(key)));
+    if let Some(hook) = hook {
+        return Some(Some(hook.place.clone()));
+    }
+    webhook(&modelled(plane), &labels.input).map(|_| None)
+}
+
+/// The control plane as the charts would make its webhooks, without those that the tree holds.
+fn modelled(plane: &Install) -> ControlPlane {
+    let literal = |tag: Option<&str>| plane.webhooks.iter().any(|hook| hook.tag.as_deref() == tag);
+    let own = !matches!(plane.part, Part::Tags { .. }) && !literal(None);
+    let tags = plane.tags.iter().map(|tag| &tag.value);
+    let tags: Vec<String> = tags.filter(|tag| !literal(Some(tag))).cloned().collect();
+    let is_default = own && plane.revision.is_none() || tags.iter().any(|tag| tag == "default");
+    let revision = own.then(|| plane.revision_name().to_owned());
+    ControlPlane {
+        names: revision.into_iter().chain(tags).collect(),
+        is_default,
+        namespaces_by_default: plane
+            .namespaces_by_default
+            .as_ref()
+            .is_some_and(|fact| fact.value),
+        policy_enabled: true,
+    }
+}
+
+/// A control plane that answers to every name that is asked for.
+fn anyone(input: &InjectionInput<'_>) -> ControlPlane {
+    let mut plane = ControlPlane::default();
+    let named = [input.namespace_revision, input.revision];
+    plane
+        .names
+        .extend(named.into_iter().flatten().map(str::to_owned));
+    plane
+}
+
+/// The names that an option gives.
+fn given<'a>(names: &[String], input: &InjectionInput<'_>, option: &str) -> Server<'a> {
+    if webhook(&plane_of(names), input).is_some() {
+        return Server::Someone { assumption: None };
+    }
+    if webhook(&anyone(input), input).is_none() {
+        return Server::NotAsked;
+    }
+    let said = format!("the mesh serves {} ({option})", names.join(", "));
+    Server::Nobody {
+        because: vec![Reason::said(said, None)],
+    }
+}
+
+fn plane_of(names: &[String]) -> ControlPlane {
+    ControlPlane {
+        names: names.to_vec(),
+        is_default: names.iter().any(|name| name == "default"),
+        ..ControlPlane::default()
+    }
+}
+
+/// A control plane in scope has names that could not be read.
+fn open<'a>(planes: &[&'a Install]) -> Option<Server<'a>> {
+    let why = planes
+        .iter()
+        .find_map(|plane| plane.more_names.as_ref().or_else(|| plane.unread.first()))?;
+    let said = "a control plane serves the revision named there";
+    let mut assumption = Fact::assumed((), said, Some(SETTLE));
+    assumption.because.push(why.clone());
+    Some(Server::Someone {
+        assumption: Some(assumption),
+    })
+}
+
+/// `istioctl install` gives the first installation of a cluster the default role, whatever its
+/// revision is (`istioctl/pkg/install`, since 1.10): nothing in the file says so.
+fn istioctl<'a>(planes: &[&'a Install], input: &InjectionInput<'_>) -> Option<Server<'a>> {
+    let asks_default = input.namespace_injection.is_some()
+        || input.namespace_revision.is_none() && input.revision.is_none();
+    let planes: Vec<&Install> = planes
+        .iter()
+        .copied()
+        .filter(|one| one.carrier == Carrier::IstioOperator)
+        .collect();
+    let first = planes.first().filter(|_| asks_default)?;
+    let message = "istioctl gave this installation the default role";
+    let place = Label {
+        message: message.to_owned(),
+        ..first.place.clone()
+    };
+    let assumption = Fact::known((), place).resting_on(&Fact::assumed(
+        (),
+        message,
+        Some("--assume revision=default"),
+    ));
+    Some(Server::Planes {
+        planes,
+        hook: None,
+        assumption: Some(assumption),
+    })
+}
+
+/// Says which names are served instead of the one that is asked for.
+fn answers(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason> {
+    let named = input.namespace_revision.or(input.revision);
+    let by_name = named.filter(|_| input.namespace_injection.is_none());
+    let asked = by_name.unwrap_or("default");
+    planes
+        .iter()
+        .map(|plane| {
+            let names: Vec<String> = plane.names().map(|name| format!("`{name}`")).collect();
+            let message = format!("serves {}, not `{asked}`", names.join(", "));
+            Reason::written(Label {
+                message,
+                ..plane.place.clone()
+            })
+        })
+        .collect()
+}
+
+/// Tells whether a revision other than the default one is asked for.
+fn is_foreign_revision(input: &InjectionInput<'_>) -> bool {
+    let named = input.namespace_revision.or(input.revision);
+    input.namespace_injection.is_none() && named.is_some_and(|name| name != "default")
+}

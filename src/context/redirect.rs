@@ -1,0 +1,150 @@
+//! The three ports of the agent, and what the redirect takes.
+//!
+//! The kubelet's target, the port the agent listens on and the port the redirect leaves alone come
+//! from three places (Istio 1.31): `pkg/kube/inject/app_probe.go`,
+//! `pilot/cmd/pilot-agent/config/config.go`, and `files/injection-template.yaml` of the chart
+//! istio-discovery.
+
+use crate::finding::Label;
+use crate::kube::Workload;
+use crate::mesh::Fact;
+use crate::mesh::istio::capture::{Capture, CaptureInput};
+use crate::mesh::istio::keys;
+
+use super::Context;
+use super::pod::proxy_config;
+
+impl<'t> Context<'t> {
+    /// Returns the port that rewritten probes of this pod are pointed at, and what decides.
+    /// `proxy.istio.io/config` has no say: the webhook does not look at it.
+    #[must_use]
+    pub fn status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
+        own_port(workload).unwrap_or_else(|| self.mesh_status_port(workload))
+    }
+
+    /// Returns the port that the agent of this pod listens on.
+    #[must_use]
+    pub fn agent_port(&self, workload: &Workload<'t>) -> Fact<i64> {
+        own_port(workload)
+            .or_else(|| proxy_config_port(workload))
+            .unwrap_or_else(|| self.mesh_status_port(workload))
+    }
+
+    /// Returns the port that the redirect of this pod leaves alone for the agent.
+    #[must_use]
+    pub fn excluded_port(&self, workload: &Workload<'t>) -> Fact<i64> {
+        own_port(workload).unwrap_or_else(|| self.proxy_status_port(workload))
+    }
+
+    /// Tells whether a connection to `port` of this pod ends at the sidecar.
+    #[must_use]
+    pub fn capture(&self, workload: &Workload<'t>, port: i64) -> Fact<bool> {
+        const SETTLE: &str = "traffic.sidecar.istio.io annotations";
+        let Ok(port) = u16::try_from(port) else {
+            return Fact::settled(false, format!("{port} is no port"));
+        };
+        // No option speaks of these: the annotations of the pod do.
+        let view = self.install(workload);
+        let mode = own_text(workload, keys::INTERCEPTION_MODE)
+            .or_else(|| proxy_config_mode(workload))
+            .or_else(|| view.fact(SETTLE, |one| one.interception_mode.as_ref()));
+        let include = own_text(workload, keys::INCLUDE_INBOUND_PORTS)
+            .or_else(|| view.fact(SETTLE, |one| one.include_inbound_ports.as_ref()));
+        let exclude = own_text(workload, keys::EXCLUDE_INBOUND_PORTS)
+            .or_else(|| view.fact(SETTLE, |one| one.exclude_inbound_ports.as_ref()));
+        let excluded = own_port(workload).unwrap_or_else(|| self.proxy_status_port_in(&view));
+        let cni = self.cni_in(&view);
+        let text = |fact: &'_ Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
+        let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
+        let input = CaptureInput {
+            interception_mode: mode_text.as_deref(),
+            include: include_text.as_deref(),
+            exclude: exclude_text.as_deref(),
+            status_port: u16::try_from(excluded.value).unwrap_or_default(),
+            cni: cni.value,
+        };
+        let capture = Capture::of(&input, port);
+        let (decider, said) = match capture {
+            Capture::ByDefault => {
+                let said = format!("the sidecar captures port {port}");
+                return with_missed(Fact::settled(true, said), port, &excluded, &cni);
+            }
+            Capture::SidecarPort => {
+                return Fact::settled(false, format!("port {port} belongs to the sidecar"));
+            }
+            Capture::Included => (include, "the port is captured"),
+            Capture::NotIncluded => (include, "the port is not captured"),
+            Capture::Excluded => (exclude, "the port is not captured"),
+            Capture::InterceptionOff => (mode, "nothing is captured"),
+        };
+        match decider {
+            Some(fact) => renamed(fact, said).map(|_| capture.is_captured()),
+            None => Fact::settled(capture.is_captured(), said),
+        }
+    }
+}
+
+/// The agent's port is captured because the redirect leaves another one alone: that decides.
+fn with_missed(
+    captured: Fact<bool>,
+    port: u16,
+    excluded: &Fact<i64>,
+    cni: &Fact<bool>,
+) -> Fact<bool> {
+    let is_default = port == keys::DEFAULT_STATUS_PORT;
+    if is_default {
+        return captured.resting_on(excluded).resting_on(cni);
+    }
+    captured
+}
+
+/// What the pod says about a fact of the redirect.
+fn renamed(mut fact: Fact<String>, said: &str) -> Fact<String> {
+    if let Some(first) = fact.because.first_mut()
+        && let Some(place) = &mut first.place
+    {
+        place.message = match place.message.as_str() {
+            "" => said.to_owned(),
+            what => format!("{said} ({what})"),
+        };
+        place.message.clone_into(&mut first.message);
+    }
+    fact
+}
+
+fn own_port(workload: &Workload<'_>) -> Option<Fact<i64>> {
+    let entry = workload.template.annotation(keys::STATUS_PORT)?;
+    let text = entry.value.text()?;
+    // Go's Atoi: what it cannot read becomes 0.
+    let port = text.parse().unwrap_or(0);
+    let place = workload
+        .object
+        .label_at(entry.value.span(), "the agent's port is set here");
+    Some(Fact::known(port, place))
+}
+
+fn proxy_config_port(workload: &Workload<'_>) -> Option<Fact<i64>> {
+    let port = proxy_config(workload)?.status_port()?;
+    let place = proxy_config_place(workload, format!("the agent listens on port {port}"))?;
+    Some(Fact::known(port, place))
+}
+
+fn proxy_config_mode(workload: &Workload<'_>) -> Option<Fact<String>> {
+    let mode = proxy_config(workload)?.interception_mode()?.to_owned();
+    let place = proxy_config_place(workload, String::new())?;
+    Some(Fact::known(mode, place))
+}
+
+fn proxy_config_place(workload: &Workload<'_>, said: String) -> Option<Label> {
+    let entry = workload.template.annotation(keys::PROXY_CONFIG)?;
+    Some(workload.object.label_at(entry.value.span(), said))
+}
+
+fn own_text(workload: &Workload<'_>, key: &str) -> Option<Fact<String>> {
+    let entry = workload.template.annotation(key)?;
+    let text = entry.value.text()?.to_owned();
+    Some(Fact::known(
+        text,
+        workload.object.label_at(entry.value.span(), ""),
+    ))
+}

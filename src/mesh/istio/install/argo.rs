@@ -1,0 +1,210 @@
+//! Argo CD: `Application` and `ApplicationSet`.
+//!
+//! Source: Argo CD 3.1, `docs/user-guide/helm.md` ("parameters > valuesObject > values >
+//! valueFiles"), `pkg/apis/application/v1alpha1/values.go` (`values` is ignored beside
+//! `valuesObject`), `docs/operator-manual/applicationset/Generators-List.md`.
+
+use std::sync::Arc;
+
+use crate::kube::Object;
+use crate::mesh::Reason;
+use crate::yaml::{NodeRef, Route, Scalar};
+
+use super::chart::{Chart, version_fact};
+use super::layer::{Bindings, Embedded, Layer, Typing};
+use super::release::{ChartSource, Release, layers_of};
+use super::surroundings::Surroundings;
+use super::values::{Found, Values};
+use super::{Carrier, Install, Part};
+
+/// Reads the sources of an `Application`, or of what an `ApplicationSet` makes: one per element of
+/// its list generators, else one whose parameters are unknown.
+pub(super) fn read(object: &Object<'_>, around: &Surroundings<'_, '_>) -> Vec<Install> {
+    let Some(spec) = object.node.get("spec") else {
+        return Vec::new();
+    };
+    if object.kind == "Application" {
+        return read_spec(object, spec, &Bindings::default(), around);
+    }
+    let Some(inner) = spec.at(&Route::keys(&["template", "spec"])) else {
+        return Vec::new();
+    };
+    let bindings = elements(spec);
+    let each = bindings
+        .iter()
+        .map(|bindings| read_spec(object, inner, bindings, around));
+    each.flatten().collect()
+}
+
+/// The elements of the list generators at the top.
+fn elements(spec: NodeRef<'_>) -> Vec<Bindings> {
+    let generators = spec.get("generators").into_iter().flat_map(NodeRef::items);
+    let lists = generators.filter_map(|generator| generator.get("list")?.get("elements"));
+    let all: Vec<Bindings> = lists.flat_map(NodeRef::items).map(bindings).collect();
+    if all.is_empty() {
+        vec![Bindings::default()]
+    } else {
+        all
+    }
+}
+
+fn bindings(element: NodeRef<'_>) -> Bindings {
+    let pairs = element.entries();
+    let text = |node: NodeRef<'_>| node.text().map(str::to_owned);
+    Bindings(
+        pairs
+            .filter_map(|pair| Some((text(pair.key)?, text(pair.value)?)))
+            .collect(),
+    )
+}
+
+fn read_spec(
+    object: &Object<'_>,
+    spec: NodeRef<'_>,
+    bindings: &Bindings,
+    around: &Surroundings<'_, '_>,
+) -> Vec<Install> {
+    // Several sources switch the single one off.
+    let several = spec
+        .get("sources")
+        .filter(|sources| sources.items().len() > 0);
+    let single = spec.get("source").filter(|_| several.is_none());
+    let sources = single
+        .into_iter()
+        .chain(several.into_iter().flat_map(NodeRef::items));
+    let read = sources.map(|source| read_source(object, source, bindings, around));
+    read.flatten().collect()
+}
+
+fn read_source(
+    object: &Object<'_>,
+    source: NodeRef<'_>,
+    bindings: &Bindings,
+    around: &Surroundings<'_, '_>,
+) -> Vec<Install> {
+    let Some(chart) = chart(object, source, bindings, around) else {
+        return Vec::new();
+    };
+    let helm = source.get("helm");
+    let mut unread = Vec::new();
+    let text = helm.and_then(|helm| values_text(object, helm, bindings, &mut unread));
+    let mut reads = Vec::new();
+    let mut layers = helm
+        .map(|helm| parameters(object, helm))
+        .unwrap_or_default();
+    let inline = helm.and_then(|helm| helm.get("valuesObject"));
+    layers.extend(inline.map(|node| Layer::file(node, object.path())));
+    layers.extend(text.as_ref().and_then(Layer::embedded));
+    let listed = helm.and_then(|helm| helm.get("valueFiles"));
+    let mut names: Vec<NodeRef<'_>> = listed.into_iter().flat_map(NodeRef::items).collect();
+    names.reverse();
+    for name in names {
+        let found = Found::of(name, object.path()).filled(bindings);
+        let path = found.string().unwrap_or_default();
+        match around.file(&in_repository(path, source), object.path()) {
+            Some(file) => {
+                layers.extend(layers_of(&file));
+                reads.push(Arc::clone(file.path));
+            }
+            None => {
+                let said = format!("values come from `{path}`, which is not in the tree");
+                unread.push(Reason::written(found.label(said)));
+            }
+        }
+    }
+    let values = Values {
+        layers,
+        bindings: bindings.clone(),
+    };
+    let release = Release {
+        chart,
+        values,
+        reads,
+        unread,
+    };
+    release.installs(&Install::of(
+        object,
+        Carrier::Application,
+        Part::ControlPlane,
+    ))
+}
+
+/// `chart` names a chart of a repository of charts, `path` a folder of a Git repository.
+fn chart<'a, 't>(
+    object: &Object<'_>,
+    source: NodeRef<'_>,
+    bindings: &Bindings,
+    around: &'a Surroundings<'a, 't>,
+) -> Option<ChartSource<'a, 't>> {
+    let text = |key: &str| {
+        let found = Found::of(source.get(key)?, object.path()).filled(bindings);
+        found.string().map(str::to_owned)
+    };
+    let revision = source.get("targetRevision");
+    let revision = revision.map(|node| Found::of(node, object.path()).filled(bindings));
+    let version = || revision.as_ref().and_then(version_fact);
+    if let Some(name) = text("chart") {
+        return Some(ChartSource::Istio(Chart::named(&name)?, version()));
+    }
+    if let Some(file) = text("path").and_then(|path| around.chart(&path, object.path())) {
+        return Some(ChartSource::Folder(around, file));
+    }
+    let url = text("repoURL").filter(|url| url.starts_with("oci://"))?;
+    Some(ChartSource::Istio(Chart::named(&url)?, version()))
+}
+
+/// `values` is a text; beside `valuesObject` Argo CD ignores it.
+fn values_text(
+    object: &Object<'_>,
+    helm: NodeRef<'_>,
+    bindings: &Bindings,
+    unread: &mut Vec<Reason>,
+) -> Option<Embedded> {
+    if helm.get("valuesObject").is_some_and(|node| !node.is_null()) {
+        return None;
+    }
+    let entry = helm.entry("values")?;
+    let text = bindings.fill(entry.value.text()?);
+    match Embedded::parse(&text, object.label_at(entry.key.span(), "")) {
+        Ok(parsed) => Some(parsed),
+        Err(error) => {
+            let said = format!("the values do not parse: {}", error.message);
+            unread.push(Reason::written(object.label_at(entry.key.span(), said)));
+            None
+        }
+    }
+}
+
+/// Parameters, the strongest first: of duplicates the last wins.
+fn parameters<'t>(object: &Object<'t>, helm: NodeRef<'t>) -> Vec<Layer<'t>> {
+    let items = helm.get("parameters").into_iter().flat_map(NodeRef::items);
+    let layer = |item: NodeRef<'t>| {
+        let forced = item.get("forceString").and_then(NodeRef::scalar);
+        let typing = if forced == Some(Scalar::Bool(true)) {
+            Typing::Text
+        } else {
+            Typing::Set
+        };
+        let name = item.get("name")?.text()?;
+        Some(Layer::file(item.get("value")?, object.path()).set(name, typing))
+    };
+    let mut layers: Vec<Layer<'t>> = items.filter_map(layer).collect();
+    layers.reverse();
+    layers
+}
+
+/// Returns the path of a values file from the root of its repository: `$ref/…` and `/…` count
+/// from there, all else from the folder of the chart.
+fn in_repository(path: &str, source: NodeRef<'_>) -> String {
+    if let Some(rest) = path.strip_prefix('$') {
+        return rest.split_once('/').map_or("", |(_, file)| file).to_owned();
+    }
+    if path.starts_with('/') {
+        return path.to_owned();
+    }
+    let folder = source
+        .get("path")
+        .and_then(NodeRef::text)
+        .unwrap_or_default();
+    format!("{folder}/{path}")
+}

@@ -1,0 +1,123 @@
+//! Istio's charts, and the charts that depend on them.
+
+use crate::mesh::{Fact, Version};
+use crate::yaml::NodeRef;
+
+use super::surroundings::PlainFile;
+use super::values::Found;
+use super::version::{Exactness, of_chart_version};
+
+/// A chart of Istio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chart {
+    /// The control plane.
+    Istiod,
+    /// Resources of the cluster.
+    Base,
+    /// The CNI plugin.
+    Cni,
+    /// The node proxy of ambient mode.
+    Ztunnel,
+}
+
+impl Chart {
+    /// Returns the chart of that name; folders before it are those of a registry. `istiod-remote`
+    /// (until 1.23) installs the webhooks of a control plane that runs elsewhere.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name.trim_end_matches('/').rsplit('/').next()? {
+            "istiod" | "istio-discovery" | "istiod-remote" => Some(Self::Istiod),
+            "base" | "istio-base" => Some(Self::Base),
+            "cni" | "istio-cni" => Some(Self::Cni),
+            "ztunnel" => Some(Self::Ztunnel),
+            _ => None,
+        }
+    }
+}
+
+/// A chart of Istio that another chart brings along.
+#[derive(Debug)]
+pub(super) struct Dependency {
+    /// Which.
+    pub(super) chart: Chart,
+    /// The key of its values: the alias, else the name.
+    pub(super) key: String,
+    /// The release, where one is named.
+    pub(super) version: Option<Fact<Version>>,
+}
+
+/// Returns the charts of Istio that a `Chart.yaml` depends on.
+///
+/// `base` and `cni` are common words: they count beside a chart that is surely Istio's, or with
+/// Istio's repository.
+pub(super) fn dependencies(chart: &PlainFile<'_>) -> Vec<Dependency> {
+    let items = || {
+        chart
+            .root
+            .get("dependencies")
+            .into_iter()
+            .flat_map(NodeRef::items)
+    };
+    let name = |item: NodeRef<'_>| item.get("name").and_then(NodeRef::text).map(str::to_owned);
+    let is_sure = items().any(|item| {
+        let repository = item.get("repository").and_then(NodeRef::text);
+        repository.is_some_and(|repository| repository.contains("istio"))
+            || name(item).is_some_and(|name| matches!(name.as_str(), "istiod" | "ztunnel"))
+    });
+    let read = |item: NodeRef<'_>| {
+        let own = name(item)?;
+        let chart_of = Chart::named(&own)?;
+        let alias = item.get("alias").and_then(NodeRef::text);
+        Some(Dependency {
+            chart: chart_of,
+            key: alias.unwrap_or(&own).to_owned(),
+            version: item.get("version").and_then(|node| version_in(chart, node)),
+        })
+    };
+    items().filter_map(read).filter(|_| is_sure).collect()
+}
+
+/// Returns which chart of Istio this `Chart.yaml` itself describes, as in a copy of the charts.
+pub(super) fn vendored(chart: &PlainFile<'_>) -> Option<(Chart, Option<Fact<Version>>)> {
+    let named = Chart::named(chart.root.get("name")?.text()?)?;
+    let text = |key: &str| chart.root.get(key).and_then(NodeRef::text);
+    let is_istio = text("home").is_some_and(|home| home.contains("istio"))
+        || text("sources").is_some_and(|sources| sources.contains("istio"))
+        || chart
+            .root
+            .get("sources")
+            .into_iter()
+            .flat_map(NodeRef::items)
+            .any(|source| source.text().is_some_and(|source| source.contains("istio")))
+        || matches!(named, Chart::Istiod | Chart::Ztunnel);
+    let version = ["appVersion", "version"]
+        .into_iter()
+        .filter_map(|key| chart.root.get(key))
+        .find_map(|node| version_in(chart, node));
+    is_istio.then_some((named, version))
+}
+
+fn version_in(chart: &PlainFile<'_>, node: NodeRef<'_>) -> Option<Fact<Version>> {
+    version_fact(&Found::of(node, chart.path))
+}
+
+/// Reads a chart version as a fact: of a range the lowest release, which is then assumed.
+pub(super) fn version_fact(found: &Found<'_>) -> Option<Fact<Version>> {
+    let text = found.string()?;
+    let (version, exactness) = of_chart_version(text)?;
+    Some(match exactness {
+        Exactness::Release => Fact::known(
+            version,
+            found.label(format!("the chart is of Istio {version}")),
+        ),
+        Exactness::AtLeast => {
+            let said = format!("the chart is of Istio {version} or later");
+            Fact::known((), found.label(said))
+                .resting_on(&Fact::assumed(
+                    (),
+                    format!("it is {version}"),
+                    Some("--mesh-version"),
+                ))
+                .map(|()| version)
+        }
+    })
+}

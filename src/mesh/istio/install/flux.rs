@@ -1,0 +1,166 @@
+//! Flux: `HelmRelease`.
+//!
+//! Source: helm-controller 1.3, `docs/spec/v2/helmreleases.md` ("Values": later references
+//! overwrite earlier ones, `.spec.values` overwrites all); source-controller, `OCIRepository`.
+
+use crate::kube::Object;
+use crate::mesh::{Fact, Reason, Version};
+use crate::yaml::{NodeRef, Route};
+
+use super::chart::{Chart, version_fact};
+use super::layer::{Embedded, Layer, Typing};
+use super::release::{ChartSource, Release};
+use super::surroundings::Surroundings;
+use super::values::{Found, Values};
+use super::{Carrier, Install, Part};
+
+/// Reads a `HelmRelease` of one of Istio's charts, or of a chart in the tree that depends on them.
+pub(super) fn read(object: &Object<'_>, around: &Surroundings<'_, '_>) -> Vec<Install> {
+    let Some(spec) = object.node.get("spec") else {
+        return Vec::new();
+    };
+    let Some(chart) = chart(object, spec, around) else {
+        return Vec::new();
+    };
+    let mut unread = Vec::new();
+    let references = spec.get("valuesFrom").into_iter().flat_map(NodeRef::items);
+    let mut sources: Vec<Source<'_>> = references
+        .filter_map(|reference| follow(object, reference, around, &mut unread))
+        .collect();
+    sources.reverse();
+    let own = spec
+        .get("values")
+        .map(|node| Layer::file(node, object.path()));
+    let followed = sources.iter().filter_map(Source::layer);
+    let layers = own.into_iter().chain(followed).collect();
+    let release = Release {
+        chart,
+        values: Values {
+            layers,
+            ..Values::default()
+        },
+        reads: Vec::new(),
+        unread,
+    };
+    release.installs(&Install::of(
+        object,
+        Carrier::HelmRelease,
+        Part::ControlPlane,
+    ))
+}
+
+fn chart<'a, 't>(
+    object: &Object<'_>,
+    spec: NodeRef<'_>,
+    around: &'a Surroundings<'a, 't>,
+) -> Option<ChartSource<'a, 't>> {
+    if let Some(reference) = spec.get("chartRef") {
+        return referenced(object, reference, around);
+    }
+    let inner = spec
+        .at(&Route::keys(&["chart", "spec"]))
+        .or_else(|| spec.get("chart"))?;
+    let name = inner.get("chart").or_else(|| inner.get("name"))?.text()?;
+    let version = inner
+        .get("version")
+        .map(|node| Found::of(node, object.path()));
+    chart_named(
+        name,
+        version.and_then(|found| version_fact(&found)),
+        object.path(),
+        around,
+    )
+}
+
+fn chart_named<'a, 't>(
+    name: &str,
+    version: Option<Fact<Version>>,
+    near: &str,
+    around: &'a Surroundings<'a, 't>,
+) -> Option<ChartSource<'a, 't>> {
+    if let Some(file) = around.chart(name, near).filter(|_| name.contains('/')) {
+        return Some(ChartSource::Folder(around, file));
+    }
+    Some(ChartSource::Istio(Chart::named(name)?, version))
+}
+
+/// The chart stands in an object of its own.
+fn referenced<'a, 't>(
+    object: &Object<'_>,
+    reference: NodeRef<'_>,
+    around: &'a Surroundings<'a, 't>,
+) -> Option<ChartSource<'a, 't>> {
+    let text = |key: &str| reference.get(key).and_then(NodeRef::text);
+    let namespace = text("namespace").or_else(|| object.namespace());
+    let kind = text("kind").unwrap_or("OCIRepository");
+    let source = around.object(kind, text("name")?, namespace, object.path())?;
+    let spec = source.node.get("spec")?;
+    let (name, version) = if kind == "HelmChart" {
+        (spec.get("chart")?, spec.get("version"))
+    } else {
+        let place = spec.get("ref");
+        let version = place.and_then(|place| place.get("tag").or_else(|| place.get("semver")));
+        (spec.get("url")?, version)
+    };
+    let version = version.and_then(|node| version_fact(&Found::of(node, source.path())));
+    chart_named(name.text()?, version, object.path(), around)
+}
+
+/// Values that a `valuesFrom` entry leads to.
+enum Source<'t> {
+    /// A whole values file.
+    Text(Embedded),
+    /// One value.
+    Value(Layer<'t>),
+}
+
+impl Source<'_> {
+    fn layer(&self) -> Option<Layer<'_>> {
+        match self {
+            Self::Text(text) => Layer::embedded(text),
+            Self::Value(layer) => Some(layer.clone()),
+        }
+    }
+}
+
+fn follow<'t>(
+    object: &Object<'_>,
+    reference: NodeRef<'_>,
+    around: &Surroundings<'_, 't>,
+    unread: &mut Vec<Reason>,
+) -> Option<Source<'t>> {
+    let text = |key: &str| reference.get(key).and_then(NodeRef::text);
+    let (kind, name) = (
+        text("kind").unwrap_or_default(),
+        text("name").unwrap_or_default(),
+    );
+    let mut unknown = |why: &str| {
+        let said = format!("values come from {kind} `{name}`, {why}");
+        unread.push(Reason::written(object.label_at(reference.span(), said)));
+    };
+    if kind != "ConfigMap" {
+        unknown("which is not read");
+        return None;
+    }
+    let Some(map) = around.object(kind, name, object.namespace(), object.path()) else {
+        unknown("which is not in the tree");
+        return None;
+    };
+    let key = text("valuesKey").unwrap_or("values.yaml");
+    let entry = map.node.get("data").and_then(|data| data.entry(key));
+    let Some((entry, value)) = entry.and_then(|entry| Some((entry, entry.value.text()?))) else {
+        unknown("which has no such key");
+        return None;
+    };
+    if let Some(target) = text("targetPath") {
+        let layer = Layer::file(entry.value, map.path()).set(target, Typing::Set);
+        return Some(Source::Value(layer));
+    }
+    match Embedded::parse(value, map.label_at(entry.key.span(), "")) {
+        Ok(parsed) => Some(Source::Text(parsed)),
+        Err(_) => {
+            unknown("whose text does not parse");
+            None
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What is known of one installation.
+
+use std::sync::Arc;
+
+use crate::finding::Label;
+use crate::kube::{Object, Requirements};
+use crate::mesh::{Fact, Reason, Version};
+
+use super::webhooks::Webhook;
+use super::{Carrier, Part, version};
+
+/// `ENABLE_NATIVE_SIDECARS` of istiod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NativeSidecars {
+    /// The sidecar is an init container that is always restarted.
+    On,
+    /// The sidecar is a container like others.
+    Off,
+    /// On where every node is of Kubernetes 1.33 or later (Istio 1.27+).
+    Auto,
+}
+
+/// A pair of selectors: the CNI plugin enrols pods that match both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnablementSelector {
+    /// Selects pods by their labels.
+    pub pod: Requirements,
+    /// Selects namespaces by their labels.
+    pub namespace: Requirements,
+}
+
+/// What one carrier, or all carriers of a control plane together, say about the installation.
+/// `None` stands for "not written".
+#[derive(Clone, Debug, PartialEq)]
+pub struct Install {
+    /// What states it.
+    pub carrier: Carrier,
+    /// How much of an installation it describes.
+    pub part: Part,
+    /// The name of the object; empty for a file.
+    pub name: String,
+    /// One line to point at; its file says how near the installation is to a workload.
+    pub place: Label,
+    /// Values files of the tree that are taken in here, so that they state nothing themselves.
+    pub reads: Vec<Arc<str>>,
+    /// Values that come from somewhere else: what is not written here need not be the default.
+    pub unread: Vec<Reason>,
+
+    /// The release of istiod.
+    pub version: Option<Fact<Version>>,
+    /// The revision; `None` is the one without a name.
+    pub revision: Option<Fact<String>>,
+    /// `revisionTags` and tags that others set.
+    pub tags: Vec<Fact<String>>,
+    /// Why it may answer to more names than are written.
+    pub more_names: Option<Reason>,
+    /// Its webhooks, where the tree holds them: they are evaluated as they stand.
+    pub webhooks: Vec<Webhook>,
+
+    /// `sidecarInjectorWebhook.rewriteAppHTTPProbe`.
+    pub rewrite: Option<Fact<bool>>,
+    /// `REWRITE_TCP_PROBES` of istiod (1.12 to 1.18).
+    pub rewrite_tcp: Option<Fact<bool>>,
+    /// `REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION` of the agent.
+    pub probe_localhost: Option<Fact<bool>>,
+    /// `meshConfig.rootNamespace`, else `global.istioNamespace`.
+    pub root_namespace: Option<Fact<String>>,
+    /// `meshConfig.defaultConfig.statusPort`: where probes are pointed at, and the agent listens.
+    pub mesh_status_port: Option<Fact<i64>>,
+    /// `global.proxy.statusPort`: the port that the redirect leaves alone.
+    pub proxy_status_port: Option<Fact<i64>>,
+    /// `global.proxy.includeInboundPorts`.
+    pub include_inbound_ports: Option<Fact<String>>,
+    /// `global.proxy.excludeInboundPorts`.
+    pub exclude_inbound_ports: Option<Fact<String>>,
+    /// `meshConfig.defaultConfig.interceptionMode`.
+    pub interception_mode: Option<Fact<String>>,
+    /// `meshConfig.inboundTrafficPolicy.mode`.
+    pub inbound_traffic_policy: Option<Fact<String>>,
+    /// `holdApplicationUntilProxyStarts`.
+    pub hold_application: Option<Fact<bool>>,
+    /// The CNI plugin sets up the redirect.
+    pub cni: Option<Fact<bool>>,
+    /// `ENABLE_NATIVE_SIDECARS` of istiod.
+    pub native_sidecars: Option<Fact<NativeSidecars>>,
+    /// Ambient mode is on.
+    pub ambient: Option<Fact<bool>>,
+    /// `ambient.enablementSelectors` of the CNI plugin.
+    pub ambient_selectors: Option<Fact<Vec<EnablementSelector>>>,
+
+    /// `sidecarInjectorWebhook.enableNamespacesByDefault`.
+    pub namespaces_by_default: Option<Fact<bool>>,
+    /// `global.proxy.autoInject`: inject where no label decides.
+    pub auto_inject: Option<Fact<bool>>,
+    /// `neverInjectSelector`.
+    pub never_inject: Option<Fact<Vec<Requirements>>>,
+    /// `alwaysInjectSelector`.
+    pub always_inject: Option<Fact<Vec<Requirements>>>,
+    /// `defaultTemplates`.
+    pub default_templates: Option<Fact<Vec<String>>>,
+    /// Names of custom injection templates.
+    pub custom_templates: Vec<Fact<String>>,
+    /// Names that stand for several templates.
+    pub template_aliases: Vec<Fact<(String, Vec<String>)>>,
+    /// `reinvocationPolicy` of the webhooks.
+    pub reinvocation_policy: Option<Fact<String>>,
+    /// `meshConfig.discoverySelectors`: the namespaces that istiod looks at.
+    pub discovery_selectors: Option<Fact<Vec<Requirements>>>,
+}
+
+impl Install {
+    /// Returns an installation of which nothing is known yet.
+    pub(super) const fn new(carrier: Carrier, part: Part, name: String, place: Label) -> Self {
+        Self {
+            carrier,
+            part,
+            name,
+            place,
+            reads: Vec::new(),
+            unread: Vec::new(),
+            version: None,
+            revision: None,
+            tags: Vec::new(),
+            more_names: None,
+            webhooks: Vec::new(),
+            rewrite: None,
+            rewrite_tcp: None,
+            probe_localhost: None,
+            root_namespace: None,
+            mesh_status_port: None,
+            proxy_status_port: None,
+            include_inbound_ports: None,
+            exclude_inbound_ports: None,
+            interception_mode: None,
+            inbound_traffic_policy: None,
+            hold_application: None,
+            cni: None,
+            native_sidecars: None,
+            ambient: None,
+            ambient_selectors: None,
+            namespaces_by_default: None,
+            auto_inject: None,
+            never_inject: None,
+            always_inject: None,
+            default_templates: None,
+            custom_templates: Vec::new(),
+            template_aliases: Vec::new(),
+            reinvocation_policy: None,
+            discovery_selectors: None,
+        }
+    }
+
+    /// Returns the installation that an object states; the place is its name.
+    pub(super) fn of(object: &Object<'_>, carrier: Carrier, part: Part) -> Self {
+        let title = format!("{} `{}` is the installation", object.kind, object.name());
+        let place = object.label_at(object.name_span(), title);
+        Self::new(carrier, part, object.name().to_owned(), place)
+    }
+
+    /// Takes the release from the label that Helm sets on all objects of a chart (1.24+).
+    pub(super) fn with_labelled_version(mut self, object: &Object<'_>) -> Self {
+        if let Some(entry) = object.label("app.kubernetes.io/version")
+            && let Some(version) = entry.value.text().and_then(version::of_tag)
+        {
+            let said = format!("the chart is of Istio {version}");
+            let place = object.label_at(entry.value.span(), said);
+            self.version = self.version.or(Some(Fact::known(version, place)));
+        }
+        self
+    }
+
+    /// Returns the name of the revision: `default` where none is written.
+    #[must_use]
+    pub fn revision_name(&self) -> &str {
+        self.revision.as_ref().map_or("default", |fact| &fact.value)
+    }
+
+    /// Returns every name the control plane answers to: its revision, then its tags.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let tags = self.tags.iter().map(|tag| tag.value.as_str());
+        let own = !matches!(self.part, Part::Tags { .. });
+        own.then(|| self.revision_name()).into_iter().chain(tags)
+    }
+
+    /// Tells whether it serves namespaces that are labelled `istio-injection=enabled`: it has no
+    /// revision, or holds the tag `default`.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        let own = self.revision.is_none() && !matches!(self.part, Part::Tags { .. });
+        own || self.tags.iter().any(|tag| tag.value == "default")
+    }
+
+    /// Takes over from `other` what is not written here.
+    pub fn fill_from(&mut self, other: &Self) {
+        macro_rules! fill {
+            ($($field:ident),+ $(,)?) => {
+                $(if self.$field.is_none() { self.$field.clone_from(&other.$field); })+
+            };
+        }
+        fill!(
+            version,
+            more_names,
+            rewrite,
+            rewrite_tcp,
+            probe_localhost,
+            root_namespace,
+            mesh_status_port,
+            proxy_status_port,
+            include_inbound_ports,
+            exclude_inbound_ports,
+            interception_mode,
+            inbound_traffic_policy,
+            hold_application,
+            cni,
+            native_sidecars,
+            ambient,
+            ambient_selectors,
+            namespaces_by_default,
+            auto_inject,
+            never_inject,
+            always_inject,
+            default_templates,
+            reinvocation_policy,
+            discovery_selectors,
+        );
+        for tag in &other.tags {
+            if self.tags.iter().all(|known| known.value != tag.value) {
+                self.tags.push(tag.clone());
+            }
+        }
+        self.reads.extend(other.reads.iter().cloned());
+        self.webhooks.extend(other.webhooks.iter().cloned());
+        self.custom_templates
+            .extend(other.custom_templates.iter().cloned());
+        self.template_aliases
+            .extend(other.template_aliases.iter().cloned());
+    }
+}

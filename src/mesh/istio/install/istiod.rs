@@ -1,0 +1,230 @@
+//! The values of Istio's charts.
+//!
+//! Source: Istio 1.10 to 1.31, `manifests/charts/istio-control/istio-discovery` (values.yaml,
+//! `templates/configmap.yaml`, `templates/istiod-injector-configmap.yaml`,
+//! `templates/zzz_profile.yaml`), `manifests/charts/istio-cni`, `manifests/helm-profiles`.
+
+use crate::kube::Requirements;
+use crate::mesh::istio::keys::{DEFAULT_ROOT_NAMESPACE, DEFAULT_STATUS_PORT};
+use crate::mesh::istio::rewrite::parse_bool;
+use crate::mesh::{Fact, Reason, Version};
+use crate::yaml::NodeRef;
+
+use super::values::{Found, Values};
+use super::version::{of_tag, version_of_image};
+use super::{EnablementSelector, Install, NativeSidecars};
+
+/// Reads the values of the istiod chart into `install`. What is there already stays.
+pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
+    names(install, values);
+    injector(install, values);
+    mesh_config(install, values);
+    let port = i64::from(DEFAULT_STATUS_PORT);
+    install.proxy_status_port = values.integer("global.proxy.statusPort", port);
+    install.include_inbound_ports = values.string("global.proxy.includeInboundPorts", "*");
+    install.exclude_inbound_ports = values.string("global.proxy.excludeInboundPorts", "");
+    install.cni = cni(values);
+    install.native_sidecars = native_sidecars(values);
+    install.rewrite_tcp = environment(values, "REWRITE_TCP_PROBES", switch);
+    install.ambient = ambient(values);
+    install.ambient_selectors = enablement_selectors(values);
+    if install.version.is_none() {
+        install.version = version(values);
+    }
+}
+
+/// Reads the values of the CNI chart into `install`.
+pub(super) fn read_cni_into(install: &mut Install, values: &Values<'_>) {
+    install.ambient = ambient(values);
+    install.ambient_selectors = enablement_selectors(values);
+}
+
+fn names(install: &mut Install, values: &Values<'_>) {
+    if install.revision.is_none() {
+        let revision = values.find("revision");
+        let written = revision.filter(|found| found.string().is_some_and(|text| !text.is_empty()));
+        match written {
+            Some(found) if found.is_placeholder() => {
+                let said = "the revision is a placeholder that another tool fills in";
+                install.more_names = Some(Reason::written(found.label(said)));
+            }
+            Some(found) => install.revision = named(&found, "revision"),
+            None => {}
+        }
+    }
+    for tag in values.list("revisionTags") {
+        if tag.is_placeholder() {
+            let said = "a tag is a placeholder that another tool fills in";
+            install.more_names = Some(Reason::written(tag.label(said)));
+        } else {
+            install.tags.extend(named(&tag, "tag"));
+        }
+    }
+    let by_default = "sidecarInjectorWebhook.enableNamespacesByDefault";
+    install.namespaces_by_default = values.boolean(by_default, false);
+}
+
+fn named(found: &Found<'_>, what: &str) -> Option<Fact<String>> {
+    let name = found.string()?.to_owned();
+    let said = format!("{what} `{name}` is served here");
+    Some(Fact::known(name, found.label(said)))
+}
+
+fn injector(install: &mut Install, values: &Values<'_>) {
+    install.rewrite = values.boolean("sidecarInjectorWebhook.rewriteAppHTTPProbe", true);
+    // Any other word than `enabled` is refused, and refused means off (inject.go).
+    install.auto_inject = values.fact("global.proxy.autoInject", Some(true), |found| {
+        Some(found.string()? == "enabled")
+    });
+    install.never_inject = selectors(values, "sidecarInjectorWebhook.neverInjectSelector");
+    install.always_inject = selectors(values, "sidecarInjectorWebhook.alwaysInjectSelector");
+    let defaults = values.list("sidecarInjectorWebhook.defaultTemplates");
+    install.default_templates = list_of_names(&defaults, "defaultTemplates");
+    for name in values.keys("sidecarInjectorWebhook.templates") {
+        install.custom_templates.extend(name.string().map(|text| {
+            let said = format!("injection template `{text}` is defined here");
+            Fact::known(text.to_owned(), name.label(said))
+        }));
+    }
+    let policy = "sidecarInjectorWebhook.reinvocationPolicy";
+    install.reinvocation_policy = values.string(policy, "Never");
+}
+
+/// Reads names as one fact; an empty list is as good as none.
+pub(super) fn list_of_names(found: &[Found<'_>], what: &str) -> Option<Fact<Vec<String>>> {
+    let first = found.first()?;
+    let names: Vec<String> = found
+        .iter()
+        .filter_map(|name| name.string().map(str::to_owned))
+        .collect();
+    let said = format!("{what}: {}", names.join(", "));
+    Some(Fact::known(names, first.label(said)))
+}
+
+/// Reads `meshConfig`, however it got there.
+pub(super) fn mesh_config(install: &mut Install, values: &Values<'_>) {
+    let port = i64::from(DEFAULT_STATUS_PORT);
+    install.root_namespace = values
+        .string("meshConfig.rootNamespace", DEFAULT_ROOT_NAMESPACE)
+        .or_else(|| values.string("global.istioNamespace", DEFAULT_ROOT_NAMESPACE));
+    install.mesh_status_port = values.integer("meshConfig.defaultConfig.statusPort", port);
+    let mode = "meshConfig.defaultConfig.interceptionMode";
+    install.interception_mode = values.string(mode, "REDIRECT");
+    let policy = "meshConfig.inboundTrafficPolicy.mode";
+    install.inbound_traffic_policy = values.string(policy, "PASSTHROUGH");
+    let hold = "holdApplicationUntilProxyStarts";
+    install.hold_application = values
+        .boolean(&format!("meshConfig.defaultConfig.{hold}"), false)
+        .or_else(|| values.boolean(&format!("global.proxy.{hold}"), false));
+    let localhost = "meshConfig.defaultConfig.proxyMetadata.\
+                     REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION";
+    install.probe_localhost = values.fact(localhost, Some(false), switch);
+    install.discovery_selectors = selectors(values, "meshConfig.discoverySelectors");
+}
+
+/// Charts since 1.24 also take the keys of `pilot` at the top.
+fn environment<T>(
+    values: &Values<'_>,
+    name: &str,
+    read: impl Fn(&Found<'_>) -> Option<T>,
+) -> Option<Fact<T>> {
+    ["pilot.env", "env"]
+        .iter()
+        .find_map(|at| values.fact(&format!("{at}.{name}"), None, &read))
+}
+
+/// A boolean of an environment, as Go reads it; YAML may have made one of it already.
+fn switch(found: &Found<'_>) -> Option<bool> {
+    found
+        .string()
+        .and_then(parse_bool)
+        .or_else(|| found.boolean())
+}
+
+fn cni(values: &Values<'_>) -> Option<Fact<bool>> {
+    ["pilot.cni.enabled", "cni.enabled", "istio_cni.enabled"]
+        .iter()
+        .find_map(|path| values.boolean(path, false))
+        .or_else(|| {
+            let is_openshift = |found: &Found<'_>| Some(found.string()?.starts_with("openshift"));
+            ["global.platform", "profile"]
+                .iter()
+                .filter_map(|path| values.fact(path, None, is_openshift))
+                .find(|fact| fact.value)
+        })
+}
+
+fn native_sidecars(values: &Values<'_>) -> Option<Fact<NativeSidecars>> {
+    let written = environment(values, "ENABLE_NATIVE_SIDECARS", |found| {
+        match (switch(found), found.string()?) {
+            (Some(true), _) => Some(NativeSidecars::On),
+            (Some(false), _) => Some(NativeSidecars::Off),
+            (None, "auto") => Some(NativeSidecars::Auto),
+            _ => None,
+        }
+    });
+    // `compatibility-version-1.26.yaml` and those before it switch them off.
+    written.or_else(|| {
+        values.fact("compatibilityVersion", None, |found| {
+            let version = of_tag(found.string()?)?;
+            (version <= Version::new(1, 26)).then_some(NativeSidecars::Off)
+        })
+    })
+}
+
+fn ambient(values: &Values<'_>) -> Option<Fact<bool>> {
+    environment(values, "PILOT_ENABLE_AMBIENT", switch)
+        .or_else(|| values.boolean("cni.ambient.enabled", false))
+        .or_else(|| values.boolean("ambient.enabled", false))
+        .or_else(|| {
+            let by_profile = |found: &Found<'_>| Some(found.string()?.contains("ambient"));
+            values
+                .fact("profile", None, by_profile)
+                .filter(|fact| fact.value)
+        })
+}
+
+fn enablement_selectors(values: &Values<'_>) -> Option<Fact<Vec<EnablementSelector>>> {
+    [
+        "cni.ambient.enablementSelectors",
+        "ambient.enablementSelectors",
+    ]
+    .iter()
+    .map(|path| values.list(path))
+    .find_map(|found| {
+        let nodes = found.iter().map(|item| item.node);
+        let label = found
+            .first()?
+            .label("these selectors enrol pods in ambient mode");
+        Some(Fact::known(nodes.map(enablement_selector).collect(), label))
+    })
+}
+
+/// Reads one pair of selectors of the CNI plugin.
+pub(super) fn enablement_selector(node: NodeRef<'_>) -> EnablementSelector {
+    EnablementSelector {
+        pod: Requirements::parse(node.get("podSelector")),
+        namespace: Requirements::parse(node.get("namespaceSelector")),
+    }
+}
+
+fn selectors(values: &Values<'_>, path: &str) -> Option<Fact<Vec<Requirements>>> {
+    let items = values.list(path);
+    let label = items.first()?.label(format!("`{path}` is set here"));
+    let read = items
+        .iter()
+        .map(|item| Requirements::parse(Some(item.node)));
+    Some(Fact::known(read.collect(), label))
+}
+
+/// The image of istiod decides, whatever the version of the chart is.
+fn version(values: &Values<'_>) -> Option<Fact<Version>> {
+    let tag = |found: &Found<'_>| of_tag(found.string()?);
+    let image = |found: &Found<'_>| version_of_image(found.string()?);
+    values
+        .fact("pilot.tag", None, tag)
+        .or_else(|| values.fact("tag", None, tag))
+        .or_else(|| values.fact("pilot.image", None, image))
+        .or_else(|| values.fact("image", None, image))
+        .or_else(|| values.fact("global.tag", None, tag))
+}

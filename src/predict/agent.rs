@@ -1,0 +1,121 @@
+//! Handlers that the agent in the sidecar answers for.
+
+use crate::context::Context;
+use crate::kube::Action;
+use crate::mesh::Fact;
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::mesh::istio::rewrite::agent_path;
+
+use super::verdict::Weighing;
+use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction};
+
+/// The manifest points at the agent already.
+pub(super) fn rewritten_ahead<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+    action: &Action,
+    mut weighing: Weighing,
+) -> Verdict {
+    let (Action::HttpGet(http), Some(port)) = (action, handler.port) else {
+        return weighing.verdict(Outcome::Unknown, Cause::MeshUnknown);
+    };
+    weighing.rests_on(&pod.rewrite);
+    // Where the rewrite is in force the injector writes path and port anew.
+    let path = if handler.rewritten {
+        agent_path(handler.container.name(), handler.handler.slot)
+    } else {
+        http.path.clone()
+    };
+    let probers = pod
+        .prober_env
+        .as_ref()
+        .and_then(|env| env.probers.as_ref().ok());
+    if !probers.is_some_and(|probers| probers.contains_key(&path)) {
+        return weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
+    }
+    if handler.rewritten {
+        return at_agent(context, pod, weighing);
+    }
+    if port != pod.agent_port.value {
+        weighing.rests_on(&pod.agent_port);
+        return weighing.verdict(Outcome::Fails, Cause::RewrittenOtherPort);
+    }
+    reached(
+        context,
+        pod,
+        port,
+        context.capture(&pod.workload, port),
+        weighing,
+    )
+}
+
+/// The kubelet asks the status port: is the agent there, and can it be reached?
+///
+/// Three settings decide about the three ports (target, agent, left alone by the redirect); where
+/// they disagree every rewritten probe of the pod fails.
+fn at_agent<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    mut weighing: Weighing,
+) -> Verdict {
+    let target = pod.status_port.value;
+    if !(1..=65535).contains(&target) {
+        weighing.rests_on(&pod.status_port);
+        return weighing.verdict(Outcome::Fails, Cause::StatusPortZero);
+    }
+    let captured = pod.status_port_captured.clone();
+    let captured = captured.unwrap_or_else(|| context.capture(&pod.workload, target));
+    if pod.agent_port.value == target {
+        return reached(context, pod, target, captured, weighing);
+    }
+    weighing.rests_on(&pod.status_port);
+    weighing.rests_on(&pod.agent_port);
+    weighing.verdict(Outcome::Fails, Cause::StatusPortMismatch)
+}
+
+/// The agent listens on `port`: the redirect must leave it alone, or let plain text in.
+fn reached<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    port: i64,
+    captured: Fact<bool>,
+    mut weighing: Weighing,
+) -> Verdict {
+    if captured.value {
+        let mtls = context.mtls(&pod.workload, port);
+        if mtls.value == MtlsMode::Strict {
+            weighing.rests_on(&pod.status_port);
+            weighing.rests_on(&captured);
+            weighing.rests_on(&mtls);
+            return weighing.verdict(Outcome::Fails, Cause::StatusPortCaptured);
+        }
+    }
+    weighing.verdict(Outcome::Ok, Cause::Rewritten)
+}
+
+/// The injector points the handler at the agent.
+pub(super) fn rewritten<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    action: &Action,
+    resolved: Result<i64, Cause>,
+    mut weighing: Weighing,
+) -> Verdict {
+    weighing.rests_on(&pod.rewrite);
+    let Ok(port) = resolved else {
+        return weighing.verdict(Outcome::Fails, Cause::PortQuoted);
+    };
+    if port == context.mesh_status_port(&pod.workload).value {
+        return weighing.verdict(Outcome::Fails, Cause::PortOfAgent);
+    }
+    match action {
+        Action::HttpGet(http) if http.host.is_some() => {
+            weighing.verdict(Outcome::Fails, Cause::HostKept)
+        }
+        Action::TcpSocket { host: Some(_), .. } => {
+            weighing.verdict(Outcome::TargetChanged, Cause::HostDropped)
+        }
+        _ => at_agent(context, pod, weighing),
+    }
+}

@@ -1,0 +1,181 @@
+//! The three ports of the agent: target, agent, and the one the redirect leaves alone.
+
+use super::*;
+
+/// What the readiness probe comes to under STRICT, with a pod annotation and an installation.
+fn probe(annotations: &str, install: &str) -> (Outcome, Cause, Option<String>) {
+    probe_under(annotations, install, strict())
+}
+
+fn probe_under(annotations: &str, install: &str, policy: &str) -> (Outcome, Cause, Option<String>) {
+    let web = web("", annotations);
+    let operator = operator(install);
+    let files = [
+        ("web.yaml", web.as_str()),
+        ("ns.yaml", INJECTED),
+        ("mtls.yaml", policy),
+        ("istio.yaml", operator.as_str()),
+    ];
+    ask(&files, |context, workload| {
+        let prediction = predict_workload(context, workload);
+        let handler: &HandlerPrediction<'_> = prediction.handlers.first().unwrap();
+        let verdict = handler.verdict.clone();
+        (verdict.outcome, verdict.cause, verdict.kubelet)
+    })
+}
+
+const OK: (Outcome, Cause, Option<String>) = (Outcome::Ok, Cause::Rewritten, None);
+
+fn refused(port: u16) -> (Outcome, Cause, Option<String>) {
+    let said = format!(
+        "Readiness probe failed: Get \"http://<pod>:{port}/app-health/web/readyz\": \
+         dial tcp <pod>:{port}: connect: connection refused"
+    );
+    (Outcome::Fails, Cause::StatusPortMismatch, Some(said))
+}
+
+fn reset(port: u16) -> (Outcome, Cause, Option<String>) {
+    let said = format!(
+        "Readiness probe failed: Get \"http://<pod>:{port}/app-health/web/readyz\": \
+         read tcp <node>-><pod>:{port}: read: connection reset by peer"
+    );
+    (Outcome::Fails, Cause::StatusPortCaptured, Some(said))
+}
+
+const ANNOTATION: &str = "status.sidecar.istio.io/port";
+const MESH: &str = "meshConfig: {defaultConfig: {statusPort: 15555}}";
+const PROXY: &str = "values: {global: {proxy: {statusPort: 15555}}}";
+
+#[test]
+fn the_measured_table() {
+    assert_eq!(probe("", ""), OK);
+    assert_eq!(probe(&format!("{ANNOTATION}: '15555'"), ""), OK);
+    let zero = probe(&format!("{ANNOTATION}: '0'"), "");
+    assert_eq!(zero, (Outcome::Fails, Cause::StatusPortZero, None));
+    assert_eq!(
+        probe("proxy.istio.io/config: 'statusPort: 15555'", ""),
+        refused(15020)
+    );
+    assert_eq!(probe("", MESH), reset(15555));
+    assert_eq!(probe("", PROXY), reset(15020));
+    assert_eq!(probe("", &format!("{MESH}, {PROXY}")), OK);
+}
+
+#[test]
+fn the_cni_plugin_leaves_the_usual_port_alone() {
+    let with_cni = format!("{PROXY}, components: {{cni: {{enabled: true}}}}");
+    assert_eq!(probe("", &with_cni), OK);
+    let with_cni = format!("{MESH}, components: {{cni: {{enabled: true}}}}");
+    assert_eq!(probe("", &with_cni), reset(15555));
+}
+
+#[test]
+fn plain_text_is_let_in_where_mtls_is_not_strict() {
+    let permissive = strict().replace("STRICT", "PERMISSIVE");
+    assert_eq!(probe_under("", MESH, &permissive), OK);
+}
+
+#[test]
+fn the_annotation_of_the_pod_settles_all_three() {
+    let both = format!("{ANNOTATION}: '15777', proxy.istio.io/config: 'statusPort: 15888'");
+    assert_eq!(probe(&both, MESH), OK);
+    let unreadable = probe(&format!("{ANNOTATION}: ' 15777 '"), "");
+    assert_eq!(unreadable.1, Cause::StatusPortZero);
+}
+
+#[test]
+fn an_include_list_with_the_agents_port_captures_it() {
+    let include = "traffic.sidecar.istio.io/includeInboundPorts: '8080,15020'";
+    assert_eq!(probe(include, ""), reset(15020));
+    let without = "traffic.sidecar.istio.io/includeInboundPorts: '8080'";
+    assert_eq!(probe(without, ""), OK);
+    let of_mesh = "values: {global: {proxy: {includeInboundPorts: '15020'}}}";
+    assert_eq!(probe("", of_mesh), reset(15020));
+    let star = "traffic.sidecar.istio.io/includeInboundPorts: '*'";
+    assert_eq!(probe(star, of_mesh), OK);
+}
+
+#[test]
+fn the_verdict_points_at_the_lines_that_decide() {
+    let web = web("", "");
+    let operator = operator(MESH);
+    let files = [
+        ("web.yaml", web.as_str()),
+        ("ns.yaml", INJECTED),
+        ("mtls.yaml", strict()),
+        ("istio.yaml", operator.as_str()),
+    ];
+    ask(&files, |context, workload| {
+        let prediction = predict_workload(context, workload);
+        assert_eq!(prediction.status_port.value, 15555);
+        assert_eq!(places(&prediction.status_port), ["istio.yaml"]);
+        let verdict = &prediction.handlers.first().unwrap().verdict;
+        let said: Vec<_> = verdict
+            .because
+            .iter()
+            .map(|why| why.message.as_str())
+            .collect();
+        assert!(
+            said.contains(&"`meshConfig.defaultConfig.statusPort` is 15555"),
+            "{said:?}"
+        );
+        assert!(said.contains(&"STRICT for the whole mesh"), "{said:?}");
+    });
+}
+
+#[test]
+fn a_rewrite_written_ahead_is_judged_by_the_agents_port() {
+    let sealed = concat!(
+        "sidecar.istio.io/rewriteAppHTTPProbers: 'false', ",
+        r#"proxy.istio.io/config: 'proxyMetadata: {ISTIO_KUBE_APP_PROBERS: ''{\"/app-health/web/readyz\":{}}''}'"#,
+    );
+    let text = web("", sealed).replace(
+        "path: /healthz, port: 8080",
+        "path: /app-health/web/readyz, port: 15020",
+    );
+    let judge = |install: &str, wanted: Cause| {
+        let operator = operator(install);
+        let files = [
+            ("web.yaml", text.as_str()),
+            ("ns.yaml", INJECTED),
+            ("mtls.yaml", strict()),
+            ("istio.yaml", operator.as_str()),
+        ];
+        ask(&files, |context, workload| {
+            let prediction = predict_workload(context, workload);
+            assert!(prediction.prober_env.is_some(), "{text}");
+            let verdict = &prediction.handlers.first().unwrap().verdict;
+            assert_eq!(verdict.cause, wanted, "{verdict:?}");
+        });
+    };
+    judge("", Cause::Rewritten);
+    judge(MESH, Cause::RewrittenOtherPort);
+    judge(PROXY, Cause::StatusPortCaptured);
+}
+
+#[test]
+fn an_option_moves_all_ports_together() {
+    let web = web("", "");
+    let files = [
+        ("web.yaml", web.as_str()),
+        ("ns.yaml", INJECTED),
+        ("mtls.yaml", strict()),
+    ];
+    let settings = assume(Facts {
+        status_port: Some(15099),
+        ..Facts::default()
+    });
+    ask_with(&files, &settings, |context, workload| {
+        let ports = [
+            context.status_port(workload),
+            context.agent_port(workload),
+            context.excluded_port(workload),
+        ];
+        assert!(ports.iter().all(|port| port.value == 15099));
+        assert!(
+            ports
+                .iter()
+                .all(|port| port.certainty == Certainty::Assumed)
+        );
+    });
+}

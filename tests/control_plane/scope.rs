@@ -1,0 +1,260 @@
+//! Distance, several control planes, files that belong together.
+
+use super::*;
+
+fn rewrite(files: &[(&str, &str)]) -> Fact<bool> {
+    ask(files, |context, workload| context.rewrite_default(workload))
+}
+
+fn install(on: bool) -> String {
+    operator(&format!(
+        "values: {{sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {on}}}}}"
+    ))
+}
+
+#[test]
+fn the_nearest_control_plane_holds() {
+    let web = web("", "");
+    let (on, off) = (install(true), install(false));
+    let files = [
+        ("clusters/prod/apps/web.yaml", web.as_str()),
+        ("clusters/prod/istio.yaml", off.as_str()),
+        ("clusters/stage/istio.yaml", on.as_str()),
+    ];
+    let fact = rewrite(&files);
+    assert_eq!((fact.value, fact.certainty), (false, Certainty::Known));
+    assert_eq!(places(&fact), ["clusters/prod/istio.yaml"]);
+}
+
+#[test]
+fn control_planes_that_are_equally_near_and_differ_make_an_assumption() {
+    let web = web("", "");
+    let (on, off) = (install(true), install(false));
+    let files = [
+        ("apps/web.yaml", web.as_str()),
+        ("clusters/prod/istio.yaml", off.as_str()),
+        ("clusters/stage/istio.yaml", on.as_str()),
+    ];
+    let fact = rewrite(&files);
+    assert_eq!((fact.value, fact.certainty), (false, Certainty::Assumed));
+    assert_eq!(
+        places(&fact),
+        ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"]
+    );
+    ask(&files, |context, workload| {
+        let view = context.install(workload);
+        assert_eq!(view.candidates.len(), 2);
+        let conflicts = view.conflicts();
+        assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+        let conflict = conflicts.first().unwrap();
+        let sides: Vec<_> = conflict
+            .sides
+            .iter()
+            .map(|(text, place)| (text.as_str(), &*place.path))
+            .collect();
+        assert_eq!(conflict.key, "rewrite");
+        assert_eq!(
+            sides,
+            [
+                ("false", "clusters/prod/istio.yaml"),
+                ("true", "clusters/stage/istio.yaml")
+            ]
+        );
+    });
+    let same = [
+        files[0],
+        files[1],
+        ("clusters/stage/istio.yaml", off.as_str()),
+    ];
+    assert_eq!(rewrite(&same).certainty, Certainty::Known);
+}
+
+#[test]
+fn a_default_against_a_written_value_is_a_conflict_too() {
+    let web = web("", "");
+    let (silent, off) = (operator(""), install(false));
+    let files = [
+        ("web.yaml", web.as_str()),
+        ("a.yaml", silent.as_str()),
+        ("b.yaml", off.as_str()),
+    ];
+    ask(&files, |context, workload| {
+        let conflicts = context.install(workload).conflicts();
+        assert_eq!(conflicts.first().unwrap().sides.first().unwrap().0, "true");
+    });
+}
+
+#[test]
+fn several_revisions_live_side_by_side() {
+    let release = |revision: &str, on: bool| {
+        helm_release(&format!(
+            "revision: {revision}, sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {on}}}"
+        ))
+    };
+    let (blue, green) = (release("blue", true), release("green", false));
+    let web = web("", "");
+    let ask_for = |revision: &str| {
+        let namespace = namespace(&format!("istio.io/rev: {revision}"));
+        let files = [
+            ("web.yaml", web.as_str()),
+            ("ns.yaml", namespace.as_str()),
+            ("blue.yaml", blue.as_str()),
+            ("green.yaml", green.as_str()),
+        ];
+        ask(&files, |context, workload| {
+            let view = context.install(workload);
+            assert_eq!(view.names(), ["blue", "green"]);
+            assert_eq!(view.conflicts(), []);
+            context.rewrite_default(workload).value
+        })
+    };
+    assert!(ask_for("blue"));
+    assert!(!ask_for("green"));
+}
+
+#[test]
+fn a_control_plane_above_the_fork_serves_too() {
+    let web = web("", "");
+    let (default, canary) = (helm_release(""), helm_release("revision: canary"));
+    let files = [
+        ("prod/shop/web.yaml", web.as_str()),
+        ("prod/shop/ns.yaml", INJECTED),
+        ("prod/shop/canary.yaml", canary.as_str()),
+        ("prod/istiod.yaml", default.as_str()),
+    ];
+    let fact = ask(&files, |context, workload| context.dataplane(workload));
+    assert_eq!(
+        (fact.value, fact.certainty),
+        (Dataplane::Sidecar, Certainty::Known)
+    );
+}
+
+#[test]
+fn a_control_plane_of_another_branch_is_only_assumed_to_serve() {
+    let web = web("", "");
+    let (stable, canary) = (
+        helm_release("revision: stable"),
+        helm_release("revision: canary"),
+    );
+    let namespace = namespace("istio.io/rev: canary");
+    let files = [
+        ("prod/web.yaml", web.as_str()),
+        ("prod/ns.yaml", namespace.as_str()),
+        ("prod/istiod.yaml", stable.as_str()),
+        ("infra/istiod.yaml", canary.as_str()),
+    ];
+    let fact = ask(&files, |context, workload| context.dataplane(workload));
+    assert_eq!(
+        (fact.value, fact.certainty),
+        (Dataplane::Sidecar, Certainty::Assumed)
+    );
+    assert!(places(&fact).contains(&"infra/istiod.yaml"));
+}
+
+#[test]
+fn parts_of_one_installation_are_put_together() {
+    let mesh = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio}\ndata: {mesh: 'defaultConfig: {statusPort: 15555}'}\n";
+    let injector = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-sidecar-injector}\ndata: {values: '{\"global\": {\"proxy\": {\"statusPort\": 15666}}, \"sidecarInjectorWebhook\": {\"rewriteAppHTTPProbe\": true}}'}\n";
+    let istiod = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod}\nspec: {template: {spec: {containers: [{name: discovery, image: 'registry.example/pilot:1.26.1'}]}}}\n";
+    let web = web("", "");
+    let files = [
+        ("web.yaml", web.as_str()),
+        ("istio/mesh.yaml", mesh),
+        ("istio/injector.yaml", injector),
+        ("istio/istiod.yaml", istiod),
+    ];
+    ask(&files, |context, workload| {
+        assert_eq!(context.control_planes.len(), 1);
+        assert_eq!(context.mesh_status_port(workload).value, 15555);
+        assert_eq!(context.proxy_status_port(workload).value, 15666);
+        assert!(context.rewrite_default(workload).value);
+        assert_eq!(context.version(workload).value, Some(Version::new(1, 26)));
+    });
+}
+
+#[test]
+fn two_rendered_clusters_stay_apart() {
+    let mesh = |port: u16| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: istio}}\ndata: {{mesh: 'defaultConfig: {{statusPort: {port}}}'}}\n"
+        )
+    };
+    let injector = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-sidecar-injector}\ndata: {config: 'policy: enabled'}\n";
+    let (prod, stage, web) = (mesh(15555), mesh(15666), web("", ""));
+    let files = [
+        ("prod/injector.yaml", injector),
+        ("prod/mesh.yaml", prod.as_str()),
+        ("stage/injector.yaml", injector),
+        ("stage/mesh.yaml", stage.as_str()),
+        ("stage/web.yaml", web.as_str()),
+    ];
+    ask(&files, |context, workload| {
+        assert_eq!(context.control_planes.len(), 2);
+        assert_eq!(context.mesh_status_port(workload).value, 15666);
+    });
+}
+
+#[test]
+fn a_values_file_speaks_through_the_release_that_names_it() {
+    let values = "pilot: {cni: {enabled: true}}\nmeshConfig: {rootNamespace: mesh}\nglobal: {proxy: {statusPort: 15555}}\n";
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: istiod}\nspec:\n  sources:\n  - {chart: istiod, targetRevision: 1.26.1, helm: {valueFiles: [$values/istio/values.yaml], valuesObject: {revision: canary}}}\n  - {repoURL: x, ref: values}\n";
+    let web = web("", "");
+    let files = [
+        ("web.yaml", web.as_str()),
+        ("istio/values.yaml", values),
+        ("app.yaml", application),
+    ];
+    ask(&files, |context, workload| {
+        assert_eq!(context.control_planes.len(), 1);
+        let view = context.install(workload);
+        assert_eq!(view.names(), ["canary"]);
+        assert_eq!(context.proxy_status_port(workload).value, 15555);
+        assert_eq!(context.root_namespace(workload).value, "mesh");
+        assert!(context.cni(workload).value);
+    });
+    ask(&files[..2], |context, workload| {
+        let served: Vec<_> = context
+            .served_names()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(served, ["default"], "by itself it is an installation too");
+        assert_eq!(context.proxy_status_port(workload).value, 15555);
+    });
+}
+
+#[test]
+fn values_of_environments_are_laid_over_the_common_ones() {
+    let base =
+        "pilot: {cni: {enabled: true}}\nmeshConfig: {rootNamespace: mesh}\nrevision: canary\n";
+    let prod = "global: {proxy: {statusPort: 15555}, istioNamespace: mesh}\npilot: {cni: {enabled: false}}\n";
+    let web = web("", "");
+    let files = [
+        ("istio/values.yaml", base),
+        ("istio/values-prod.yaml", prod),
+        ("web.yaml", web.as_str()),
+    ];
+    ask(&files, |context, workload| {
+        assert_eq!(context.control_planes.len(), 1);
+        assert!(!context.cni(workload).value);
+        assert_eq!(context.root_namespace(workload).value, "mesh");
+        assert_eq!(context.install(workload).names(), ["canary"]);
+    });
+}
+
+#[test]
+fn what_is_said_of_the_cluster_holds_for_its_control_planes() {
+    let cni = "apiVersion: sailoperator.io/v1\nkind: IstioCNI\nmetadata: {name: default}\nspec: {profile: ambient}\n";
+    let istio = "apiVersion: sailoperator.io/v1\nkind: Istio\nmetadata: {name: default}\nspec: {version: v1.26.1}\n";
+    let web = web("", "");
+    let files = [
+        ("mesh/cni.yaml", cni),
+        ("mesh/istio.yaml", istio),
+        ("web.yaml", web.as_str()),
+    ];
+    ask(&files, |context, workload| {
+        let fact = context.cni(workload);
+        assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
+        assert!(context.ambient(workload).unwrap().value);
+    });
+}

@@ -1,0 +1,89 @@
+//! Webhooks that the tree holds, and tags that others set.
+
+use super::injection::{CANARY, dataplane};
+use super::*;
+
+fn webhook_configuration(labels: &str, namespaces: &str, objects: &str) -> String {
+    format!(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {{name: istio-sidecar-injector, labels: {{{labels}}}}}\nwebhooks:\n- name: namespace.sidecar-injector.istio.io\n  namespaceSelector: {{{namespaces}}}\n  objectSelector: {{{objects}}}\n"
+    )
+}
+
+#[test]
+fn webhooks_in_the_tree_are_taken_at_their_word() {
+    let own = webhook_configuration(
+        "istio.io/rev: default",
+        "matchExpressions: [{key: team, operator: In, values: [shop, stock]}]",
+        "matchExpressions: [{key: sidecar.istio.io/inject, operator: NotIn, values: ['false']}]",
+    );
+    let fact = dataplane("team: shop", "", &own);
+    assert_eq!(
+        (fact.value, fact.certainty),
+        (Dataplane::Sidecar, Certainty::Known)
+    );
+    assert_eq!(
+        reasons(&fact),
+        ["webhook `namespace.sidecar-injector.istio.io` selects the pod"]
+    );
+    assert_eq!(dataplane("team: other", "", &own).value, Dataplane::None);
+    let modelled = dataplane("istio-injection: enabled", "", &own);
+    assert_eq!(
+        (modelled.value, modelled.certainty),
+        (Dataplane::None, Certainty::Known)
+    );
+    let off = dataplane("team: shop", "sidecar.istio.io/inject: 'false'", &own);
+    assert_eq!(off.value, Dataplane::None);
+    let by_name = webhook_configuration(
+        "istio.io/rev: default",
+        "matchLabels: {kubernetes.io/metadata.name: shop}",
+        "",
+    );
+    assert_eq!(dataplane("", "", &by_name).value, Dataplane::Sidecar);
+}
+
+#[test]
+fn webhooks_of_a_tag_leave_the_revision_to_the_model() {
+    let tag = webhook_configuration(
+        "istio.io/rev: canary, istio.io/tag: prod",
+        "matchExpressions: [{key: istio.io/rev, operator: In, values: [prod]}]",
+        "",
+    );
+    let install = format!("{}---\n{tag}", helm_release("revision: canary"));
+    assert_eq!(
+        dataplane("istio.io/rev: prod", "", &install).value,
+        Dataplane::Sidecar
+    );
+    assert_eq!(dataplane(CANARY, "", &install).value, Dataplane::Sidecar);
+    assert_eq!(
+        dataplane("istio.io/rev: stage", "", &install).value,
+        Dataplane::None
+    );
+}
+
+#[test]
+fn webhooks_that_are_switched_off_inject_nobody() {
+    let never = webhook_configuration(
+        "istio.io/rev: default",
+        "matchLabels: {istio.io/deactivated: never-match}, matchExpressions: [{key: istio-injection, operator: In, values: [enabled]}]",
+        "",
+    );
+    let fact = dataplane("istio-injection: enabled", "", &never);
+    assert_eq!(
+        (fact.value, fact.certainty),
+        (Dataplane::None, Certainty::Known)
+    );
+}
+
+#[test]
+fn a_tag_of_the_sail_operator_finds_its_control_plane() {
+    let istio = "apiVersion: sailoperator.io/v1\nkind: Istio\nmetadata: {name: mesh}\nspec: {version: v1.26.3, updateStrategy: {type: RevisionBased}}\n";
+    let tag = "apiVersion: sailoperator.io/v1\nkind: IstioRevisionTag\nmetadata: {name: default}\nspec: {targetRef: {kind: Istio, name: mesh}}\n";
+    let enabled = "istio-injection: enabled";
+    assert_eq!(dataplane(enabled, "", istio).value, Dataplane::None);
+    let both = format!("{istio}---\n{tag}");
+    assert_eq!(dataplane(enabled, "", &both).value, Dataplane::Sidecar);
+    assert_eq!(
+        dataplane("istio.io/rev: mesh-v1-26-3", "", &both).value,
+        Dataplane::Sidecar
+    );
+}

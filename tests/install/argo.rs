@@ -1,0 +1,123 @@
+//! Argo CD.
+
+use super::*;
+
+#[test]
+fn application_of_argo_and_its_precedence() {
+    let application = r"
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: istiod, namespace: argocd}
+spec:
+  sources:
+  - repoURL: https://istio.example/charts
+    chart: istiod
+    targetRevision: 1.26.1
+    helm:
+      valueFiles: [$values/istio/base.yaml, $values/istio/prod.yaml, $values/istio/missing.yaml]
+      values: |
+        global: {proxy: {statusPort: 3, excludeInboundPorts: '3'}}
+        revisionTags: [prod]
+      parameters:
+      - {name: global.proxy.statusPort, value: '4'}
+      - {name: 'revisionTags[0]', value: stage}
+      - {name: sidecarInjectorWebhook.rewriteAppHTTPProbe, value: 'false'}
+  - {repoURL: https://git.example/config, targetRevision: main, ref: values}
+";
+    let base =
+        "global: {proxy: {statusPort: 1, excludeInboundPorts: '1', includeInboundPorts: '1'}}\n";
+    let prod = "global: {proxy: {statusPort: 2, includeInboundPorts: '2'}}\nrevision: canary\n";
+    let files = [
+        ("argo/app.yaml", application),
+        ("istio/base.yaml", base),
+        ("istio/prod.yaml", prod),
+    ];
+    let install = only(&files);
+    assert_eq!(install.carrier, Carrier::Application);
+    assert_eq!(value(install.version.as_ref()), Some(V1_26));
+    assert_eq!(
+        value(install.proxy_status_port.as_ref()),
+        Some(4),
+        "parameters > values"
+    );
+    assert_eq!(
+        value(install.exclude_inbound_ports.as_ref()).unwrap(),
+        "3",
+        "values > files"
+    );
+    assert_eq!(
+        value(install.include_inbound_ports.as_ref()).unwrap(),
+        "2",
+        "the later file"
+    );
+    assert_eq!(value(install.rewrite.as_ref()), Some(false));
+    assert_eq!(tags(&install), ["stage"]);
+    assert_eq!(
+        written(application, install.proxy_status_port.as_ref()),
+        "'4'"
+    );
+    assert_eq!(
+        written(application, install.exclude_inbound_ports.as_ref()),
+        "values"
+    );
+    assert_eq!(written(prod, install.revision.as_ref()), "canary");
+    assert_eq!(install.reads.len(), 2);
+    let unread = install.unread.first().unwrap();
+    assert_eq!(
+        unread.message,
+        "values come from `$values/istio/missing.yaml`, which is not in the tree"
+    );
+}
+
+#[test]
+fn values_object_of_argo_replaces_the_text() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    chart: istiod\n    targetRevision: 1.26.1\n    helm:\n      valuesObject: {global: {proxy: {statusPort: 5}}}\n      values: |\n        global: {proxy: {statusPort: 3, excludeInboundPorts: '3'}}\n";
+    let install = one(application);
+    assert_eq!(value(install.proxy_status_port.as_ref()), Some(5));
+    assert_eq!(
+        install.exclude_inbound_ports, None,
+        "Argo CD ignores `values` then"
+    );
+}
+
+#[test]
+fn an_application_with_a_folder_of_the_tree() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    repoURL: https://git.example/config\n    path: charts/mesh\n    targetRevision: main\n    helm: {valueFiles: [values-prod.yaml]}\n";
+    let chart = "name: mesh\ndependencies: [{name: istiod, version: 1.26.0}, {name: cni, version: 1.26.0}]\n";
+    let prod = "istiod: {revision: canary}\ncni: {ambient: {enabled: true}}\n";
+    let files = [
+        ("app.yaml", application),
+        ("charts/mesh/Chart.yaml", chart),
+        ("charts/mesh/values-prod.yaml", prod),
+    ];
+    let found: Vec<_> = installs(&files)
+        .into_iter()
+        .filter(|one| one.carrier == Carrier::Application)
+        .collect();
+    let parts: Vec<_> = found.iter().map(|one| &one.part).collect();
+    assert_eq!(parts, [&Part::ControlPlane, &Part::Cluster]);
+    assert_eq!(found.first().unwrap().revision_name(), "canary");
+    let cluster = found.get(1).unwrap();
+    assert_eq!(value(cluster.ambient.as_ref()), Some(true));
+    assert_eq!(cluster.cni.as_ref().unwrap().certainty, Certainty::Assumed);
+}
+
+#[test]
+fn application_set_with_a_list() {
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a}\nspec:\n  generators:\n  - list:\n      elements:\n      - {version: 1.26.5, revision: 1-26-5}\n      - {version: 1.27.3, revision: 1-27-3}\n  template:\n    spec:\n      sources:\n      - chart: istiod\n        targetRevision: '{{version}}'\n        helm: {valuesObject: {revision: '{{ .revision }}'}}\n";
+    let found = installs(&[("set.yaml", set)]);
+    let names: Vec<_> = found.iter().map(Install::revision_name).collect();
+    assert_eq!(names, ["1-26-5", "1-27-3"]);
+    let versions: Vec<_> = found
+        .iter()
+        .map(|one| value(one.version.as_ref()).unwrap())
+        .collect();
+    assert_eq!(versions, [V1_26, Version::new(1, 27)]);
+
+    let git = set
+        .replace("list:", "git:")
+        .replace("elements:", "directories:");
+    let install = one(&git);
+    assert_eq!(install.version, None);
+    assert!(install.more_names.is_some());
+}
