@@ -118,6 +118,10 @@ pub enum Cause {
     RewrittenWithoutEntry,
     /// The probe points at a port on which no agent listens.
     RewrittenOtherPort,
+    /// The probe asks the agent by HTTPS, which it does not speak.
+    HttpsAtAgent,
+    /// A second injection has the agent call itself.
+    AgentCallsItself,
     /// The injector points probes at one port, and the agent listens on another.
     StatusPortMismatch,
     /// The redirect takes the agent's port, where mutual TLS is demanded.
@@ -162,6 +166,8 @@ impl Cause {
             Self::RewrittenWithoutSidecar => "points at an agent that is not there",
             Self::RewrittenWithoutEntry => "points at the agent, which has no entry for it",
             Self::RewrittenOtherPort => "points at a port on which no agent listens",
+            Self::HttpsAtAgent => "asks the agent by HTTPS, which it does not speak",
+            Self::AgentCallsItself => "a second injection has the agent call itself without end",
             Self::StatusPortMismatch => "points at a port on which the agent does not listen",
             Self::StatusPortCaptured => "the agent's port is captured and demands mutual TLS",
             Self::StatusPortZero => "the injector points it at port 0",
@@ -253,6 +259,8 @@ pub struct WorkloadPrediction<'t> {
     pub is_target: bool,
     /// How it takes part in the mesh.
     pub dataplane: Fact<Dataplane>,
+    /// The injector is asked about it; a sidecar that the manifest brings along may be all there is.
+    pub is_asked: bool,
     /// Whether the injector rewrites its probes, should it be asked.
     pub rewrite: Fact<bool>,
     /// The release that injects it; `None` stands for the latest.
@@ -301,6 +309,10 @@ pub fn predict_with<'t>(
         workload: workload.clone(),
         is_target: true,
         dataplane: context.dataplane(workload),
+        is_asked: matches!(
+            context.injection(workload).value,
+            Dataplane::Sidecar | Dataplane::Uncaptured
+        ),
         rewrite,
         release: context.version(workload),
         status_port: context.status_port(workload),
@@ -340,7 +352,7 @@ fn predict_handler<'t>(
     let port = handler.action.as_ref().ok().and_then(Action::port);
     let port = port.and_then(|port| verdict::resolve(&port, container, &pod.workload).ok());
     let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
-    let is_injected = in_sidecar || pod.dataplane.value == Dataplane::Uncaptured;
+    let is_injected = pod.is_asked;
     let rewritten =
         is_injected && pod.rewrite.value && is_supported(context, pod, container, &handler);
     let question = port.filter(|_| in_sidecar && !rewritten);

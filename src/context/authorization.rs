@@ -162,7 +162,10 @@ fn needs_http(rule: NodeRef<'_>) -> bool {
 
 /// A list of alternatives, each a mapping of fields that must all hold; absent matches all.
 fn clauses(list: Option<NodeRef<'_>>, key: &str, request: &Request) -> Match {
-    let Some(list) = list else { return Match::Yes };
+    // An empty list says as much as none at all.
+    let Some(list) = list.filter(|list| list.items().len() > 0) else {
+        return Match::Yes;
+    };
     let alternatives = list.items().filter_map(|item| item.get(key));
     Match::any(alternatives.map(|clause| {
         let fields = clause.entries().filter_map(|entry| {

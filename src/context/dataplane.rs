@@ -2,12 +2,13 @@
 
 mod injection;
 
-use crate::finding::Certainty;
+use crate::finding::{Certainty, Label};
 use crate::kube::{ContainerList, Object, Workload};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Reason};
 use crate::settings::{InjectionAssumption, MeshKind};
+use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
 use super::Context;
@@ -73,10 +74,20 @@ impl<'t> Context<'t> {
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
-        if let Some(fact) = own_sidecar(workload) {
-            return fact;
-        }
+        own_sidecar(workload).unwrap_or_else(|| self.injection(workload))
+    }
+
+    /// Tells whether a webhook adds a sidecar to the pods of `workload`, whatever containers they
+    /// bring along.
+    #[must_use]
+    pub fn injection(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
         let object = &workload.object;
+        if let Some(place) = self.undecided(workload) {
+            return Fact {
+                certainty: Certainty::Unknown,
+                ..Fact::known(Dataplane::Unknown, place)
+            };
+        }
         if let Some(entry) = workload.template.host_network() {
             let place =
                 object.label_at(entry.key.span(), "pods on the host network get no sidecar");
@@ -92,6 +103,37 @@ impl<'t> Context<'t> {
             Some(found) => self.decide(workload, &NamespaceView::of(found)),
             None => self.without_namespace(workload),
         }
+    }
+
+    /// Returns the place of a deciding value that another tool fills in.
+    fn undecided(&self, workload: &Workload<'t>) -> Option<Label> {
+        const NAMESPACE: [&str; 3] = [
+            keys::NAMESPACE_INJECTION,
+            keys::REVISION,
+            keys::DATAPLANE_MODE,
+        ];
+        let template = &workload.template;
+        let own = [
+            template.spec.entry("hostNetwork"),
+            template.label(keys::INJECT),
+            template.annotation(keys::INJECT),
+            template.label(keys::REVISION),
+        ];
+        let own = own
+            .into_iter()
+            .flatten()
+            .map(|entry| (&workload.object, entry));
+        let namespace = self.namespace_object(&workload.object);
+        let labels = namespace.into_iter().flat_map(|found| {
+            NAMESPACE
+                .iter()
+                .filter_map(move |key| Some((found, found.label(key)?)))
+        });
+        let mut deciding = own.chain(labels);
+        let (object, entry) =
+            deciding.find(|(_, entry)| entry.value.text().is_some_and(placeholder::contains))?;
+        let said = "this decides about injection, and another tool fills it in";
+        Some(object.label_at(entry.value.span(), said))
     }
 
     /// Returns the Namespace manifest that is nearest to the object.

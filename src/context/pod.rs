@@ -8,6 +8,7 @@ use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::istio::{keys, prober_json};
 use crate::mesh::{Fact, Version};
+use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
 
 use super::Context;
@@ -36,6 +37,9 @@ impl<'t> Context<'t> {
     /// Tells whether the injector rewrites the probes of this pod, by annotation or mesh default.
     #[must_use]
     pub fn rewrite(&self, workload: &Workload<'t>) -> Fact<bool> {
+        if let Some(on) = self.settings.overrides.rewrite {
+            return Fact::settled(on, format!("the rewrite is {} (--override)", switch(on)));
+        }
         if let Some(fact) = self.proxyless_opt_out(workload) {
             return fact;
         }
@@ -43,6 +47,11 @@ impl<'t> Context<'t> {
         let word = annotation
             .and_then(|entry| entry.value.text())
             .and_then(parse_bool);
+        let text = annotation.and_then(|entry| entry.value.text());
+        if text.is_some_and(placeholder::contains) {
+            let said = "the switch of the rewrite is filled in by another tool";
+            return Fact::unknown(true, said, Some("--override rewrite=true|false"));
+        }
         match (annotation, word) {
             (Some(entry), Some(on)) => {
                 let said = if on {
@@ -78,6 +87,10 @@ impl<'t> Context<'t> {
     }
 }
 
+const fn switch(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
 /// Returns the sidecar container that the manifest itself holds: real, or a request to the
 /// injector. `containers` comes before `initContainers`, as in the injector's search.
 #[must_use]
@@ -102,9 +115,12 @@ pub fn proxy_config(workload: &Workload<'_>) -> Option<ProxyConfig> {
 fn container_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     let variable = proxy_container(workload)?.env(keys::PROBERS_ENV)?;
     let value = variable.value();
-    let text = value.and_then(NodeRef::text).unwrap_or_default();
+    let probers = match value.and_then(NodeRef::text) {
+        Some(text) => prober_json::parse(text),
+        None => Err("its value is not written here (`valueFrom`)".to_owned()),
+    };
     Some(ProberEnv {
-        probers: prober_json::parse(text),
+        probers,
         place: ProberEnvPlace::Container,
         span: value.map_or_else(|| variable.node.span(), NodeRef::span),
     })

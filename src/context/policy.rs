@@ -4,6 +4,7 @@ use crate::finding::{Certainty, Label};
 use crate::kube::{LabelSelector, Object, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::{Decider, MtlsMode, Scopes};
+use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
 
 use super::Context;
@@ -54,6 +55,14 @@ impl<'t> Context<'t> {
         } else {
             self.unselective(object, namespace, false)
         };
+        let policies = own.iter().chain(&mesh).chain(&of_namespace);
+        if let Some(place) = policies.copied().find_map(|policy| undecided(policy, port)) {
+            let fact = Fact::known(MtlsMode::Permissive, place);
+            return Fact {
+                certainty: Certainty::Unknown,
+                ..fact
+            };
+        }
         let mut verdicts: Vec<Fact<MtlsMode>> = Vec::new();
         for mesh in candidates(&mesh) {
             for of_namespace in candidates(&of_namespace) {
@@ -177,6 +186,21 @@ fn selector<'t>(policy: &Object<'t>) -> LabelSelector<'t> {
         .get("spec")
         .and_then(|spec| spec.get("selector"));
     LabelSelector::from_mapping(labels.and_then(|selector| selector.get("matchLabels")))
+}
+
+/// Returns the place of a mode that another tool fills in.
+fn undecided(policy: &Object<'_>, port: i64) -> Option<Label> {
+    let spec = policy.node.get("spec")?;
+    let own = spec.get("mtls").and_then(|mtls| mtls.get("mode"));
+    let of_port = spec
+        .get("portLevelMtls")
+        .and_then(|ports| ports.get(&port.to_string()));
+    let modes = [own, of_port.and_then(|port| port.get("mode"))];
+    let mode = modes
+        .into_iter()
+        .flatten()
+        .find(|mode| mode.text().is_some_and(placeholder::contains))?;
+    Some(policy.label_at(mode.span(), "the mode is filled in by another tool"))
 }
 
 fn mode_of(policy: &Object<'_>, scope: &str) -> Option<Written> {

@@ -3,6 +3,7 @@
 mod handler;
 mod nearness;
 mod object;
+mod refused;
 mod requirement;
 mod selector;
 mod workload;
@@ -10,6 +11,7 @@ mod workload;
 pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
 pub use nearness::{lies_above, nearness};
 pub use object::Object;
+pub use refused::refused_by_api;
 pub use requirement::Requirements;
 pub use selector::LabelSelector;
 pub use workload::{Container, ContainerList, ContainerPort, EnvVar, PodTemplate, Workload};

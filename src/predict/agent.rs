@@ -3,11 +3,12 @@
 use crate::context::Context;
 use crate::kube::Action;
 use crate::mesh::Fact;
+use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
-use crate::mesh::istio::rewrite::agent_path;
+use crate::mesh::istio::rewrite::{agent_path, is_agent_path};
 
-use super::verdict::Weighing;
-use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction};
+use super::verdict::{Weighing, resolve};
+use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction, is_supported};
 
 /// The manifest points at the agent already.
 pub(super) fn rewritten_ahead<'t>(
@@ -35,7 +36,16 @@ pub(super) fn rewritten_ahead<'t>(
         return weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
     }
     if handler.rewritten {
+        if let Some(cause) = reinjected(context, pod, port) {
+            return weighing.verdict(Outcome::Fails, cause);
+        }
         return at_agent(context, pod, weighing);
+    }
+    if http.host.is_some() {
+        return weighing.verdict(Outcome::Fails, Cause::HostKept);
+    }
+    if http.scheme == "HTTPS" {
+        return weighing.verdict(Outcome::Fails, Cause::HttpsAtAgent);
     }
     if port != pod.agent_port.value {
         weighing.rests_on(&pod.agent_port);
@@ -48,6 +58,45 @@ pub(super) fn rewritten_ahead<'t>(
         context.capture(&pod.workload, port),
         weighing,
     )
+}
+
+/// What a second injection does to a pod that was rewritten ahead and did not switch the rewrite
+/// off. Without the injector's own annotation it appends a second env, which wins, as soon as it
+/// records anything: a handler that is left, or a probe at a port that it does not know for the
+/// agent's.
+fn reinjected<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>, port: i64) -> Option<Cause> {
+    let template = &pod.workload.template;
+    if template.annotation(keys::STATUS).is_some() {
+        return None;
+    }
+    let mesh_port = context.mesh_status_port(&pod.workload).value;
+    if port == pod.status_port.value && port != mesh_port {
+        return Some(Cause::AgentCallsItself);
+    }
+    let containers = template.containers();
+    let applications = containers
+        .iter()
+        .filter(|c| c.name() != keys::PROXY_CONTAINER);
+    let mut left = applications.flat_map(|container| {
+        container
+            .handlers()
+            .into_iter()
+            .map(move |handler| (container, handler))
+    });
+    let records = left.any(|(container, handler)| {
+        let Ok(action) = &handler.action else {
+            return false;
+        };
+        let Some(written) = action.port() else {
+            return false;
+        };
+        let number = resolve(&written, container, &pod.workload).ok();
+        let points_at_agent = matches!(action, Action::HttpGet(http) if is_agent_path(&http.path));
+        number.is_some_and(|number| number != mesh_port)
+            && !points_at_agent
+            && is_supported(context, pod, container, &handler)
+    });
+    records.then_some(Cause::RewrittenWithoutEntry)
 }
 
 /// The kubelet asks the status port: is the agent there, and can it be reached?

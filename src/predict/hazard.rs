@@ -73,6 +73,10 @@ fn container_hazard(
     prediction: &HandlerPrediction<'_>,
 ) -> Option<Hazard> {
     let name = prediction.container.name();
+    if placeholder::contains(name) {
+        let said = "the container's name is a placeholder that another tool fills in";
+        return Some(Hazard::new("placeholder", "", said));
+    }
     let is_label = !name.is_empty()
         && name.len() <= 63
         && name
@@ -118,6 +122,10 @@ fn port_hazard(
         Ok(number) => number,
         Err(cause) => {
             let said = match cause {
+                Cause::Placeholder => {
+                    let said = format!("the number of port `{port}` is filled in by another tool");
+                    return Some(Hazard::new("placeholder", "port", said));
+                }
                 Cause::PortQuoted => {
                     format!("port `{port}` is a string, so the injector takes it for a name")
                 }

@@ -57,7 +57,7 @@ fn failure(
              context deadline exceeded"
         ),
         (Cause::HttpsAtStrict, Action::HttpGet(http)) => format!(
-            "Get \"{}\": remote error: tls: certificate required",
+            "Get \"{}\": write tcp <node>-><pod>:{port}: write: broken pipe",
             url(http, port)
         ),
         (Cause::HttpsAtHttpPort, Action::HttpGet(http)) => format!(

@@ -2,7 +2,7 @@
 
 use crate::context::{Authorization, Context, Dataplane};
 use crate::finding::Certainty;
-use crate::kube::{Action, Container, Port, Unreadable, Workload};
+use crate::kube::{Action, Container, ContainerPort, Port, Unreadable, Workload, refused_by_api};
 use crate::mesh::istio::authz::Request;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::protocol::Protocol;
@@ -34,14 +34,10 @@ pub(super) fn resolve(
         Port::Number(number) => return Ok(*number),
         Port::Name(name) => name,
     };
-    let declared = |container: &Container<'_>| {
-        let named = container
-            .ports()
-            .filter(|port| port.name == Some(name.as_str()));
-        named.filter_map(|port| port.number).last()
-    };
-    if let Some(number) = declared(container) {
-        return Ok(number);
+    let declared = |container: &Container<'_>| declaration(container, name).and_then(|p| p.number);
+    if let Some(port) = declaration(container, name) {
+        // A declaration without a number is one that another tool fills in, or a fault of its own.
+        return port.number.ok_or(Cause::Placeholder);
     }
     if name.parse::<i64>().is_ok() {
         return Err(Cause::PortQuoted);
@@ -55,6 +51,14 @@ pub(super) fn resolve(
         return Err(Cause::PortOfOtherContainer);
     }
     Err(Cause::PortUnresolved)
+}
+
+/// The last declaration of a port name in a container.
+fn declaration<'t>(container: &Container<'t>, name: &str) -> Option<ContainerPort<'t>> {
+    container
+        .ports()
+        .filter(|port| port.name == Some(name))
+        .last()
 }
 
 /// Builds a verdict while facts are consulted.
@@ -109,6 +113,9 @@ pub(super) fn of<'t>(
             return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::Malformed);
         }
     };
+    if refused_by_api(&handler.container, &handler.handler).is_some() {
+        return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::Malformed);
+    }
     let Some(port) = action.port() else {
         return weighing.verdict(Outcome::Ok, Cause::NoNetwork);
     };
@@ -121,6 +128,7 @@ pub(super) fn of<'t>(
         Err(cause @ (Cause::PortUnresolved | Cause::PortOfOtherContainer)) => {
             weighing.verdict(Outcome::BrokenWithoutMesh, cause)
         }
+        Err(Cause::Placeholder) => weighing.verdict(Outcome::Unknown, Cause::Placeholder),
         resolved => {
             let mut verdict = in_mesh(context, pod, handler, action, resolved, weighing);
             // That the pod is in the mesh is said last: it decides, but seldom surprises.
@@ -150,6 +158,9 @@ fn in_mesh<'t>(
             weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutSidecar)
         }
         Dataplane::None => weighing.verdict(Outcome::NotInMesh, Cause::NoMesh),
+        Dataplane::Sidecar if pod.rewrite.certainty == Certainty::Unknown => {
+            weighing.verdict(Outcome::Unknown, Cause::Placeholder)
+        }
         Dataplane::Ambient => weighing.verdict(Outcome::Ok, Cause::Ambient),
         Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
             rewritten_ahead(context, pod, handler, action, weighing)
@@ -196,6 +207,9 @@ fn unrewritten<'t>(
     }
     let mtls = context.mtls(&pod.workload, port);
     weighing.rests_on(&mtls);
+    if mtls.certainty == Certainty::Unknown {
+        return weighing.verdict(Outcome::Unknown, Cause::Placeholder);
+    }
     if mtls.value == MtlsMode::Strict {
         let https = matches!(action, Action::HttpGet(http) if http.scheme == "HTTPS");
         let cause = if https {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::context::{proxy_config, proxy_container};
 use crate::kube::Container;
-use crate::mesh::istio::{keys, prober_json, proxy_config::escape};
+use crate::mesh::istio::proxy_config::{ProxyConfig, escape};
+use crate::mesh::istio::{keys, prober_json};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{self, Change, NodeRef, Route, Style, Tree, Value};
 
@@ -77,11 +78,17 @@ fn in_annotation(pod: &WorkloadPrediction<'_>, json: &str) -> Result<Change, Ref
     let escaped = escape(json);
     let config = proxy_config(&pod.workload);
     let entry = template.annotation(keys::PROXY_CONFIG);
-    let (Some(entry), Some(tree)) = (entry, config.as_ref().and_then(|config| config.tree()))
-    else {
+    let (Some(entry), Some(tree)) = (entry, config.as_ref().and_then(ProxyConfig::tree)) else {
+        // What there is holds nothing but comments.
+        let kept = entry
+            .and_then(|entry| entry.value.text())
+            .unwrap_or_default()
+            .trim_end();
+        let break_after = if kept.is_empty() { "" } else { "\n" };
+        let text = format!("{kept}{break_after}{}", fresh(&escaped));
         return Ok(Change::Set {
             route,
-            value: Value::Block(fresh(&escaped)),
+            value: Value::Block(text),
         });
     };
     let text = merge_into(tree, escaped).map_err(|reason| {

@@ -2,8 +2,9 @@
 
 use crate::context::{Context, Dataplane, ProberEnvPlace, proxy_container};
 use crate::finding::{Certainty, Finding, Severity};
-use crate::kube::Action;
+use crate::kube::{Action, ContainerList};
 use crate::mesh::Version;
+use crate::mesh::istio::install::NativeSidecars;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::{OLDEST_REWRITE, is_agent_path};
@@ -34,7 +35,7 @@ impl Refusal {
         }
     }
 
-    fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -66,10 +67,19 @@ pub(super) fn may_allow(guard: &str) -> bool {
 }
 
 /// Returns the first guard that refuses a pod which holds handlers to rewrite.
-pub(super) fn refusal(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+pub(super) fn refusal<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Option<Refusal> {
     let allowed = |refusal: &Refusal| {
         may_allow(refusal.guard) && context.settings.allow.contains(refusal.guard)
     };
+    if let Some(refusal) = init_proxy(context, pod) {
+        return Some(refusal);
+    }
+    if pod.rewrite.certainty == Certainty::Unknown {
+        let entry = pod.workload.template.annotation(keys::REWRITE_PROBERS);
+        let span = entry.map_or_else(|| name_span(pod), |entry| entry.value.span());
+        let said = format!("`{}` is filled in by another tool", keys::REWRITE_PROBERS);
+        return Some(Refusal::new("placeholder", span, said));
+    }
     let guards = [
         document,
         release,
@@ -138,7 +148,8 @@ fn injection(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refu
     );
     let help = format!(
         "add the Namespace manifest to the run (`--context`), or say `{}`",
-        settle.unwrap_or("--assume injection=all")
+        settle.map_or("--assume injection=all", |settle| settle
+            .trim_end_matches("|none"))
     );
     Some(Refusal::new("injection-unproven", name_span(pod), said).with_help(help))
 }
@@ -208,6 +219,13 @@ fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<R
     let template = &pod.workload.template;
     let entry = template.annotation(keys::PROXY_CONFIG)?;
     let span = entry.key.span();
+    if entry.value.text().is_none() {
+        let said = format!(
+            "`{}` is not a string, as annotations must be",
+            keys::PROXY_CONFIG
+        );
+        return Some(Refusal::new("proxy-config-invalid", span, said));
+    }
     let config = match ProxyConfig::parse(entry.value.text().unwrap_or_default()) {
         Ok(config) => config,
         Err(error) => {
@@ -229,6 +247,20 @@ fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<R
         keys::STATUS_PORT
     );
     Some(Refusal::new("status-port-mismatch", span, said).with_help(help))
+}
+
+/// A classic sidecar does not take the env of a partial `istio-proxy` among the init containers.
+fn init_proxy<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Option<Refusal> {
+    let proxy = proxy_container(&pod.workload)?;
+    let is_partial = proxy.image().is_none_or(|image| image == "auto");
+    let native = context.native_sidecars(&pod.workload);
+    let is_native = native.value == NativeSidecars::On && native.certainty >= Certainty::Default;
+    (proxy.list == ContainerList::Init && is_partial && !is_native).then(|| {
+        let said = "its partial `istio-proxy` stands in `initContainers`, whose env a classic \
+                    sidecar does not take";
+        Refusal::new("proxy-in-init-containers", name_span(pod), said)
+            .with_help("move it to the end of `containers`")
+    })
 }
 
 /// An env that is there already must be readable.

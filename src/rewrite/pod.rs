@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::context::{Context, Dataplane};
 use crate::finding::{Finding, Severity};
 use crate::kube::{Action, Slot};
+use crate::mesh::Fact;
 use crate::mesh::istio::prober_json::{self, NotRecorded};
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
-use crate::predict::{HandlerPrediction, WorkloadPrediction, hazard};
+use crate::predict::{HandlerPrediction, WorkloadPrediction, hazard, predict_with};
 use crate::yaml::{Change, Value};
 
 use super::carrier;
@@ -82,6 +83,9 @@ fn plan(
         // A proxyless template switches the rewrite off itself.
         return Ok(Vec::new());
     }
+    if let Some(refusal) = spoiled_hook(context, pod) {
+        return Err(refusal);
+    }
     if guard::two_carriers(pod) {
         let span = pod.workload.object.name_span();
         let said = "its prober env stands in the annotation while it has an istio-proxy container";
@@ -126,6 +130,26 @@ fn is_wanted(pod: &WorkloadPrediction<'_>, prediction: &HandlerPrediction<'_>) -
         Some(version) => version >= since,
         None => !handler.slot.is_lifecycle(),
     }
+}
+
+/// While the release is unknown hooks stay as they are, and the opt-out keeps the mesh from
+/// rewriting them. Where that would break one, nothing is written.
+fn spoiled_hook<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Option<Refusal> {
+    if pod.release.value.is_some() || !pod.rewrite.value {
+        return None;
+    }
+    let off = Fact::settled(false, "the opt-out is written");
+    let after = predict_with(context, &pod.workload, off);
+    let hook = after.handlers.iter().find(|prediction| {
+        prediction.handler.slot.is_lifecycle() && prediction.verdict.outcome.is_bad()
+    })?;
+    let said = format!(
+        "{} would no longer work: {}",
+        hook.title(),
+        hook.verdict.cause.describe()
+    );
+    let help = "say the release: from `--mesh-version 1.25` on hooks are rewritten too";
+    Some(Refusal::new("hooks-need-release", hook.handler.key.span(), said).with_help(help))
 }
 
 fn prober(prediction: &HandlerPrediction<'_>) -> Result<(String, String), NotRecorded> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::enable_rewrite::has_comment;
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::{Applicability, Finding, Fix};
@@ -212,7 +213,12 @@ fn move_fix(
         .child(key.to_owned());
     Fix {
         title: format!("move `{key}` to the pod template"),
-        applicability: Applicability::Unsafe,
+        applicability: if has_comment(entry) {
+            // Moving the entry would lose its comment.
+            Applicability::DisplayOnly
+        } else {
+            Applicability::Unsafe
+        },
         path: Arc::clone(object.path()),
         document: object.document.index,
         changes: vec![

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Certainty, Finding, Fix};
 use crate::kube::Action;
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::{is_agent_path, parse_bool};
 use crate::predict::{Outcome, WorkloadPrediction, hazard, predict_with};
-use crate::yaml::{Change, Entry, Route, Value};
+use crate::yaml::{Change, Entry, NodeRef, Route, Value};
 
 use super::Scene;
 
@@ -21,9 +21,7 @@ pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding
     let annotation = template.annotation(keys::REWRITE_PROBERS);
     let off = annotation.filter(|entry| entry.value.text().and_then(parse_bool) == Some(false));
     let (title, change) = match off {
-        Some(entry)
-            if scene.context.rewrite_default(&pod.workload).value && !has_comment(entry) =>
-        {
+        Some(entry) if is_default_sure(scene, pod) && !has_comment(entry) => {
             let title = format!(
                 "remove `{}`: the mesh then has the agent make the check",
                 keys::REWRITE_PROBERS
@@ -61,22 +59,31 @@ pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding
     });
 }
 
-/// Removes `annotations` with its only entry.
+/// The mesh default is on, and the tree or the user says so: then the switch is not needed.
+fn is_default_sure<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> bool {
+    let default = scene.context.rewrite_default(&pod.workload);
+    let release_known = pod.release.certainty == Certainty::Known && pod.release.value.is_some();
+    default.value && (default.certainty == Certainty::Known || release_known)
+}
+
+/// Removes `annotations` with its only entry, and `metadata` with its only one.
 fn removal(pod: &WorkloadPrediction<'_>, route: Route) -> Route {
-    let only = pod
-        .workload
-        .template
-        .annotations()
-        .is_some_and(|node| node.entries().len() == 1);
-    match route.split_last() {
-        Some((parent, _)) if only => parent,
-        _ => route,
+    let template = &pod.workload.template;
+    let is_only = |node: Option<NodeRef<'_>>| node.is_some_and(|node| node.entries().len() == 1);
+    let parent = |route: &Route| route.split_last().map(|(parent, _)| parent);
+    if !is_only(template.annotations()) {
+        return route;
     }
+    let annotations = parent(&route).unwrap_or(route);
+    if !is_only(template.node.get("metadata")) {
+        return annotations;
+    }
+    parent(&annotations).unwrap_or(annotations)
 }
 
 /// Tells whether a comment stands on the line of the entry or on the one above: removing the
 /// entry would lose it or leave it without its subject.
-fn has_comment(entry: Entry<'_>) -> bool {
+pub(super) fn has_comment(entry: Entry<'_>) -> bool {
     let text = entry.key.tree().text();
     let span = entry.span();
     let behind = text
@@ -96,6 +103,10 @@ fn applicability(
     scene: &Scene<'_, '_>,
     pod: &WorkloadPrediction<'_>,
 ) -> (Applicability, Option<String>) {
+    if pod.prober_env.is_some() {
+        let help = "the pod was rewritten ahead: the injector would append a second prober env";
+        return (Applicability::DisplayOnly, Some(help.to_owned()));
+    }
     let on = Fact::settled(true, "the rewrite is on");
     let after = predict_with(scene.context, &pod.workload, on);
     let mut handlers = after.handlers.iter();
@@ -113,7 +124,7 @@ fn applicability(
             && handler.verdict.outcome == Outcome::Ok
             && hazard(scene.context, &after, handler).is_none()
     });
-    if keeps_meaning && pod.prober_env.is_none() {
+    if keeps_meaning {
         (Applicability::Safe, None)
     } else {
         (Applicability::Unsafe, None)

@@ -3,14 +3,17 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
-use crate::kube::Unreadable;
+use crate::kube::{Unreadable, refused_by_api};
+use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::yaml::Route;
 
 declare_rule! {
     /// Finds probes and hooks that the API server refuses to read.
     ///
     /// ## What it checks
-    /// A field of a probe or hook that has another type than the Kubernetes API wants: a list where a
-    /// port belongs, a text where seconds belong.
+    /// A probe or hook that the Kubernetes API does not take: a field of another type (a list where a
+    /// port belongs, a text where seconds belong), no handler or more than one, a port out of range,
+    /// a scheme other than HTTP and HTTPS, a probe on an init container that ends.
     ///
     /// ## Why it matters
     /// The API server refuses the whole object, so the workload is not updated. Until then nobody can
@@ -61,22 +64,34 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let malformed = scene
+    scene
         .handlers()
-        .filter_map(|(pod, handler)| match &handler.handler.action {
-            Err(Unreadable::Malformed(error)) => Some((pod, handler, error)),
-            _ => None,
-        });
-    malformed
-        .map(|(pod, handler, error)| {
-            let reason = in_words(&error.message);
-            let message = format!("{} is refused by the API server: {reason}", handler.title());
-            let mut finding = scene::about_handler(&RULE, pod, handler, error.span, message);
-            finding.field = Some(handler.handler.within.join(&error.route).to_string());
-            finding.help = Some("write the type that the Kubernetes API wants".to_owned());
-            finding
-        })
+        .filter_map(|(pod, handler)| report(pod, handler))
         .collect()
+}
+
+fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
+    let (span, within, reason) = match &handler.handler.action {
+        Err(Unreadable::Malformed(error)) => {
+            (error.span, error.route.clone(), in_words(&error.message))
+        }
+        Err(Unreadable::Placeholder(_)) => return None,
+        Ok(_) => {
+            let (field, reason) = refused_by_api(&handler.container, &handler.handler)?;
+            let span = if field.is_empty() {
+                handler.handler.key.span()
+            } else {
+                handler.handler.field_span(field)
+            };
+            (span, Route::root(), reason)
+        }
+    };
+    let message = format!("{} is refused by the API server: {reason}", handler.title());
+    let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
+    finding.field = Some(handler.handler.within.join(&within).to_string());
+    finding.help =
+        Some("write what the Kubernetes API wants; it refuses the whole object".to_owned());
+    Some(finding)
 }
 
 /// Says the types of the API in words.

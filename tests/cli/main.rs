@@ -9,9 +9,11 @@
 mod bad_input;
 mod fixes;
 mod formats;
+mod guards;
 mod krm;
 mod program;
 mod project;
 mod scope;
 mod settings;
+mod verdicts;
 mod walking;

@@ -1,0 +1,121 @@
+//! Pods that `rewrite` must leave exactly as they are, and what it must keep of those it changes.
+
+use crate::project::Project;
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+---
+";
+
+fn project(annotations: &str, rest: &str) -> Project {
+    let pod = format!(
+        "{NAMESPACE}apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n{annotations}\
+         spec:\n  containers:\n  - name: web\n    livenessProbe: {{httpGet: {{path: /, port: 8080}}}}\n{rest}"
+    );
+    Project::with(&[("pod.yaml", &pod)])
+}
+
+/// The guard refuses, says its name, and the file stays as it is.
+fn refused(project: &Project, guard: &str) {
+    let before = project.read("pod.yaml");
+    let run = project.run(&["rewrite", "--write", "pod.yaml"]).exits(1);
+    assert!(
+        run.stderr.contains(&format!("error[{guard}]")),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(project.read("pod.yaml"), before);
+}
+
+#[test]
+fn a_proxy_config_that_is_no_text_is_left_alone() {
+    let mapping = "    proxy.istio.io/config: {concurrency: 2}\n";
+    refused(&project(mapping, ""), "proxy-config-invalid");
+    let block = "    proxy.istio.io/config:\n      concurrency: 2\n";
+    refused(&project(block, ""), "proxy-config-invalid");
+    refused(
+        &project("    proxy.istio.io/config: '['\n", ""),
+        "proxy-config-invalid",
+    );
+}
+
+#[test]
+fn comments_inside_the_proxy_config_stay() {
+    let comment = "    proxy.istio.io/config: |\n      # keep this\n";
+    let project = project(comment, "");
+    project.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    let after = project.read("pod.yaml");
+    assert!(
+        after.contains("# keep this\n      proxyMetadata:\n"),
+        "{after}"
+    );
+    project.run(&["rewrite", "--diff", "pod.yaml"]).exits(0);
+}
+
+#[test]
+fn a_switch_that_another_tool_fills_in_is_left_alone() {
+    let switch = "    sidecar.istio.io/rewriteAppHTTPProbers: ${REWRITE}\n";
+    refused(&project(switch, ""), "placeholder");
+    let inject = "    sidecar.istio.io/inject: ${INJECT}\n";
+    refused(&project(inject, ""), "injection-unproven");
+}
+
+#[test]
+fn hooks_that_the_opt_out_would_break_need_the_release() {
+    let hook = "    lifecycle: {preStop: {httpGet: {path: /stop, port: 8080}}}\n";
+    let pod = project("    team: shop\n", hook);
+    refused(&pod, "hooks-need-release");
+    let release = ["rewrite", "--write", "--mesh-version", "1.28", "pod.yaml"];
+    pod.run(&release).exits(0);
+    assert!(pod.read("pod.yaml").contains("/app-lifecycle/web/prestopz"));
+    // A hook that works as it is may stay.
+    let exec = "    lifecycle: {preStop: {exec: {command: [sleep, '5']}}}\n";
+    project("    team: shop\n", exec)
+        .run(&["rewrite", "--write", "pod.yaml"])
+        .exits(0);
+}
+
+#[test]
+fn a_partial_sidecar_among_the_init_containers_is_left_alone() {
+    let init = "  initContainers:\n  - name: istio-proxy\n    image: auto\n";
+    refused(
+        &project("    team: shop\n", init),
+        "proxy-in-init-containers",
+    );
+}
+
+#[test]
+fn an_env_from_elsewhere_cannot_be_read() {
+    let env = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      \
+               valueFrom: {configMapKeyRef: {name: a, key: b}}\n";
+    let pod = project("    team: shop\n", env);
+    refused(&pod, "prober-env-invalid");
+    pod.run(&["rewrite", "--diff", "pod.yaml"]).exits(1);
+}
+
+#[test]
+fn a_pod_rewritten_ahead_is_never_fixed_by_dropping_its_opt_out() {
+    let pod = project("    team: shop\n", "");
+    pod.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    let sealed = pod.read("pod.yaml");
+    let with_probe = sealed.replace(
+        "    livenessProbe:",
+        "    readinessProbe: {httpGet: {path: /r, port: 8080}}\n    livenessProbe:",
+    );
+    pod.write("pod.yaml", &with_probe);
+    pod.run(&["check", "--fix", "--unsafe-fixes", "pod.yaml"])
+        .exits(1);
+    assert_eq!(pod.read("pod.yaml"), with_probe);
+    // A second rewrite takes the new probe in.
+    pod.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    let after = pod.read("pod.yaml");
+    assert!(after.contains("/app-health/web/readyz") && after.contains("/app-health/web/livez"));
+    pod.run(&["check", "pod.yaml"]).exits(0);
+}

@@ -1,0 +1,199 @@
+//! Verdicts on pods that are easy to judge wrongly; each case is one thing less than the next.
+
+use crate::project::Project;
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+---
+";
+
+/// Predicts a pod in the injected, strict namespace: `slot outcome` per handler.
+fn outcomes(annotations: &str, container: &str, more: &str) -> String {
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations: {{{annotations}}}\n\
+         spec:\n  containers:\n  - name: web\n{container}{more}"
+    );
+    let project = Project::with(&[("pod.yaml", &format!("{NAMESPACE}{pod}"))]);
+    told(&project)
+}
+
+fn told(project: &Project) -> String {
+    let run = project
+        .run(&["predict", "--output-format", "json"])
+        .exits(0);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let handlers = report
+        .pointer("/workloads/0/handlers")
+        .unwrap()
+        .as_array()
+        .unwrap();
+    let line = |handler: &serde_json::Value| {
+        let text = |name| {
+            handler
+                .get(name)
+                .and_then(serde_json::Value::as_str)
+                .unwrap()
+                .to_owned()
+        };
+        format!("{} {}", text("slot"), text("outcome"))
+    };
+    handlers.iter().map(line).collect::<Vec<_>>().join(", ")
+}
+
+const OFF: &str = "sidecar.istio.io/rewriteAppHTTPProbers: 'false'";
+const LIVE: &str = "    livenessProbe: {httpGet: {path: /, port: 8080}}\n";
+const AHEAD: &str = "    livenessProbe: {httpGet: {path: /app-health/web/livez, port: 15020}}\n";
+const READY: &str = "    readinessProbe: {httpGet: {path: /, port: 8080}}\n";
+const ENV: &str = "  - name: istio-proxy
+    image: auto
+    env:
+    - name: ISTIO_KUBE_APP_PROBERS
+      value: '{\"/app-health/web/livez\":{\"httpGet\":{\"path\":\"/\",\"port\":8080},\"timeoutSeconds\":1}}'
+";
+
+#[test]
+fn what_another_tool_fills_in_is_unknown() {
+    let port = "    ports: [{name: http, containerPort: '${PORT}'}]\n    livenessProbe: {httpGet: {path: /, port: http}}\n";
+    assert_eq!(outcomes(OFF, port, ""), "livenessProbe unknown");
+    let switch = "sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'";
+    assert_eq!(outcomes(switch, LIVE, ""), "livenessProbe unknown");
+    let inject = "sidecar.istio.io/inject: '${INJECT}'";
+    assert_eq!(outcomes(inject, LIVE, ""), "livenessProbe unknown");
+    assert_eq!(
+        outcomes(OFF, LIVE, "  hostNetwork: ${HOST}\n"),
+        "livenessProbe unknown"
+    );
+    for (known, filled) in [("enabled", "'${INJECTION}'"), ("STRICT", "'${MODE}'")] {
+        let tree = NAMESPACE.replace(known, filled);
+        let pod = format!(
+            "{tree}apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop, annotations: {{{OFF}}}}}\n\
+             spec:\n  containers:\n  - name: web\n{LIVE}"
+        );
+        let project = Project::with(&[("pod.yaml", &pod)]);
+        assert_eq!(told(&project), "livenessProbe unknown", "{filled}");
+    }
+}
+
+#[test]
+fn a_pod_rewritten_ahead_needs_the_opt_out() {
+    assert_eq!(outcomes(OFF, AHEAD, ENV), "livenessProbe ok");
+    assert_eq!(
+        outcomes("", AHEAD, ENV),
+        "livenessProbe ok",
+        "nothing is left to record"
+    );
+    // The injector records the other probe in a second env, which wins.
+    let both = format!("{AHEAD}{READY}");
+    assert_eq!(
+        outcomes("", &both, ENV),
+        "livenessProbe fails, readinessProbe ok"
+    );
+    assert_eq!(
+        outcomes(OFF, &both, ENV),
+        "livenessProbe ok, readinessProbe fails"
+    );
+    assert_eq!(outcomes(OFF, AHEAD, ""), "livenessProbe fails", "no entry");
+    let other = AHEAD.replace("15020", "15022");
+    assert_eq!(
+        outcomes(OFF, &other, ENV),
+        "livenessProbe fails",
+        "no agent there"
+    );
+    let port = "status.sidecar.istio.io/port: '15022'";
+    assert_eq!(
+        outcomes(&format!("{OFF}, {port}"), &other, ENV),
+        "livenessProbe ok"
+    );
+    assert_eq!(
+        outcomes(port, &other, ENV),
+        "livenessProbe fails",
+        "the agent calls itself"
+    );
+    let https = AHEAD.replace("15020", "15020, scheme: HTTPS");
+    assert_eq!(outcomes(OFF, &https, ENV), "livenessProbe fails");
+    let host = AHEAD.replace("15020", "15020, host: 127.0.0.1");
+    assert_eq!(outcomes(OFF, &host, ENV), "livenessProbe fails");
+}
+
+#[test]
+fn a_sidecar_of_ones_own_is_not_rewritten_for() {
+    let tree = NAMESPACE.replace(", labels: {istio-injection: enabled}", "");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec:\n  containers:\n\
+               \x20 - name: istio-proxy\n    image: istio/proxyv2:1.28.0\n  - name: web\n";
+    let tcp = "    readinessProbe: {tcpSocket: {port: 8080}}\n";
+    let project = Project::with(&[("pod.yaml", &format!("{tree}{pod}{LIVE}{tcp}"))]);
+    assert_eq!(
+        told(&project),
+        "livenessProbe fails, readinessProbe always-passes"
+    );
+}
+
+#[test]
+fn what_the_api_server_refuses_is_broken_without_a_mesh() {
+    for (probe, reason) in [
+        ("{}", "it has no handler"),
+        (
+            "{httpget: {path: /, port: 80}}",
+            "`httpget` should be `httpGet`",
+        ),
+        ("{httpGet: {path: /}}", "it has no port"),
+        ("{httpGet: {path: /, port: -1}}", "-1 is not a port"),
+        (
+            "{httpGet: {path: /, port: 80, scheme: https}}",
+            "the scheme `https`",
+        ),
+        (
+            "{httpGet: {path: /, port: 80}, tcpSocket: {port: 80}}",
+            "more than one handler",
+        ),
+    ] {
+        let pod = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers:\n  - name: web\n    livenessProbe: {probe}\n"
+        );
+        let project = Project::with(&[("pod.yaml", &pod)]);
+        assert_eq!(
+            told(&project),
+            "livenessProbe broken-without-mesh",
+            "{probe}"
+        );
+        let run = project.run(&["check", "--output-format", "concise"]);
+        run.exits(1).says("probe-field-invalid").says(reason);
+    }
+    let init = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  initContainers:\n  - name: web\n";
+    let project = Project::with(&[("pod.yaml", &format!("{init}{LIVE}"))]);
+    assert_eq!(told(&project), "livenessProbe broken-without-mesh");
+    let native = format!("{init}    restartPolicy: Always\n{LIVE}");
+    let project = Project::with(&[("pod.yaml", &native)]);
+    assert_eq!(
+        told(&project),
+        "livenessProbe unknown",
+        "no mesh in sight, but valid"
+    );
+}
+
+#[test]
+fn empty_lists_of_an_authorization_rule_say_nothing() {
+    let tree = NAMESPACE.replace("STRICT", "PERMISSIVE");
+    let policy = |from: &str| {
+        format!(
+            "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {{name: web, namespace: shop}}\n\
+             spec:\n  rules:\n  - from: {from}\n    to: [{{operation: {{paths: [\"/\"]}}}}]\n---\n"
+        )
+    };
+    for (from, outcome) in [("[]", "ok"), ("[{source: {principals: [\"*\"]}}]", "fails")] {
+        let pod = format!(
+            "{tree}{}apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop, annotations: {{{OFF}}}}}\n\
+             spec:\n  containers:\n  - name: web\n{LIVE}",
+            policy(from)
+        );
+        let project = Project::with(&[("pod.yaml", &pod)]);
+        assert_eq!(told(&project), format!("livenessProbe {outcome}"), "{from}");
+    }
+}
