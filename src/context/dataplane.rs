@@ -140,9 +140,10 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn namespace_object(&self, object: &Object<'t>) -> Option<&Object<'t>> {
         let (name, written) = self.namespace_of(object);
-        let named = self.inventory.namespaces.iter().filter(|candidate| {
-            candidate.name() == name
-                && (written || are_related(candidate.path(), object.path()))
+        let indices = self.namespaces.get(name)?.iter();
+        let named = indices.filter_map(|&index| self.inventory.namespaces.get(index));
+        let named = named.filter(|candidate| {
+            (written || are_related(candidate.path(), object.path()))
                 && self.inventory.forks.join(candidate.path(), object.path())
         });
         nearest(named, object.path()).first().copied()

@@ -17,7 +17,7 @@ use crate::mesh::{Fact, Reason};
 
 use super::Context;
 
-pub(super) use assemble::control_planes;
+pub(super) use assemble::{Installations, installations};
 pub use conflict::Conflict;
 pub(super) use labels::Labels;
 pub(super) use server::Server;
@@ -30,6 +30,8 @@ pub struct InstallView<'a> {
     pub candidates: Vec<&'a Install>,
     /// All in scope.
     pub scope: Vec<&'a Install>,
+    /// What is said of the cluster, the nearest first: it speaks where no candidate does.
+    pub cluster: Vec<&'a Install>,
 }
 
 impl<'a> InstallView<'a> {
@@ -42,7 +44,9 @@ impl<'a> InstallView<'a> {
         get: impl Fn(&'a Install) -> Option<&'a Fact<T>>,
     ) -> Option<Fact<T>> {
         let said: Vec<Option<&Fact<T>>> = self.candidates.iter().map(|one| get(one)).collect();
-        let first = said.iter().flatten().next()?;
+        let Some(first) = said.iter().flatten().next() else {
+            return self.cluster.iter().find_map(|one| get(one)).cloned();
+        };
         let agree = said
             .iter()
             .all(|one| one.is_some_and(|one| one.value == first.value));
@@ -82,11 +86,7 @@ impl<'a> InstallView<'a> {
     /// Returns every name that a control plane in scope answers to.
     #[must_use]
     pub fn names(&self) -> Vec<&'a str> {
-        let planes = self
-            .scope
-            .iter()
-            .copied()
-            .filter(|one| is_control_plane(one));
+        let planes = self.scope.iter().copied();
         let mut names: Vec<&str> = planes.flat_map(Install::names).collect();
         names.sort_unstable();
         names.dedup();
@@ -106,19 +106,37 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn install(&self, workload: &Workload<'t>) -> InstallView<'_> {
         let scope = self.scope(workload.object.path());
+        let cluster = self.cluster_of(workload.object.path());
         if scope.is_empty() {
-            return InstallView::default();
+            return InstallView {
+                cluster,
+                ..InstallView::default()
+            };
         }
         let labels = self.labels_seen(workload, &scope);
         let candidates = match self.server(&labels, &scope) {
             Server::Planes { planes, .. } => planes,
             _ => self.unserved(&scope),
         };
-        InstallView { candidates, scope }
+        InstallView {
+            candidates,
+            scope,
+            cluster,
+        }
     }
 
-    /// Returns the control planes in scope of a file; where the tree holds none, what it says of
-    /// the cluster.
+    /// Returns what the tree says of the cluster of a file: what is nearest, and what lies above.
+    fn cluster_of(&self, path: &str) -> Vec<&Install> {
+        let near = |one: &&Install| nearness(&one.place.path, path);
+        let best = self.cluster.iter().map(|one| near(&one)).max();
+        let in_scope =
+            |one: &&Install| Some(near(one)) == best || lies_above(&one.place.path, path);
+        let mut found: Vec<&Install> = self.cluster.iter().filter(in_scope).collect();
+        found.sort_by_key(|one| std::cmp::Reverse(near(one)));
+        found
+    }
+
+    /// Returns the control planes in scope of a file.
     pub(super) fn scope(&self, path: &str) -> Vec<&Install> {
         let near = |one: &&Install| nearness(&one.place.path, path);
         let planes: Vec<&Install> = self.control_planes.iter().collect();
@@ -157,11 +175,7 @@ impl<'t> Context<'t> {
     /// empty where the tree holds no control plane.
     #[must_use]
     pub fn served_names(&self) -> Vec<(&str, &Label)> {
-        let planes = self
-            .control_planes
-            .iter()
-            .filter(|one| is_control_plane(one));
-        let named = planes.flat_map(|one| {
+        let named = self.control_planes.iter().flat_map(|one| {
             let own = one.revision.as_ref();
             let place = own.and_then(|fact| fact.because.first()?.place.as_ref());
             let tags = one.tags.iter().filter_map(|tag| {
@@ -174,9 +188,4 @@ impl<'t> Context<'t> {
         });
         named.collect()
     }
-}
-
-/// Tells whether an installation is a control plane, not only something of the cluster.
-fn is_control_plane(install: &Install) -> bool {
-    install.part != Part::Cluster
 }

@@ -13,6 +13,8 @@ mod redirect;
 mod scope;
 mod service;
 
+use std::collections::HashMap;
+
 use crate::kube::Object;
 use crate::mesh::istio::install::Install;
 use crate::settings::Settings;
@@ -37,6 +39,10 @@ pub struct Context<'t> {
     pub settings: &'t Settings,
     /// The control planes of the tree.
     pub control_planes: Vec<Install>,
+    /// What the tree says of the mesh in the cluster, whatever the control plane.
+    pub cluster: Vec<Install>,
+    /// Where the Namespaces of a name stand in the inventory: they are asked for all the time.
+    namespaces: HashMap<&'t str, Vec<usize>>,
 }
 
 impl<'t> Context<'t> {
@@ -44,12 +50,14 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn new(sources: &'t SourceSet, settings: &'t Settings) -> Self {
         let inventory = Inventory::new(sources);
-        let control_planes = install::control_planes(&inventory);
+        let install::Installations { planes, cluster } = install::installations(&inventory);
         Self {
             sources,
-            inventory,
             settings,
-            control_planes,
+            control_planes: planes,
+            cluster,
+            namespaces: namespaces_by_name(&inventory),
+            inventory,
         }
     }
 
@@ -63,4 +71,12 @@ impl<'t> Context<'t> {
             && (written || are_related(fact.path(), subject.path()))
             && self.inventory.forks.join(fact.path(), subject.path())
     }
+}
+
+fn namespaces_by_name<'t>(inventory: &Inventory<'t>) -> HashMap<&'t str, Vec<usize>> {
+    let mut by_name: HashMap<&'t str, Vec<usize>> = HashMap::new();
+    for (index, namespace) in inventory.namespaces.iter().enumerate() {
+        by_name.entry(namespace.name()).or_default().push(index);
+    }
+    by_name
 }

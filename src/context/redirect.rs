@@ -53,21 +53,20 @@ impl<'t> Context<'t> {
         let exclude = own_text(workload, keys::EXCLUDE_INBOUND_PORTS)
             .or_else(|| view.fact(SETTLE, |one| one.exclude_inbound_ports.as_ref()));
         let excluded = own_port(workload).unwrap_or_else(|| self.proxy_status_port_in(&view));
-        let cni = self.cni_in(&view);
-        let text = |fact: &'_ Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
+        let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
         let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
         let input = CaptureInput {
             interception_mode: mode_text.as_deref(),
             include: include_text.as_deref(),
             exclude: exclude_text.as_deref(),
             status_port: u16::try_from(excluded.value).unwrap_or_default(),
-            cni: cni.value,
+            cni: self.cni_in(&view).value,
         };
         let capture = Capture::of(&input, port);
         let (decider, said) = match capture {
             Capture::ByDefault => {
                 let said = format!("the sidecar captures port {port}");
-                return with_missed(Fact::settled(true, said), port, &excluded, &cni);
+                return Fact::settled(true, said);
             }
             Capture::SidecarPort => {
                 return Fact::settled(false, format!("port {port} belongs to the sidecar"));
@@ -84,21 +83,7 @@ impl<'t> Context<'t> {
     }
 }
 
-/// The agent's port is captured because the redirect leaves another one alone: that decides.
-fn with_missed(
-    captured: Fact<bool>,
-    port: u16,
-    excluded: &Fact<i64>,
-    cni: &Fact<bool>,
-) -> Fact<bool> {
-    let is_default = port == keys::DEFAULT_STATUS_PORT;
-    if is_default {
-        return captured.resting_on(excluded).resting_on(cni);
-    }
-    captured
-}
-
-/// What the pod says about a fact of the redirect.
+/// Says what follows from a fact of the redirect.
 fn renamed(mut fact: Fact<String>, said: &str) -> Fact<String> {
     if let Some(first) = fact.because.first_mut()
         && let Some(place) = &mut first.place
@@ -115,8 +100,9 @@ fn renamed(mut fact: Fact<String>, said: &str) -> Fact<String> {
 fn own_port(workload: &Workload<'_>) -> Option<Fact<i64>> {
     let entry = workload.template.annotation(keys::STATUS_PORT)?;
     let text = entry.value.text()?;
-    // Go's Atoi: what it cannot read becomes 0.
-    let port = text.parse().unwrap_or(0);
+    // Go's Atoi: what it cannot read becomes 0. It reads a sign, but the validator does not.
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let port = text.parse().ok().filter(|_| plain).unwrap_or(0);
     let place = workload
         .object
         .label_at(entry.value.span(), "the agent's port is set here");

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::kube::Action;
 use crate::mesh::Fact;
-use crate::mesh::istio::keys;
+use crate::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path};
 
@@ -135,6 +135,11 @@ fn reached<'t>(
         let mtls = context.mtls(&pod.workload, port);
         if mtls.value == MtlsMode::Strict {
             weighing.rests_on(&pod.status_port);
+            weighing.rests_on(&context.excluded_port(&pod.workload));
+            if port == i64::from(DEFAULT_STATUS_PORT) {
+                // The CNI plugin would leave it alone.
+                weighing.rests_on(&context.cni(&pod.workload));
+            }
             weighing.rests_on(&captured);
             weighing.rests_on(&mtls);
             return weighing.verdict(Outcome::Fails, Cause::StatusPortCaptured);

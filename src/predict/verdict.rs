@@ -185,6 +185,10 @@ fn unrewritten<'t>(
     if pod.rewrite.value && pod.release.certainty > Certainty::Unknown {
         // The rewrite is on, but this release leaves such handlers alone.
         weighing.rests_on(&pod.release);
+        let switch = context.rewrites_tcp(&pod.workload).filter(|on| !on.value);
+        if let (Some(switch), Action::TcpSocket { .. }) = (switch, action) {
+            weighing.rests_on(&switch);
+        }
     }
     if action.host().is_some() {
         return weighing.verdict(Outcome::Ok, Cause::OtherHost);

@@ -179,3 +179,12 @@ fn an_option_moves_all_ports_together() {
         );
     });
 }
+
+#[test]
+fn an_annotation_that_is_no_port_costs_the_pod() {
+    for word in ["", "abc", "-1", "70000", "+15022", "0"] {
+        let verdict = probe(&format!("{ANNOTATION}: '{word}'"), "");
+        let wanted = (Outcome::Fails, Cause::StatusPortZero, None);
+        assert_eq!(verdict, wanted, "{word}");
+    }
+}

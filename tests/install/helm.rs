@@ -150,3 +150,14 @@ fn a_chart_in_the_tree_is_followed() {
         "the values file states nothing itself"
     );
 }
+
+#[test]
+fn a_chart_named_base_may_be_somebody_elses() {
+    let text = helm_release("").replace("chart: istiod", "chart: base");
+    assert_eq!(one(&text).part, Part::Cluster);
+    let other = text
+        .replace("istiod", "shop")
+        .replace("istio-system", "shop");
+    let other = other.replace("name: istio}", "name: shop}");
+    assert_eq!(installs(&[("a.yaml", &other)]), []);
+}

@@ -31,6 +31,7 @@ impl<'t> Context<'t> {
                 let install = InstallView {
                     candidates: planes,
                     scope,
+                    cluster: Vec::new(),
                 };
                 let fact = self.asked(workload, view, &labels, &install, hook);
                 rest(fact, assumption)

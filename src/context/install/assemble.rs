@@ -1,6 +1,5 @@
 //! From what single carriers say to control planes.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::kube::{lies_above, nearness};
@@ -10,9 +9,17 @@ use crate::mesh::istio::install::{
 
 use super::super::inventory::Inventory;
 
-/// Collects the control planes of a tree. Where it holds none, what it says of the cluster (CNI
-/// plugin, base chart) is kept by itself.
-pub(in super::super) fn control_planes(inventory: &Inventory<'_>) -> Vec<Install> {
+/// What the tree says of installations.
+#[derive(Debug, Default)]
+pub(in super::super) struct Installations {
+    /// Control planes, each put together from all that describes it.
+    pub(in super::super) planes: Vec<Install>,
+    /// What serves all control planes of a cluster: CNI plugin, ztunnel, the base chart.
+    pub(in super::super) cluster: Vec<Install>,
+}
+
+/// Collects the installations of a tree.
+pub(in super::super) fn installations(inventory: &Inventory<'_>) -> Installations {
     let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces(inventory)
         .into_iter()
         .partition(|piece| piece.part == Part::ControlPlane);
@@ -27,8 +34,7 @@ pub(in super::super) fn control_planes(inventory: &Inventory<'_>) -> Vec<Install
         .partition(|piece| matches!(piece.part, Part::Tags { .. }));
     add_parts(&mut planes, parts);
     add_tags(&mut planes, tags);
-    add_cluster(&mut planes, cluster);
-    planes
+    Installations { planes, cluster }
 }
 
 fn pieces(inventory: &Inventory<'_>) -> Vec<Install> {
@@ -90,33 +96,32 @@ fn layer_values_files(planes: &mut Vec<Install>) {
     }
 }
 
-/// ConfigMaps, webhooks and Deployments belong to the nearest control plane of their revision;
-/// without one they make it up together, as far as their folders belong together.
+/// ConfigMaps, webhooks and Deployments belong to the nearest control plane of their revision, as
+/// far as their folders belong together; without one they make it up among themselves.
 fn add_parts(planes: &mut Vec<Install>, parts: Vec<Install>) {
     let whole = planes.len();
+    // Of what each is put together; a second ConfigMap `istio` is another installation.
     let mut carriers: Vec<Vec<Carrier>> = vec![Vec::new(); whole];
     for part in parts {
-        let mut candidates: Vec<usize> = (0..planes.len()).collect();
-        candidates.retain(|&index| {
-            let (Some(plane), Some(had)) = (planes.get(index), carriers.get(index)) else {
+        let fits = |index: &usize| {
+            let (Some(plane), Some(had)) = (planes.get(*index), carriers.get(*index)) else {
                 return false;
             };
-            let fits = index < whole
-                || (part.carrier == Carrier::Webhooks || !had.contains(&part.carrier))
-                    && belong_together(&plane.place.path, &part.place.path);
-            fits && plane.revision_name() == part.revision_name()
-        });
-        let near = |&index: &usize| {
-            let plane = planes.get(index);
-            let near = plane.map(|one| nearness(&one.place.path, &part.place.path));
-            (Reverse(index >= whole), near)
+            let is_new = part.carrier == Carrier::Webhooks || !had.contains(&part.carrier);
+            (*index < whole || is_new)
+                && belong_together(&plane.place.path, &part.place.path)
+                && plane.revision_name() == part.revision_name()
         };
-        match candidates.into_iter().max_by_key(near) {
-            Some(index) => {
-                if let (Some(plane), Some(had)) = (planes.get_mut(index), carriers.get_mut(index)) {
-                    plane.fill_from(&part);
-                    had.push(part.carrier);
-                }
+        let near = |index: &usize| {
+            let plane = planes.get(*index);
+            plane.map(|one| nearness(&one.place.path, &part.place.path))
+        };
+        let best = (0..planes.len()).filter(fits).max_by_key(near);
+        let target = best.and_then(|at| planes.get_mut(at).zip(carriers.get_mut(at)));
+        match target {
+            Some((plane, had)) => {
+                plane.fill_from(&part);
+                had.push(part.carrier);
             }
             None => {
                 carriers.push(vec![part.carrier]);
@@ -149,27 +154,4 @@ fn names(part: &Part, plane: &Install) -> bool {
         return plane.carrier == Carrier::Sail && plane.name == *name;
     }
     !matches!(plane.part, Part::Tags { .. }) && plane.revision_name() == name
-}
-
-/// What is said of the cluster holds for all control planes that are nearest to it.
-fn add_cluster(planes: &mut Vec<Install>, cluster: Vec<Install>) {
-    if planes.is_empty() {
-        for piece in cluster {
-            let same = planes
-                .iter_mut()
-                .find(|one| belong_together(&one.place.path, &piece.place.path));
-            match same {
-                Some(one) => one.fill_from(&piece),
-                None => planes.push(piece),
-            }
-        }
-        return;
-    }
-    for piece in cluster {
-        let near = |one: &Install| nearness(&one.place.path, &piece.place.path);
-        let best = planes.iter().map(near).max();
-        for plane in planes.iter_mut().filter(|one| Some(near(one)) == best) {
-            plane.fill_from(&piece);
-        }
-    }
 }

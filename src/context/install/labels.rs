@@ -8,7 +8,6 @@ use crate::settings::InjectionAssumption;
 use crate::yaml::{Entry, NodeRef};
 
 use super::super::Context;
-use super::is_control_plane;
 
 /// The labels that decide about injection.
 #[derive(Clone, Copy, Debug)]
@@ -100,11 +99,10 @@ impl<'t> Context<'t> {
             let has_default = names.iter().any(|name| name == "default");
             return names.first().map(String::as_str).filter(|_| !has_default);
         }
-        let mut planes = scope.iter().copied().filter(|one| is_control_plane(one));
-        if planes.clone().any(Install::is_default) {
+        if scope.iter().any(|one| one.is_default()) {
             return None;
         }
-        planes.next().and_then(|plane| plane.names().next())
+        scope.first().and_then(|plane| plane.names().next())
     }
 }
 

@@ -8,7 +8,6 @@ use crate::mesh::istio::install::{Carrier, Install, Part};
 use crate::mesh::{Fact, Reason};
 
 use super::super::Context;
-use super::is_control_plane;
 use super::labels::Labels;
 
 /// The option that settles who serves a revision.
@@ -51,15 +50,10 @@ impl Context<'_> {
         if !self.settings.overrides.revisions.is_empty() {
             return given(&self.settings.overrides.revisions, input, "--override");
         }
-        let planes: Vec<&Install> = scope
-            .iter()
-            .copied()
-            .filter(|one| is_control_plane(one))
-            .collect();
-        if planes.is_empty() {
+        if scope.is_empty() {
             return self.without_planes(input);
         }
-        let hits = hits(&planes, labels);
+        let hits = hits(scope, labels);
         if !hits.is_empty() {
             let hook = hits.iter().find_map(|(_, hook)| hook.clone());
             let planes = hits.into_iter().map(|(plane, _)| plane).collect();
@@ -74,10 +68,10 @@ impl Context<'_> {
         }
         self.assumed_name(input)
             .or_else(|| self.out_of_scope(labels))
-            .or_else(|| open(&planes))
-            .or_else(|| istioctl(&planes, input))
+            .or_else(|| open(scope))
+            .or_else(|| istioctl(scope, input))
             .unwrap_or_else(|| Server::Nobody {
-                because: answers(&planes, input),
+                because: answers(scope, input),
             })
     }
 
@@ -107,11 +101,7 @@ impl Context<'_> {
 
     /// A control plane elsewhere in the tree serves the name: better than to say that nobody does.
     fn out_of_scope<'a>(&'a self, labels: &Labels<'_>) -> Option<Server<'a>> {
-        let all: Vec<&Install> = self
-            .control_planes
-            .iter()
-            .filter(|one| is_control_plane(one))
-            .collect();
+        let all: Vec<&Install> = self.control_planes.iter().collect();
         let hits = hits(&all, labels);
         let (first, hook) = hits.first()?.clone();
         let message = "the control plane there serves this part of the tree too";

@@ -143,14 +143,23 @@ fn chart<'a, 't>(
     let revision = source.get("targetRevision");
     let revision = revision.map(|node| Found::of(node, object.path()).filled(bindings));
     let version = || revision.as_ref().and_then(version_fact);
+    let url = text("repoURL");
     if let Some(name) = text("chart") {
-        return Some(ChartSource::Istio(Chart::named(&name)?, version()));
+        let hints = [url.as_deref(), Some(object.name())];
+        return Some(ChartSource::Istio(
+            Chart::beside(&name, hints.into_iter())?,
+            version(),
+        ));
     }
     if let Some(file) = text("path").and_then(|path| around.chart(&path, object.path())) {
         return Some(ChartSource::Folder(around, file));
     }
-    let url = text("repoURL").filter(|url| url.starts_with("oci://"))?;
-    Some(ChartSource::Istio(Chart::named(&url)?, version()))
+    let url = url.filter(|url| url.starts_with("oci://"))?;
+    let hints = [Some(url.as_str()), Some(object.name())];
+    Some(ChartSource::Istio(
+        Chart::beside(&url, hints.into_iter())?,
+        version(),
+    ))
 }
 
 /// `values` is a text; beside `valuesObject` Argo CD ignores it.

@@ -34,6 +34,21 @@ impl Chart {
     }
 }
 
+impl Chart {
+    /// Returns the chart of that name, where something beside it speaks of Istio too: others have
+    /// charts named `base` and `cni` as well.
+    pub(super) fn beside<'a>(
+        name: &str,
+        mut hints: impl Iterator<Item = Option<&'a str>>,
+    ) -> Option<Self> {
+        let chart = Self::named(name)?;
+        let is_plain = matches!(chart, Self::Base | Self::Cni) && !name.contains("istio");
+        let is_istio =
+            !is_plain || hints.any(|hint| hint.is_some_and(|hint| hint.contains("istio")));
+        is_istio.then_some(chart)
+    }
+}
+
 /// A chart of Istio that another chart brings along.
 #[derive(Debug)]
 pub(super) struct Dependency {

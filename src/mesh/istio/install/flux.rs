@@ -64,24 +64,32 @@ fn chart<'a, 't>(
     let version = inner
         .get("version")
         .map(|node| Found::of(node, object.path()));
-    chart_named(
-        name,
-        version.and_then(|found| version_fact(&found)),
-        object.path(),
-        around,
-    )
+    let version = version.and_then(|found| version_fact(&found));
+    let source = inner.get("sourceRef").and_then(|source| source.get("name"));
+    let repository = inner.get("repository").or(source).and_then(NodeRef::text);
+    chart_named(name, version, repository, object, around)
 }
 
 fn chart_named<'a, 't>(
     name: &str,
     version: Option<Fact<Version>>,
-    near: &str,
+    repository: Option<&str>,
+    object: &Object<'_>,
     around: &'a Surroundings<'a, 't>,
 ) -> Option<ChartSource<'a, 't>> {
-    if let Some(file) = around.chart(name, near).filter(|_| name.contains('/')) {
+    let folder = around.chart(name, object.path());
+    if let Some(file) = folder.filter(|_| name.contains('/')) {
         return Some(ChartSource::Folder(around, file));
     }
-    Some(ChartSource::Istio(Chart::named(name)?, version))
+    let spec = |key: &str| object.node.get("spec")?.get(key)?.text();
+    let hints = [
+        repository,
+        Some(object.name()),
+        object.namespace(),
+        spec("targetNamespace"),
+    ];
+    let chart = Chart::beside(name, hints.into_iter())?;
+    Some(ChartSource::Istio(chart, version))
 }
 
 /// The chart stands in an object of its own.
@@ -103,7 +111,8 @@ fn referenced<'a, 't>(
         (spec.get("url")?, version)
     };
     let version = version.and_then(|node| version_fact(&Found::of(node, source.path())));
-    chart_named(name.text()?, version, object.path(), around)
+    let name = name.text()?;
+    chart_named(name, version, Some(name), object, around)
 }
 
 /// Values that a `valuesFrom` entry leads to.
