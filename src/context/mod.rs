@@ -10,6 +10,7 @@ mod inventory;
 mod pod;
 mod policy;
 mod redirect;
+pub mod render;
 mod scope;
 mod service;
 

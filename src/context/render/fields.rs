@@ -1,0 +1,282 @@
+//! Fields that a kustomization sets on every object of a kind.
+//!
+//! Source: kustomize 5.8.2, `api/internal/konfig/builtinpluginconsts` (which fields) and
+//! `api/filters/fieldspec` (how they are found and made).
+
+use std::cell::RefCell;
+
+use super::node::{Node, Origin, Value};
+use super::share;
+
+/// A field of some kinds of objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FieldSpec {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) kind: String,
+    /// Keys joined by `/`; `[]` behind a key of a list.
+    pub(super) path: String,
+    /// The field is made where it is missing.
+    pub(super) create: bool,
+}
+
+/// Group, version, kind, path, whether to create.
+type Row = (&'static str, &'static str, &'static str, &'static str, bool);
+
+const OWN_LABELS: Row = ("", "", "", "metadata/labels", true);
+const TEMPLATE: &str = "spec/template/metadata/labels";
+
+const TEMPLATE_LABELS: &[Row] = &[
+    OWN_LABELS,
+    ("", "v1", "ReplicationController", TEMPLATE, true),
+    ("", "", "Deployment", TEMPLATE, true),
+    ("", "", "ReplicaSet", TEMPLATE, true),
+    ("", "", "DaemonSet", TEMPLATE, true),
+    ("apps", "", "StatefulSet", TEMPLATE, true),
+    ("batch", "", "Job", TEMPLATE, true),
+    (
+        "batch",
+        "",
+        "CronJob",
+        "spec/jobTemplate/metadata/labels",
+        true,
+    ),
+    (
+        "batch",
+        "",
+        "CronJob",
+        "spec/jobTemplate/spec/template/metadata/labels",
+        true,
+    ),
+];
+
+const VOLUME_CLAIM_LABELS: &[Row] = &[(
+    "apps",
+    "",
+    "StatefulSet",
+    "spec/volumeClaimTemplates[]/metadata/labels",
+    true,
+)];
+
+const MATCH: &str = "spec/selector/matchLabels";
+const NETWORK: &str = "networking.k8s.io";
+const AFFINITIES: [&str; 5] = [
+    "spec/template/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
+    "spec/template/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
+    "spec/template/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
+    "spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
+    "spec/template/spec/topologySpreadConstraints/labelSelector/matchLabels",
+];
+
+const SELECTORS: &[Row] = &[
+    ("", "v1", "Service", "spec/selector", true),
+    ("", "v1", "ReplicationController", "spec/selector", true),
+    ("", "", "Deployment", MATCH, true),
+    ("", "", "ReplicaSet", MATCH, true),
+    ("", "", "DaemonSet", MATCH, true),
+    ("apps", "", "StatefulSet", MATCH, true),
+    ("batch", "", "Job", MATCH, false),
+    (
+        "batch",
+        "",
+        "CronJob",
+        "spec/jobTemplate/spec/selector/matchLabels",
+        false,
+    ),
+    ("policy", "", "PodDisruptionBudget", MATCH, false),
+    (
+        NETWORK,
+        "",
+        "NetworkPolicy",
+        "spec/podSelector/matchLabels",
+        false,
+    ),
+    (
+        NETWORK,
+        "",
+        "NetworkPolicy",
+        "spec/ingress/from/podSelector/matchLabels",
+        false,
+    ),
+    (
+        NETWORK,
+        "",
+        "NetworkPolicy",
+        "spec/egress/to/podSelector/matchLabels",
+        false,
+    ),
+];
+
+const OWN_ANNOTATIONS: &str = "spec/template/metadata/annotations";
+
+const ANNOTATIONS: &[Row] = &[
+    ("", "", "", "metadata/annotations", true),
+    ("", "v1", "ReplicationController", OWN_ANNOTATIONS, true),
+    ("", "", "Deployment", OWN_ANNOTATIONS, true),
+    ("", "", "ReplicaSet", OWN_ANNOTATIONS, true),
+    ("", "", "DaemonSet", OWN_ANNOTATIONS, true),
+    ("", "", "StatefulSet", OWN_ANNOTATIONS, true),
+    ("batch", "", "Job", OWN_ANNOTATIONS, true),
+    (
+        "batch",
+        "",
+        "CronJob",
+        "spec/jobTemplate/metadata/annotations",
+        true,
+    ),
+    (
+        "batch",
+        "",
+        "CronJob",
+        "spec/jobTemplate/spec/template/metadata/annotations",
+        true,
+    ),
+];
+
+impl From<&Row> for FieldSpec {
+    fn from(&(group, version, kind, path, create): &Row) -> Self {
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            path: path.to_owned(),
+            create,
+        }
+    }
+}
+
+fn specs<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<FieldSpec> {
+    rows.into_iter().map(FieldSpec::from).collect()
+}
+
+/// Returns the fields that `commonAnnotations` reaches.
+pub(super) fn annotations() -> Vec<FieldSpec> {
+    specs(ANNOTATIONS)
+}
+
+/// Returns the fields that `labels` without any option reaches.
+pub(super) fn own_labels() -> Vec<FieldSpec> {
+    specs(&[OWN_LABELS])
+}
+
+/// Returns the fields that `labels` with `includeTemplates` reaches.
+pub(super) fn template_labels() -> Vec<FieldSpec> {
+    specs(TEMPLATE_LABELS)
+}
+
+/// Returns the fields that `labels` with `includeVolumeClaimTemplates` reaches.
+pub(super) fn volume_claim_labels() -> Vec<FieldSpec> {
+    specs(VOLUME_CLAIM_LABELS)
+}
+
+/// Returns the fields that `commonLabels`, and `labels` with `includeSelectors`, reach.
+pub(super) fn all_labels() -> Vec<FieldSpec> {
+    let mut all = specs(
+        SELECTORS
+            .iter()
+            .chain(TEMPLATE_LABELS)
+            .chain(VOLUME_CLAIM_LABELS),
+    );
+    for kind in ["Deployment", "StatefulSet"] {
+        all.extend(AFFINITIES.map(|path| FieldSpec::from(&("apps", "", kind, path, false))));
+    }
+    all
+}
+
+impl FieldSpec {
+    /// Gives the mappings that the field stands for in `object` the entry `key`; `None` where
+    /// the object has something else in the way. Tells whether any entry was set.
+    pub(super) fn set(
+        &self,
+        object: &mut Node,
+        key: &str,
+        key_origin: &Origin,
+        value: &Node,
+    ) -> Option<bool> {
+        if !self.is_for(object) {
+            return Some(false);
+        }
+        let steps: Vec<&str> = self.path.split('/').collect();
+        let entry = Entry {
+            key,
+            key_origin,
+            value,
+            create: self.create,
+            written: RefCell::default(),
+        };
+        let done = entry.set_below(object, &steps);
+        for value in entry.written.into_inner() {
+            share::spread(object, &value);
+        }
+        done
+    }
+
+    fn is_for(&self, object: &Node) -> bool {
+        let (group, version) = group_version(object.text_below(&["apiVersion"]));
+        let fits = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
+        fits(&self.kind, object.text_below(&["kind"]))
+            && fits(&self.group, group)
+            && fits(&self.version, version)
+    }
+}
+
+/// Splits `apps/v1`; the core group is empty.
+pub(super) fn group_version(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}
+
+struct Entry<'e> {
+    key: &'e str,
+    key_origin: &'e Origin,
+    value: &'e Node,
+    create: bool,
+    /// What was written, with the bonds that it has.
+    written: RefCell<Vec<Node>>,
+}
+
+impl Entry<'_> {
+    fn set_below(&self, node: &mut Node, steps: &[&str]) -> Option<bool> {
+        if node.is_null() {
+            return Some(false);
+        }
+        let Some((step, rest)) = steps.split_first() else {
+            return self.set_here(node);
+        };
+        match &mut node.value {
+            Value::Leaf(_) => None,
+            Value::Seq(items) => {
+                let mut any = false;
+                for item in items {
+                    any |= self.set_below(item, steps)?;
+                }
+                Some(any)
+            }
+            Value::Map(_) => {
+                let (name, of_list) = match step.strip_suffix("[]") {
+                    Some(name) => (name, true),
+                    None => (*step, false),
+                };
+                if self.create && !of_list && node.get(name).is_none_or(Node::is_null) {
+                    node.set(name, self.key_origin, Node::empty_map(self.key_origin));
+                }
+                match node.get_mut(name) {
+                    Some(child) => self.set_below(child, rest),
+                    None => Some(false),
+                }
+            }
+        }
+    }
+
+    fn set_here(&self, node: &mut Node) -> Option<bool> {
+        if !matches!(node.value, Value::Map(_)) {
+            return None;
+        }
+        let value = match node.get(self.key) {
+            Some(old) => share::in_place_of(old, self.value),
+            None => self.value.clone(),
+        };
+        node.set(self.key, self.key_origin, value.clone());
+        self.written.borrow_mut().push(value);
+        Some(true)
+    }
+}

@@ -1,0 +1,349 @@
+//! Walks from a kustomization to everything that it takes in.
+//!
+//! Follows `accumulateTarget` of kustomize 5.8.2 (`api/internal/target/kusttarget.go`):
+//! resources in order, then components, which work on all that is there, then the
+//! transformations. Where kustomize would stop with an error, the rest is done and a note says so.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::source::{Content, SourceFile, SourceSet};
+use crate::yaml::{NodeRef, Span};
+
+use super::kustomization::Kustomization;
+use super::locate::{Located, locate, strings};
+use super::node::{Node, Origin, read};
+use super::resource::{Identity, Resource, identity};
+use super::transform;
+use super::{DocumentId, Note, Scope};
+
+/// How deep kustomizations may stand in each other.
+const DEPTH: usize = 32;
+/// Objects of one rendering at most.
+const RESOURCES: usize = 20_000;
+/// What all renderings of a run may cost: an object touched costs one.
+const WORK: usize = 20_000_000;
+/// What it costs to open a kustomization.
+const OPENING: usize = 1_000;
+
+/// What a kustomization stands for so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) resources: Vec<Resource>,
+    pub(super) used: BTreeSet<DocumentId>,
+    pub(super) notes: BTreeSet<Note>,
+    /// Objects come in that are not seen: a patch without target may be for one of them.
+    pub(super) is_open: bool,
+    identities: HashSet<Identity>,
+}
+
+/// Something that kustomize would refuse, without its place.
+pub(super) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Scope) -> Note {
+    Note {
+        path: Arc::clone(k.path),
+        span,
+        message,
+        scope,
+    }
+}
+
+impl Gathered {
+    /// Takes an object in, unless there is one with the same identity.
+    fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
+        let known = resource.identity();
+        let title = format!("{}/{}", known.name.kind, known.name.name);
+        let id = (Arc::clone(&resource.path), resource.index);
+        self.used.insert(id.clone());
+        let refused = if self.resources.len() >= RESOURCES {
+            self.is_open = true;
+            Some(format!(
+                "more than {RESOURCES} objects: the rest is left out"
+            ))
+        } else if !self.identities.insert(known) {
+            Some(format!(
+                "{title} comes in twice: kustomize refuses to build it"
+            ))
+        } else {
+            None
+        };
+        match refused {
+            Some(message) => {
+                self.notes
+                    .insert(note(k, at, message, Scope::Objects(vec![id])));
+            }
+            None => self.resources.push(resource),
+        }
+    }
+
+    fn take_in(&mut self, k: &Kustomization<'_>, at: Span, other: &Self) {
+        for resource in &other.resources {
+            self.add(k, at, resource.clone());
+        }
+        self.used.extend(other.used.iter().cloned());
+        self.notes.extend(other.notes.iter().cloned());
+        self.is_open |= other.is_open;
+    }
+
+    /// Says that something of `k` at `at` concerns all objects.
+    pub(super) fn tell(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
+        self.notes.insert(note(k, at, message.into(), Scope::All));
+    }
+
+    /// Says that objects are not seen.
+    fn miss(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
+        self.is_open = true;
+        self.tell(k, at, message);
+    }
+}
+
+/// Renders kustomizations, each once.
+pub(super) struct Gatherer<'s> {
+    sources: &'s SourceSet,
+    done: HashMap<Arc<str>, Rc<Gathered>>,
+    /// The kustomizations that are being gathered, the outermost first.
+    open: Vec<Arc<str>>,
+    work: usize,
+}
+
+impl<'s> Gatherer<'s> {
+    pub(super) fn new(sources: &'s SourceSet) -> Self {
+        Self {
+            sources,
+            done: HashMap::new(),
+            open: Vec::new(),
+            work: WORK,
+        }
+    }
+
+    /// Renders the kustomization of this file.
+    pub(super) fn root(&mut self, path: &Arc<str>) -> Rc<Gathered> {
+        let file = self.sources.file(path);
+        match file.and_then(Kustomization::new) {
+            Some(k) if k.is_component() => {
+                let mut gathered = Gathered::default();
+                let message = "no kustomization uses this component: it is not rendered";
+                gathered.tell(&k, Span::empty(k.root.span().start), message);
+                Rc::new(gathered)
+            }
+            Some(k) => self.kustomization(&k),
+            None => {
+                let mut gathered = Gathered::default();
+                gathered.notes.insert(Note {
+                    path: Arc::clone(path),
+                    span: Span::default(),
+                    message: "the kustomization cannot be read".to_owned(),
+                    scope: Scope::All,
+                });
+                Rc::new(gathered)
+            }
+        }
+    }
+
+    fn kustomization(&mut self, k: &Kustomization<'s>) -> Rc<Gathered> {
+        if let Some(done) = self.done.get(k.path) {
+            return Rc::clone(done);
+        }
+        let mut gathered = Gathered::default();
+        self.fill(k, &mut gathered);
+        let gathered = Rc::new(gathered);
+        self.done.insert(Arc::clone(k.path), Rc::clone(&gathered));
+        gathered
+    }
+
+    /// Does what the kustomization says to what is gathered already.
+    fn fill(&mut self, k: &Kustomization<'s>, gathered: &mut Gathered) {
+        let Some(left) = self.work.checked_sub(OPENING) else {
+            let at = Span::empty(k.root.span().start);
+            gathered.miss(
+                k,
+                at,
+                "the kustomizations are too many: this one is left out",
+            );
+            return;
+        };
+        self.work = left;
+        self.open.push(Arc::clone(k.path));
+        for (entry, node) in ["resources", "bases"]
+            .into_iter()
+            .flat_map(|key| strings(k.root, key))
+        {
+            self.resource(k, entry, node, gathered);
+        }
+        for unknown in k.unknown() {
+            gathered.tell(k, unknown.span, unknown.message);
+            gathered.is_open |= unknown.is_open;
+        }
+        for (entry, node) in strings(k.root, "components") {
+            self.component(k, entry, node, gathered);
+        }
+        transform::apply(self.sources, k, gathered, &mut self.work);
+        for resource in &mut gathered.resources {
+            resource.clear_annotations();
+        }
+        gathered.identities = gathered.resources.iter().map(Resource::identity).collect();
+        self.open.pop();
+    }
+
+    fn resource(
+        &mut self,
+        k: &Kustomization<'s>,
+        entry: &str,
+        node: NodeRef<'s>,
+        gathered: &mut Gathered,
+    ) {
+        let at = node.span();
+        match locate(self.sources, k.folder(), entry) {
+            Located::File(file) => objects(k, at, file, gathered),
+            Located::Kustomization(file) => {
+                let Some(base) = self.enter(k, at, file, gathered) else {
+                    return;
+                };
+                if base.is_component() {
+                    gathered.miss(
+                        k,
+                        at,
+                        "a component stands under `resources`: kustomize refuses to build it",
+                    );
+                    return;
+                }
+                let base = self.kustomization(&base);
+                gathered.take_in(k, at, &base);
+            }
+            other => absent(k, at, entry, other, gathered),
+        }
+    }
+
+    fn component(
+        &mut self,
+        k: &Kustomization<'s>,
+        entry: &str,
+        node: NodeRef<'s>,
+        gathered: &mut Gathered,
+    ) {
+        let at = node.span();
+        match locate(self.sources, k.folder(), entry) {
+            Located::Kustomization(file) => {
+                let Some(component) = self.enter(k, at, file, gathered) else {
+                    return;
+                };
+                if component.is_component() {
+                    self.fill(&component, gathered);
+                } else {
+                    gathered.miss(k, at, "what stands under `components` is no component: kustomize refuses to build it");
+                }
+            }
+            Located::File(_) => gathered.miss(k, at, "a component is a folder, not a file"),
+            other => absent(k, at, entry, other, gathered),
+        }
+    }
+
+    /// Opens a kustomization from another one, unless that leads in a circle or too deep.
+    fn enter(
+        &self,
+        k: &Kustomization<'s>,
+        at: Span,
+        file: &'s SourceFile,
+        gathered: &mut Gathered,
+    ) -> Option<Kustomization<'s>> {
+        if self.open.contains(&file.path) {
+            gathered.miss(k, at, "the kustomizations list each other in a circle");
+            return None;
+        }
+        if self.open.len() >= DEPTH && !self.done.contains_key(&file.path) {
+            let message = format!(
+                "more than {DEPTH} kustomizations stand in each other: the rest is left out"
+            );
+            gathered.miss(k, at, message);
+            return None;
+        }
+        let inner = Kustomization::new(file);
+        if inner.is_none() {
+            let message = format!("the kustomization `{}` cannot be read", file.path);
+            gathered.miss(k, at, message);
+        }
+        inner
+    }
+}
+
+/// Says why an entry stands for nothing.
+fn absent(
+    k: &Kustomization<'_>,
+    at: Span,
+    entry: &str,
+    located: Located<'_>,
+    gathered: &mut Gathered,
+) {
+    let message = match located {
+        Located::Remote => format!("`{entry}` is remote and not fetched: its objects are not seen"),
+        Located::Folder => {
+            format!("`{entry}` is a folder without a kustomization: kustomize refuses to build it")
+        }
+        _ => format!("`{entry}` is not among the files read: its objects are not seen"),
+    };
+    gathered.miss(k, at, message);
+}
+
+/// Takes in the objects of a file.
+fn objects(k: &Kustomization<'_>, at: Span, file: &SourceFile, gathered: &mut Gathered) {
+    let unreadable = "cannot be read as Kubernetes objects: kustomize refuses to build it";
+    if file.fault.is_some() {
+        gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
+    }
+    for document in &file.documents {
+        let place = |span| Origin {
+            path: Arc::clone(&file.path),
+            span,
+        };
+        let root = match &document.content {
+            Content::Empty => continue,
+            Content::Tree(tree) => tree.root(),
+            _ => None,
+        };
+        let copied = root.and_then(|root| read(root, &place).ok());
+        let Some(copied) = copied else {
+            gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
+            continue;
+        };
+        let is_whole = !copied.is_reread && !is_list(&copied.node);
+        for node in members(copied.node) {
+            let resource = Resource {
+                node: Rc::new(node),
+                path: Arc::clone(&file.path),
+                index: document.index,
+                is_intact: is_whole,
+                previous: Vec::new(),
+            };
+            if identity(&resource.node).name.name.is_empty() {
+                let id = (Arc::clone(&file.path), document.index);
+                let message = "an object has no name: kustomize refuses to build it".to_owned();
+                gathered.used.insert(id.clone());
+                gathered
+                    .notes
+                    .insert(note(k, at, message, Scope::Objects(vec![id])));
+            } else {
+                gathered.add(k, at, resource);
+            }
+        }
+    }
+}
+
+/// A kind that ends in `List` and has items is taken apart (`api/resource/factory.go`).
+fn is_list(node: &Node) -> bool {
+    node.text_below(&["kind"]).ends_with("List") && node.get("items").is_some()
+}
+
+/// Returns the objects of a list, of lists in lists too, or the object itself.
+fn members(node: Node) -> Vec<Node> {
+    let mut waiting = std::collections::VecDeque::from([node]);
+    let mut found = Vec::new();
+    while let Some(node) = waiting.pop_front() {
+        if is_list(&node) {
+            let items = node.get("items").map(Node::items).unwrap_or_default();
+            waiting.extend(items.iter().cloned());
+        } else {
+            found.push(node);
+        }
+    }
+    found
+}

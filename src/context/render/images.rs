@@ -1,0 +1,142 @@
+//! `images`: other names, tags and digests for the images of containers.
+//!
+//! Of interest here only because `image: auto` and proxy images tell something of a mesh.
+//! Source: kustomize 5.8.2, `api/filters/imagetag` and `api/internal/image`.
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::node::{Node, Value};
+
+const LISTS: [&str; 2] = ["containers", "initContainers"];
+const TAG_AND_DIGEST: &str =
+    "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
+
+/// An entry of `images`.
+pub(super) struct Image<'n> {
+    entry: &'n Node,
+    pattern: Regex,
+}
+
+impl<'n> Image<'n> {
+    /// Reads an entry; a name that is no regular expression changes nothing.
+    pub(super) fn read(entry: &'n Node) -> Option<Self> {
+        let name = entry.text_below(&["name"]);
+        let pattern = RegexBuilder::new(&format!("^{name}{TAG_AND_DIGEST}$"))
+            .unicode(false)
+            .size_limit(1 << 20)
+            .build();
+        let pattern = pattern.ok()?;
+        Some(Self { entry, pattern })
+    }
+
+    /// Tells whether any container in `node` has the image.
+    pub(super) fn occurs_in(&self, node: &Node) -> bool {
+        match &node.value {
+            Value::Leaf(_) => false,
+            Value::Seq(items) => items.iter().any(|item| self.occurs_in(item)),
+            Value::Map(fields) => fields.iter().any(|field| {
+                let own = LISTS.contains(&&*field.key).then(|| field.value.items());
+                let mut own = own.unwrap_or_default().iter();
+                own.any(|item| self.is_of(item)) || self.occurs_in(&field.value)
+            }),
+        }
+    }
+
+    fn is_of(&self, container: &Node) -> bool {
+        let image = container.text_below(&["image"]);
+        !image.is_empty() && self.pattern.is_match(image.as_bytes())
+    }
+
+    /// Changes the images of an object. kustomize looks for containers anywhere, and then once
+    /// more in the usual places, which shows where a change can be made twice.
+    pub(super) fn apply(&self, object: &mut Node) {
+        self.apply_anywhere(object);
+        for way in [&["spec"][..], &["spec", "template", "spec"]] {
+            for list in LISTS {
+                let spec = way
+                    .iter()
+                    .try_fold(&mut *object, |node, key| node.get_mut(key));
+                let list = spec.and_then(|spec| spec.get_mut(list));
+                if let Some(Value::Seq(items)) = list.map(|list| &mut list.value) {
+                    items.iter_mut().for_each(|item| self.change(item));
+                }
+            }
+        }
+    }
+
+    fn apply_anywhere(&self, node: &mut Node) {
+        match &mut node.value {
+            Value::Leaf(_) => {}
+            Value::Seq(items) => items.iter_mut().for_each(|item| self.apply_anywhere(item)),
+            Value::Map(fields) => {
+                for field in fields {
+                    self.apply_anywhere(&mut field.value);
+                    if let (true, Value::Seq(items)) =
+                        (LISTS.contains(&&*field.key), &mut field.value.value)
+                    {
+                        items.iter_mut().for_each(|item| self.change(item));
+                    }
+                }
+            }
+        }
+    }
+
+    fn change(&self, container: &mut Node) {
+        if !self.is_of(container) {
+            return;
+        }
+        if let Some(image) = container.get_mut("image") {
+            let changed = self.changed(image.text().unwrap_or_default());
+            *image = Node::text_at(&changed, &self.entry.origin);
+        }
+    }
+
+    fn changed(&self, image: &str) -> String {
+        let wanted = |key: &str| {
+            let text = self.entry.text_below(&[key]);
+            (!text.is_empty()).then_some(text)
+        };
+        let (name, tag, digest) = split(image);
+        let (tag, digest) = match (wanted("newTag"), wanted("digest"), wanted("tagSuffix")) {
+            (None, None, None) => (tag.to_owned(), digest),
+            (None, None, Some(suffix)) => (format!("{tag}{suffix}"), ""),
+            (tag, digest, _) => (
+                tag.unwrap_or_default().to_owned(),
+                digest.unwrap_or_default(),
+            ),
+        };
+        let mut changed = wanted("newName").unwrap_or(name).to_owned();
+        for (sign, part) in [(":", tag.as_str()), ("@", digest)] {
+            if !part.is_empty() {
+                changed.push_str(sign);
+                changed.push_str(part);
+            }
+        }
+        changed
+    }
+}
+
+/// Splits `host:5000/name:tag@digest`.
+fn split(image: &str) -> (&str, &str, &str) {
+    let (front, digest) = image.split_once('@').unwrap_or((image, ""));
+    // A colon before the first slash belongs to the host.
+    let path = front.find('/').unwrap_or_default();
+    let colon = front.get(path..).and_then(|rest| rest.find(':'));
+    match colon.map(|at| front.split_at(path + at)) {
+        Some((name, tag)) => (name, tag.trim_start_matches(':'), digest),
+        None => (front, "", digest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn images_are_split() {
+        assert_eq!(split("a"), ("a", "", ""));
+        assert_eq!(split("h:5000/a:1"), ("h:5000/a", "1", ""));
+        assert_eq!(split("h:5000/a@s:1"), ("h:5000/a", "", "s:1"));
+        assert_eq!(split("a:1@s:2"), ("a", "1", "s:2"));
+    }
+}

@@ -1,0 +1,170 @@
+//! One kustomization file, and which of its fields count.
+
+use std::sync::Arc;
+
+use crate::source::SourceFile;
+use crate::yaml::{Entry, NodeRef, Span, Tree};
+
+use super::locate::{folder_of, tree};
+use super::node::{Node, Origin, read};
+
+/// Fields that are followed, or that no probe depends on: `validators` may change nothing,
+/// `crds` only tells which fields hold names.
+const FOLLOWED: [&str; 26] = [
+    "apiVersion",
+    "bases",
+    "buildMetadata",
+    "commonAnnotations",
+    "commonLabels",
+    "components",
+    "crds",
+    "generatorOptions",
+    "helmGlobals",
+    "imageTags",
+    "images",
+    "kind",
+    "labels",
+    "metadata",
+    "namePrefix",
+    "nameSuffix",
+    "namespace",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replicas",
+    "resources",
+    "secretGenerator",
+    "sortOptions",
+    "validators",
+    "configMapGenerator",
+];
+
+/// Fields that bring in objects which are not seen.
+const OPEN: [&str; 3] = ["generators", "helmChartInflationGenerator", "helmCharts"];
+
+/// Fields that may change any object.
+const NOT_FOLLOWED: [&str; 5] = [
+    "configurations",
+    "openapi",
+    "replacements",
+    "transformers",
+    "vars",
+];
+
+/// A kustomization.
+#[derive(Clone, Copy)]
+pub(super) struct Kustomization<'s> {
+    /// The file, as shown to the user.
+    pub(super) path: &'s Arc<str>,
+    /// The content.
+    pub(super) root: NodeRef<'s>,
+}
+
+/// A field that is not followed.
+pub(super) struct Unknown {
+    pub(super) span: Span,
+    pub(super) message: String,
+    /// It brings in objects.
+    pub(super) is_open: bool,
+}
+
+impl<'s> Kustomization<'s> {
+    /// Reads a file; `None` if it holds no kustomization.
+    pub(super) fn new(file: &'s SourceFile) -> Option<Self> {
+        let root = tree(file).and_then(Tree::root)?;
+        Some(Self {
+            path: &file.path,
+            root,
+        })
+    }
+
+    /// Returns the folder that its paths start from.
+    pub(super) fn folder(&self) -> &'s str {
+        folder_of(self.path)
+    }
+
+    pub(super) fn is_component(&self) -> bool {
+        self.root.get("kind").and_then(NodeRef::text) == Some("Component")
+    }
+
+    /// Returns where bytes of the file stand.
+    pub(super) fn origin(&self, span: Span) -> Origin {
+        Origin {
+            path: Arc::clone(self.path),
+            span,
+        }
+    }
+
+    /// Returns an entry that says something.
+    pub(super) fn entry(&self, key: &str) -> Option<Entry<'s>> {
+        self.root
+            .entry(key)
+            .filter(|entry| says_something(entry.value))
+    }
+
+    /// Returns the items of a list.
+    pub(super) fn items(&self, key: &str) -> impl Iterator<Item = NodeRef<'s>> + use<'s> {
+        self.root.get(key).into_iter().flat_map(NodeRef::items)
+    }
+
+    /// Copies a value; nothing if it is too large.
+    pub(super) fn copy(&self, node: NodeRef<'_>) -> Option<Node> {
+        let copied = read(node, &|span| self.origin(span)).ok()?;
+        Some(copied.node)
+    }
+
+    /// Returns the fields that are not followed.
+    pub(super) fn unknown(&self) -> Vec<Unknown> {
+        let entries = self
+            .root
+            .entries()
+            .filter(|entry| !entry.key.is_merge_key());
+        let said = entries.filter(|entry| says_something(entry.value));
+        let mut unknown: Vec<Unknown> = said.filter_map(|entry| explain(&entry)).collect();
+        unknown.extend(
+            self.items("configMapGenerator")
+                .filter_map(mesh_configuration),
+        );
+        unknown
+    }
+}
+
+fn says_something(value: NodeRef<'_>) -> bool {
+    let is_empty = match () {
+        () if value.is_sequence() => value.items().len() == 0,
+        () if value.is_mapping() => value.entries().len() == 0,
+        () => value.is_null() || value.text() == Some(""),
+    };
+    !is_empty
+}
+
+fn explain(entry: &Entry<'_>) -> Option<Unknown> {
+    let key = entry.key.text().unwrap_or_default();
+    let is_open = OPEN.contains(&key);
+    let message = match key {
+        _ if is_open => format!("`{key}` is not modelled: the objects that it makes are not seen"),
+        "vars" => "`vars` is not modelled: `$(NAME)` is taken as it is written".to_owned(),
+        _ if NOT_FOLLOWED.contains(&key) => {
+            format!("`{key}` is not modelled: what it changes is not seen")
+        }
+        _ if FOLLOWED.contains(&key) => return None,
+        _ => format!("`{key}` is no field of a kustomization: kustomize refuses to build it"),
+    };
+    Some(Unknown {
+        span: entry.key.span(),
+        message,
+        is_open,
+    })
+}
+
+/// A generated ConfigMap matters where it configures the mesh.
+fn mesh_configuration(generator: NodeRef<'_>) -> Option<Unknown> {
+    let name = generator.get("name")?;
+    let text = name.text()?;
+    let is_mesh = text == "istio" || text.starts_with("istio-");
+    is_mesh.then(|| Unknown {
+        span: name.span(),
+        message: format!("the generated ConfigMap `{text}` is not read: it may configure the mesh"),
+        is_open: true,
+    })
+}

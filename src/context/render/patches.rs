@@ -1,0 +1,330 @@
+//! The patches of a kustomization, and how they are applied.
+//!
+//! Source: kustomize 5.8.2, `PatchTransformer`, `PatchStrategicMergeTransformer` and
+//! `PatchJson6902Transformer` in `api/internal/builtins`, `ApplySmPatch` in `api/resmap` and
+//! `api/resource`.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::source::SourceSet;
+use crate::yaml::{NodeRef, Span};
+
+use super::gather::{Gathered, note};
+use super::inline::{self, Documents};
+use super::json_patch;
+use super::kustomization::Kustomization;
+use super::locate::file;
+use super::merge::{Misfit, merge};
+use super::node::{Node, Value};
+use super::resource::{Resource, identity};
+use super::schema::Type;
+use super::selector::Target;
+use super::{DocumentId, Scope};
+
+/// Why a patch cannot be used, and where the kustomization names it.
+pub(super) type Refused = (Span, String);
+
+/// One entry of a list of patches.
+pub(super) struct Patch {
+    /// Where the kustomization names it.
+    pub(super) at: Span,
+    documents: Vec<Node>,
+    target: Option<Target>,
+    may_rename: bool,
+    may_change_kind: bool,
+    /// Labels and annotations go through a conversion to strings first.
+    is_legacy: bool,
+    /// The names of the objects are remembered before a JSON patch.
+    remembers: bool,
+}
+
+/// Reads `patchesStrategicMerge`: files, or patches in strings.
+pub(super) fn strategic(sources: &SourceSet, k: &Kustomization<'_>) -> Vec<Result<Patch, Refused>> {
+    let read = |item: NodeRef<'_>| {
+        let text = item.text().unwrap_or_default();
+        let documents = match file(sources, k.folder(), text.trim_end()) {
+            Some(file) => inline::from_file(file),
+            None if text.contains('\n') => inline::from_scalar(item, k.path, false),
+            None => Err(format!("`{text}` is not among the files read")),
+        };
+        let mut patch = Patch::new(item.span(), documents)?;
+        patch.is_legacy = true;
+        Ok(patch)
+    };
+    k.items("patchesStrategicMerge").map(read).collect()
+}
+
+/// Reads `patches` or `patchesJson6902`.
+pub(super) fn listed(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    key: &str,
+) -> Vec<Result<Patch, Refused>> {
+    let items = k.items(key);
+    // What `PatchTransformer` does and `PatchJson6902Transformer` does not.
+    let is_current = key == "patches";
+    items
+        .map(|item| entry(sources, k, item, is_current))
+        .collect()
+}
+
+fn entry(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    item: NodeRef<'_>,
+    is_current: bool,
+) -> Result<Patch, Refused> {
+    let text = |key: &str| {
+        item.get(key)
+            .and_then(NodeRef::text)
+            .filter(|text| !text.is_empty())
+    };
+    let (documents, at) = match (text("path"), item.get("patch")) {
+        (Some(path), None) => {
+            let found = file(sources, k.folder(), path);
+            let missing = || Err(format!("`{path}` is not among the files read"));
+            let at = item.get("path").unwrap_or(item);
+            (found.map_or_else(missing, inline::from_file), at)
+        }
+        (None, Some(patch)) => (inline::from_scalar(patch, k.path, is_current), item),
+        _ => (Err("a patch has either `path` or `patch`".to_owned()), item),
+    };
+    let mut patch = Patch::new(at.span(), documents)?;
+    if let Some(target) = item.get("target").filter(|target| !target.is_null()) {
+        let at = target.span();
+        let target = k
+            .copy(target)
+            .ok_or((at, "the target is too large".to_owned()))?;
+        patch.target = Some(Target::read(&target).map_err(|reason| (at, reason))?);
+    }
+    let option = |key: &str| {
+        let value = item.get("options").and_then(|options| options.get(key));
+        value.and_then(NodeRef::text) == Some("true")
+    };
+    patch.remembers = is_current;
+    patch.may_rename = option("allowNameChange");
+    patch.may_change_kind = option("allowKindChange");
+    Ok(patch)
+}
+
+impl Patch {
+    fn new(at: Span, documents: Documents) -> Result<Self, Refused> {
+        let documents =
+            documents.map_err(|reason| (at, format!("the patch cannot be read: {reason}")))?;
+        Ok(Self {
+            at,
+            documents,
+            target: None,
+            may_rename: false,
+            may_change_kind: false,
+            is_legacy: false,
+            remembers: false,
+        })
+    }
+
+    /// Changes the objects that the patch is for.
+    pub(super) fn apply(&self, k: &Kustomization<'_>, gathered: &mut Gathered) {
+        let is_list = |node: &&Node| matches!(node.value, Value::Seq(_));
+        if let Some(operations) = self.documents.first().filter(is_list) {
+            return self.apply_json(k, operations, gathered);
+        }
+        match (&self.target, self.documents.as_slice()) {
+            (Some(target), [patch]) => {
+                let patch = with_text_metadata(patch);
+                self.merge_into(k, &patch, gathered, |resource| target.selects(resource));
+            }
+            (Some(_), _) => {
+                gathered.tell(
+                    k,
+                    self.at,
+                    "several patches share one target: kustomize refuses to build it",
+                );
+            }
+            (None, documents) => {
+                for patch in documents {
+                    self.apply_by_name(k, patch, gathered);
+                }
+            }
+        }
+    }
+
+    fn apply_json(&self, k: &Kustomization<'_>, operations: &Node, gathered: &mut Gathered) {
+        let Some(target) = &self.target else {
+            gathered.tell(k, self.at, "a JSON patch needs a `target`: it is left out");
+            return;
+        };
+        let mut failed = Vec::new();
+        for resource in gathered
+            .resources
+            .iter_mut()
+            .filter(|one| target.selects(one))
+        {
+            let mut patched = resource.clone();
+            if self.remembers {
+                patched.remember_name();
+            }
+            make_annotations(&mut patched);
+            match json_patch::apply(patched.change(), operations) {
+                Ok(()) => {
+                    patched.clear_annotations();
+                    *resource = patched;
+                }
+                Err(misfit) => failed.push((id(resource), misfit)),
+            }
+        }
+        self.tell(k, failed, gathered);
+    }
+
+    /// A patch without a target is for the one object with its name.
+    fn apply_by_name(&self, k: &Kustomization<'_>, patch: &Node, gathered: &mut Gathered) {
+        let wanted = identity(patch);
+        let found = gathered
+            .resources
+            .iter()
+            .filter(|one| one.was_ever(&wanted))
+            .count();
+        if found == 1 {
+            let patch = if self.is_legacy {
+                with_text_metadata(patch)
+            } else {
+                patch.clone()
+            };
+            return self.merge_into(k, &patch, gathered, |resource| resource.was_ever(&wanted));
+        }
+        // It may be for an object that is generated or fetched.
+        let is_generated = matches!(wanted.name.kind.as_str(), "ConfigMap" | "Secret");
+        if found == 0 && (gathered.is_open || is_generated) {
+            return;
+        }
+        let count = if found == 0 {
+            "no object is"
+        } else {
+            "several objects are"
+        };
+        let message = format!(
+            "{count} {}/{} of {}: kustomize refuses to build it",
+            wanted.name.kind, wanted.name.name, wanted.api_version
+        );
+        gathered.tell(k, self.at, message);
+    }
+
+    fn merge_into(
+        &self,
+        k: &Kustomization<'_>,
+        patch: &Node,
+        gathered: &mut Gathered,
+        selects: impl Fn(&Resource) -> bool,
+    ) {
+        let mut failed = Vec::new();
+        gathered.resources.retain_mut(|resource| {
+            if !selects(resource) {
+                return true;
+            }
+            match self.merged(resource, patch) {
+                Ok(Some(object)) => {
+                    if self.may_rename || self.may_change_kind {
+                        resource.remember_name();
+                    }
+                    resource.is_intact = false;
+                    resource.node = Rc::new(object);
+                    true
+                }
+                Ok(None) => false,
+                Err(misfit) => {
+                    failed.push((id(resource), misfit));
+                    true
+                }
+            }
+        });
+        self.tell(k, failed, gathered);
+    }
+
+    /// Merges, and gives the object back what identifies it.
+    fn merged(&self, resource: &Resource, patch: &Node) -> Result<Option<Node>, Misfit> {
+        let old = &*resource.node;
+        let kind = Type::of(old.text_below(&["apiVersion"]), old.text_below(&["kind"]));
+        let Some(mut new) = merge(old, patch, kind)?.filter(|new| !new.is_empty_map()) else {
+            return Ok(None);
+        };
+        restore(old, &mut new, "apiVersion");
+        if !self.may_change_kind {
+            restore(old, &mut new, "kind");
+        }
+        if let Some(own) = old.get("metadata") {
+            if new.get("metadata").is_none() {
+                new.set("metadata", &own.origin, Node::empty_map(&own.origin));
+            }
+            if let Some(metadata) = new.get_mut("metadata") {
+                restore(own, metadata, "namespace");
+                if !self.may_rename {
+                    restore(own, metadata, "name");
+                }
+            }
+        }
+        Ok(Some(new))
+    }
+
+    fn tell(
+        &self,
+        k: &Kustomization<'_>,
+        failed: Vec<(DocumentId, Misfit)>,
+        gathered: &mut Gathered,
+    ) {
+        for (id, Misfit(reason)) in failed {
+            let message = format!("the patch does not fit and is left out: {reason}");
+            let told = note(k, self.at, message, Scope::Objects(vec![id]));
+            gathered.notes.insert(told);
+        }
+    }
+}
+
+/// kustomize keeps former names in annotations while it works, so that these always exist where
+/// a name is remembered: a JSON patch can add to them.
+fn make_annotations(resource: &mut Resource) {
+    let is_missing = resource.metadata("annotations").is_none_or(Node::is_null);
+    if resource.previous.is_empty() || !is_missing {
+        return;
+    }
+    if let Some(metadata) = resource.change().get_mut("metadata") {
+        let origin = metadata.origin.clone();
+        metadata.set("annotations", &origin, Node::empty_map(&origin));
+    }
+}
+
+fn id(resource: &Resource) -> DocumentId {
+    (Arc::clone(&resource.path), resource.index)
+}
+
+/// Puts the entry of the old object back, or takes out what it did not have.
+fn restore(old: &Node, new: &mut Node, key: &str) {
+    match old.fields().iter().find(|field| *field.key == *key) {
+        Some(field) => new.set(key, &field.origin, field.value.clone()),
+        None => {
+            new.remove(key);
+        }
+    }
+}
+
+/// A quirk of kustomize: before a patch with a target is merged, its labels and annotations are
+/// read and set again as strings, so that `null` becomes the text "null" and deletes nothing
+/// (`CopyMergeMetaDataFieldsFrom` in `api/resource/resource.go`).
+fn with_text_metadata(patch: &Node) -> Node {
+    let mut patch = patch.clone();
+    let Some(metadata) = patch.get_mut("metadata") else {
+        return patch;
+    };
+    for key in ["labels", "annotations"] {
+        let is_void = |node: &Node| node.fields().is_empty();
+        if metadata.get(key).is_some_and(is_void) {
+            metadata.remove(key);
+        }
+        if let Some(Value::Map(fields)) = metadata.get_mut(key).map(|node| &mut node.value) {
+            for field in fields {
+                let text = field.value.text().unwrap_or_default().to_owned();
+                field.value = Node::text_at(&text, &field.value.origin);
+            }
+        }
+    }
+    patch
+}

@@ -1,0 +1,162 @@
+//! Objects on their way through the kustomizations.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::fields::group_version;
+use super::node::{Node, Origin};
+use super::schema::is_cluster_scoped;
+
+/// What kustomize takes objects without a namespace for.
+const DEFAULT_NAMESPACE: &str = "default";
+/// What it takes objects of the whole cluster for.
+const NO_NAMESPACE: &str = "_non_namespaceable_";
+
+/// An object, and the document that it comes from.
+#[derive(Clone, Debug)]
+pub(super) struct Resource {
+    /// The object; shared as long as nothing changes it.
+    pub(super) node: Rc<Node>,
+    /// The file of the base document.
+    pub(super) path: Arc<str>,
+    /// The number of the base document in its file.
+    pub(super) index: usize,
+    /// It is the whole document and nothing has changed it.
+    pub(super) is_intact: bool,
+    /// What it was called before, the oldest first.
+    pub(super) previous: Vec<Name>,
+}
+
+/// What identifies an object beside its API group and version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Name {
+    pub(super) kind: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+/// What identifies an object within the output of a kustomization.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    pub(super) api_version: String,
+    pub(super) name: Name,
+}
+
+/// Returns the identity of an object, or of a patch.
+pub(super) fn identity(node: &Node) -> Identity {
+    let text = |keys: &[&str]| node.text_below(keys).to_owned();
+    let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
+    let namespace = match text(&["metadata", "namespace"]) {
+        _ if is_cluster_scoped(&api_version, &kind) => NO_NAMESPACE.to_owned(),
+        empty if empty.is_empty() => DEFAULT_NAMESPACE.to_owned(),
+        namespace => namespace,
+    };
+    let name = text(&["metadata", "name"]);
+    Identity {
+        api_version,
+        name: Name {
+            kind,
+            namespace,
+            name,
+        },
+    }
+}
+
+impl Resource {
+    pub(super) fn identity(&self) -> Identity {
+        identity(&self.node)
+    }
+
+    /// Returns the object to be changed.
+    pub(super) fn change(&mut self) -> &mut Node {
+        self.is_intact = false;
+        Rc::make_mut(&mut self.node)
+    }
+
+    /// Takes out annotations that hold nothing, as kustomize does with objects whose names it
+    /// remembers: it keeps them in annotations and clears up in the end.
+    pub(super) fn clear_annotations(&mut self) {
+        let is_void = |node: &Node| node.is_null() || node.is_empty_map();
+        if self.previous.is_empty() || !self.metadata("annotations").is_some_and(is_void) {
+            return;
+        }
+        if let Some(metadata) = self.change().get_mut("metadata") {
+            metadata.remove("annotations");
+        }
+    }
+
+    /// Remembers what the object is called before that changes.
+    pub(super) fn remember_name(&mut self) {
+        self.previous.push(self.identity().name);
+    }
+
+    /// Returns what the object was called at first.
+    pub(super) fn original(&self) -> Name {
+        let first = self.previous.first().cloned();
+        first.unwrap_or_else(|| self.identity().name)
+    }
+
+    /// Tells whether the object is, or ever was, called so.
+    pub(super) fn was_ever(&self, wanted: &Identity) -> bool {
+        let own = self.identity();
+        own.api_version == wanted.api_version
+            && (own.name == wanted.name || self.previous.contains(&wanted.name))
+    }
+
+    /// Returns API group and version.
+    pub(super) fn group_version(&self) -> (&str, &str) {
+        group_version(self.node.text_below(&["apiVersion"]))
+    }
+
+    /// Returns the annotations or labels.
+    pub(super) fn metadata(&self, key: &str) -> Option<&Node> {
+        self.node.get("metadata")?.get(key)
+    }
+
+    /// kustomize drops what is only meant for tools (`api/resource/factory.go`, `DropLocalNodes`).
+    pub(super) fn is_local(&self) -> bool {
+        let annotations = self.metadata("annotations");
+        let mark = annotations.and_then(|all| all.get("config.kubernetes.io/local-config"));
+        mark.is_some_and(|mark| mark.text() != Some("false"))
+    }
+
+    /// Gives the object a namespace; a Namespace object gets the name, other objects of the whole
+    /// cluster nothing (`api/filters/namespace/namespace.go`).
+    pub(super) fn set_namespace(&mut self, key: &Origin, namespace: &Node) {
+        let own = self.identity();
+        self.previous.push(own.name.clone());
+        if !is_cluster_scoped(&own.api_version, &own.name.kind) {
+            self.set_metadata("namespace", key, namespace);
+        } else if own.api_version == "v1" && own.name.kind == "Namespace" {
+            self.set_metadata("name", &namespace.origin, namespace);
+        }
+    }
+
+    fn set_metadata(&mut self, key: &str, origin: &Origin, value: &Node) {
+        let node = self.change();
+        if node.get("metadata").is_none_or(Node::is_null) {
+            node.set("metadata", origin, Node::empty_map(origin));
+        }
+        if let Some(metadata) = node.get_mut("metadata") {
+            metadata.set(key, origin, value.clone());
+        }
+    }
+
+    /// Puts text around the name; the name keeps its place, which tells the user more.
+    pub(super) fn rename(&mut self, prefix: &str, suffix: &str) {
+        let original = self.original();
+        let skipped = match (self.group_version().0, original.kind.as_str()) {
+            (_, "CustomResourceDefinition" | "Namespace") => true,
+            (group, kind) => (group, kind) == ("apiregistration.k8s.io", "APIService"),
+        };
+        if skipped {
+            return;
+        }
+        self.remember_name();
+        let metadata = self.change().get_mut("metadata");
+        if let Some(name) = metadata.and_then(|metadata| metadata.get_mut("name")) {
+            let renamed = format!("{prefix}{}{suffix}", name.text().unwrap_or_default());
+            *name = Node::text_at(&renamed, &name.origin);
+        }
+    }
+}
