@@ -289,6 +289,22 @@ pub fn predict_all<'t>(context: &Context<'t>) -> Vec<WorkloadPrediction<'t>> {
         .collect()
 }
 
+/// Brings predictions in the order of the files; of one document, by the kustomization that
+/// renders it.
+pub fn sort_by_place(predictions: &mut [WorkloadPrediction<'_>]) {
+    predictions.sort_by(|a, b| {
+        let place = |one: &WorkloadPrediction<'_>| {
+            let object = &one.workload.object;
+            (
+                object.path().to_string(),
+                object.document.index,
+                object.home().to_owned(),
+            )
+        };
+        place(a).cmp(&place(b))
+    });
+}
+
 /// Predicts one workload as it stands.
 #[must_use]
 pub fn predict_workload<'t>(

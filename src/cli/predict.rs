@@ -1,6 +1,7 @@
 //! `meshprobe predict`.
 
 use crate::context::Context;
+use crate::context::render::render;
 use crate::engine::{self, Exit, failing};
 use crate::finding::Severity;
 use crate::predict::{self, Explanation, Report, Row};
@@ -18,8 +19,10 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
     tell_files(&run.set, &args.common);
     let judged = run.on_threads(|| {
         engine::judge(&run.set, |set| {
-            let context = Context::new(set, &settings);
-            let predictions = predict::predict_all(&context);
+            let renderings = render(set);
+            let context = Context::new(set, &renderings, &settings);
+            let mut predictions = predict::predict_all(&context);
+            predict::sort_by_place(&mut predictions);
             if args.explain {
                 let all = predictions.iter().flat_map(|one| one.explain(&context));
                 return Shown::Explanations(all.collect());

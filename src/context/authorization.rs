@@ -41,7 +41,7 @@ impl<'t> Context<'t> {
                     && self
                         .inventory
                         .forks
-                        .join(policy.path(), workload.object.path())
+                        .join(policy.home(), workload.object.home())
                     && applies(policy, workload)
             })
             .collect();

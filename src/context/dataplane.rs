@@ -143,10 +143,10 @@ impl<'t> Context<'t> {
         let indices = self.namespaces.get(name)?.iter();
         let named = indices.filter_map(|&index| self.inventory.namespaces.get(index));
         let named = named.filter(|candidate| {
-            (written || are_related(candidate.path(), object.path()))
-                && self.inventory.forks.join(candidate.path(), object.path())
+            (written || are_related(candidate.home(), object.home()))
+                && self.inventory.forks.join(candidate.home(), object.home())
         });
-        nearest(named, object.path()).first().copied()
+        nearest(named, object.home()).first().copied()
     }
 
     /// The namespace's labels are written: they decide.
@@ -243,7 +243,7 @@ impl<'t> Context<'t> {
             .chain(&inventory.authorization_policies)
             .chain(&inventory.mesh_signs);
         let in_namespace = signs.filter(|sign| self.shares_namespace(sign, &workload.object));
-        nearest(in_namespace, workload.object.path())
+        nearest(in_namespace, workload.object.home())
             .first()
             .map(|sign| format!("{} `{}` is there", sign.kind, sign.name()))
     }

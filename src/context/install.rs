@@ -105,8 +105,8 @@ impl<'t> Context<'t> {
     /// Returns the control planes that may serve the pods of `workload`.
     #[must_use]
     pub fn install(&self, workload: &Workload<'t>) -> InstallView<'_> {
-        let scope = self.scope(workload.object.path());
-        let cluster = self.cluster_of(workload.object.path());
+        let scope = self.scope(workload.object.home());
+        let cluster = self.cluster_of(workload.object.home());
         if scope.is_empty() {
             return InstallView {
                 cluster,

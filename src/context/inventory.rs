@@ -1,10 +1,13 @@
 //! The objects of all documents, sorted into those that state facts and those that are judged.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::kube::{Object, Workload, nearness};
 use crate::mesh::istio::install::{self, PlainFile};
 use crate::source::{Content, Role, SourceSet};
 use crate::yaml::Tree;
 
+use super::render::Rendering;
 use super::scope::Forks;
 
 /// A workload and whether it is to be reported.
@@ -37,25 +40,81 @@ pub struct Inventory<'t> {
     pub installations: Vec<Object<'t>>,
     /// Files without Kubernetes objects: Helm values, `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
+    uses: BTreeMap<(&'t str, usize), Uses>,
+}
+
+/// How the kustomizations of the tree use a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// How many render it.
+    pub count: usize,
+    /// One of them changes it, or drops it.
+    pub changed: bool,
+}
+
+fn uses(renderings: &[Rendering]) -> BTreeMap<(&str, usize), Uses> {
+    let mut uses: BTreeMap<(&str, usize), Uses> = BTreeMap::new();
+    for rendering in renderings {
+        let intact = rendering
+            .documents
+            .iter()
+            .filter(|rendered| rendered.origin.is_same());
+        let intact: BTreeSet<(&str, usize)> = intact
+            .map(|rendered| (&*rendered.document.path, rendered.document.index))
+            .collect();
+        for (path, index) in &rendering.used {
+            let key = (&**path, *index);
+            let entry = uses.entry(key).or_default();
+            entry.count += 1;
+            entry.changed |= !intact.contains(&key);
+        }
+    }
+    uses
+}
+
+fn is_target(sources: &SourceSet, path: &str) -> bool {
+    sources
+        .file(path)
+        .is_some_and(|file| file.role == Role::Target)
 }
 
 impl<'t> Inventory<'t> {
-    /// Sorts the objects of all documents. Kustomize patches state no facts and are no workloads.
+    /// Sorts the objects of all documents. Kustomize patches state no facts and are no workloads;
+    /// what a kustomization takes in is seen as it comes out of it, but for what says how the
+    /// mesh is installed.
     #[must_use]
-    pub fn new(sources: &'t SourceSet) -> Self {
+    pub fn new(sources: &'t SourceSet, renderings: &'t [Rendering]) -> Self {
         let mut inventory = Self {
             plain_files: plain_files(sources),
+            uses: uses(renderings),
             ..Self::default()
         };
         let mut objects = Vec::new();
-        for file in &sources.files {
-            let documents = file.documents.iter().filter(|document| !document.patch);
-            let is_target = file.role == Role::Target;
-            objects.extend(
-                documents
-                    .flat_map(Object::all_in)
-                    .map(|object| (object, is_target)),
-            );
+        for document in sources.files.iter().flat_map(|file| &file.documents) {
+            let is_used = inventory
+                .uses
+                .contains_key(&(&*document.path, document.index));
+            if document.patch && !is_used {
+                continue;
+            }
+            for object in Object::all_in(document) {
+                if install::concerns(&object) {
+                    inventory.installations.push(object.clone());
+                }
+                if !is_used {
+                    let is_target = is_target(sources, &document.path);
+                    objects.push((object, is_target));
+                }
+            }
+        }
+        for rendering in renderings {
+            for rendered in &rendering.documents {
+                let is_target = is_target(sources, &rendered.document.path)
+                    || is_target(sources, &rendering.root);
+                let found =
+                    Object::all_rendered_in(&rendered.document, &rendering.root, &rendered.origin);
+                objects.extend(found.into_iter().map(|object| (object, is_target)));
+            }
         }
         inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
@@ -64,10 +123,16 @@ impl<'t> Inventory<'t> {
         inventory
     }
 
+    /// Returns how the kustomizations of the tree use a document; `None` if none does.
+    #[must_use]
+    pub fn uses_of(&self, path: &str, document: usize) -> Option<Uses> {
+        let found = self.uses.range((path, document)..).next();
+        found
+            .filter(|(key, _)| **key == (path, document))
+            .map(|(_, uses)| *uses)
+    }
+
     fn add(&mut self, object: Object<'t>, is_target: bool) {
-        if install::concerns(&object) {
-            self.installations.push(object.clone());
-        }
         match (object.group(), object.kind) {
             ("", "Namespace") => self.namespaces.push(object),
             ("", "Service") => self.services.push(object),
@@ -89,10 +154,7 @@ impl<'t> Inventory<'t> {
 }
 
 /// Returns the files that hold no Kubernetes objects: a values file states facts too.
-///
-/// The seam to `source`, which so far keeps the tree of a document only where it holds an object:
-/// once it keeps the others too, this is the one place that takes them in. A file counts by its
-/// first document; `apiVersion` alone is not an object, for `Chart.yaml` has one.
+/// A file counts by its first document.
 fn plain_files(sources: &SourceSet) -> Vec<PlainFile<'_>> {
     let files = sources.files.iter().filter_map(|file| {
         let Content::Plain(tree) = &file.documents.first()?.content else {
@@ -119,7 +181,7 @@ where
     let mut best = Vec::new();
     let mut best_score = 0;
     for candidate in candidates {
-        let score = nearness(candidate.path(), path);
+        let score = nearness(candidate.home(), path);
         if score > best_score {
             best.clear();
             best_score = score;

@@ -22,11 +22,12 @@ use crate::settings::Settings;
 use crate::source::SourceSet;
 
 use inventory::are_related;
+use render::Rendering;
 
 pub use authorization::Authorization;
 pub use dataplane::Dataplane;
 pub use install::{Conflict, InstallView};
-pub use inventory::Inventory;
+pub use inventory::{Inventory, Uses};
 pub use pod::{ProberEnv, ProberEnvPlace, annotation_label, proxy_config, proxy_container};
 
 /// All facts of a run.
@@ -47,10 +48,15 @@ pub struct Context<'t> {
 }
 
 impl<'t> Context<'t> {
-    /// Collects the facts of all documents.
+    /// Collects the facts of all documents; those that `renderings` take in count as they come
+    /// out of them.
     #[must_use]
-    pub fn new(sources: &'t SourceSet, settings: &'t Settings) -> Self {
-        let inventory = Inventory::new(sources);
+    pub fn new(
+        sources: &'t SourceSet,
+        renderings: &'t [Rendering],
+        settings: &'t Settings,
+    ) -> Self {
+        let inventory = Inventory::new(sources, renderings);
         let install::Installations { planes, cluster } = install::installations(&inventory);
         Self {
             sources,
@@ -69,8 +75,8 @@ impl<'t> Context<'t> {
         let (of_subject, subject_written) = self.namespace_of(subject);
         let written = fact_written && subject_written;
         of_fact == of_subject
-            && (written || are_related(fact.path(), subject.path()))
-            && self.inventory.forks.join(fact.path(), subject.path())
+            && (written || are_related(fact.home(), subject.home()))
+            && self.inventory.forks.join(fact.home(), subject.home())
     }
 }
 

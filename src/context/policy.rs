@@ -151,10 +151,10 @@ impl<'t> Context<'t> {
                 let (home, _) = self.namespace_of(policy);
                 home == namespace
                     && (is_root || self.shares_namespace(policy, object))
-                    && self.inventory.forks.join(policy.path(), object.path())
+                    && self.inventory.forks.join(policy.home(), object.home())
             })
             .filter(|policy| selector(policy).is_empty());
-        sorted(nearest(wanted, object.path()))
+        sorted(nearest(wanted, object.home()))
     }
 
     /// The policies that select the workload; a selector in the root namespace is ignored.
@@ -170,7 +170,7 @@ impl<'t> Context<'t> {
                 let selector = selector(policy);
                 !selector.is_empty() && selector.matches(labels)
             });
-        sorted(nearest(wanted, workload.object.path()))
+        sorted(nearest(wanted, workload.object.home()))
     }
 }
 

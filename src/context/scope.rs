@@ -27,7 +27,7 @@ impl Forks {
             folders
                 .entry(identity)
                 .or_default()
-                .insert(folder(object.path()));
+                .insert(folder(object.home()));
         }
         let mut forks = BTreeSet::new();
         for folders in folders.values().filter(|folders| folders.len() > 1) {

@@ -15,7 +15,7 @@ impl<'t> Context<'t> {
     pub fn protocol(&self, workload: &Workload<'t>, port: i64) -> Fact<Protocol> {
         let services = self.inventory.services.iter();
         let selecting = services.filter(|service| self.selects(service, workload));
-        let mut found = nearest(selecting, workload.object.path());
+        let mut found = nearest(selecting, workload.object.home());
         found.sort_by_key(|service| service.name());
         for service in found {
             let ports = service.node.get("spec").and_then(|spec| spec.get("ports"));

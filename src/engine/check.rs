@@ -1,6 +1,7 @@
 //! Runs all rules over a set of files.
 
 use crate::context::Context;
+use crate::context::render::render;
 use crate::finding::{Applicability, FileEdit, Finding, Fix};
 use crate::predict;
 use crate::rules;
@@ -26,7 +27,8 @@ pub struct Outcome {
 pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let mut summary = Summary::of_files(set);
     let judged = judge(set, |set| {
-        let context = Context::new(set, settings);
+        let renderings = render(set);
+        let context = Context::new(set, &renderings, settings);
         let predictions = predict::predict_all(&context);
         let mut counted = Summary::default();
         counted.count_predictions(&predictions);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::context::render::render;
 use crate::finding::{Finding, Label, Severity};
 use crate::predict;
 use crate::rewrite::{self, DocumentRewrite};
@@ -38,8 +39,11 @@ pub struct Rewritten {
 pub fn rewrite(original: &SourceSet, settings: &Settings) -> Rewritten {
     let judged = judge(original, |set| {
         let plan = {
-            let context = Context::new(set, settings);
-            rewrite::plan(&context, &predict::predict_all(&context))
+            let renderings = render(set);
+            let overlaid = Context::new(set, &renderings, settings);
+            let context = Context::new(set, &[], settings);
+            let rendered = predict::predict_all(&overlaid);
+            rewrite::plan(&context, &predict::predict_all(&context), &rendered)
         };
         (plan.documents, plan.findings)
     });

@@ -10,7 +10,7 @@ mod workload;
 
 pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
 pub use nearness::{lies_above, nearness};
-pub use object::Object;
+pub use object::{Object, Provenance};
 pub use refused::refused_by_api;
 pub use requirement::Requirements;
 pub use selector::LabelSelector;

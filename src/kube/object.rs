@@ -1,5 +1,6 @@
 //! Kubernetes objects in a document: one, or the members of a list.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::finding::{Label, ObjectRef};
@@ -9,9 +10,20 @@ use crate::yaml::{Entry, NodeRef, Route, Span};
 /// How deep lists may stand in lists.
 const LIST_DEPTH: usize = 8;
 
+/// Where the text of a rendered object stands for the user.
+pub trait Provenance: fmt::Debug + Sync {
+    /// Returns the file, and the bytes of it, that brought in what `span` covers.
+    fn real(&self, span: Span) -> (Arc<str>, Span);
+}
+
 /// One Kubernetes object and where it stands.
 #[derive(Clone, Debug)]
 pub struct Object<'t> {
+    /// The file that stands for the object among others: its own, or the kustomization that it is
+    /// rendered by.
+    pub home: &'t Arc<str>,
+    /// Set for rendered objects, whose text is not that of a file.
+    pub provenance: Option<&'t dyn Provenance>,
     /// The document that holds it.
     pub document: &'t Document,
     /// The object itself.
@@ -36,6 +48,23 @@ impl<'t> Object<'t> {
             collect(document, root, &Route::root(), LIST_DEPTH, &mut found);
         }
         found
+    }
+
+    /// Returns the objects of a document that was rendered by the kustomization `home`.
+    #[must_use]
+    pub fn all_rendered_in(
+        document: &'t Document,
+        home: &'t Arc<str>,
+        provenance: &'t dyn Provenance,
+    ) -> Vec<Self> {
+        let objects = Self::all_in(document).into_iter();
+        objects
+            .map(|object| Self {
+                home,
+                provenance: Some(provenance),
+                ..object
+            })
+            .collect()
     }
 
     /// Returns the API group: `apps` for `apps/v1`, empty for the core group.
@@ -81,6 +110,12 @@ impl<'t> Object<'t> {
         self.metadata()?.get("annotations")?.entry(key)
     }
 
+    /// Returns the file that stands for the object when it is asked what is near to it.
+    #[must_use]
+    pub fn home(&self) -> &'t str {
+        self.home
+    }
+
     /// Returns the file of the object as shown to the user.
     #[must_use]
     pub const fn path(&self) -> &'t Arc<str> {
@@ -90,8 +125,12 @@ impl<'t> Object<'t> {
     /// Returns a label on a place of the object's file.
     #[must_use]
     pub fn label_at(&self, span: Span, message: impl Into<String>) -> Label {
+        let (path, span) = match self.provenance {
+            Some(provenance) => provenance.real(span),
+            None => (Arc::clone(self.path()), span),
+        };
         Label {
-            path: Arc::clone(self.path()),
+            path,
             span,
             message: message.into(),
         }
@@ -132,6 +171,8 @@ fn collect<'t>(
     let is_list = kind.ends_with("List") && node.get("items").is_some_and(NodeRef::is_sequence);
     let Some(items) = node.get("items").filter(|_| is_list) else {
         found.push(Object {
+            home: &document.path,
+            provenance: None,
             document,
             node,
             route: route.clone(),

@@ -4,6 +4,7 @@
 
 mod carrier;
 mod guard;
+mod overlay;
 mod pod;
 
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Change;
+
+use overlay::Overlaid;
 
 pub use guard::ALLOWABLE;
 
@@ -37,12 +40,26 @@ pub struct Plan {
     pub findings: Vec<Finding>,
 }
 
-/// Plans the rewrite of every workload that is to be reported on.
+/// Plans the rewrite of every workload that is to be reported on. `rendered` are the predictions
+/// of what kustomizations of the tree make of the same files.
 #[must_use]
-pub fn plan(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Plan {
+pub fn plan<'t>(
+    context: &Context<'t>,
+    predictions: &[WorkloadPrediction<'t>],
+    rendered: &[WorkloadPrediction<'t>],
+) -> Plan {
     let mut plan = Plan::default();
     for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
-        let outcome = pod::rewrite(context, prediction);
+        let outcome = match overlay::overlaid(prediction, rendered) {
+            Overlaid::Plain => pod::rewrite(context, prediction),
+            Overlaid::Agreed(agreed) => pod::rewrite(context, &agreed),
+            Overlaid::Refused(refusal) => {
+                if pod::has_work(prediction) {
+                    plan.findings.push(refusal.finding(prediction));
+                }
+                continue;
+            }
+        };
         plan.findings.extend(outcome.findings);
         if !outcome.changes.is_empty() {
             plan.add(prediction, outcome.changes);

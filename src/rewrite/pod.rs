@@ -58,6 +58,11 @@ pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Ou
     }
 }
 
+/// Tells whether the pod holds handlers that a rewrite would change.
+pub(super) fn has_work(pod: &WorkloadPrediction<'_>) -> bool {
+    pod.handlers.iter().any(|handler| is_wanted(pod, handler))
+}
+
 fn plan(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,

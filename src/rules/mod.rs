@@ -6,6 +6,7 @@ mod enable_rewrite;
 mod http_probe_host_rewritten;
 mod https_probe_strict;
 mod named_port_unresolved;
+mod overlay;
 mod probe_field_invalid;
 mod rewritten_without_sidecar;
 mod rule;
@@ -40,12 +41,20 @@ pub fn all() -> &'static [Rule] {
     &ALL
 }
 
-/// Runs every rule over the predictions.
+/// Runs every rule over the predictions. What several overlays of one base have in common is said
+/// once, with the overlays it holds for.
 #[must_use]
 pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
-    let scene = Scene {
-        context,
-        predictions,
-    };
-    all().iter().flat_map(|rule| (rule.check)(&scene)).collect()
+    let mut findings = Vec::new();
+    // Workloads come kustomization by kustomization.
+    for predictions in predictions.chunk_by(|a, b| overlay::of(a) == overlay::of(b)) {
+        let scene = Scene {
+            context,
+            predictions,
+        };
+        let found = all().iter().flat_map(|rule| (rule.check)(&scene));
+        let home = predictions.first().and_then(overlay::of);
+        findings.extend(found.map(|finding| overlay::place(context, home, finding)));
+    }
+    overlay::merged(findings)
 }

@@ -36,7 +36,7 @@ fn ask_with<T>(
     question: impl Fn(&Context<'_>, &Workload<'_>) -> T,
 ) -> T {
     let sources = sources(files);
-    let context = Context::new(&sources, settings);
+    let context = Context::new(&sources, &[], settings);
     let subjects = context.inventory.workloads.iter();
     let mut named = subjects.filter(|subject| subject.workload.object.name() == "web");
     question(&context, &named.next().unwrap().workload)

@@ -20,7 +20,7 @@ impl<'t> Context<'t> {
         workload: &Workload<'t>,
         view: &NamespaceView<'_>,
     ) -> Fact<Dataplane> {
-        let scope = self.scope(workload.object.path());
+        let scope = self.scope(workload.object.home());
         let labels = self.labels_seen(workload, &scope);
         match self.server(&labels, &scope) {
             Server::Planes {

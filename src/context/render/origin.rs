@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::kube::Provenance;
 use crate::yaml::Span;
 
 use super::node::Origin;
@@ -81,6 +82,12 @@ impl OriginMap {
             }
         };
         (origin.path, origin.span)
+    }
+}
+
+impl Provenance for OriginMap {
+    fn real(&self, span: Span) -> (Arc<str>, Span) {
+        Self::real(self, span)
     }
 }
 

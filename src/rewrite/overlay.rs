@@ -1,0 +1,113 @@
+//! Bases of kustomizations: a file is rewritten only where every overlay of it agrees.
+
+use crate::kube::Workload;
+use crate::mesh::istio::keys;
+use crate::predict::WorkloadPrediction;
+use crate::yaml::NodeRef;
+
+use super::guard::Refusal;
+
+/// What the overlays make of a workload of a base.
+pub(super) enum Overlaid<'t> {
+    /// No kustomization of the tree takes the file in.
+    Plain,
+    /// All overlays leave its probes alone; this is the prediction to go by, the least sure one.
+    Agreed(Box<WorkloadPrediction<'t>>),
+    /// An overlay changes what a rewrite of the file would change too.
+    Refused(Refusal),
+}
+
+/// Looks at what comes of `plain` in the overlays among `rendered`.
+pub(super) fn overlaid<'t>(
+    plain: &WorkloadPrediction<'t>,
+    rendered: &[WorkloadPrediction<'t>],
+) -> Overlaid<'t> {
+    let mut agreed: Option<WorkloadPrediction<'t>> = None;
+    let same = rendered
+        .iter()
+        .filter(|seen| is_same(&plain.workload, &seen.workload));
+    for seen in same {
+        if !leaves_probes(plain, seen) {
+            return Overlaid::Refused(refusal(plain, seen));
+        }
+        let weaker = agreed
+            .as_ref()
+            .is_none_or(|before| rank(seen) < rank(before));
+        if weaker {
+            agreed = Some(WorkloadPrediction {
+                workload: plain.workload.clone(),
+                handlers: plain.handlers.clone(),
+                ..seen.clone()
+            });
+        }
+    }
+    agreed.map_or(Overlaid::Plain, |prediction| {
+        Overlaid::Agreed(Box::new(prediction))
+    })
+}
+
+/// A prefix or suffix may have been added to the name.
+fn is_same(plain: &Workload<'_>, seen: &Workload<'_>) -> bool {
+    let (base, rendered) = (&plain.object, &seen.object);
+    rendered.provenance.is_some()
+        && base.path() == rendered.path()
+        && base.document.index == rendered.document.index
+        && base.kind == rendered.kind
+        && rendered.name().contains(base.name())
+}
+
+/// What proves least that the mesh takes the pod in comes first.
+fn rank(pod: &WorkloadPrediction<'_>) -> (bool, crate::finding::Certainty) {
+    let in_mesh = pod.dataplane.value == crate::context::Dataplane::Sidecar;
+    (in_mesh, pod.dataplane.certainty)
+}
+
+/// The overlay says the same about every handler, and nothing else about the rewrite.
+fn leaves_probes(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>) -> bool {
+    let handlers = |pod: &WorkloadPrediction<'_>| -> Vec<_> {
+        let each = pod.handlers.iter().map(|one| {
+            let handler = &one.handler;
+            let action = handler.action.as_ref().ok().cloned();
+            (
+                one.container.name().to_owned(),
+                handler.slot,
+                action,
+                handler.timeout_seconds,
+                one.port,
+            )
+        });
+        each.collect()
+    };
+    let annotation = |pod: &WorkloadPrediction<'_>, key: &str| {
+        let entry = pod.workload.template.annotation(key);
+        entry
+            .and_then(|entry| entry.value.text())
+            .map(str::to_owned)
+    };
+    let settings = [
+        keys::REWRITE_PROBERS,
+        keys::PROXY_CONFIG,
+        keys::STATUS_PORT,
+        keys::TEMPLATES,
+    ];
+    handlers(plain) == handlers(seen)
+        && settings
+            .iter()
+            .all(|key| annotation(plain, key) == annotation(seen, key))
+}
+
+fn refusal(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>) -> Refusal {
+    let name = plain
+        .workload
+        .object
+        .node
+        .get("metadata")
+        .and_then(|metadata| metadata.get("name"));
+    let span = name.map_or_else(|| plain.workload.object.name_span(), NodeRef::span);
+    let said = format!(
+        "the overlay {} changes its probes or how they are rewritten",
+        seen.workload.object.home()
+    );
+    Refusal::new("kustomize-overlay", span, said)
+        .with_help("rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite -`")
+}
