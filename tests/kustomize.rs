@@ -145,7 +145,7 @@ fn every_tree_renders_as_kustomize_builds_it() {
             count += 1;
         }
     }
-    assert!(count >= 16, "only {count} kustomizations");
+    assert!(count >= 19, "only {count} kustomizations");
 }
 
 fn diff(expected: &str, found: &str) -> String {

@@ -19,6 +19,9 @@ fn fixtures() -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for folder in fs::read_dir(root).unwrap() {
         let folder = folder.unwrap().path();
+        if !folder.is_dir() {
+            continue;
+        }
         let rule = folder.file_name().unwrap().to_string_lossy().into_owned();
         for file in fs::read_dir(folder).unwrap() {
             found.push((rule.clone(), file.unwrap().path()));
@@ -93,6 +96,23 @@ fn bad_files_are_found_and_good_files_are_silent() {
             assert_eq!(run.status, 0, "{}", path.display());
         }
     }
+}
+
+/// `expected.csv` was checked line by line against the fixtures: a finding is where its cause is.
+#[test]
+fn findings_are_at_the_lines_that_were_reviewed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+    let expected = fs::read_to_string(root.join("expected.csv")).unwrap();
+    let mut found = String::from("rule,file,line,severity\n");
+    for (_, path) in fixtures().iter().filter(|(_, path)| is_bad(path)) {
+        let file = path.strip_prefix(&root).unwrap().to_string_lossy();
+        for finding in findings(&check(path, &["--output-format", "json"])) {
+            let text = |name: &str| finding[name].as_str().unwrap().to_owned();
+            let (rule, line, severity) = (text("rule"), &finding["line"], text("severity"));
+            found.push_str(&format!("{rule},{file},{line},{severity}\n"));
+        }
+    }
+    assert_eq!(found, expected);
 }
 
 #[test]

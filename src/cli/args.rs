@@ -69,7 +69,7 @@ pub(super) enum Command {
     /// The same happens when the program is called as meshprobe-krm, or without arguments and
     /// with a pipe as standard input.
     Krm,
-    /// Explain a rule.
+    /// Explain a rule, or a guard of rewrite.
     Rule(RuleArgs),
     /// Print the completion script of a shell.
     Completions {
@@ -97,15 +97,15 @@ pub(super) struct CheckArgs {
     pub(super) fail_on: Option<FailOnArg>,
 
     /// Apply safe fixes.
-    #[arg(long, help_heading = "Fixes")]
+    #[arg(long, group = "fixing", help_heading = "Fixes")]
     pub(super) fix: bool,
 
     /// With --fix or --diff: apply fixes that change behaviour, too.
-    #[arg(long, help_heading = "Fixes")]
+    #[arg(long, requires = "fixing", help_heading = "Fixes")]
     pub(super) unsafe_fixes: bool,
 
     /// Show as a diff what --fix would change; write nothing.
-    #[arg(long, help_heading = "Fixes", conflicts_with_all = ["fix", "output_format"])]
+    #[arg(long, group = "fixing", help_heading = "Fixes", conflicts_with_all = ["fix", "output_format"])]
     pub(super) diff: bool,
 
     #[command(flatten)]
@@ -156,7 +156,7 @@ pub(super) struct PredictArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct RuleArgs {
-    /// The id of the rule; without it, all ids are listed.
+    /// The id of the rule or guard; without it, all ids are listed.
     #[arg(value_name = "ID", conflicts_with = "all")]
     pub(super) id: Option<String>,
 

@@ -37,9 +37,13 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
 }
 
 fn fix(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
-    let fixed = run.on_threads(|| engine::fix(&run.set, settings, args.unsafe_fixes));
-    let mut failed = write(&fixed.changed);
-    let hint = Hint::Fixed(fixed.applied);
+    let mut fixed = run.on_threads(|| engine::fix(&run.set, settings, args.unsafe_fixes));
+    let failures = write(&fixed.changed);
+    let mut failed = !failures.is_empty();
+    if failed {
+        fixed = run.on_threads(|| fixed.without(&failures, &run.set, settings));
+    }
+    let hint = Hint::Fixed(fixed.cured);
     if run.from_stdin {
         // The fixed text takes the place of the report, as the next program reads it.
         eprint(&rendered(
@@ -71,7 +75,7 @@ fn diff(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> 
             0 => "Nothing to fix.".to_owned(),
             files => format!(
                 "Would fix {} in {}.",
-                counted(fixed.applied, "finding"),
+                counted(fixed.cured, "finding"),
                 counted(files, "file")
             ),
         });

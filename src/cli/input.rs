@@ -91,7 +91,7 @@ fn request(common: &Common, layer: &Layer, directory: &Path) -> Result<Request, 
         if stdin_again {
             return Err(Stop::usage("standard input (`-`) can be read only once"));
         }
-        targets.push(input(path, common)?);
+        targets.push(input(path, common, directory)?);
     }
     if targets.is_empty() {
         targets.push(Input::Path(PathBuf::from(".")));
@@ -110,7 +110,7 @@ fn request(common: &Common, layer: &Layer, directory: &Path) -> Result<Request, 
     })
 }
 
-fn input(path: &Path, common: &Common) -> Result<Input, Stop> {
+fn input(path: &Path, common: &Common, directory: &Path) -> Result<Input, Stop> {
     if path.as_os_str().is_empty() {
         return Err(Stop::usage("an empty path was given"));
     }
@@ -127,10 +127,11 @@ fn input(path: &Path, common: &Common) -> Result<Input, Stop> {
             "standard input is empty: did the command before `|` fail?",
         ));
     }
-    let name = common.stdin_filename.as_deref().unwrap_or("stdin");
+    let named = common.stdin_filename.as_deref();
     Ok(Input::Bytes {
-        name: Arc::from(name),
+        name: Arc::from(named.unwrap_or("stdin")),
         bytes: bytes.into(),
+        lies_at: named.map(|name| directory.join(name)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write as _};
 
-use crate::engine::{Changed, Exit, write_all};
+use crate::engine::{Changed, Exit, WriteFailure, write_all};
 use crate::report::visible;
 
 /// Why a run ends early.
@@ -81,12 +81,12 @@ pub(super) fn errln(line: &str) {
     eprint(&format!("{}\n", visible(line)));
 }
 
-/// Writes changed files; tells about those that cannot be written, and whether there are any.
-pub(super) fn write(changed: &[Changed]) -> bool {
+/// Writes changed files; tells about those that cannot be written, and returns them.
+pub(super) fn write(changed: &[Changed]) -> Vec<WriteFailure> {
     let failures = write_all(changed);
     for failure in &failures {
         let (path, reason) = (&failure.path, &failure.reason);
         errln(&format!("error: cannot write {path}: {reason}"));
     }
-    !failures.is_empty()
+    failures
 }

@@ -27,43 +27,61 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
     tell_files(&run.set, &args.common);
     let rewritten = run.on_threads(|| engine::rewrite(&run.set, &settings));
     tell_findings(&run.set, &rewritten.findings, &args.common);
-    let failed = deliver(&run, &rewritten, args)?;
+    let delivered = deliver(&run, &rewritten, args)?;
     if !args.common.quiet && !to_stdout {
-        errln(&told(&rewritten, args));
+        errln(&told(&rewritten, args, delivered.unwritten));
     }
     let refused = failing(&rewritten.findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
         .or(refused, Exit::Findings)
         .or(args.diff && !rewritten.changed.is_empty(), Exit::Findings)
-        .or(failed, Exit::Failure))
+        .or(delivered.failed, Exit::Failure))
 }
 
-/// Writes, shows or prints; tells whether a write failed.
-fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<bool, Stop> {
+/// What became of the result.
+#[derive(Default)]
+struct Delivered {
+    /// A write failed, or there was nothing whole to print.
+    failed: bool,
+    /// How many files could not be written.
+    unwritten: usize,
+}
+
+/// Writes, shows or prints.
+fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<Delivered, Stop> {
     if args.diff {
         print_diffs(
             &rewritten.changed,
             look(&std::io::stdout(), args.common.color),
         )?;
-        return Ok(false);
+        return Ok(Delivered::default());
     }
     if args.write {
-        let failed = write(&rewritten.changed);
-        if run.from_stdin {
-            // It has no other place to be written to.
-            return Ok(!print_whole(rewritten.set.from_stdin())? || failed);
-        }
-        return Ok(failed);
+        let unwritten = write(&rewritten.changed).len();
+        // Standard input has no other place to be written to.
+        let is_lost = run.from_stdin && !print_whole(rewritten.set.from_stdin())?;
+        return Ok(Delivered {
+            failed: is_lost || unwritten > 0,
+            unwritten,
+        });
     }
     let mut files = rewritten.set.targets();
     let whole = files.find(|file| file.fault.is_none());
-    Ok(!print_whole(whole.map(|file| &*file.text))?)
+    Ok(Delivered {
+        failed: !print_whole(whole.map(|file| &*file.text))?,
+        unwritten: 0,
+    })
 }
 
-fn told(rewritten: &Rewritten, args: &RewriteArgs) -> String {
+fn told(rewritten: &Rewritten, args: &RewriteArgs, unwritten: usize) -> String {
     if rewritten.changed.is_empty() {
         return "Nothing to rewrite.".into();
+    }
+    let files = rewritten.changed.len();
+    if unwritten > 0 {
+        let done = files.saturating_sub(unwritten);
+        return format!("Rewrote {done} of {}.", counted(files, "file"));
     }
     let would = if args.write {
         "Rewrote"
@@ -73,6 +91,6 @@ fn told(rewritten: &Rewritten, args: &RewriteArgs) -> String {
     format!(
         "{would} {} in {}; each such workload rolls when applied.",
         counted(rewritten.pods, "pod template"),
-        counted(rewritten.changed.len(), "file")
+        counted(files, "file")
     )
 }

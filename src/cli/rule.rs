@@ -1,6 +1,6 @@
 //! `meshprobe rule`.
 
-use crate::engine::{Exit, Notice, explained, rule_ids};
+use crate::engine::{Exit, Notice, explained, is_guard, rule_ids};
 use crate::settings::not_one_of;
 
 use super::args::RuleArgs;
@@ -15,11 +15,11 @@ pub(super) fn run(args: &RuleArgs) -> Result<Exit, Stop> {
     }
     match &args.id {
         None => {
-            let lines: String = all
-                .iter()
-                .map(|rule| format!("{} ({})\n", rule.id, rule.severity.as_str()))
-                .collect();
-            print(&lines)?;
+            let line = |rule: &Notice| format!("{} ({})\n", rule.id, rule.severity.as_str());
+            let (guards, rules): (Vec<_>, Vec<_>) = all.iter().partition(|rule| is_guard(rule.id));
+            let lines = |all: Vec<&Notice>| all.into_iter().map(line).collect::<String>();
+            let (rules, guards) = (lines(rules), lines(guards));
+            print(&format!("{rules}\nGuards of rewrite:\n{guards}"))?;
         }
         Some(id) => match all.iter().find(|rule| rule.id == id) {
             Some(rule) => print(&page(rule))?,

@@ -1,15 +1,18 @@
 //! Runs all rules over a set of files.
 
+use std::sync::Arc;
+
 use crate::context::Context;
-use crate::context::render::render;
-use crate::finding::{Applicability, FileEdit, Finding, Fix};
-use crate::predict;
+use crate::context::render::{Rendering, render};
+use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity};
+use crate::predict::{self, WorkloadPrediction};
 use crate::rules;
 use crate::settings::{RuleLevel, Settings};
 use crate::source::{Role, SourceSet};
 use crate::yaml;
 
 use super::guard::judge;
+use super::notices::NOT_MODELLED;
 use super::problems::problems;
 use super::summary::Summary;
 
@@ -32,7 +35,12 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         let predictions = predict::predict_all(&context);
         let mut counted = Summary::default();
         counted.count_predictions(&predictions);
-        (rules::check(&context, &predictions), counted)
+        let mut findings = rules::check(&context, &predictions);
+        let unseen = renderings
+            .iter()
+            .filter_map(|one| not_modelled(one, &predictions));
+        findings.extend(unseen);
+        (findings, counted)
     });
     let (mut findings, counted) = judged.value;
     summary.workloads = counted.workloads;
@@ -49,6 +57,31 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     }
     summary.count_findings(&findings);
     Outcome { findings, summary }
+}
+
+/// What a kustomization asks for and nobody follows is said once per kustomization that brings in
+/// probes, not passed over.
+fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -> Option<Finding> {
+    let (first, others) = rendering.notes.split_first()?;
+    let has_probes = predictions.iter().any(|one| {
+        one.is_target && one.workload.object.home() == &*rendering.root && !one.handlers.is_empty()
+    });
+    if !has_probes {
+        return None;
+    }
+    let label = Label {
+        path: Arc::clone(&first.path),
+        span: first.span,
+        message: String::new(),
+    };
+    let more = match others.len() {
+        0 => String::new(),
+        count => format!(" (and {count} more like this in {})", rendering.root),
+    };
+    let message = format!("{}{more}", first.message);
+    let mut finding = Finding::new(NOT_MODELLED, Severity::Note, label, message);
+    finding.help = Some("pipe the build in: `kustomize build DIR | meshprobe check -`".to_owned());
+    Some(finding)
 }
 
 /// Applies the levels of the settings and brings findings in their order.

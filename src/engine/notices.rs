@@ -3,7 +3,9 @@
 use crate::finding::Severity;
 use crate::rules;
 
-/// A kind of finding about a file as such, explained like a rule.
+use super::guards::GUARDS;
+
+/// A kind of finding that no rule makes, explained like a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice {
     /// The id, in one space with the ids of rules.
@@ -17,6 +19,7 @@ pub struct Notice {
 pub(super) const DUPLICATE_KEY: &str = "duplicate-key";
 pub(super) const EDIT_REFUSED: &str = "edit-refused";
 pub(super) const INTERNAL_ERROR: &str = "internal-error";
+pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
 pub(super) const NOT_UTF8: &str = "not-utf8";
 pub(super) const SYNTAX_ERROR: &str = "syntax-error";
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
@@ -68,6 +71,18 @@ Please report it, with the file.
 ",
     },
     Notice {
+        id: NOT_MODELLED,
+        severity: Severity::Note,
+        docs: "\
+A kustomization asks for something that meshprobe does not follow without kustomize: a remote base,
+a chart, a generator, a plugin. What it brings in or changes was not seen.
+
+## What to do
+
+Pipe the build in: `kustomize build DIR | meshprobe check -`.
+",
+    },
+    Notice {
         id: NOT_UTF8,
         severity: Severity::Error,
         docs: "\
@@ -114,7 +129,7 @@ Render it first: `helm template <chart> | meshprobe check -`.
     },
 ];
 
-/// Lists everything that can be explained, rules and notices, sorted by id.
+/// Lists everything that can be explained, rules, notices and guards, sorted by id.
 #[must_use]
 pub fn explained() -> Vec<Notice> {
     let rules = rules::all().iter().map(|rule| Notice {
@@ -122,7 +137,7 @@ pub fn explained() -> Vec<Notice> {
         severity: rule.severity,
         docs: rule.docs,
     });
-    let mut all: Vec<Notice> = rules.chain(NOTICES.iter().copied()).collect();
+    let mut all: Vec<Notice> = rules.chain(NOTICES.iter().chain(GUARDS).copied()).collect();
     all.sort_by_key(|notice| notice.id);
     all
 }

@@ -102,15 +102,15 @@ fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -
 
 /// One note per file, however many of its documents are templates.
 fn template(file: &SourceFile) -> Option<Finding> {
-    let document = file
+    let mut templates = file
         .documents
         .iter()
-        .find(|document| matches!(document.content, Content::Template))?;
-    let at = document
-        .segment
-        .slice(&file.text)
-        .find("{{")
-        .unwrap_or_default();
+        .filter(|document| matches!(document.content, Content::Template));
+    // In a chart, documents without any braces count as well.
+    let (document, at) = templates.find_map(|document| {
+        let at = document.segment.slice(&file.text).find("{{")?;
+        Some((document, at))
+    })?;
     let start = document.segment.start + at;
     let message = format!(
         "{} is a template and no YAML yet: it was not judged",

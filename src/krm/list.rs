@@ -49,6 +49,13 @@ impl<'t> List<'t> {
         }
         match lists.as_slice() {
             [] => Err(nothing()),
+            [(_, root)]
+                if is_list(*root)
+                    && let Some(items) = no_items(*root) =>
+            {
+                let said = "`items` is not a list of resources";
+                Err(vec![at(&file.text, items.span().start, said)])
+            }
             [(tree, root)] if is_list(*root) => Ok(Self {
                 file,
                 tree,
@@ -129,6 +136,12 @@ fn is_list(root: NodeRef<'_>) -> bool {
     let text = |key: &str| root.get(key).and_then(NodeRef::text);
     text("kind") == Some("ResourceList")
         && text("apiVersion").is_some_and(|version| version.starts_with("config.kubernetes.io/"))
+}
+
+/// What stands where the list of resources belongs, if it is anything else.
+fn no_items(root: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    root.get("items")
+        .filter(|items| !items.is_sequence() && !items.is_null())
 }
 
 fn nothing() -> Vec<String> {

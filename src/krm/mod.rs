@@ -54,6 +54,7 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
         targets: vec![Input::Bytes {
             name: NAME.into(),
             bytes: input.into(),
+            lies_at: None,
         }],
         working_directory: directory.to_path_buf(),
         ..Request::default()

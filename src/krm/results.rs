@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::engine::is_guard;
 use crate::finding::{Finding, Label, ObjectRef, Severity};
 use crate::report::visible;
 use crate::yaml::{self, NodeRef, Span, Value};
@@ -133,7 +134,7 @@ pub(super) fn told(list: &List<'_>, findings: &[Finding]) -> String {
     let mut out = String::new();
     for finding in findings
         .iter()
-        .filter(|finding| finding.severity > Severity::Note)
+        .filter(|finding| finding.severity > Severity::Note && !is_told_already(findings, finding))
     {
         let path = item_of(list, &finding.primary).and_then(source_path);
         let object = finding.object.as_ref().map(shown);
@@ -152,6 +153,17 @@ pub(super) fn told(list: &List<'_>, findings: &[Finding]) -> String {
         );
     }
     out
+}
+
+/// A refusal where a check has found an error already says the same thing again.
+fn is_told_already(findings: &[Finding], finding: &Finding) -> bool {
+    let says_it = |other: &Finding| {
+        let (mine, its) = (&finding.primary, &other.primary);
+        other.severity == Severity::Error
+            && !is_guard(other.rule)
+            && (&its.path, its.span) == (&mine.path, mine.span)
+    };
+    is_guard(finding.rule) && findings.iter().any(says_it)
 }
 
 fn shown(object: &ObjectRef) -> String {

@@ -29,7 +29,16 @@ pub fn human(set: &SourceSet, findings: &[Finding], look: Look) -> String {
     for finding in findings {
         header(&mut out, finding, look);
         let width = look.width.saturating_sub(GUTTER).max(40);
-        out.push_str(&drawn(Frames::new(regions(set, finding, width)), look));
+        let regions = regions(set, finding, width);
+        if !regions
+            .iter()
+            .any(|region| region.path == visible(&finding.primary.path))
+        {
+            // There is nothing to draw of a file without text, but it has a name.
+            let path = visible(&finding.primary.path);
+            out.push_str(&format!("  --> {}\n", look.paint(Tone::Faint, &path)));
+        }
+        out.push_str(&drawn(Frames::new(regions), look));
         footer(&mut out, finding, look);
         out.push('\n');
     }

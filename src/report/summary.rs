@@ -10,7 +10,7 @@ use super::look::{Look, Tone};
 pub enum Hint {
     /// `--fix` can still be given.
     Fixable,
-    /// So many fixes were applied.
+    /// So many findings were cured.
     Fixed(usize),
     /// Nothing to advise.
     Nothing,

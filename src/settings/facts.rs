@@ -16,6 +16,10 @@ pub const FACT_KEYS: &[&str] = &[
     "status-port",
 ];
 
+/// Facts that no verdict asks for yet: refused, since a fact that is taken and then ignored would
+/// be a lie.
+const NOT_YET: &[&str] = &["cni-enforces-node-traffic", "node-version"];
+
 impl Facts {
     /// Takes one `KEY=VALUE`.
     ///
@@ -43,6 +47,7 @@ impl Facts {
             "rewrite" => self.rewrite = Some(boolean(key, value)?),
             "root-namespace" => self.root_namespace = Some(not_empty(key, value)?),
             "status-port" => self.status_port = Some(port(value)?),
+            _ if NOT_YET.contains(&key) => return Err(format!("`{key}` is not supported yet")),
             _ => return Err(not_one_of("fact", key, FACT_KEYS)),
         }
         Ok(())
@@ -144,12 +149,16 @@ mod tests {
     #[test]
     fn mistakes_are_explained() {
         let mut facts = Facts::default();
-        let mut say = |pair| facts.set_pair(pair).unwrap_err();
+        let mut say = |pair: &str| facts.set_pair(pair).unwrap_err();
         assert_eq!(say("mtls"), "`mtls` is not of the form KEY=VALUE");
         assert!(say("mtsl=STRICT").contains("did you mean `mtls`"));
         assert!(say("mtls=STRIKT").contains("did you mean `STRICT`"));
         assert!(say("rewrite=no").contains("`true` or `false`"));
         assert!(say("status-port=0").contains("65535"));
         assert!(say("revision=").contains("needs a value"));
+        for key in NOT_YET {
+            let said = say(&format!("{key}=true"));
+            assert_eq!(said, format!("`{key}` is not supported yet"));
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! The same keys come in two shapes: nested under `spec`, or as strings in the `data` of a
 //! ConfigMap, where a key is the path (`mesh.version`) and a list is separated by commas.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
 use crate::yaml::{Entry, NodeRef, Span};
@@ -47,6 +47,7 @@ pub fn read(object: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<Prob
         problems: Vec::new(),
         known_rules,
     };
+    reader.duplicates(object);
     reader.object(object);
     if reader.problems.is_empty() {
         Ok(reader.layer)
@@ -81,6 +82,22 @@ impl Reader<'_> {
                 Some("spec") => self.spec(entry.value),
                 _ => self.unknown(entry.key, OBJECT_KEYS),
             }
+        }
+    }
+
+    /// Keys that are written twice: nobody can tell which of the two is meant.
+    fn duplicates(&mut self, node: NodeRef<'_>) {
+        let mut seen = BTreeMap::new();
+        for entry in node.entries() {
+            let key = entry.key.text().unwrap_or_default();
+            if let Some(first) = seen.insert(key, entry.key.span()) {
+                self.problem(first, format!("the key `{key}` is there twice: here first"));
+                self.problem(entry.key.span(), format!("the key `{key}` again"));
+            }
+            self.duplicates(entry.value);
+        }
+        for item in node.items() {
+            self.duplicates(item);
         }
     }
 

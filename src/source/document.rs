@@ -77,6 +77,9 @@ impl Document {
 
 fn read_content(file: &SourceFile, segment: Span) -> Content {
     let source = segment.slice(&file.text);
+    if file.chart_template {
+        return Content::Template;
+    }
     if !file.explicit && is_json(&file.path) && !mentions_kubernetes(source) {
         // Trees are full of JSON with comments (tsconfig.json) that nobody applies to a cluster.
         return Content::NotKubernetes;

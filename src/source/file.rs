@@ -38,6 +38,11 @@ pub struct SourceFile {
     pub path: Arc<str>,
     /// Where it lies; `None` for standard input.
     pub location: Option<PathBuf>,
+    /// Where it is taken to lie when looking around: its location, or what the user says about
+    /// standard input.
+    pub lies_at: Option<PathBuf>,
+    /// A template of a Helm chart, whether or not it parses as YAML.
+    pub chart_template: bool,
     /// What it is read for.
     pub role: Role,
     /// The user named it; it was not met while walking.
@@ -65,6 +70,8 @@ impl SourceFile {
         Self {
             path,
             location: None,
+            lies_at: None,
+            chart_template: false,
             role: Role::Target,
             explicit,
             text,

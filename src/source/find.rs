@@ -1,12 +1,15 @@
 //! Finds the files of a run, and reads them.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::chart::is_in_chart;
 use super::document::looks_like_kubernetes;
 use super::file::{Fault, Role, SourceFile};
+use super::kustomization::identity;
 use super::walk::{Met, WalkOptions, walk};
 
 /// What the user asks to read.
@@ -18,6 +21,8 @@ pub enum Input {
     Bytes {
         /// The path to show.
         name: Arc<str>,
+        /// Where to take it to lie, if anywhere.
+        lies_at: Option<PathBuf>,
         /// What was read.
         bytes: Arc<[u8]>,
     },
@@ -44,45 +49,64 @@ pub struct Candidate {
     role: Role,
     explicit: bool,
     origin: Origin,
+    /// The one spelling of where it lies.
+    identity: PathBuf,
 }
 
 #[derive(Clone, Debug)]
 enum Origin {
     Disk(PathBuf),
-    Bytes(Arc<[u8]>),
+    Bytes(Arc<[u8]>, Option<PathBuf>),
     Fault(String),
 }
 
-/// Lists the files of a run, sorted by path, each once: as target where it is both target and
-/// context.
+/// Lists the files of a run, sorted by path, each once, whatever names lead to it: under the
+/// first of them, and as target where it is both target and context.
 #[must_use]
 pub fn find(request: &Request) -> Vec<Candidate> {
-    let mut found: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut known: HashMap<PathBuf, usize> = HashMap::new();
     let inputs = [
         (Role::Target, &request.targets),
         (Role::Context, &request.context),
     ];
     for (role, inputs) in inputs {
         for candidate in inputs.iter().flat_map(|input| expand(input, role, request)) {
-            found
-                .entry(Arc::clone(&candidate.path))
-                .and_modify(|known| known.explicit |= candidate.explicit && role == known.role)
-                .or_insert(candidate);
+            match known.entry(candidate.identity.clone()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(found.len());
+                    found.push(candidate);
+                }
+                Entry::Occupied(entry) => {
+                    if let Some(known) = found.get_mut(*entry.get()) {
+                        known.explicit |= candidate.explicit && role == known.role;
+                    }
+                }
+            }
         }
     }
-    found.into_values().collect()
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    // Files are looked up by their path: two names that differ only in bytes that are not UTF-8
+    // are shown alike.
+    found.dedup_by(|a, b| a.path == b.path);
+    found
 }
 
 fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
     let path = match input {
         Input::Path(path) => path,
-        Input::Bytes { name, bytes } => {
-            let origin = Origin::Bytes(Arc::clone(bytes));
+        Input::Bytes {
+            name,
+            bytes,
+            lies_at,
+        } => {
+            let named = request.working_directory.join(&**name);
             return vec![Candidate {
                 path: Arc::clone(name),
                 role,
                 explicit: true,
-                origin,
+                origin: Origin::Bytes(Arc::clone(bytes), lies_at.clone()),
+                identity: identity(lies_at.as_ref().unwrap_or(&named)),
             }];
         }
     };
@@ -96,6 +120,7 @@ fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
     if options.force_exclude && options.exclude.excludes(&shown, false) {
         return Vec::new();
     }
+    let identity = identity(&full);
     let origin = match explicit_fault(&full) {
         Some(fault) => Origin::Fault(fault),
         None => Origin::Disk(full),
@@ -105,6 +130,7 @@ fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
         role,
         explicit: true,
         origin,
+        identity,
     }]
 }
 
@@ -119,13 +145,22 @@ fn expand_directory(full: &Path, role: Role, request: &Request) -> Vec<Candidate
         return Vec::new();
     }
     let root = full.to_path_buf();
+    let real_root = identity(full);
+    // Nothing below the root but links leads elsewhere: one look at the disk is enough.
+    let below = |path: &Path| {
+        let rest = path.strip_prefix(&root);
+        rest.map_or_else(|_| identity(path), |rest| real_root.join(rest))
+    };
     let shown = move |path: &Path| shown_path(path, &base);
-    let met = walk(full, &request.walk, shown.clone());
+    let mut met = walk(full, &request.walk, shown.clone());
+    // The name of a file comes before those of links to it; the order of a directory is chance.
+    met.sort();
     met.into_iter()
         .map(|met| {
-            let (path, origin) = match met {
-                Met::File(path) => (path.clone(), Origin::Disk(path)),
-                Met::Fault(path, reason) => (path, Origin::Fault(reason)),
+            let (path, identity, origin) = match met {
+                Met::File(path) => (path.clone(), below(&path), Origin::Disk(path)),
+                Met::Link(path) => (path.clone(), identity(&path), Origin::Disk(path)),
+                Met::Fault(path, reason) => (path.clone(), below(&path), Origin::Fault(reason)),
             };
             let explicit = matches!(origin, Origin::Fault(_)) && path == root;
             Candidate {
@@ -133,6 +168,7 @@ fn expand_directory(full: &Path, role: Role, request: &Request) -> Vec<Candidate
                 role,
                 explicit,
                 origin,
+                identity,
             }
         })
         .collect()
@@ -164,13 +200,14 @@ impl Candidate {
     /// Reads, splits and parses the file; what goes wrong becomes a fault of it.
     #[must_use]
     pub fn read(&self) -> SourceFile {
-        let (location, bytes) = match &self.origin {
-            Origin::Bytes(bytes) => (None, Ok(bytes.to_vec())),
+        let (location, lies_at, bytes) = match &self.origin {
+            Origin::Bytes(bytes, lies_at) => (None, lies_at.clone(), Ok(bytes.to_vec())),
             Origin::Disk(path) => (
+                Some(path.clone()),
                 Some(path.clone()),
                 std::fs::read(path).map_err(|error| reason(&error)),
             ),
-            Origin::Fault(reason) => (None, Err(reason.clone())),
+            Origin::Fault(reason) => (None, None, Err(reason.clone())),
         };
         let (text, fault) = match bytes {
             Ok(bytes) => decode(bytes),
@@ -178,6 +215,8 @@ impl Candidate {
         };
         let mut file = self.shell(text.into());
         file.location = location;
+        file.chart_template = text_is_template(&file.text, lies_at.as_deref());
+        file.lies_at = lies_at;
         file.fault = fault;
         if file.fault.is_none() {
             file.parse();
@@ -196,6 +235,11 @@ impl Candidate {
         file.role = self.role;
         file
     }
+}
+
+/// A file of a Helm chart is a template even where it happens to parse as YAML.
+fn text_is_template(text: &str, lies_at: Option<&Path>) -> bool {
+    text.contains("{{") && lies_at.is_some_and(is_in_chart)
 }
 
 fn decode(bytes: Vec<u8>) -> (String, Option<Fault>) {

@@ -26,7 +26,7 @@ pub fn is_kustomization(path: &str) -> bool {
 pub fn mark_patches(set: &mut SourceSet) {
     let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
     for file in &set.files {
-        let Some(directory) = file.location.as_deref().and_then(Path::parent) else {
+        let Some(directory) = file.lies_at.as_deref().and_then(Path::parent) else {
             continue;
         };
         for above in directory.ancestors().take(LEVELS) {
@@ -45,9 +45,9 @@ pub fn mark_patches(set: &mut SourceSet) {
     }
     for file in &mut set.files {
         let is_patch = file
-            .location
+            .lies_at
             .as_deref()
-            .is_some_and(|location| patches.contains(&identity(location)));
+            .is_some_and(|path| patches.contains(&identity(path)));
         if is_patch {
             file.set_patch(true);
         }
@@ -92,7 +92,7 @@ fn patch_files(text: &str) -> Vec<String> {
 }
 
 /// One spelling per file: links resolved where the file exists, `..` folded otherwise.
-fn identity(path: &Path) -> PathBuf {
+pub(super) fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| folded(path))
 }
 

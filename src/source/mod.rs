@@ -2,6 +2,7 @@
 //!
 //! Broken input is kept as data ([`Fault`], [`Content`]); only `engine` makes findings of it.
 
+mod chart;
 mod document;
 mod file;
 mod find;

@@ -1,6 +1,7 @@
 //! Walks directories.
 
 use std::ffi::OsStr;
+use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -31,6 +32,8 @@ impl Exclude {
     /// The reason why a glob cannot be read, with the glob.
     pub fn new<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut builder = GitignoreBuilder::new("");
+        // git takes an open bracket for a pattern that never matches: here it is a mistake.
+        builder.allow_unclosed_class(false);
         for glob in globs {
             builder
                 .add_line(None, glob)
@@ -65,18 +68,21 @@ pub struct WalkOptions {
     pub force_exclude: bool,
 }
 
-/// What the walk met.
+/// What the walk met, in the order in which one file with several names is named.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Met {
     File(PathBuf),
-    /// A directory that cannot be read, and why.
+    /// A symbolic link to a file.
+    Link(PathBuf),
+    /// A directory or link that cannot be read, and why.
     Fault(PathBuf, String),
 }
 
 /// Where version control keeps its own files.
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// Lists the manifests below `root` in no particular order. Symbolic links are not followed,
-/// pipes and devices never opened. Git-ignored files are left out, unless `--no-ignore` is
+/// Lists the manifests below `root` in no particular order. Symbolic links to files are followed,
+/// those to directories are not; pipes and devices are never opened. Git-ignored files are left out, unless `--no-ignore` is
 /// given; hidden ones are not: deployments live in `.github`, `.tekton` and the like.
 pub(super) fn walk(
     root: &Path,
@@ -108,10 +114,7 @@ fn walk_visible(
         .filter_entry(move |entry| entry.depth() == 0 || keep(entry.path(), is_directory(entry)))
         .build()
         .filter_map(|entry| match entry {
-            Ok(entry) => {
-                let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-                (is_file && is_manifest(entry.path())).then(|| Met::File(entry.into_path()))
-            }
+            Ok(entry) => met(entry.file_type()?, entry.path()),
             Err(error) => {
                 let reason = error.io_error().map_or_else(|| error.to_string(), reason);
                 Some(Met::Fault(path_of(&error, root), reason))
@@ -125,8 +128,7 @@ fn walk_everything(root: &Path, keep: impl Fn(&Path, bool) -> bool) -> Vec<Met> 
         .into_iter()
         .filter_entry(|entry| entry.depth() == 0 || keep(entry.path(), entry.file_type().is_dir()))
         .filter_map(|entry| match entry {
-            Ok(entry) => (entry.file_type().is_file() && is_manifest(entry.path()))
-                .then(|| Met::File(entry.into_path())),
+            Ok(entry) => met(entry.file_type(), entry.path()),
             Err(error) => {
                 let path = error.path().unwrap_or(root).to_path_buf();
                 let reason = error.io_error().map_or_else(|| error.to_string(), reason);
@@ -134,6 +136,23 @@ fn walk_everything(root: &Path, keep: impl Fn(&Path, bool) -> bool) -> Vec<Met> 
             }
         })
         .collect()
+}
+
+/// What an entry of a directory is to us; nothing where it is no manifest.
+fn met(kind: FileType, path: &Path) -> Option<Met> {
+    if !is_manifest(path) {
+        return None;
+    }
+    if kind.is_file() {
+        return Some(Met::File(path.to_path_buf()));
+    }
+    if !kind.is_symlink() {
+        return None;
+    }
+    match std::fs::metadata(path) {
+        Ok(metadata) => metadata.is_file().then(|| Met::Link(path.to_path_buf())),
+        Err(error) => Some(Met::Fault(path.to_path_buf(), reason(&error))),
+    }
 }
 
 fn path_of(error: &ignore::Error, root: &Path) -> PathBuf {
@@ -174,5 +193,6 @@ mod tests {
         assert!(!exclude.excludes("vendor", false));
         assert!(exclude.excludes("../vendor/x.yaml", false));
         assert!(Exclude::new(["a[z-a]"]).is_err());
+        assert!(Exclude::new(["["]).is_err());
     }
 }

@@ -84,6 +84,11 @@ fn bytes_that_are_not_utf_8_have_their_place() {
         stdout.starts_with("bad.yaml:3:21: error[not-utf8]"),
         "{stdout}"
     );
+    let project = Project::new();
+    project.write("wide.yaml", b"\xff\xfeb\0i\0n\0");
+    project.run(&["check"]).exits(0).says(
+        "note[not-utf8]: the file is not UTF-8 from here on, and was not judged\n  --> wide.yaml\n",
+    );
     let (code, stdout) = concise(b"\xff\xfeb\0i\0n\0");
     assert_eq!(code, 0);
     assert!(
@@ -203,6 +208,10 @@ fn an_unknown_option_or_command_is_met_with_a_suggestion() {
         .run(&["check", "--mesh", "istoi"])
         .exits(2)
         .complains("istio");
+    project
+        .run(&["check", "--unsafe-fixes"])
+        .exits(2)
+        .complains("--fix|--diff");
     project
         .run(&["rule", "sintax-error"])
         .exits(2)

@@ -79,6 +79,14 @@ fn wrong_input_is_told_and_nothing_is_printed() {
         ("foo: [\n", "stdin:1:6: the input is not YAML"),
         ("apiVersion: v1\nkind: Pod\n", "not one ResourceList"),
         ("a: 1\n", "not one ResourceList"),
+        (
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: foo\n",
+            "stdin:3:8: `items` is not a list",
+        ),
+        (
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: {a: b}\n",
+            "`items` is not a list",
+        ),
     ] {
         let run = function(stdin).exits(2).complains(message);
         assert_eq!(run.stdout, "");

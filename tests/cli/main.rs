@@ -7,10 +7,13 @@
 )]
 
 mod bad_input;
+mod explained;
+mod fixed;
 mod fixes;
 mod formats;
 mod guards;
 mod krm;
+mod names;
 mod program;
 mod project;
 mod scope;

@@ -72,6 +72,17 @@ fn mistakes_in_the_file_have_their_place() {
     error: .meshprobe.yaml:6:3: `scopes` is not supported yet
     error: .meshprobe.yaml:8:5: unknown rule `sintax-error`: did you mean `syntax-error`?
     ");
+    project.write(
+        ".meshprobe.yaml",
+        config("  failOn: error\n  rules: {syntax-error: note, syntax-error: ignore}\n  failOn: note\n"),
+    );
+    let run = project.run(&["check"]).exits(2);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: .meshprobe.yaml:6:11: the key `syntax-error` is there twice: here first
+    error: .meshprobe.yaml:6:31: the key `syntax-error` again
+    error: .meshprobe.yaml:5:3: the key `failOn` is there twice: here first
+    error: .meshprobe.yaml:7:3: the key `failOn` again
+    ");
     project.write(".meshprobe.yaml", "a: [\n");
     project
         .run(&["check"])
@@ -107,6 +118,27 @@ fn context_of_the_file_is_relative_to_it() {
         run.stderr,
         "../infra/b.yaml: Kubernetes\na.yaml: Kubernetes\n"
     );
+}
+
+#[test]
+fn facts_that_nothing_asks_for_are_refused() {
+    let project = Project::new();
+    for key in ["cni-enforces-node-traffic", "node-version"] {
+        for option in ["--assume", "--override"] {
+            project
+                .run(&["check", option, &format!("{key}=true")])
+                .exits(2)
+                .complains(&format!("{option}: `{key}` is not supported yet"));
+        }
+        project.write(
+            ".meshprobe.yaml",
+            config(&format!("  assume: {{{key}: true}}\n")),
+        );
+        project.run(&["check"]).exits(2).complains(&format!(
+            ".meshprobe.yaml:5:12: `{key}` is not supported yet"
+        ));
+        std::fs::remove_file(project.path(".meshprobe.yaml")).unwrap();
+    }
 }
 
 #[test]

@@ -94,6 +94,10 @@ fn excluded_files_are_read_only_when_named_without_force() {
         .run(&["check", "--exclude", "a[z-a]"])
         .exits(2)
         .complains("--exclude");
+    project
+        .run(&["check", "--exclude", "["])
+        .exits(2)
+        .complains("--exclude: error parsing glob '['");
 }
 
 #[test]

@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::source::{Content, SourceFile, SourceSet};
+use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
 use super::kustomization::Kustomization;
 use super::locate::{Located, locate, strings};
-use super::node::{Node, Origin, read};
-use super::resource::{Identity, Resource, identity};
+use super::objects;
+use super::resource::{Identity, Resource};
 use super::transform;
 use super::{DocumentId, Note, Scope};
 
@@ -50,7 +50,7 @@ pub(super) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
 
 impl Gathered {
     /// Takes an object in, unless there is one with the same identity.
-    fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
+    pub(super) fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
         let known = resource.identity();
         let title = format!("{}/{}", known.name.kind, known.name.name);
         let id = (Arc::clone(&resource.path), resource.index);
@@ -91,7 +91,7 @@ impl Gathered {
     }
 
     /// Says that objects are not seen.
-    fn miss(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
+    pub(super) fn miss(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
         self.is_open = true;
         self.tell(k, at, message);
     }
@@ -194,7 +194,7 @@ impl<'s> Gatherer<'s> {
     ) {
         let at = node.span();
         match locate(self.sources, k.folder(), entry) {
-            Located::File(file) => objects(k, at, file, gathered),
+            Located::File(file) => objects::take_in(k, at, file, gathered),
             Located::Kustomization(file) => {
                 let Some(base) = self.enter(k, at, file, gathered) else {
                     return;
@@ -282,68 +282,4 @@ fn absent(
         _ => format!("`{entry}` is not among the files read: its objects are not seen"),
     };
     gathered.miss(k, at, message);
-}
-
-/// Takes in the objects of a file.
-fn objects(k: &Kustomization<'_>, at: Span, file: &SourceFile, gathered: &mut Gathered) {
-    let unreadable = "cannot be read as Kubernetes objects: kustomize refuses to build it";
-    if file.fault.is_some() {
-        gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
-    }
-    for document in &file.documents {
-        let place = |span| Origin {
-            path: Arc::clone(&file.path),
-            span,
-        };
-        let root = match &document.content {
-            Content::Empty => continue,
-            Content::Tree(tree) => tree.root(),
-            _ => None,
-        };
-        let copied = root.and_then(|root| read(root, &place).ok());
-        let Some(copied) = copied else {
-            gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
-            continue;
-        };
-        let is_whole = !copied.is_reread && !is_list(&copied.node);
-        for node in members(copied.node) {
-            let resource = Resource {
-                node: Rc::new(node),
-                path: Arc::clone(&file.path),
-                index: document.index,
-                is_intact: is_whole,
-                previous: Vec::new(),
-            };
-            if identity(&resource.node).name.name.is_empty() {
-                let id = (Arc::clone(&file.path), document.index);
-                let message = "an object has no name: kustomize refuses to build it".to_owned();
-                gathered.used.insert(id.clone());
-                gathered
-                    .notes
-                    .insert(note(k, at, message, Scope::Objects(vec![id])));
-            } else {
-                gathered.add(k, at, resource);
-            }
-        }
-    }
-}
-
-/// A kind that ends in `List` and has items is taken apart (`api/resource/factory.go`).
-fn is_list(node: &Node) -> bool {
-    node.text_below(&["kind"]).ends_with("List") && node.get("items").is_some()
-}
-
-/// Returns the objects of a list, of lists in lists too, or the object itself.
-fn members(node: Node) -> Vec<Node> {
-    let mut waiting = std::collections::VecDeque::from([node]);
-    let mut found = Vec::new();
-    while let Some(node) = waiting.pop_front() {
-        if is_list(&node) {
-            let items = node.get("items").map(Node::items).unwrap_or_default();
-            waiting.extend(items.iter().cloned());
-        } else {
-            found.push(node);
-        }
-    }
-    found
 }

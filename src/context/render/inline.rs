@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::source::SourceFile;
 use crate::yaml::{NodeRef, Span, Style, parse};
 
-use super::node::{Node, Origin, read};
+use super::copy::read;
+use super::node::{Node, Origin};
 
 /// The documents of a patch, each with its place; the error says what is wrong.
 pub(super) type Documents = Result<Vec<Node>, String>;

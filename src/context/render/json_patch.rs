@@ -3,8 +3,9 @@
 //! Source: kustomize 5.8.2 uses `gopkg.in/evanphx/json-patch.v4`, which is laxer than the RFC:
 //! indices may be negative, `replace` of a missing key adds it.
 
+use super::copy::NODES;
 use super::merge::Misfit;
-use super::node::{Field, NODES, Node, Origin, Value, equal};
+use super::node::{Field, Node, Origin, Value, equal};
 use super::share::release;
 
 /// How deep a patched value may be; the parser reads no more.

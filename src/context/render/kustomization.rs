@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::source::SourceFile;
 use crate::yaml::{Entry, NodeRef, Span, Tree};
 
+use super::copy::read;
 use super::locate::{folder_of, tree};
-use super::node::{Node, Origin, read};
+use super::node::{Node, Origin};
 
 /// Fields that are followed, or that no probe depends on: `validators` may change nothing,
 /// `crds` only tells which fields hold names.
@@ -125,7 +126,24 @@ impl<'s> Kustomization<'s> {
             self.items("configMapGenerator")
                 .filter_map(mesh_configuration),
         );
+        unknown.extend(self.emptiness());
         unknown
+    }
+}
+
+impl Kustomization<'_> {
+    /// Says so where the kustomization asks for nothing at all.
+    fn emptiness(&self) -> Option<Unknown> {
+        let asks = |entry: Entry<'_>| {
+            let key = entry.key.text().unwrap_or_default();
+            !matches!(key, "apiVersion" | "kind" | "metadata") && says_something(entry.value)
+        };
+        let is_empty = !self.root.entries().any(asks);
+        is_empty.then(|| Unknown {
+            span: Span::empty(self.root.span().start),
+            message: "the kustomization is empty: kustomize refuses to build it".to_owned(),
+            is_open: false,
+        })
     }
 }
 

@@ -11,8 +11,11 @@
 //! subjects of role bindings, generated Secrets. What could matter and is not followed is a
 //! [`Note`].
 
+mod copy;
 mod fields;
 mod gather;
+#[cfg(test)]
+mod hostile_tests;
 mod images;
 mod inline;
 mod json_patch;
@@ -20,7 +23,9 @@ mod kustomization;
 mod list;
 mod locate;
 mod merge;
+mod metadata;
 mod node;
+mod objects;
 mod origin;
 mod patches;
 mod resource;

@@ -3,18 +3,11 @@
 //! Rendering moves, merges and drops values, and each keeps its place; so a value that a patch
 //! brings in still points at the patch, however deep it ends up.
 
-use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::yaml::{Entry, Kind, NodeRef, Scalar, Span, resolve_plain};
+use crate::yaml::{Scalar, Span, resolve_plain};
 
 use super::share::Bond;
-
-/// Nodes of one document at most, aliases written out; more is an attack.
-pub(super) const NODES: usize = 200_000;
-/// How deep merge keys may lead from mapping to mapping.
-const MERGE_DEPTH: usize = 16;
 
 /// A place in a file that the user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,131 +50,6 @@ pub(super) struct Field {
     /// The place of the key.
     pub(super) origin: Origin,
     pub(super) value: Node,
-}
-
-/// A document holds more than [`NODES`] nodes.
-#[derive(Debug)]
-pub(super) struct TooLarge;
-
-/// What [`read`] copied.
-pub(super) struct Copied {
-    pub(super) node: Node,
-    /// Something means to kustomize what it does not mean to other tools.
-    pub(super) is_reread: bool,
-}
-
-/// Copies what `source` holds, aliases and merge keys followed; `place` tells where bytes of its
-/// text stand for the user.
-pub(super) fn read(
-    source: NodeRef<'_>,
-    place: &dyn Fn(Span) -> Origin,
-) -> Result<Copied, TooLarge> {
-    let reader = Reader {
-        place,
-        budget: Cell::new(NODES),
-        is_reread: Cell::new(false),
-    };
-    let node = reader.node(source)?;
-    Ok(Copied {
-        node,
-        is_reread: reader.is_reread.get(),
-    })
-}
-
-struct Reader<'p> {
-    place: &'p dyn Fn(Span) -> Origin,
-    budget: Cell<usize>,
-    is_reread: Cell<bool>,
-}
-
-impl Reader<'_> {
-    fn node(&self, source: NodeRef<'_>) -> Result<Node, TooLarge> {
-        self.pay()?;
-        let origin = (self.place)(source.span());
-        let source = source.resolved();
-        let value = match source.kind() {
-            Kind::Mapping => self.mapping(source)?,
-            Kind::Sequence => {
-                let items = source.items().map(|item| self.node(item));
-                Value::Seq(items.collect::<Result<_, _>>()?)
-            }
-            Kind::Scalar | Kind::Alias => {
-                let text = source.text().unwrap_or_default();
-                Value::Leaf(Leaf {
-                    text: text.into(),
-                    is_text: self.is_text(source),
-                    bond: None,
-                })
-            }
-        };
-        Ok(Node { value, origin })
-    }
-
-    /// kustomize reads `yes`, `on`, `y` as strings, other than the tools that read its output.
-    fn is_text(&self, source: NodeRef<'_>) -> bool {
-        match (source.scalar(), source.text()) {
-            (Some(Scalar::Str(_)), _) => true,
-            (Some(Scalar::Bool(_)), Some(text)) => {
-                let is_word =
-                    !text.eq_ignore_ascii_case("true") && !text.eq_ignore_ascii_case("false");
-                self.is_reread.set(self.is_reread.get() || is_word);
-                is_word
-            }
-            _ => false,
-        }
-    }
-
-    fn mapping(&self, source: NodeRef<'_>) -> Result<Value, TooLarge> {
-        let mut fields: Vec<Field> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        for entry in self.entries(source, MERGE_DEPTH)? {
-            let key = entry.key.text().unwrap_or_default();
-            // Own entries come first, and of two equal ones the last counts.
-            let at = known.get(key).copied();
-            if at.is_some() && entry.merged {
-                continue;
-            }
-            let field = Field {
-                key: key.into(),
-                origin: (self.place)(entry.key.span()),
-                value: self.node(entry.value)?,
-            };
-            match at.and_then(|at| fields.get_mut(at)) {
-                Some(slot) => *slot = field,
-                None => {
-                    known.insert(key, fields.len());
-                    fields.push(field);
-                }
-            }
-        }
-        Ok(Value::Map(fields))
-    }
-
-    fn entries<'t>(&self, map: NodeRef<'t>, depth: usize) -> Result<Vec<Entry<'t>>, TooLarge> {
-        let (merges, mut own): (Vec<_>, Vec<_>) =
-            map.entries().partition(|entry| entry.key.is_merge_key());
-        let Some(depth) = depth.checked_sub(1) else {
-            return Err(TooLarge);
-        };
-        for merge in merges {
-            let bases = std::iter::once(merge.value).chain(merge.value.items());
-            for base in bases.filter(|base| base.is_mapping()) {
-                self.pay()?;
-                let brought = self.entries(base, depth)?;
-                own.extend(brought.into_iter().map(|entry| Entry {
-                    merged: true,
-                    ..entry
-                }));
-            }
-        }
-        Ok(own)
-    }
-
-    fn pay(&self) -> Result<(), TooLarge> {
-        let left = self.budget.get().checked_sub(1).ok_or(TooLarge)?;
-        self.budget.set(left);
-        Ok(())
-    }
 }
 
 impl Leaf {
