@@ -76,6 +76,8 @@ pub enum Cause {
     NoMesh,
     /// The kubelet is exempt from ambient capture.
     Ambient,
+    /// A NetworkPolicy does not admit the address that the kubelet has in ambient mode.
+    NetworkPolicyDenies,
     /// The agent answers for the probe.
     Rewritten,
     /// The redirect leaves the port alone.
@@ -145,6 +147,7 @@ impl Cause {
             Self::NoNetwork => "runs inside the container",
             Self::NoMesh => "not in a mesh",
             Self::Ambient => "the kubelet is exempt from ambient capture",
+            Self::NetworkPolicyDenies => "a NetworkPolicy drops the kubelet's packets",
             Self::Rewritten => "the agent makes the check",
             Self::NotCaptured => "passes the sidecar by",
             Self::OtherHost => "calls another host",

@@ -32,6 +32,8 @@ pub struct Inventory<'t> {
     pub peer_authentications: Vec<Object<'t>>,
     /// `AuthorizationPolicy`s of `security.istio.io`.
     pub authorization_policies: Vec<Object<'t>>,
+    /// `NetworkPolicy`s of `networking.k8s.io`.
+    pub network_policies: Vec<Object<'t>>,
     /// Objects that show that their namespace is part of the mesh: `Sidecar`.
     pub mesh_signs: Vec<Object<'t>>,
     /// Where environments lie side by side.
@@ -140,6 +142,7 @@ impl<'t> Inventory<'t> {
             ("security.istio.io", "AuthorizationPolicy") => {
                 self.authorization_policies.push(object);
             }
+            ("networking.k8s.io", "NetworkPolicy") => self.network_policies.push(object),
             ("networking.istio.io", "Sidecar") => self.mesh_signs.push(object),
             _ => {
                 if let Some(workload) = Workload::from_object(&object) {

@@ -7,6 +7,7 @@ mod authorization;
 mod dataplane;
 mod install;
 mod inventory;
+mod network_policy;
 mod pod;
 mod policy;
 mod redirect;

@@ -65,6 +65,10 @@ fn failure(
             url(http, port)
         ),
         (Cause::HttpAtHttp2Port, _) => "HTTP probe failed with statuscode: 502".to_owned(),
+        (Cause::NetworkPolicyDenies, Action::HttpGet(http)) => format!(
+            "Get \"{}\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+            url(http, port)
+        ),
         (Cause::AuthorizationDenies, Action::HttpGet(_)) => {
             "HTTP probe failed with statuscode: 403".to_owned()
         }

@@ -4,6 +4,7 @@ use crate::context::{Authorization, Context, Dataplane};
 use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerPort, Port, Unreadable, Workload, refused_by_api};
 use crate::mesh::istio::authz::Request;
+use crate::mesh::istio::keys::HOST_PROBE_SNAT;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::protocol::Protocol;
 use crate::mesh::istio::rewrite::is_agent_path;
@@ -161,7 +162,7 @@ fn in_mesh<'t>(
         Dataplane::Sidecar if pod.rewrite.certainty == Certainty::Unknown => {
             weighing.verdict(Outcome::Unknown, Cause::Placeholder)
         }
-        Dataplane::Ambient => weighing.verdict(Outcome::Ok, Cause::Ambient),
+        Dataplane::Ambient => ambient(context, pod, resolved, weighing),
         Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
             rewritten_ahead(context, pod, handler, action, weighing)
         }
@@ -171,6 +172,25 @@ fn in_mesh<'t>(
         Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
         Dataplane::Sidecar => unrewritten(context, pod, handler, action, weighing),
     }
+}
+
+/// In ambient mode the plugin gives the kubelet's packets an address of their own, by which ztunnel
+/// leaves them alone; only a NetworkPolicy can stop them.
+fn ambient<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    resolved: Result<i64, Cause>,
+    mut weighing: Weighing,
+) -> Verdict {
+    let Ok(port) = resolved else {
+        return weighing.verdict(Outcome::Ok, Cause::Ambient);
+    };
+    let admitted = context.admits(&pod.workload, HOST_PROBE_SNAT, port);
+    if admitted.value {
+        return weighing.verdict(Outcome::Ok, Cause::Ambient);
+    }
+    weighing.rests_on(&admitted);
+    weighing.verdict(Outcome::Fails, Cause::NetworkPolicyDenies)
 }
 
 /// The kubelet's connection meets the sidecar, or passes it by.

@@ -197,3 +197,43 @@ fn empty_lists_of_an_authorization_rule_say_nothing() {
         assert_eq!(told(&project), format!("livenessProbe {outcome}"), "{from}");
     }
 }
+
+#[test]
+fn only_a_network_policy_stops_the_kubelet_in_ambient_mode() {
+    let tree = NAMESPACE.replace(
+        "istio-injection: enabled",
+        "istio.io/dataplane-mode: ambient",
+    );
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec:\n  containers:\n  - name: web\n";
+    let policy = |ingress: &str| {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: web, namespace: shop}}\n\
+             spec: {{podSelector: {{matchLabels: {{app: web}}}}, ingress: {ingress}}}\n---\n"
+        )
+    };
+    for (ingress, outcome) in [
+        ("[]", "fails"),
+        ("[{from: [{podSelector: {}}]}]", "fails"),
+        ("[{from: [{ipBlock: {cidr: 10.0.0.0/8}}]}]", "fails"),
+        (
+            "[{from: [{ipBlock: {cidr: 169.254.7.127/32}}], ports: [{port: 9090}]}]",
+            "fails",
+        ),
+        (
+            "[{from: [{ipBlock: {cidr: 169.254.7.127/32}}], ports: [{port: 8000, endPort: 8100}]}]",
+            "ok",
+        ),
+        ("[{from: [{ipBlock: {cidr: 169.254.7.127/32}}]}]", "ok"),
+        ("[{}]", "ok"),
+    ] {
+        let text = format!("{tree}{}{pod}{LIVE}", policy(ingress));
+        let project = Project::with(&[("pod.yaml", &text)]);
+        assert_eq!(
+            told(&project),
+            format!("livenessProbe {outcome}"),
+            "{ingress}"
+        );
+    }
+    let project = Project::with(&[("pod.yaml", &format!("{tree}{pod}{LIVE}"))]);
+    assert_eq!(told(&project), "livenessProbe ok");
+}

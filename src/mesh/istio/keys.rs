@@ -3,6 +3,8 @@
 //! Source: `istio.io/api/annotation/annotations.gen.go`, `istio.io/api/label/labels.gen.go`,
 //! `pilot/cmd/pilot-agent/status/server.go`.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 /// Pod annotation that switches the probe rewrite on or off.
 pub const REWRITE_PROBERS: &str = "sidecar.istio.io/rewriteAppHTTPProbers";
 /// Pod label (1.12+) and annotation that decides about injection.
@@ -51,3 +53,7 @@ pub const SYSTEM_NAMESPACES: [&str; 4] = [
     "kube-node-lease",
     "local-path-storage",
 ];
+
+/// The address of the kubelet's probes in ambient mode (`HOST_PROBE_SNAT_IP`,
+/// `cni/pkg/config/config.go`, since 1.21).
+pub const HOST_PROBE_SNAT: IpAddr = IpAddr::V4(Ipv4Addr::new(169, 254, 7, 127));
