@@ -296,15 +296,11 @@ pub fn predict_all<'t>(context: &Context<'t>) -> Vec<WorkloadPrediction<'t>> {
 /// renders it.
 pub fn sort_by_place(predictions: &mut [WorkloadPrediction<'_>]) {
     predictions.sort_by(|a, b| {
-        let place = |one: &WorkloadPrediction<'_>| {
-            let object = &one.workload.object;
-            (
-                object.path().to_string(),
-                object.document.index,
-                object.home().to_owned(),
-            )
-        };
-        place(a).cmp(&place(b))
+        let (a, b) = (&a.workload.object, &b.workload.object);
+        let files = a.path().cmp(b.path());
+        files
+            .then(a.document.index.cmp(&b.document.index))
+            .then(a.rendered_by.cmp(&b.rendered_by))
     });
 }
 

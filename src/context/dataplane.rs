@@ -64,7 +64,14 @@ impl<'t> Context<'t> {
         match (object.namespace(), &self.settings.namespace) {
             (Some(namespace), _) => (namespace, true),
             (None, Some(namespace)) => (namespace.as_str(), true),
-            (None, None) => ("default", false),
+            (None, None) => {
+                let deployments = self.inventory.deployments.iter();
+                let mut deploying = deployments.filter(|one| one.file == object.home);
+                match deploying.find_map(|one| one.namespace) {
+                    Some(namespace) => (namespace, true),
+                    None => ("default", false),
+                }
+            }
         }
     }
 

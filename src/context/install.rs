@@ -59,7 +59,7 @@ impl<'a> InstallView<'a> {
             let place = other.and_then(|other| other.because.first()?.place.clone());
             if differs {
                 let place = place.unwrap_or_else(|| plane.place.clone());
-                let message = format!("{} differs", place.message);
+                let message = format!("another value: {}", place.message);
                 fact.because
                     .push(Reason::written(Label { message, ..place }));
             }

@@ -7,6 +7,7 @@ use crate::mesh::istio::install::{self, PlainFile};
 use crate::source::{Content, Role, SourceSet};
 use crate::yaml::Tree;
 
+use super::deployment::{Deployment, deploying};
 use super::render::Rendering;
 use super::scope::Forks;
 
@@ -43,6 +44,8 @@ pub struct Inventory<'t> {
     /// Files without Kubernetes objects: Helm values, `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
     uses: BTreeMap<(&'t str, usize), Uses>,
+    /// What brings folders of the tree into clusters.
+    pub(super) deployments: Vec<Deployment<'t>>,
 }
 
 /// How the kustomizations of the tree use a document.
@@ -118,11 +121,41 @@ impl<'t> Inventory<'t> {
                 objects.extend(found.into_iter().map(|object| (object, is_target)));
             }
         }
+        let deployers = objects
+            .iter()
+            .flat_map(|(object, _)| Deployment::of(object));
+        inventory.deployments = deployers.collect();
+        let objects = inventory.deployed(objects);
         inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
             inventory.add(object, is_target);
         }
         inventory
+    }
+
+    /// Moves objects to the file that deploys them; one that several clusters deploy is there in
+    /// each of them.
+    fn deployed(&self, objects: Vec<(Object<'t>, bool)>) -> Vec<(Object<'t>, bool)> {
+        let mut placed = Vec::with_capacity(objects.len());
+        for (object, is_target) in objects {
+            let before = placed.len();
+            for deployment in deploying(&self.deployments, object.home()) {
+                let home = deployment.file;
+                placed.push((
+                    Object {
+                        home,
+                        ..object.clone()
+                    },
+                    is_target,
+                ));
+            }
+            if placed.len() == before {
+                placed.push((object, is_target));
+            }
+        }
+        // What one file deploys, and what one kustomization renders, stays together.
+        placed.sort_by_key(|(object, _)| object.rendered_by);
+        placed
     }
 
     /// Returns how the kustomizations of the tree use a document; `None` if none does.

@@ -5,6 +5,7 @@
 
 mod authorization;
 mod dataplane;
+mod deployment;
 mod install;
 mod inventory;
 mod network_policy;

@@ -3,7 +3,7 @@
 //! Source: the Kubernetes API of `networking.k8s.io/v1`: policies add up, and a pod that one of
 //! them selects for ingress admits only what some rule names.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use crate::kube::{Object, Requirements, Workload, integer};
 use crate::mesh::Fact;

@@ -64,7 +64,9 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
 fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -> Option<Finding> {
     let (first, others) = rendering.notes.split_first()?;
     let has_probes = predictions.iter().any(|one| {
-        one.is_target && one.workload.object.home() == &*rendering.root && !one.handlers.is_empty()
+        one.is_target
+            && one.workload.object.rendered_by == Some(&rendering.root)
+            && !one.handlers.is_empty()
     });
     if !has_probes {
         return None;

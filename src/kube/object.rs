@@ -19,9 +19,11 @@ pub trait Provenance: fmt::Debug + Sync {
 /// One Kubernetes object and where it stands.
 #[derive(Clone, Debug)]
 pub struct Object<'t> {
-    /// The file that stands for the object among others: its own, or the kustomization that it is
-    /// rendered by.
+    /// The file that stands for the object among others: its own, the kustomization that renders
+    /// it, or what deploys that.
     pub home: &'t Arc<str>,
+    /// The kustomization that renders it.
+    pub rendered_by: Option<&'t Arc<str>>,
     /// Set for rendered objects, whose text is not that of a file.
     pub provenance: Option<&'t dyn Provenance>,
     /// The document that holds it.
@@ -61,6 +63,7 @@ impl<'t> Object<'t> {
         objects
             .map(|object| Self {
                 home,
+                rendered_by: Some(home),
                 provenance: Some(provenance),
                 ..object
             })
@@ -172,6 +175,7 @@ fn collect<'t>(
     let Some(items) = node.get("items").filter(|_| is_list) else {
         found.push(Object {
             home: &document.path,
+            rendered_by: None,
             provenance: None,
             document,
             node,

@@ -104,10 +104,8 @@ fn refusal(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>) -> Ref
         .get("metadata")
         .and_then(|metadata| metadata.get("name"));
     let span = name.map_or_else(|| plain.workload.object.name_span(), NodeRef::span);
-    let said = format!(
-        "the overlay {} changes its probes or how they are rewritten",
-        seen.workload.object.home()
-    );
+    let overlay = seen.workload.object.rendered_by.map_or("", |path| path);
+    let said = format!("the overlay {overlay} changes its probes or how they are rewritten");
     Refusal::new("kustomize-overlay", span, said)
         .with_help("rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite -`")
 }

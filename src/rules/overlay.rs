@@ -10,8 +10,7 @@ use crate::yaml::{NodeRef, Span};
 
 /// Returns the kustomization that renders a workload; `None` for one that stands for itself.
 pub(super) fn of<'t>(prediction: &WorkloadPrediction<'t>) -> Option<&'t Arc<str>> {
-    let object = &prediction.workload.object;
-    object.provenance.is_some().then_some(object.home)
+    prediction.workload.object.rendered_by
 }
 
 /// Names the overlay where the base has several, and keeps fixes from reaching further than the

@@ -124,3 +124,22 @@ fn an_option_fills_the_gap_and_another_wins_over_the_tree() {
         .exits(1);
     project.run(&["check", "--mesh", "none"]).exits(0);
 }
+
+#[test]
+fn clusters_environments_and_releases_are_told_apart() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gitops");
+    let told = |arguments: &[&str]| {
+        let mut command =
+            crate::project::command(std::path::Path::new(crate::project::PROGRAM), &root);
+        crate::project::run(command.args(arguments), b"").shown()
+    };
+    insta::assert_snapshot!("gitops_predict", told(&["predict", "--isolated"]));
+    insta::assert_snapshot!(
+        "gitops_explain",
+        told(&["predict", "--isolated", "--explain"])
+    );
+    insta::assert_snapshot!(
+        "gitops_check",
+        told(&["check", "--isolated", "--color", "never"])
+    );
+}

@@ -3,7 +3,7 @@
 //! Source: `istio.io/api/annotation/annotations.gen.go`, `istio.io/api/label/labels.gen.go`,
 //! `pilot/cmd/pilot-agent/status/server.go`.
 
-use std::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr};
 
 /// Pod annotation that switches the probe rewrite on or off.
 pub const REWRITE_PROBERS: &str = "sidecar.istio.io/rewriteAppHTTPProbers";
