@@ -9,6 +9,7 @@ mod hazard;
 mod kubelet;
 mod report;
 mod row;
+mod ties;
 mod verdict;
 
 use crate::context::{Context, Dataplane, ProberEnv};
@@ -304,13 +305,16 @@ pub fn sort_by_place(predictions: &mut [WorkloadPrediction<'_>]) {
     });
 }
 
-/// Predicts one workload as it stands.
+/// Predicts one workload as it stands. Where control planes that are equally near differ, what
+/// comes out whichever serves is no assumption.
 #[must_use]
 pub fn predict_workload<'t>(
     context: &Context<'t>,
     workload: &Workload<'t>,
 ) -> WorkloadPrediction<'t> {
-    predict_with(context, workload, context.rewrite(workload))
+    let mut prediction = predict_with(context, workload, context.rewrite(workload));
+    ties::settle(context, workload, &mut prediction);
+    prediction
 }
 
 /// Predicts one workload as if `rewrite` held for its pods.

@@ -4,6 +4,7 @@
 mod facts;
 mod file;
 mod layer;
+mod scope;
 mod suggest;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ pub use crate::mesh::istio::mtls::MtlsMode;
 pub use facts::FACT_KEYS;
 pub use file::{API_VERSION, KIND, Problem, read};
 pub use layer::{Action, Emit, Layer};
+pub use scope::Scope;
 pub use suggest::{nearest, not_one_of};
 
 /// The mesh to judge by.
@@ -107,6 +109,8 @@ pub struct Settings {
     pub assume: Facts,
     /// `--override`.
     pub overrides: Facts,
+    /// `scopes`: facts that hold for some files only; later ones win.
+    pub scopes: Vec<Scope>,
     /// `--namespace`: of objects that name none.
     pub namespace: Option<String>,
     /// `--form`.

@@ -68,6 +68,10 @@ fn read(file: &Path, directory: &Path) -> Result<Layer, Stop> {
     for path in &mut layer.context {
         *path = base.join(&*path).to_string_lossy().into_owned();
     }
+    for scope in &mut layer.scopes {
+        scope.folder = file.parent().unwrap_or(directory).to_path_buf();
+        scope.directory = directory.to_path_buf();
+    }
     Ok(layer)
 }
 

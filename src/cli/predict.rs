@@ -1,7 +1,7 @@
 //! `meshprobe predict`.
 
 use crate::context::Context;
-use crate::context::render::render;
+use crate::context::render::render_relevant;
 use crate::engine::{self, Exit, failing};
 use crate::finding::Severity;
 use crate::predict::{self, Explanation, Report, Row};
@@ -19,7 +19,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
     tell_files(&run.set, &args.common);
     let judged = run.on_threads(|| {
         engine::judge(&run.set, |set| {
-            let renderings = render(set);
+            let renderings = render_relevant(set);
             let context = Context::new(set, &renderings, &settings);
             let mut predictions = predict::predict_all(&context);
             predict::sort_by_place(&mut predictions);

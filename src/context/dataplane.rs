@@ -11,8 +11,8 @@ use crate::settings::{InjectionAssumption, MeshKind};
 use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
-use super::Context;
 use super::inventory::{are_related, nearest};
+use super::{Context, Given};
 
 /// How a pod takes part in the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,14 +64,10 @@ impl<'t> Context<'t> {
         match (object.namespace(), &self.settings.namespace) {
             (Some(namespace), _) => (namespace, true),
             (None, Some(namespace)) => (namespace.as_str(), true),
-            (None, None) => {
-                let deployments = self.inventory.deployments.iter();
-                let mut deploying = deployments.filter(|one| one.file == object.home);
-                match deploying.find_map(|one| one.namespace) {
-                    Some(namespace) => (namespace, true),
-                    None => ("default", false),
-                }
-            }
+            (None, None) => match self.inventory.deployments.namespace(object.home) {
+                Some(namespace) => (namespace, true),
+                None => ("default", false),
+            },
         }
     }
 
@@ -106,7 +102,7 @@ impl<'t> Context<'t> {
             return Fact::settled(Dataplane::None, said);
         }
         let found = self.namespace_object(object);
-        match found.filter(|_| !self.overrides_injection()) {
+        match found.filter(|_| !self.given(object).overrides_injection()) {
             Some(found) => self.decide(workload, &NamespaceView::of(found)),
             None => self.without_namespace(workload),
         }
@@ -170,9 +166,9 @@ impl<'t> Context<'t> {
     /// No Namespace manifest: the user's word or signs in the tree decide.
     fn without_namespace(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
         let (namespace, _) = self.namespace_of(&workload.object);
-        let overridden = self.settings.overrides.injection;
-        let given = overridden.or(self.settings.assume.injection);
-        let option = if self.overrides_injection() {
+        let by_user = self.given(&workload.object);
+        let given = by_user.overrides.injection.or(by_user.assume.injection);
+        let option = if by_user.overrides_injection() {
             "--override"
         } else {
             "--assume"
@@ -185,7 +181,7 @@ impl<'t> Context<'t> {
             InjectionAssumption::None => {
                 let said = format!("namespace `{namespace}` is not injected ({option})");
                 Fact {
-                    certainty: self.certainty_of_option(),
+                    certainty: certainty_of_option(by_user),
                     ..Fact::settled(Dataplane::None, said)
                 }
             }
@@ -216,17 +212,10 @@ impl<'t> Context<'t> {
         if !matches!(fact.value, Dataplane::Sidecar | Dataplane::Uncaptured) {
             return fact;
         }
-        let certainty = fact.certainty.min(self.certainty_of_option());
+        let certainty = fact
+            .certainty
+            .min(certainty_of_option(self.given(&workload.object)));
         Fact { certainty, ..fact }.preceded_by(Reason::said(said, settle))
-    }
-
-    /// `--override` is as good as the tree, all else is an assumption.
-    fn certainty_of_option(&self) -> Certainty {
-        if self.overrides_injection() {
-            Certainty::Known
-        } else {
-            Certainty::Assumed
-        }
     }
 
     /// Returns a sign that the workload belongs to the mesh.
@@ -253,6 +242,15 @@ impl<'t> Context<'t> {
         nearest(in_namespace, workload.object.home())
             .first()
             .map(|sign| format!("{} `{}` is there", sign.kind, sign.name()))
+    }
+}
+
+/// `--override` is as good as the tree, all else is an assumption.
+fn certainty_of_option(given: &Given) -> Certainty {
+    if given.overrides_injection() {
+        Certainty::Known
+    } else {
+        Certainty::Assumed
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything that one of them deploys belongs together, and lies where the deploying file lies:
 //! `apps/overlays/prod` deployed from `clusters/prod` is near to what else is in `clusters/prod`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::kube::Object;
@@ -12,17 +13,34 @@ use crate::yaml::NodeRef;
 /// A folder and the file that deploys it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Deployment<'t> {
-    /// The folder, with `/` at its end; empty for the whole tree.
-    folder: String,
     /// The file that deploys it.
     pub(super) file: &'t Arc<str>,
     /// The namespace of what names none.
     pub(super) namespace: Option<&'t str>,
 }
 
-impl<'t> Deployment<'t> {
-    /// Returns the folders that an object deploys; none if it is no such object.
-    pub(super) fn of(object: &Object<'t>) -> Vec<Self> {
+/// All deployments of a tree.
+#[derive(Debug, Default)]
+pub(super) struct Deployments<'t> {
+    all: Vec<Deployment<'t>>,
+    /// Positions in `all` by the folder that is deployed, with `/` at its end.
+    by_folder: HashMap<String, Vec<usize>>,
+}
+
+impl<'t> Deployments<'t> {
+    /// Finds what deploys folders.
+    pub(super) fn of<'a>(objects: impl Iterator<Item = &'a Object<'t>>) -> Self
+    where
+        't: 'a,
+    {
+        let mut deployments = Self::default();
+        for object in objects {
+            deployments.add(object);
+        }
+        deployments
+    }
+
+    fn add(&mut self, object: &Object<'t>) {
         let spec = object.node.get("spec");
         let get = |key: &str| spec.and_then(|spec| spec.get(key));
         let (paths, namespace) = match (object.group(), object.kind) {
@@ -38,54 +56,45 @@ impl<'t> Deployment<'t> {
                     get("destination").and_then(|place| place.get("namespace")),
                 )
             }
-            _ => return Vec::new(),
+            _ => return,
         };
         let namespace = namespace
             .and_then(NodeRef::as_str)
             .filter(|text| is_plain(text));
-        let paths = paths.into_iter().flatten().filter_map(NodeRef::as_str);
-        // The whole tree is no place of its own.
-        let folders = paths
-            .filter(|path| is_plain(path))
-            .map(folder)
-            .filter(|folder| !folder.is_empty());
-        folders
-            .map(|folder| Self {
-                folder,
-                file: object.path(),
-                namespace,
-            })
-            .collect()
+        let file = object.path();
+        for path in paths.into_iter().flatten().filter_map(NodeRef::as_str) {
+            // The whole tree is no place of its own.
+            let folder = folder(path);
+            if !is_plain(path) || folder.is_empty() {
+                continue;
+            }
+            // The path is written from the root of the repository, which may be any folder that
+            // holds the deploying file.
+            let ends = file.match_indices('/').map(|(at, _)| at + 1);
+            for end in std::iter::once(0).chain(ends) {
+                let root = file.get(..end).unwrap_or_default();
+                self.by_folder
+                    .entry(format!("{root}{folder}"))
+                    .or_default()
+                    .push(self.all.len());
+            }
+            self.all.push(Deployment { file, namespace });
+        }
     }
 
-    /// The path is written from the root of the repository, which may be any folder that holds
-    /// the deploying file.
-    fn takes(&self, path: &str) -> bool {
-        let ends = self.file.match_indices('/').map(|(at, _)| at + 1);
-        let mut roots = std::iter::once(0).chain(ends);
-        roots.any(|end| {
-            let root = self.file.get(..end).unwrap_or_default();
-            let rest = path.strip_prefix(root);
-            rest.is_some_and(|rest| rest.starts_with(&self.folder))
-        })
+    /// Returns the deployments that take a file in: those of the deepest folder.
+    pub(super) fn taking(&self, path: &str) -> impl Iterator<Item = &Deployment<'t>> {
+        let ends = path.rmatch_indices('/').map(|(at, _)| at + 1);
+        let mut folders = ends.filter_map(|end| self.by_folder.get(path.get(..end)?));
+        let found = folders.next().map(Vec::as_slice).unwrap_or_default();
+        found.iter().filter_map(|&index| self.all.get(index))
     }
-}
 
-/// Returns the deployments that take a file in: those of the deepest folder.
-pub(super) fn deploying<'d, 't>(
-    deployments: &'d [Deployment<'t>],
-    path: &str,
-) -> impl Iterator<Item = &'d Deployment<'t>> {
-    let taking = |one: &&Deployment<'t>| one.takes(path);
-    let deepest = deployments
-        .iter()
-        .filter(taking)
-        .map(|one| one.folder.len())
-        .max();
-    let taking: Vec<_> = deployments.iter().filter(taking).collect();
-    taking
-        .into_iter()
-        .filter(move |one| Some(one.folder.len()) == deepest)
+    /// Returns the namespace that a deploying file gives to what names none.
+    pub(super) fn namespace(&self, file: &Arc<str>) -> Option<&'t str> {
+        let same = self.all.iter().filter(|one| Arc::ptr_eq(one.file, file));
+        same.filter_map(|one| one.namespace).next()
+    }
 }
 
 fn is_plain(text: &str) -> bool {

@@ -116,12 +116,30 @@ impl<'t> Context<'t> {
         let labels = self.labels_seen(workload, &scope);
         let candidates = match self.server(&labels, &scope) {
             Server::Planes { planes, .. } => planes,
-            _ => self.unserved(&scope),
+            _ => self.chosen(self.unserved(workload, &scope)),
         };
         InstallView {
             candidates,
             scope,
             cluster,
+        }
+    }
+
+    /// Returns the facts as they are if, of control planes that are equally near, the one at
+    /// `candidate` serves.
+    #[must_use]
+    pub fn served_by(&self, candidate: usize) -> Self {
+        Self {
+            candidate: Some(candidate),
+            ..self.clone()
+        }
+    }
+
+    /// Of control planes that are equally near, the one that is taken, if one is.
+    fn chosen<T>(&self, planes: Vec<T>) -> Vec<T> {
+        match self.candidate {
+            Some(index) => planes.into_iter().skip(index).take(1).collect(),
+            None => planes,
         }
     }
 
@@ -159,8 +177,8 @@ impl<'t> Context<'t> {
 
     /// Nobody in the tree is known to serve the workload: the facts of the control plane that an
     /// option names hold, else those of the default one, else those of any.
-    fn unserved<'a>(&self, scope: &[&'a Install]) -> Vec<&'a Install> {
-        let given = &self.settings.overrides.revisions;
+    fn unserved<'a>(&self, workload: &Workload<'t>, scope: &[&'a Install]) -> Vec<&'a Install> {
+        let given = &self.given(&workload.object).overrides.revisions;
         let named = |one: &&Install| one.names().any(|name| given.iter().any(|g| g == name));
         let among = |keep: &dyn Fn(&&Install) -> bool| -> Vec<&'a Install> {
             scope.iter().copied().filter(|one| keep(one)).collect()

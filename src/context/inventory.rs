@@ -7,7 +7,7 @@ use crate::mesh::istio::install::{self, PlainFile};
 use crate::source::{Content, Role, SourceSet};
 use crate::yaml::Tree;
 
-use super::deployment::{Deployment, deploying};
+use super::deployment::Deployments;
 use super::render::Rendering;
 use super::scope::Forks;
 
@@ -45,7 +45,7 @@ pub struct Inventory<'t> {
     pub plain_files: Vec<PlainFile<'t>>,
     uses: BTreeMap<(&'t str, usize), Uses>,
     /// What brings folders of the tree into clusters.
-    pub(super) deployments: Vec<Deployment<'t>>,
+    pub(super) deployments: Deployments<'t>,
 }
 
 /// How the kustomizations of the tree use a document.
@@ -121,10 +121,7 @@ impl<'t> Inventory<'t> {
                 objects.extend(found.into_iter().map(|object| (object, is_target)));
             }
         }
-        let deployers = objects
-            .iter()
-            .flat_map(|(object, _)| Deployment::of(object));
-        inventory.deployments = deployers.collect();
+        inventory.deployments = Deployments::of(objects.iter().map(|(object, _)| object));
         let objects = inventory.deployed(objects);
         inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
@@ -139,7 +136,7 @@ impl<'t> Inventory<'t> {
         let mut placed = Vec::with_capacity(objects.len());
         for (object, is_target) in objects {
             let before = placed.len();
-            for deployment in deploying(&self.deployments, object.home()) {
+            for deployment in self.deployments.taking(object.home()) {
                 let home = deployment.file;
                 placed.push((
                     Object {

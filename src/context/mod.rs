@@ -6,6 +6,7 @@
 mod authorization;
 mod dataplane;
 mod deployment;
+mod given;
 mod install;
 mod inventory;
 mod network_policy;
@@ -17,36 +18,44 @@ mod scope;
 mod service;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::kube::Object;
 use crate::mesh::istio::install::Install;
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
+use given::Givens;
 use inventory::are_related;
 use render::Rendering;
 
 pub use authorization::Authorization;
 pub use dataplane::Dataplane;
+pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
 pub use pod::{ProberEnv, ProberEnvPlace, annotation_label, proxy_config, proxy_container};
 
-/// All facts of a run.
-#[derive(Debug)]
+/// All facts of a run. A copy is cheap.
+#[derive(Clone, Debug)]
 pub struct Context<'t> {
     /// The files.
     pub sources: &'t SourceSet,
     /// The objects of the tree.
-    pub inventory: Inventory<'t>,
+    pub inventory: Arc<Inventory<'t>>,
     /// What the user settled.
     pub settings: &'t Settings,
     /// The control planes of the tree.
-    pub control_planes: Vec<Install>,
+    pub control_planes: Arc<[Install]>,
     /// What the tree says of the mesh in the cluster, whatever the control plane.
-    pub cluster: Vec<Install>,
+    pub cluster: Arc<[Install]>,
     /// Where the Namespaces of a name stand in the inventory: they are asked for all the time.
-    namespaces: HashMap<&'t str, Vec<usize>>,
+    namespaces: Arc<HashMap<&'t str, Vec<usize>>>,
+    /// What the user settled, by file.
+    givens: Arc<Givens<'t>>,
+    /// Which of several control planes that are equally near is taken as the one that serves;
+    /// `None` weighs them all.
+    candidate: Option<usize>,
 }
 
 impl<'t> Context<'t> {
@@ -63,10 +72,12 @@ impl<'t> Context<'t> {
         Self {
             sources,
             settings,
-            control_planes: planes,
-            cluster,
-            namespaces: namespaces_by_name(&inventory),
-            inventory,
+            control_planes: planes.into(),
+            cluster: cluster.into(),
+            namespaces: Arc::new(namespaces_by_name(&inventory)),
+            givens: Arc::new(Givens::new(settings, &inventory)),
+            inventory: Arc::new(inventory),
+            candidate: None,
         }
     }
 

@@ -37,7 +37,7 @@ impl<'t> Context<'t> {
     /// Tells whether the injector rewrites the probes of this pod, by annotation or mesh default.
     #[must_use]
     pub fn rewrite(&self, workload: &Workload<'t>) -> Fact<bool> {
-        if let Some(on) = self.settings.overrides.rewrite {
+        if let Some(on) = self.given(&workload.object).overrides.rewrite {
             return Fact::settled(on, format!("the rewrite is {} (--override)", switch(on)));
         }
         if let Some(fact) = self.proxyless_opt_out(workload) {

@@ -41,7 +41,7 @@ impl<'t> Context<'t> {
     /// Returns the mode that holds on `port` of the pods of `workload`.
     #[must_use]
     pub fn mtls(&self, workload: &Workload<'t>, port: i64) -> Fact<MtlsMode> {
-        if let Some(mode) = self.settings.overrides.mtls {
+        if let Some(mode) = self.given(&workload.object).overrides.mtls {
             return Fact::settled(mode, format!("mTLS is {} (--override)", mode.as_str()));
         }
         let object = &workload.object;
@@ -72,12 +72,14 @@ impl<'t> Context<'t> {
                         namespace: of_namespace,
                         workload: own,
                     };
-                    verdicts.push(self.effective(policies, namespace, port));
+                    verdicts.push(self.effective(object, policies, port));
                 }
             }
         }
         let mut verdicts = verdicts.into_iter();
-        let first = verdicts.next().unwrap_or_else(|| self.without_policy());
+        let first = verdicts
+            .next()
+            .unwrap_or_else(|| self.without_policy(object));
         match verdicts.find(|other| other.value != first.value) {
             None => first,
             Some(other) => {
@@ -93,7 +95,13 @@ impl<'t> Context<'t> {
     }
 
     /// The mode if these policies, one per scope at most, are the ones that hold.
-    fn effective(&self, policies: Policies<'_, 't>, namespace: &str, port: i64) -> Fact<MtlsMode> {
+    fn effective(
+        &self,
+        object: &Object<'t>,
+        policies: Policies<'_, 't>,
+        port: i64,
+    ) -> Fact<MtlsMode> {
+        let (namespace, _) = self.namespace_of(object);
         let mesh = policies
             .mesh
             .and_then(|policy| mode_of(policy, "the whole mesh"));
@@ -122,12 +130,12 @@ impl<'t> Context<'t> {
         };
         match deciding {
             Some((_, place)) => Fact::known(mode, place),
-            None => self.without_policy(),
+            None => self.without_policy(object),
         }
     }
 
-    fn without_policy(&self) -> Fact<MtlsMode> {
-        match self.settings.assume.mtls {
+    fn without_policy(&self, object: &Object<'t>) -> Fact<MtlsMode> {
+        match self.given(object).assume.mtls {
             Some(mode) => {
                 let said = format!("mTLS is {} (--assume)", mode.as_str());
                 Fact {

@@ -52,7 +52,8 @@ impl<'t> Context<'t> {
             .or_else(|| view.fact(SETTLE, |one| one.include_inbound_ports.as_ref()));
         let exclude = own_text(workload, keys::EXCLUDE_INBOUND_PORTS)
             .or_else(|| view.fact(SETTLE, |one| one.exclude_inbound_ports.as_ref()));
-        let excluded = own_port(workload).unwrap_or_else(|| self.proxy_status_port_in(&view));
+        let excluded =
+            own_port(workload).unwrap_or_else(|| self.proxy_status_port_in(workload, &view));
         let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
         let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
         let input = CaptureInput {
@@ -60,7 +61,7 @@ impl<'t> Context<'t> {
             include: include_text.as_deref(),
             exclude: exclude_text.as_deref(),
             status_port: u16::try_from(excluded.value).unwrap_or_default(),
-            cni: self.cni_in(&view).value,
+            cni: self.cni_in(workload, &view).value,
         };
         let capture = Capture::of(&input, port);
         let (decider, said) = match capture {

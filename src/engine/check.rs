@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::context::render::{Rendering, render};
+use crate::context::render::{Rendering, render_relevant};
 use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity};
 use crate::predict::{self, WorkloadPrediction};
 use crate::rules;
@@ -30,7 +30,7 @@ pub struct Outcome {
 pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let mut summary = Summary::of_files(set);
     let judged = judge(set, |set| {
-        let renderings = render(set);
+        let renderings = render_relevant(set);
         let context = Context::new(set, &renderings, settings);
         let predictions = predict::predict_all(&context);
         let mut counted = Summary::default();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::context::render::render;
+use crate::context::render::render_relevant;
 use crate::finding::{Finding, Label, Severity};
 use crate::predict;
 use crate::rewrite::{self, DocumentRewrite};
@@ -39,7 +39,7 @@ pub struct Rewritten {
 pub fn rewrite(original: &SourceSet, settings: &Settings) -> Rewritten {
     let judged = judge(original, |set| {
         let plan = {
-            let renderings = render(set);
+            let renderings = render_relevant(set);
             let overlaid = Context::new(set, &renderings, settings);
             let context = Context::new(set, &[], settings);
             let rendered = predict::predict_all(&overlaid);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::settings::{self, Layer};
+use crate::settings::{self, Layer, Problem};
 use crate::source::{Content, Fault, SourceFile, SourceSet};
 use crate::yaml::{self, Edit, LineIndex, NodeRef, Span, Tree};
 
@@ -74,18 +74,21 @@ impl<'t> List<'t> {
         let Some(config) = config else {
             return Ok(Layer::default());
         };
-        settings::read(config, known_rules).map_err(|problems| {
-            problems
-                .iter()
-                .map(|problem| {
-                    at(
-                        &self.file.text,
-                        problem.span.start,
-                        &format!("functionConfig: {}", problem.message),
-                    )
-                })
-                .collect()
-        })
+        let told = |problem: &Problem| {
+            let message = format!("functionConfig: {}", problem.message);
+            at(&self.file.text, problem.span.start, &message)
+        };
+        let layer = settings::read(config, known_rules)
+            .map_err(|problems| problems.iter().map(told).collect::<Vec<_>>())?;
+        if layer.scopes.is_empty() {
+            return Ok(layer);
+        }
+        // The items all stand in one stream: no glob could tell them apart.
+        let scopes = config.get("spec").and_then(|spec| spec.entry("scopes"));
+        let span = scopes.map_or_else(|| config.span(), |entry| entry.key.span());
+        let message = "`scopes` is for the configuration file: items of a function have no path";
+        let message = message.to_owned();
+        Err(vec![told(&Problem { span, message })])
     }
 
     pub(super) const fn tree(&self) -> &'t Tree {

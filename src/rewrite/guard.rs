@@ -119,7 +119,8 @@ fn release(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusa
 
 /// Injection must follow from the tree, or be assumed by option.
 fn injection(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
-    let facts = [&context.settings.overrides, &context.settings.assume];
+    let given = context.given(&pod.workload.object);
+    let facts = [&given.overrides, &given.assume];
     let by_option = facts
         .iter()
         .any(|facts| facts.injection == Some(InjectionAssumption::All));

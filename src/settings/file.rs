@@ -3,6 +3,8 @@
 //! The same keys come in two shapes: nested under `spec`, or as strings in the `data` of a
 //! ConfigMap, where a key is the path (`mesh.version`) and a list is separated by commas.
 
+mod scopes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
@@ -20,13 +22,13 @@ pub const KIND: &str = "MeshProbe";
 
 const OBJECT_KEYS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 const SPEC_KEYS: &[&str] = &[
-    "actions", "assume", "context", "emit", "failOn", "form", "mesh", "rules",
+    "actions", "assume", "context", "emit", "failOn", "form", "mesh", "rules", "scopes",
 ];
 const MESH_KEYS: &[&str] = &["kind", "revision", "rootNamespace", "version"];
 
 /// Keys of the published schema that this release does not act on: refused, since a setting
 /// that is read and then ignored would be a lie.
-const NOT_YET: &[&str] = &["ignore", "scopes"];
+const NOT_YET: &[&str] = &["ignore"];
 
 /// Something wrong in a configuration object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +133,7 @@ impl Reader<'_> {
                 }
                 list @ ("actions" | "context") => self.list(list, value),
                 key @ ("form" | "failOn" | "emit") => self.scalar(key, value),
+                "scopes" => self.scopes(value),
                 key if NOT_YET.contains(&key) => {
                     self.problem(entry.key.span(), format!("`{key}` is not supported yet"));
                 }
@@ -162,6 +165,10 @@ impl Reader<'_> {
                 ("form" | "failOn" | "emit", "") => self.scalar(path, entry.value),
                 ("mesh", key) if MESH_KEYS.contains(&key) => self.scalar(path, entry.value),
                 ("assume" | "rules", key) if !key.is_empty() => self.keyed(path, entry),
+                ("scopes", _) => {
+                    let message = format!("`scopes` is no string: give an object of kind `{KIND}`");
+                    self.problem(entry.key.span(), message);
+                }
                 (key, _) if NOT_YET.contains(&key) => {
                     self.problem(entry.key.span(), format!("`{key}` is not supported yet"));
                 }
@@ -358,7 +365,7 @@ mod tests {
     #[test]
     fn mistakes_have_a_place_and_a_suggestion() {
         let problems = spec(
-            "  msh: {}\n  mesh: {kinds: istio, version: [1]}\n  failOn: eror\n  rules: {sintax-error: ignore, syntax-error: off}\n  assume: {mtls: STRIKT}\n  scopes: []\n  actions: check\n",
+            "  msh: {}\n  mesh: {kinds: istio, version: [1]}\n  failOn: eror\n  rules: {sintax-error: ignore, syntax-error: off}\n  assume: {mtls: STRIKT}\n  ignore: []\n  scopes: [{paths: [\"a/[\"], assum: {}}, {assume: {mtsl: STRICT}}, {paths: [a], override: {rewrite: 1}}]\n  actions: check\n",
         )
         .unwrap_err();
         let wanted = [
@@ -369,7 +376,12 @@ mod tests {
             ("sintax-error: ignore", "did you mean `syntax-error`"),
             ("syntax-error: off", "unknown level `off`"),
             ("mtls: STRIKT", "did you mean `STRICT`"),
-            ("scopes", "not supported yet"),
+            ("ignore", "not supported yet"),
+            ("\"a/[\"", "is no glob"),
+            ("assum", "did you mean `assume`"),
+            ("mtsl", "did you mean `mtls`"),
+            ("{assume: {mtsl: STRICT}}", "needs `paths`"),
+            ("rewrite", "`true` or `false`"),
             ("check", "`actions` takes a list"),
         ];
         assert_eq!(problems.len(), wanted.len(), "{problems:?}");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Facts, FailOn, Form, MeshKind, RuleLevel, Settings, Version};
+use super::{Facts, FailOn, Form, MeshKind, RuleLevel, Scope, Settings, Version};
 
 /// A step of the KRM function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +34,8 @@ pub struct Layer {
     pub assume: Facts,
     /// `--override`.
     pub overrides: Facts,
+    /// `scopes`: later ones win over earlier ones, and over `assume`.
+    pub scopes: Vec<Scope>,
     /// `--namespace`.
     pub namespace: Option<String>,
     /// `form`, `--form`.
@@ -58,11 +60,20 @@ impl Layer {
     pub fn over(self, below: Self) -> Self {
         let mut rules = below.rules;
         rules.extend(self.rules);
+        // What a layer says wins over the scopes of those below as well.
+        let mut scopes = below.scopes;
+        for scope in &mut scopes {
+            scope.assume = self.assume.clone().over(std::mem::take(&mut scope.assume));
+            let below = std::mem::take(&mut scope.overrides);
+            scope.overrides = self.overrides.clone().over(below);
+        }
+        scopes.extend(self.scopes);
         Self {
             mesh: self.mesh.or(below.mesh),
             mesh_version: self.mesh_version.or(below.mesh_version),
             assume: self.assume.over(below.assume),
             overrides: self.overrides.over(below.overrides),
+            scopes,
             namespace: self.namespace.or(below.namespace),
             form: self.form.or(below.form),
             allow: self.allow.union(&below.allow).cloned().collect(),
@@ -82,6 +93,7 @@ impl Layer {
             mesh_version: self.mesh_version,
             assume: self.assume.clone(),
             overrides: self.overrides.clone(),
+            scopes: self.scopes.clone(),
             namespace: self.namespace.clone(),
             form: self.form.unwrap_or_default(),
             allow: self.allow.clone(),

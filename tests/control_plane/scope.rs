@@ -258,3 +258,85 @@ fn what_is_said_of_the_cluster_holds_for_its_control_planes() {
         assert!(context.ambient(workload).unwrap().value);
     });
 }
+
+/// The first handler of `web` between an installation that rewrites and one that does not.
+fn between<'a>(more: &[(&'a str, &'a str)]) -> (Outcome, Certainty, Vec<String>) {
+    let (on, off, web) = (install(true), install(false), web("", ""));
+    let mut files = vec![
+        ("apps/web.yaml", web.as_str()),
+        ("apps/ns.yaml", INJECTED),
+        ("clusters/prod/istio.yaml", off.as_str()),
+        ("clusters/stage/istio.yaml", on.as_str()),
+    ];
+    files.extend(more);
+    verdict(&files)
+}
+
+/// Outcome, certainty, and the files among the reasons.
+fn verdict(files: &[(&str, &str)]) -> (Outcome, Certainty, Vec<String>) {
+    ask(files, |context, workload| {
+        let prediction = predict_workload(context, workload);
+        let verdict = &prediction.handlers.first().unwrap().verdict;
+        let places = verdict.because.iter().filter_map(|reason| {
+            let place = reason.place.as_ref()?;
+            Some(place.path.to_string())
+        });
+        (verdict.outcome, verdict.certainty, places.collect())
+    })
+}
+
+#[test]
+fn a_tie_that_makes_no_difference_to_a_probe_is_no_assumption() {
+    let (outcome, certainty, places) = between(&[]);
+    assert_eq!((outcome, certainty), (Outcome::Ok, Certainty::Default));
+    assert!(
+        !places.contains(&"clusters/stage/istio.yaml".to_owned()),
+        "{places:?}"
+    );
+    let permissive = strict().replace("STRICT", "PERMISSIVE");
+    let (outcome, certainty, _) = between(&[("mtls.yaml", &permissive)]);
+    assert_eq!((outcome, certainty), (Outcome::Ok, Certainty::Known));
+}
+
+#[test]
+fn a_tie_that_makes_a_difference_is_an_assumption_with_both_lines() {
+    let (outcome, certainty, places) = between(&[("mtls.yaml", strict())]);
+    assert_eq!((outcome, certainty), (Outcome::Fails, Certainty::Assumed));
+    for file in ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"] {
+        assert!(places.contains(&file.to_owned()), "{places:?}");
+    }
+}
+
+#[test]
+fn a_tie_behind_the_deciding_fact_is_an_assumption_too() {
+    let operator = |root: &str| operator(&format!("meshConfig: {{rootNamespace: {root}}}"));
+    let (prod, stage) = (operator("istio-system"), operator("mesh"));
+    let web = web("", "sidecar.istio.io/rewriteAppHTTPProbers: 'false'");
+    let files = [
+        ("apps/web.yaml", web.as_str()),
+        ("apps/ns.yaml", INJECTED),
+        ("mtls.yaml", strict()),
+        ("clusters/prod/istio.yaml", prod.as_str()),
+        ("clusters/stage/istio.yaml", stage.as_str()),
+    ];
+    let (outcome, certainty, places) = verdict(&files);
+    assert_eq!((outcome, certainty), (Outcome::Fails, Certainty::Assumed));
+    for file in ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"] {
+        assert!(places.contains(&file.to_owned()), "{places:?}");
+    }
+}
+
+#[test]
+fn more_ties_than_are_weighed_stay_an_assumption() {
+    let more = [
+        ("clusters/a/istio.yaml", install(true)),
+        ("clusters/b/istio.yaml", install(true)),
+        ("clusters/c/istio.yaml", install(true)),
+    ];
+    let more: Vec<_> = more
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
+    let (outcome, certainty, _) = between(&more);
+    assert_eq!((outcome, certainty), (Outcome::Ok, Certainty::Assumed));
+}

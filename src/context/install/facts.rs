@@ -117,8 +117,8 @@ impl<'t> Context<'t> {
         let question = Question {
             what: "rewrite default",
             settle: REWRITE,
-            overridden: self.settings.overrides.rewrite,
-            assumed: self.settings.assume.rewrite,
+            overridden: self.given(&workload.object).overrides.rewrite,
+            assumed: self.given(&workload.object).assume.rewrite,
         };
         let view = self.install(workload);
         let default = || self.documented_rewrite(workload, &view);
@@ -155,8 +155,12 @@ impl<'t> Context<'t> {
         let question = Question {
             what: "root namespace",
             settle: SETTLE,
-            overridden: self.settings.overrides.root_namespace.clone(),
-            assumed: self.settings.assume.root_namespace.clone(),
+            overridden: self
+                .given(&workload.object)
+                .overrides
+                .root_namespace
+                .clone(),
+            assumed: self.given(&workload.object).assume.root_namespace.clone(),
         };
         let view = self.install(workload);
         view.answer(

@@ -7,7 +7,7 @@ use crate::mesh::istio::keys;
 use crate::settings::InjectionAssumption;
 use crate::yaml::{Entry, NodeRef};
 
-use super::super::Context;
+use super::super::{Context, Given};
 
 /// The labels that decide about injection.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(in super::super) struct Labels<'a> {
     pod: Option<NodeRef<'a>>,
     /// The file of the workload.
     pub(super) path: &'a str,
+    /// What the user settled for it.
+    pub(super) given: &'a Given,
 }
 
 impl<'a> Labels<'a> {
@@ -54,9 +56,10 @@ impl<'t> Context<'t> {
         let object = &workload.object;
         let template = &workload.template;
         let (namespace, _) = self.namespace_of(object);
+        let given = self.given(object);
         let found = self
             .namespace_object(object)
-            .filter(|_| !self.overrides_injection());
+            .filter(|_| !given.overrides_injection());
         let of_namespace = |key: &str| text(found.and_then(|found: &Object<'t>| found.label(key)));
         let mut input = InjectionInput {
             namespace,
@@ -68,7 +71,7 @@ impl<'t> Context<'t> {
             host_network: template.host_network().is_some(),
         };
         if found.is_none() && input.revision.is_none() {
-            match self.assumed_revision(scope) {
+            match assumed_revision(given, scope) {
                 Some(name) => input.namespace_revision = Some(name),
                 None => input.namespace_injection = Some("enabled"),
             }
@@ -79,31 +82,31 @@ impl<'t> Context<'t> {
             namespace: metadata.and_then(|metadata| metadata.get("labels")),
             pod: template.labels(),
             path: object.path(),
+            given,
         }
     }
+}
 
+impl Given {
     /// Tells whether an option decides about injection against the tree.
     pub(in super::super) fn overrides_injection(&self) -> bool {
-        let given = self.settings.overrides.injection;
+        let given = self.overrides.injection;
         given.is_some_and(|given| given != InjectionAssumption::Evidence)
     }
+}
 
-    /// The revision that an injected namespace must name, where none has the default role.
-    fn assumed_revision<'a>(&'a self, scope: &[&'a Install]) -> Option<&'a str> {
-        let given = [
-            &self.settings.overrides.revisions,
-            &self.settings.assume.revisions,
-        ];
-        let given = given.into_iter().find(|names| !names.is_empty());
-        if let Some(names) = given {
-            let has_default = names.iter().any(|name| name == "default");
-            return names.first().map(String::as_str).filter(|_| !has_default);
-        }
-        if scope.iter().any(|one| one.is_default()) {
-            return None;
-        }
-        scope.first().and_then(|plane| plane.names().next())
+/// The revision that an injected namespace must name, where none has the default role.
+fn assumed_revision<'a>(given: &'a Given, scope: &[&'a Install]) -> Option<&'a str> {
+    let given = [&given.overrides.revisions, &given.assume.revisions];
+    let given = given.into_iter().find(|names| !names.is_empty());
+    if let Some(names) = given {
+        let has_default = names.iter().any(|name| name == "default");
+        return names.first().map(String::as_str).filter(|_| !has_default);
     }
+    if scope.iter().any(|one| one.is_default()) {
+        return None;
+    }
+    scope.first().and_then(|plane| plane.names().next())
 }
 
 fn text<'a>(entry: Option<Entry<'a>>) -> Option<&'a str> {

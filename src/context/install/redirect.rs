@@ -29,7 +29,7 @@ impl<'t> Context<'t> {
         let default = || default_port("the agent listens on port");
         let view = self.install(workload);
         view.answer(
-            self.status_port_question(),
+            self.status_port_question(workload),
             |one| one.mesh_status_port.as_ref(),
             default,
         )
@@ -39,41 +39,51 @@ impl<'t> Context<'t> {
     /// says otherwise.
     #[must_use]
     pub fn proxy_status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
-        self.proxy_status_port_in(&self.install(workload))
+        self.proxy_status_port_in(workload, &self.install(workload))
     }
 
-    pub(in super::super) fn proxy_status_port_in(&self, view: &InstallView<'_>) -> Fact<i64> {
+    pub(in super::super) fn proxy_status_port_in(
+        &self,
+        workload: &Workload<'t>,
+        view: &InstallView<'_>,
+    ) -> Fact<i64> {
         let default = || default_port("the redirect leaves alone port");
         view.answer(
-            self.status_port_question(),
+            self.status_port_question(workload),
             |one| one.proxy_status_port.as_ref(),
             default,
         )
     }
 
-    fn status_port_question(&self) -> Question<i64> {
+    fn status_port_question(&self, workload: &Workload<'t>) -> Question<i64> {
+        let said = self.given(&workload.object);
         let given = |facts: &Facts| facts.status_port.map(i64::from);
         Question {
             what: "status port",
             settle: "--assume status-port=PORT",
-            overridden: given(&self.settings.overrides),
-            assumed: given(&self.settings.assume),
+            overridden: given(&said.overrides),
+            assumed: given(&said.assume),
         }
     }
 
     /// Tells whether the CNI plugin sets up the redirect, and not an init container.
     #[must_use]
     pub fn cni(&self, workload: &Workload<'t>) -> Fact<bool> {
-        self.cni_in(&self.install(workload))
+        self.cni_in(workload, &self.install(workload))
     }
 
-    pub(in super::super) fn cni_in(&self, view: &InstallView<'_>) -> Fact<bool> {
+    pub(in super::super) fn cni_in(
+        &self,
+        workload: &Workload<'t>,
+        view: &InstallView<'_>,
+    ) -> Fact<bool> {
+        let given = self.given(&workload.object);
         const SETTLE: &str = "--assume cni=true|false";
         let question = Question {
             what: "CNI plugin",
             settle: SETTLE,
-            overridden: self.settings.overrides.cni,
-            assumed: self.settings.assume.cni,
+            overridden: given.overrides.cni,
+            assumed: given.assume.cni,
         };
         view.answer(
             question,
@@ -100,7 +110,7 @@ impl<'t> Context<'t> {
                 NativeSidecars::Off
             }
         };
-        if let Some(native) = self.settings.overrides.native_sidecars {
+        if let Some(native) = self.given(&workload.object).overrides.native_sidecars {
             let said = format!("native sidecars = {native} (--override)");
             return Fact::settled(given(native), said);
         }
@@ -115,7 +125,7 @@ impl<'t> Context<'t> {
         if let Some(fact) = view.fact(SETTLE, |one| one.native_sidecars.as_ref()) {
             return fact;
         }
-        if let Some(native) = self.settings.assume.native_sidecars {
+        if let Some(native) = self.given(&workload.object).assume.native_sidecars {
             let said = format!("native sidecars = {native} (--assume)");
             return Fact::assumed(given(native), said, None);
         }
@@ -160,7 +170,7 @@ impl<'t> Context<'t> {
     /// Tells whether ambient mode is on, as far as an option or the tree says so.
     #[must_use]
     pub fn ambient(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
-        if let Some(value) = self.settings.overrides.ambient {
+        if let Some(value) = self.given(&workload.object).overrides.ambient {
             return Some(Fact::settled(
                 value,
                 format!("ambient mode = {value} (--override)"),
@@ -168,7 +178,7 @@ impl<'t> Context<'t> {
         }
         let view = self.install(workload);
         let assumed = || {
-            let value = self.settings.assume.ambient?;
+            let value = self.given(&workload.object).assume.ambient?;
             Some(Fact::assumed(
                 value,
                 format!("ambient mode = {value} (--assume)"),

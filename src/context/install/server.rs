@@ -47,13 +47,13 @@ impl Context<'_> {
         scope: &[&'a Install],
     ) -> Server<'a> {
         let input = &labels.input;
-        if !self.settings.overrides.revisions.is_empty() {
-            return given(&self.settings.overrides.revisions, input, "--override");
+        if !labels.given.overrides.revisions.is_empty() {
+            return given(&labels.given.overrides.revisions, input, "--override");
         }
         if scope.is_empty() {
-            return self.without_planes(input);
+            return without_planes(labels);
         }
-        let hits = hits(scope, labels);
+        let hits = self.chosen(hits(scope, labels));
         if !hits.is_empty() {
             let hook = hits.iter().find_map(|(_, hook)| hook.clone());
             let planes = hits.into_iter().map(|(plane, _)| plane).collect();
@@ -66,43 +66,49 @@ impl Context<'_> {
         if webhook(&anyone(input), input).is_none() {
             return Server::NotAsked;
         }
-        self.assumed_name(input)
+        assumed_name(labels)
             .or_else(|| self.out_of_scope(labels))
             .or_else(|| open(scope))
-            .or_else(|| istioctl(scope, input))
+            .or_else(|| self.istioctl(scope, input))
             .unwrap_or_else(|| Server::Nobody {
                 because: answers(scope, input),
             })
     }
 
-    /// The tree holds no control plane: a revision that is named is taken as served.
-    fn without_planes(&self, input: &InjectionInput<'_>) -> Server<'_> {
-        if !self.settings.assume.revisions.is_empty() {
-            return given(&self.settings.assume.revisions, input, "--assume");
-        }
-        if webhook(&anyone(input), input).is_none() {
-            return Server::NotAsked;
-        }
-        let said = "a control plane serves the revision named there";
-        let assumption = is_foreign_revision(input).then(|| Fact::assumed((), said, Some(SETTLE)));
-        Server::Someone { assumption }
-    }
-
-    /// `--assume` names who is not in the tree: a managed mesh, say.
-    fn assumed_name(&self, input: &InjectionInput<'_>) -> Option<Server<'_>> {
-        let names = &self.settings.assume.revisions;
-        let plane = plane_of(names);
-        webhook(&plane, input)?;
-        let said = format!("the mesh serves {} (--assume)", names.join(", "));
-        Some(Server::Someone {
-            assumption: Some(Fact::assumed((), said, None)),
+    /// `istioctl install` gives the first installation of a cluster the default role, whatever its
+    /// revision is (`istioctl/pkg/install`, since 1.10): nothing in the file says so.
+    fn istioctl<'a>(
+        &self,
+        planes: &[&'a Install],
+        input: &InjectionInput<'_>,
+    ) -> Option<Server<'a>> {
+        let asks_default = input.namespace_injection.is_some()
+            || input.namespace_revision.is_none() && input.revision.is_none();
+        let planes = planes.iter().copied();
+        let planes = planes.filter(|one| one.carrier == Carrier::IstioOperator);
+        let planes: Vec<&Install> = self.chosen(planes.collect());
+        let first = planes.first().filter(|_| asks_default)?;
+        let message = "istioctl gave this installation the default role";
+        let place = Label {
+            message: message.to_owned(),
+            ..first.place.clone()
+        };
+        let assumption = Fact::known((), place).resting_on(&Fact::assumed(
+            (),
+            message,
+            Some("--assume revision=default"),
+        ));
+        Some(Server::Planes {
+            planes,
+            hook: None,
+            assumption: Some(assumption),
         })
     }
 
     /// A control plane elsewhere in the tree serves the name: better than to say that nobody does.
     fn out_of_scope<'a>(&'a self, labels: &Labels<'_>) -> Option<Server<'a>> {
         let all: Vec<&Install> = self.control_planes.iter().collect();
-        let hits = hits(&all, labels);
+        let hits = self.chosen(hits(&all, labels));
         let (first, hook) = hits.first()?.clone();
         let message = "the control plane there serves this part of the tree too";
         let place = Label {
@@ -118,6 +124,31 @@ impl Context<'_> {
             assumption: Some(assumption),
         })
     }
+}
+
+/// The tree holds no control plane: a revision that is named is taken as served.
+fn without_planes<'a>(labels: &Labels<'_>) -> Server<'a> {
+    let (input, assumed) = (&labels.input, &labels.given.assume.revisions);
+    if !assumed.is_empty() {
+        return given(assumed, input, "--assume");
+    }
+    if webhook(&anyone(input), input).is_none() {
+        return Server::NotAsked;
+    }
+    let said = "a control plane serves the revision named there";
+    let assumption = is_foreign_revision(input).then(|| Fact::assumed((), said, Some(SETTLE)));
+    Server::Someone { assumption }
+}
+
+/// `--assume` names who is not in the tree: a managed mesh, say.
+fn assumed_name<'a>(labels: &Labels<'_>) -> Option<Server<'a>> {
+    let names = &labels.given.assume.revisions;
+    let plane = plane_of(names);
+    webhook(&plane, &labels.input)?;
+    let said = format!("the mesh serves {} (--assume)", names.join(", "));
+    Some(Server::Someone {
+        assumption: Some(Fact::assumed((), said, None)),
+    })
 }
 
 /// Returns the nearest of those that inject, each with its webhook if the tree holds it.
@@ -205,34 +236,6 @@ fn open<'a>(planes: &[&'a Install]) -> Option<Server<'a>> {
     let mut assumption = Fact::assumed((), said, Some(SETTLE));
     assumption.because.push(why.clone());
     Some(Server::Someone {
-        assumption: Some(assumption),
-    })
-}
-
-/// `istioctl install` gives the first installation of a cluster the default role, whatever its
-/// revision is (`istioctl/pkg/install`, since 1.10): nothing in the file says so.
-fn istioctl<'a>(planes: &[&'a Install], input: &InjectionInput<'_>) -> Option<Server<'a>> {
-    let asks_default = input.namespace_injection.is_some()
-        || input.namespace_revision.is_none() && input.revision.is_none();
-    let planes: Vec<&Install> = planes
-        .iter()
-        .copied()
-        .filter(|one| one.carrier == Carrier::IstioOperator)
-        .collect();
-    let first = planes.first().filter(|_| asks_default)?;
-    let message = "istioctl gave this installation the default role";
-    let place = Label {
-        message: message.to_owned(),
-        ..first.place.clone()
-    };
-    let assumption = Fact::known((), place).resting_on(&Fact::assumed(
-        (),
-        message,
-        Some("--assume revision=default"),
-    ));
-    Some(Server::Planes {
-        planes,
-        hook: None,
         assumption: Some(assumption),
     })
 }

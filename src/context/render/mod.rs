@@ -44,6 +44,7 @@ use crate::source::{Document, SourceSet};
 use crate::yaml::Span;
 
 use gather::{Gathered, Gatherer};
+use node::Node;
 
 pub use origin::OriginMap;
 
@@ -97,21 +98,56 @@ pub enum Scope {
 /// Renders every kustomization of the set that no other one lists, in the order of their paths.
 #[must_use]
 pub fn render(sources: &SourceSet) -> Vec<Rendering> {
+    rendered(sources, |_| true)
+}
+
+/// Renders as [`render`] does, but only what states facts or runs pods: most of the bytes of a tree
+/// are definitions of resources that no probe depends on.
+#[must_use]
+pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
+    rendered(sources, is_relevant)
+}
+
+fn is_relevant(object: &Node) -> bool {
+    const FACTS: [&str; 11] = [
+        "Application",
+        "AuthorizationPolicy",
+        "CronJob",
+        "Kustomization",
+        "Namespace",
+        "NetworkPolicy",
+        "PeerAuthentication",
+        "Pod",
+        "PodTemplate",
+        "Service",
+        "Sidecar",
+    ];
+    let template = object.get("spec").and_then(|spec| spec.get("template"));
+    FACTS.contains(&object.text_below(&["kind"])) || template.is_some()
+}
+
+fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Node) -> bool) -> Vec<Rendering> {
     let mut gatherer = Gatherer::new(sources);
     let roots = locate::roots(sources);
     roots
         .into_iter()
         .map(|root| {
             let gathered = gatherer.root(&root);
-            finish(sources, root, &gathered)
+            finish(sources, root, &gathered, &is_wanted)
         })
         .collect()
 }
 
-fn finish(sources: &SourceSet, root: Arc<str>, gathered: &Gathered) -> Rendering {
+fn finish(
+    sources: &SourceSet,
+    root: Arc<str>,
+    gathered: &Gathered,
+    is_wanted: &impl Fn(&Node) -> bool,
+) -> Rendering {
     let mut documents = Vec::with_capacity(gathered.resources.len());
     let mut notes = gathered.notes.clone();
-    for resource in gathered.resources.iter().filter(|one| !one.is_local()) {
+    let resources = gathered.resources.iter().filter(|one| !one.is_local());
+    for resource in resources.filter(|one| is_wanted(&one.node)) {
         let Some(base) = sources.document(&resource.path, resource.index) else {
             continue;
         };

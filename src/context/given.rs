@@ -1,0 +1,89 @@
+//! What the user settled for a workload: by option, in general, or for its files.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use globset::GlobSet;
+
+use crate::kube::Object;
+use crate::settings::{Facts, Scope, Settings};
+
+use super::Context;
+use super::inventory::Inventory;
+
+/// What the user settled.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Fills gaps of the tree.
+    pub assume: Facts,
+    /// Wins over the tree.
+    pub overrides: Facts,
+}
+
+/// What is given for whom.
+#[derive(Debug, Default)]
+pub(super) struct Givens<'t> {
+    general: Given,
+    /// For workloads in a scope, by home and file.
+    scoped: HashMap<(&'t str, &'t str), Given>,
+}
+
+impl<'t> Givens<'t> {
+    /// Looks up the scopes of all workloads: facts are asked for all the time.
+    pub(super) fn new(settings: &Settings, inventory: &Inventory<'t>) -> Self {
+        let general = Given {
+            assume: settings.assume.clone(),
+            overrides: settings.overrides.clone(),
+        };
+        let mut scoped = HashMap::new();
+        let scopes: Vec<(&Scope, GlobSet)> = settings
+            .scopes
+            .iter()
+            .filter_map(|scope| Some((scope, GlobSet::new(&scope.paths).ok()?)))
+            .collect();
+        if !scopes.is_empty() {
+            for subject in &inventory.workloads {
+                let key = key(&subject.workload.object);
+                scoped
+                    .entry(key)
+                    .or_insert_with(|| given(&general, &scopes, key));
+            }
+        }
+        Self { general, scoped }
+    }
+}
+
+impl<'t> Context<'t> {
+    /// Returns what the user settled for the pods of an object: scopes lie over what is said in
+    /// general, later ones over earlier ones.
+    #[must_use]
+    pub fn given(&self, object: &Object<'t>) -> &Given {
+        let scoped = self.givens.scoped.get(&key(object));
+        scoped.unwrap_or(&self.givens.general)
+    }
+}
+
+/// A workload belongs to where it is rendered and to where it is written.
+fn key<'t>(object: &Object<'t>) -> (&'t str, &'t str) {
+    (object.home(), object.path())
+}
+
+fn given(general: &Given, scopes: &[(&Scope, GlobSet)], (home, path): (&str, &str)) -> Given {
+    let mut given = general.clone();
+    for (scope, globs) in scopes {
+        let holds = |shown: &str| {
+            let path = scope.relative(shown);
+            // A glob that matches a folder holds for all that lies in it.
+            path.is_some_and(|path| path.ancestors().any(|part| is_match(globs, part)))
+        };
+        if holds(home) || holds(path) {
+            given.assume = scope.assume.clone().over(given.assume);
+            given.overrides = scope.overrides.clone().over(given.overrides);
+        }
+    }
+    given
+}
+
+fn is_match(globs: &GlobSet, path: &Path) -> bool {
+    !path.as_os_str().is_empty() && globs.is_match(path)
+}
