@@ -77,7 +77,7 @@ pub enum Cause {
     NoMesh,
     /// The kubelet is exempt from ambient capture.
     Ambient,
-    /// A NetworkPolicy does not admit the address that the kubelet has in ambient mode.
+    /// A NetworkPolicy does not admit the kubelet.
     NetworkPolicyDenies,
     /// The agent answers for the probe.
     Rewritten,

@@ -62,6 +62,8 @@ pub struct Facts {
     pub native_sidecars: Option<bool>,
     /// `cni`.
     pub cni: Option<bool>,
+    /// `cni-enforces-node-traffic`: a NetworkPolicy holds for the node's own packets too.
+    pub cni_enforces_node_traffic: Option<bool>,
     /// `ambient`.
     pub ambient: Option<bool>,
 }

@@ -34,6 +34,7 @@ pub use dataplane::Dataplane;
 pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
+pub use network_policy::Source;
 pub use pod::{ProberEnv, ProberEnvPlace, annotation_label, proxy_config, proxy_container};
 
 /// All facts of a run. A copy is cheap.

@@ -11,11 +11,29 @@ use crate::yaml::NodeRef;
 
 use super::Context;
 
+/// Where a connection comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This address.
+    Address(IpAddr),
+    /// The node of the pod, whose address no tree knows: any block of addresses may hold it.
+    Node,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(address) => write!(f, "{address}"),
+            Self::Node => f.write_str("the node"),
+        }
+    }
+}
+
 impl<'t> Context<'t> {
     /// Tells whether the NetworkPolicies of the tree admit a connection from `source` to `port`
     /// of the pods of `workload`. Where none isolates the pod, everything is admitted.
     #[must_use]
-    pub fn admits(&self, workload: &Workload<'t>, source: IpAddr, port: i64) -> Fact<bool> {
+    pub fn admits(&self, workload: &Workload<'t>, source: Source, port: i64) -> Fact<bool> {
         let policies = self.inventory.network_policies.iter();
         let isolating: Vec<&Object<'t>> = policies
             .filter(|policy| self.shares_namespace(policy, &workload.object))
@@ -65,18 +83,20 @@ fn ingress<'t>(policy: &Object<'t>) -> impl Iterator<Item = NodeRef<'t>> + use<'
 }
 
 /// Selectors of pods and namespaces never match an address outside the cluster's pods.
-fn admits_source(rule: NodeRef<'_>, source: IpAddr) -> bool {
+fn admits_source(rule: NodeRef<'_>, source: Source) -> bool {
     let Some(from) = rule.get("from").filter(|from| from.items().len() > 0) else {
         return true;
     };
-    from.items()
-        .filter_map(|peer| peer.get("ipBlock"))
-        .any(|block| {
-            let cidr = block.get("cidr").and_then(NodeRef::text);
-            let mut except = block.get("except").into_iter().flat_map(NodeRef::items);
-            cidr.is_some_and(|cidr| contains(cidr, source))
-                && !except.any(|cidr| cidr.text().is_some_and(|cidr| contains(cidr, source)))
-        })
+    let mut blocks = from.items().filter_map(|peer| peer.get("ipBlock"));
+    let Source::Address(source) = source else {
+        return blocks.next().is_some();
+    };
+    blocks.any(|block| {
+        let cidr = block.get("cidr").and_then(NodeRef::text);
+        let mut except = block.get("except").into_iter().flat_map(NodeRef::items);
+        cidr.is_some_and(|cidr| contains(cidr, source))
+            && !except.any(|cidr| cidr.text().is_some_and(|cidr| contains(cidr, source)))
+    })
 }
 
 fn admits_port(rule: NodeRef<'_>, workload: &Workload<'_>, port: i64) -> bool {

@@ -1,6 +1,6 @@
 //! The decision: facts and handler in, outcome with its reasons out.
 
-use crate::context::{Authorization, Context, Dataplane};
+use crate::context::{Authorization, Context, Dataplane, Source};
 use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerPort, Port, Unreadable, Workload, refused_by_api};
 use crate::mesh::istio::authz::Request;
@@ -163,6 +163,13 @@ fn in_mesh<'t>(
             weighing.verdict(Outcome::Unknown, Cause::Placeholder)
         }
         Dataplane::Ambient => ambient(context, pod, resolved, weighing),
+        Dataplane::Sidecar | Dataplane::Uncaptured
+            if let Some(denied) = denied(context, pod, handler) =>
+        {
+            let mut weighing = weighing;
+            weighing.rests_on(&denied);
+            weighing.verdict(Outcome::Fails, Cause::NetworkPolicyDenies)
+        }
         Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
             rewritten_ahead(context, pod, handler, action, weighing)
         }
@@ -172,6 +179,28 @@ fn in_mesh<'t>(
         Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
         Dataplane::Sidecar => unrewritten(context, pod, handler, action, weighing),
     }
+}
+
+/// Most plugins let the node's own packets pass every NetworkPolicy; where an option says that this
+/// one does not, the port that the kubelet asks must be admitted.
+fn denied<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Option<Fact<bool>> {
+    let given = context.given(&pod.workload.object);
+    let enforced = given.overrides.cni_enforces_node_traffic;
+    if !enforced.or(given.assume.cni_enforces_node_traffic)? {
+        return None;
+    }
+    let asked = handler
+        .becomes
+        .as_ref()
+        .map(|becomes| becomes.port)
+        .or(handler.port)?;
+    let admitted = context.admits(&pod.workload, Source::Node, asked);
+    let said = "the CNI plugin enforces NetworkPolicies on the node's own packets";
+    (!admitted.value).then(|| admitted.resting_on(&Fact::assumed((), said, None)))
 }
 
 /// In ambient mode the plugin gives the kubelet's packets an address of their own, by which ztunnel
@@ -185,7 +214,7 @@ fn ambient<'t>(
     let Ok(port) = resolved else {
         return weighing.verdict(Outcome::Ok, Cause::Ambient);
     };
-    let admitted = context.admits(&pod.workload, HOST_PROBE_SNAT, port);
+    let admitted = context.admits(&pod.workload, Source::Address(HOST_PROBE_SNAT), port);
     if admitted.value {
         return weighing.verdict(Outcome::Ok, Cause::Ambient);
     }

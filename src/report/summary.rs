@@ -41,6 +41,13 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
         counted(summary.workloads, "workload"),
         counted(summary.handlers, "handler"),
     ));
+    if summary.not_judged > 0 {
+        out.push_str(&format!(
+            "{} not judged: the tree does not say whether a mesh is there; add the Namespace \
+             manifests or say `--assume injection=all|none` (`predict --explain` shows which).\n",
+            counted(summary.not_judged, "workload"),
+        ));
+    }
     match hint {
         Hint::Fixed(count) if count > 0 => {
             out.push_str(&format!("Fixed {}.\n", counted(count, "finding")))

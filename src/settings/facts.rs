@@ -7,6 +7,7 @@ use super::{Facts, InjectionAssumption, MtlsMode};
 pub const FACT_KEYS: &[&str] = &[
     "ambient",
     "cni",
+    "cni-enforces-node-traffic",
     "injection",
     "mtls",
     "native-sidecars",
@@ -18,7 +19,7 @@ pub const FACT_KEYS: &[&str] = &[
 
 /// Facts that no verdict asks for yet: refused, since a fact that is taken and then ignored would
 /// be a lie.
-const NOT_YET: &[&str] = &["cni-enforces-node-traffic", "node-version"];
+const NOT_YET: &[&str] = &["node-version"];
 
 impl Facts {
     /// Takes one `KEY=VALUE`.
@@ -40,6 +41,9 @@ impl Facts {
         match key {
             "ambient" => self.ambient = Some(boolean(key, value)?),
             "cni" => self.cni = Some(boolean(key, value)?),
+            "cni-enforces-node-traffic" => {
+                self.cni_enforces_node_traffic = Some(boolean(key, value)?);
+            }
             "injection" => self.injection = Some(injection(value)?),
             "mtls" => self.mtls = Some(mtls(value)?),
             "native-sidecars" => self.native_sidecars = Some(boolean(key, value)?),
@@ -70,6 +74,9 @@ impl Facts {
             native_sidecars: self.native_sidecars.or(below.native_sidecars),
             cni: self.cni.or(below.cni),
             ambient: self.ambient.or(below.ambient),
+            cni_enforces_node_traffic: self
+                .cni_enforces_node_traffic
+                .or(below.cni_enforces_node_traffic),
         }
     }
 }

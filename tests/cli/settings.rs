@@ -123,7 +123,7 @@ fn context_of_the_file_is_relative_to_it() {
 #[test]
 fn facts_that_nothing_asks_for_are_refused() {
     let project = Project::new();
-    for key in ["cni-enforces-node-traffic", "node-version"] {
+    for key in ["node-version"] {
         for option in ["--assume", "--override"] {
             project
                 .run(&["check", option, &format!("{key}=true")])

@@ -237,3 +237,30 @@ fn only_a_network_policy_stops_the_kubelet_in_ambient_mode() {
     let project = Project::with(&[("pod.yaml", &format!("{tree}{pod}{LIVE}"))]);
     assert_eq!(told(&project), "livenessProbe ok");
 }
+
+#[test]
+fn a_network_policy_stops_the_kubelet_only_where_the_plugin_enforces_it_on_the_node() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec:\n  containers:\n  - name: web\n";
+    let policy = |port: u16| {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: web, namespace: shop}}\n\
+             spec: {{podSelector: {{}}, ingress: [{{from: [{{ipBlock: {{cidr: 10.0.0.0/16}}}}], ports: [{{port: {port}}}]}}]}}\n---\n"
+        )
+    };
+    // The probe is rewritten: the kubelet asks port 15020.
+    for (port, enforced, found) in [
+        (8080, true, "fails"),
+        (15020, true, "ok"),
+        (8080, false, "ok"),
+    ] {
+        let text = format!("{NAMESPACE}{}{pod}{LIVE}", policy(port));
+        let project = Project::with(&[("pod.yaml", &text)]);
+        let fact = format!("cni-enforces-node-traffic={enforced}");
+        let run = project.run(&["predict", "--assume", &fact]).exits(0);
+        assert!(
+            run.stdout.contains(&format!(" {found} ")),
+            "{port} {enforced}: {}",
+            run.stdout
+        );
+    }
+}
