@@ -146,10 +146,21 @@ impl<'t> Context<'t> {
     /// Returns what the tree says of the cluster of a file: what is nearest, and what lies above.
     fn cluster_of(&self, path: &str) -> Vec<&Install> {
         let near = |one: &&Install| nearness(&one.place.path, path);
-        let best = self.cluster.iter().map(|one| near(&one)).max();
+        let joined = |one: &&Install| self.inventory.forks.join(&one.place.path, path);
+        let best = self
+            .cluster
+            .iter()
+            .filter(joined)
+            .map(|one| near(&one))
+            .max();
         let in_scope =
             |one: &&Install| Some(near(one)) == best || lies_above(&one.place.path, path);
-        let mut found: Vec<&Install> = self.cluster.iter().filter(in_scope).collect();
+        let mut found: Vec<&Install> = self
+            .cluster
+            .iter()
+            .filter(joined)
+            .filter(in_scope)
+            .collect();
         found.sort_by_key(|one| std::cmp::Reverse(near(one)));
         found
     }
@@ -157,7 +168,9 @@ impl<'t> Context<'t> {
     /// Returns the control planes in scope of a file.
     pub(super) fn scope(&self, path: &str) -> Vec<&Install> {
         let near = |one: &&Install| nearness(&one.place.path, path);
-        let planes: Vec<&Install> = self.control_planes.iter().collect();
+        // What lies in another environment says nothing about this one.
+        let joined = |one: &&Install| self.inventory.forks.join(&one.place.path, path);
+        let planes: Vec<&Install> = self.control_planes.iter().filter(joined).collect();
         let Some(best) = planes.iter().map(near).max() else {
             return Vec::new();
         };

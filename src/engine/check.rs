@@ -68,7 +68,8 @@ fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -
             && one.workload.object.rendered_by == Some(&rendering.root)
             && !one.handlers.is_empty()
     });
-    if !has_probes {
+    // Where nothing came in at all, what is missing may be all there is.
+    if !has_probes && !rendering.documents.is_empty() {
         return None;
     }
     let label = Label {

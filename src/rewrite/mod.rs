@@ -7,6 +7,7 @@ mod guard;
 mod overlay;
 mod pod;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -49,7 +50,13 @@ pub fn plan<'t>(
     rendered: &[WorkloadPrediction<'t>],
 ) -> Plan {
     let mut plan = Plan::default();
+    // A file that several clusters deploy is predicted in each of them, and written once.
+    let mut planned = BTreeSet::new();
     for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
+        let object = &prediction.workload.object;
+        if !planned.insert((object.path(), object.document.index, &object.route)) {
+            continue;
+        }
         let outcome = match overlay::overlaid(prediction, rendered) {
             Overlaid::Plain => pod::rewrite(context, prediction),
             Overlaid::Agreed(agreed) => pod::rewrite(context, &agreed),

@@ -28,7 +28,18 @@ pub(super) fn overlaid<'t>(
         .filter(|seen| is_same(&plain.workload, &seen.workload));
     for seen in same {
         if !leaves_probes(plain, seen) {
-            return Overlaid::Refused(refusal(plain, seen));
+            return Overlaid::Refused(refusal(
+                plain,
+                seen,
+                "changes its probes or how they are rewritten",
+            ));
+        }
+        if agreed
+            .as_ref()
+            .is_some_and(|before| !is_alike(before, seen))
+        {
+            let said = "is not served by the mesh as another one of the same file is";
+            return Overlaid::Refused(refusal(plain, seen, said));
         }
         let weaker = agreed
             .as_ref()
@@ -46,14 +57,24 @@ pub(super) fn overlaid<'t>(
     })
 }
 
+/// One rewrite of the file would be right for both.
+fn is_alike(one: &WorkloadPrediction<'_>, other: &WorkloadPrediction<'_>) -> bool {
+    one.dataplane.value == other.dataplane.value
+        && one.status_port.value == other.status_port.value
+        && one.rewrite.value == other.rewrite.value
+        && one.release.value == other.release.value
+}
+
 /// A prefix or suffix may have been added to the name.
 fn is_same(plain: &Workload<'_>, seen: &Workload<'_>) -> bool {
     let (base, rendered) = (&plain.object, &seen.object);
-    rendered.provenance.is_some()
-        && base.path() == rendered.path()
-        && base.document.index == rendered.document.index
-        && base.kind == rendered.kind
-        && rendered.name().contains(base.name())
+    let same_document =
+        base.path() == rendered.path() && base.document.index == rendered.document.index;
+    let same_object = match rendered.rendered_by {
+        Some(_) => rendered.name().contains(base.name()),
+        None => base.route == rendered.route,
+    };
+    same_document && base.kind == rendered.kind && same_object
 }
 
 /// What proves least that the mesh takes the pod in comes first.
@@ -96,7 +117,7 @@ fn leaves_probes(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>) 
             .all(|key| annotation(plain, key) == annotation(seen, key))
 }
 
-fn refusal(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>) -> Refusal {
+fn refusal(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>, said: &str) -> Refusal {
     let name = plain
         .workload
         .object
@@ -104,8 +125,9 @@ fn refusal(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>) -> Ref
         .get("metadata")
         .and_then(|metadata| metadata.get("name"));
     let span = name.map_or_else(|| plain.workload.object.name_span(), NodeRef::span);
-    let overlay = seen.workload.object.rendered_by.map_or("", |path| path);
-    let said = format!("the overlay {overlay} changes its probes or how they are rewritten");
+    let object = &seen.workload.object;
+    let overlay = object.rendered_by.unwrap_or(object.home);
+    let said = format!("what {overlay} makes of it {said}");
     Refusal::new("kustomize-overlay", span, said)
         .with_help("rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite -`")
 }

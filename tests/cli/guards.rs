@@ -119,3 +119,31 @@ fn a_pod_rewritten_ahead_is_never_fixed_by_dropping_its_opt_out() {
     assert!(after.contains("/app-health/web/readyz") && after.contains("/app-health/web/livez"));
     pod.run(&["check", "pod.yaml"]).exits(0);
 }
+
+#[test]
+fn a_file_that_one_cluster_deploys_without_the_mesh_is_left_alone() {
+    let flux = |namespace: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: web}}\n\
+             spec: {{path: ./apps/web, targetNamespace: {namespace}}}\n---\n\
+             apiVersion: v1\nkind: Namespace\nmetadata: {{name: {namespace}, labels: {{istio-injection: MODE}}}}\n"
+        )
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    \
+               livenessProbe: {httpGet: {path: /, port: 8080}}\n";
+    for (mode, code) in [("disabled", 1), ("enabled", 0)] {
+        let project = Project::with(&[
+            ("apps/web/pod.yaml", pod),
+            (
+                "clusters/a/web.yaml",
+                &flux("shop-a").replace("MODE", "enabled"),
+            ),
+            ("clusters/b/web.yaml", &flux("shop-b").replace("MODE", mode)),
+        ]);
+        project.run(&["rewrite", "--write", "."]).exits(code);
+        let is_rewritten = project
+            .read("apps/web/pod.yaml")
+            .contains("/app-health/web/livez");
+        assert_eq!(is_rewritten, code == 0, "{mode}");
+    }
+}

@@ -143,3 +143,26 @@ fn clusters_environments_and_releases_are_told_apart() {
         told(&["check", "--isolated", "--color", "never"])
     );
 }
+
+#[test]
+fn an_installation_of_another_environment_says_nothing() {
+    let operator = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: istio, namespace: istio-system}\n\
+                    spec: {values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}}\n";
+    let web = WEB.replace(
+        "  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}\n",
+        "",
+    );
+    let project = Project::with(&[
+        ("a/web.yaml", &web),
+        ("a/ns.yaml", NAMESPACE),
+        ("a/mtls.yaml", STRICT),
+        ("b/web.yaml", &web),
+        ("b/ns.yaml", NAMESPACE),
+        ("b/mtls.yaml", STRICT),
+        ("b/istio.yaml", operator),
+    ]);
+    insta::assert_snapshot!(outcomes(&project), @r"
+    a/web.yaml - ok default
+    b/web.yaml STRICT fails known
+    ");
+}
