@@ -261,6 +261,8 @@ pub struct WorkloadPrediction<'t> {
     pub workload: Workload<'t>,
     /// Findings about it are wanted.
     pub is_target: bool,
+    /// The namespace it goes to, where something says so.
+    pub namespace: Option<String>,
     /// How it takes part in the mesh.
     pub dataplane: Fact<Dataplane>,
     /// The injector is asked about it; a sidecar that the manifest brings along may be all there is.
@@ -327,6 +329,10 @@ pub fn predict_with<'t>(
     let mut prediction = WorkloadPrediction {
         workload: workload.clone(),
         is_target: true,
+        namespace: match context.namespace_of(&workload.object) {
+            (namespace, true) => Some(namespace.to_owned()),
+            (_, false) => None,
+        },
         dataplane: context.dataplane(workload),
         is_asked: matches!(
             context.injection(workload).value,

@@ -61,13 +61,14 @@ impl<'t> Context<'t> {
     where
         't: 'a,
     {
-        match (object.namespace(), &self.settings.namespace) {
-            (Some(namespace), _) => (namespace, true),
-            (None, Some(namespace)) => (namespace.as_str(), true),
-            (None, None) => match self.inventory.deployments.namespace(object.home) {
-                Some(namespace) => (namespace, true),
-                None => ("default", false),
-            },
+        let deployment = self.inventory.deployments.by(object.home);
+        let deployed = deployment.and_then(|one| Some((one.namespace?, one.overrides)));
+        match (object.namespace(), &self.settings.namespace, deployed) {
+            (Some(_) | None, _, Some((namespace, true))) => (namespace, true),
+            (Some(namespace), ..) => (namespace, true),
+            (None, Some(namespace), _) => (namespace.as_str(), true),
+            (None, None, Some((namespace, false))) => (namespace, true),
+            (None, None, None) => ("default", false),
         }
     }
 
@@ -77,7 +78,15 @@ impl<'t> Context<'t> {
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
-        own_sidecar(workload).unwrap_or_else(|| self.injection(workload))
+        let fact = own_sidecar(workload).unwrap_or_else(|| self.injection(workload));
+        let deployment = self.inventory.deployments.by(workload.object.home);
+        match deployment.and_then(|one| Some((one.file, one.unfollowed?))) {
+            Some((file, field)) => {
+                let said = format!("`{field}` of {file} changes nothing here (it is not followed)");
+                fact.resting_on(&Fact::assumed((), said, Some("build it and pipe it in")))
+            }
+            None => fact,
+        }
     }
 
     /// Tells whether a webhook adds a sidecar to the pods of `workload`, whatever containers they

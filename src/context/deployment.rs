@@ -10,6 +10,10 @@ use crate::kube::Object;
 use crate::source::placeholder;
 use crate::yaml::NodeRef;
 
+/// Fields of a Flux Kustomization that change pod templates or names.
+/// Source: Flux, `kustomize.toolkit.fluxcd.io/v1`.
+const FLUX_CHANGES: [&str; 4] = ["patches", "components", "commonMetadata", "postBuild"];
+
 /// A folder and the file that deploys it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Deployment<'t> {
@@ -17,6 +21,10 @@ pub(super) struct Deployment<'t> {
     pub(super) file: &'t Arc<str>,
     /// The namespace of what names none.
     pub(super) namespace: Option<&'t str>,
+    /// The namespace counts for what names another one, too.
+    pub(super) overrides: bool,
+    /// A field that changes what is deployed, and that is not followed.
+    pub(super) unfollowed: Option<&'static str>,
 }
 
 /// All deployments of a tree.
@@ -61,6 +69,18 @@ impl<'t> Deployments<'t> {
         let namespace = namespace
             .and_then(NodeRef::as_str)
             .filter(|text| is_plain(text));
+        let overrides = object.kind == "Kustomization";
+        let own = FLUX_CHANGES.into_iter().find(|key| get(key).is_some());
+        let sources = get("sources")
+            .into_iter()
+            .flat_map(NodeRef::items)
+            .chain(get("source"));
+        let of_argo = sources.filter_map(|source| source.get("kustomize")).next();
+        let unfollowed = if overrides {
+            own
+        } else {
+            of_argo.map(|_| "source.kustomize")
+        };
         let file = object.path();
         for path in paths.into_iter().flatten().filter_map(NodeRef::as_str) {
             // The whole tree is no place of its own.
@@ -78,7 +98,12 @@ impl<'t> Deployments<'t> {
                     .or_default()
                     .push(self.all.len());
             }
-            self.all.push(Deployment { file, namespace });
+            self.all.push(Deployment {
+                file,
+                namespace,
+                overrides,
+                unfollowed,
+            });
         }
     }
 
@@ -90,10 +115,9 @@ impl<'t> Deployments<'t> {
         found.iter().filter_map(|&index| self.all.get(index))
     }
 
-    /// Returns the namespace that a deploying file gives to what names none.
-    pub(super) fn namespace(&self, file: &Arc<str>) -> Option<&'t str> {
-        let same = self.all.iter().filter(|one| Arc::ptr_eq(one.file, file));
-        same.filter_map(|one| one.namespace).next()
+    /// Returns the first deployment of a file that deploys something.
+    pub(super) fn by(&self, file: &Arc<str>) -> Option<&Deployment<'t>> {
+        self.all.iter().find(|one| Arc::ptr_eq(one.file, file))
     }
 }
 

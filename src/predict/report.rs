@@ -103,7 +103,10 @@ fn workload(prediction: &WorkloadPrediction<'_>, lines: Lines<'_>) -> WorkloadRe
     WorkloadReport {
         path: object.path().to_string(),
         document: object.document.index,
-        object: object.reference().into(),
+        object: ObjectReport {
+            namespace: prediction.namespace.clone(),
+            ..object.reference().into()
+        },
         dataplane: fact(&prediction.dataplane, |dataplane| dataplane.as_str(), lines),
         handlers: prediction
             .handlers

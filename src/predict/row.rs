@@ -40,8 +40,10 @@ impl WorkloadPrediction<'_> {
     }
 
     pub(super) fn row(&self, prediction: &HandlerPrediction<'_>) -> Row {
-        let object = &self.workload.object;
-        let namespace = object.namespace().map(|namespace| format!("{namespace}/"));
+        let namespace = self
+            .namespace
+            .as_ref()
+            .map(|namespace| format!("{namespace}/"));
         Row {
             workload: format!("{}{}", namespace.unwrap_or_default(), self.workload.title()),
             container: prediction.container.name().to_owned(),

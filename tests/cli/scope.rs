@@ -166,3 +166,25 @@ fn an_installation_of_another_environment_says_nothing() {
     b/web.yaml STRICT fails known
     ");
 }
+
+#[test]
+fn a_flux_kustomization_gives_its_namespace_and_says_what_is_not_followed() {
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web}\n\
+                spec:\n  path: ./apps/web\n  targetNamespace: shop\n";
+    let web = WEB.replace("namespace: shop", "namespace: other");
+    let files = [
+        ("apps/web/web.yaml", web.as_str()),
+        ("clusters/a/ns.yaml", NAMESPACE),
+        ("clusters/a/mtls.yaml", STRICT),
+        ("clusters/a/web.yaml", flux),
+    ];
+    let project = Project::with(&files);
+    insta::assert_snapshot!(outcomes(&project), @"apps/web/web.yaml STRICT fails known");
+    project.run(&["predict"]).exits(0).says("shop/Pod/web");
+    project.write(
+        "clusters/a/web.yaml",
+        format!("{flux}  patches: [{{patch: '', target: {{}}}}]\n"),
+    );
+    insta::assert_snapshot!(outcomes(&project), @"apps/web/web.yaml STRICT fails assumed");
+    project.run(&["rewrite", "--diff", "."]).exits(0);
+}
