@@ -2,9 +2,10 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stderr,
     reason = "a test stops at the first surprise"
 )]
+
+mod support;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,28 +18,13 @@ use meshprobe::source::{Input, Request, SourceSet};
 use meshprobe::yaml::from_node;
 use serde::Deserialize as _;
 use serde_json::Value;
+use support::kustomize;
 
 /// Objects by kind, namespace and name.
 type Objects = BTreeMap<(String, String, String), Value>;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kustomize")
-}
-
-/// The binary to compare with; where there is none, a plain message, and a failure in CI.
-fn kustomize() -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".tools/kustomize");
-    let given = std::env::var_os("MESHPROBE_KUSTOMIZE").map(PathBuf::from);
-    let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kustomize"));
-    let mut candidates = given.into_iter().chain([own]).chain(on_path);
-    let found = candidates.find(|path| path.is_file());
-    if found.is_none() {
-        let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-        assert!(!in_ci, "kustomize is not installed");
-        eprintln!("skipped: no kustomize in MESHPROBE_KUSTOMIZE, .tools or PATH");
-    }
-    found
 }
 
 fn tree(name: &str) -> SourceSet {

@@ -3,7 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stderr,
     reason = "a test stops at the first surprise"
 )]
 
@@ -14,29 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::meshprobe;
+use support::{kustomize, meshprobe};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kustomize")
-}
-
-/// The binary to compare with; where there is none, a plain message, and a failure in CI.
-fn kustomize() -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".tools/kustomize");
-    let given = std::env::var_os("MESHPROBE_KUSTOMIZE").map(PathBuf::from);
-    let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kustomize"));
-    let found = given
-        .into_iter()
-        .chain([own])
-        .chain(on_path)
-        .find(|path| path.is_file());
-    if found.is_none() {
-        let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-        assert!(!in_ci, "kustomize is not installed");
-        eprintln!("skipped: no kustomize in MESHPROBE_KUSTOMIZE, .tools or PATH");
-    }
-    found
 }
 
 /// One line per handler: object, container, slot, what the mesh does and what comes of it.

@@ -35,7 +35,7 @@ pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
 pub use network_policy::Source;
-pub use pod::{ProberEnv, ProberEnvPlace, annotation_label, proxy_config, proxy_container};
+pub use pod::{ProberEnv, ProberEnvPlace, proxy_config, proxy_container};
 
 /// All facts of a run. A copy is cheap.
 #[derive(Clone, Debug)]

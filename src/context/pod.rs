@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::Label;
 use crate::kube::{Container, ContainerList, Workload};
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::parse_bool;
@@ -139,11 +138,4 @@ fn metadata_env(workload: &Workload<'_>) -> Option<ProberEnv> {
         place,
         span: entry.key.span(),
     })
-}
-
-/// Returns a label on the deciding line of a pod's annotation, for messages.
-#[must_use]
-pub fn annotation_label(workload: &Workload<'_>, key: &str, said: &str) -> Option<Label> {
-    let entry = workload.template.annotation(key)?;
-    Some(workload.object.label_at(entry.value.span(), said))
 }

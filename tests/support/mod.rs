@@ -4,6 +4,7 @@
     missing_docs,
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "test code"
 )]
 
@@ -89,4 +90,20 @@ pub(crate) fn outside_edits(before: &str, after: &str, findings: &[&Value]) {
             );
         }
     }
+}
+
+/// Returns the real kustomize to compare with; where there is none, a plain message, and a failure in CI.
+pub(crate) fn kustomize() -> Option<std::path::PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".tools/kustomize");
+    let given = std::env::var_os("MESHPROBE_KUSTOMIZE").map(std::path::PathBuf::from);
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kustomize"));
+    let mut candidates = given.into_iter().chain([own]).chain(on_path);
+    let found = candidates.find(|path| path.is_file());
+    if found.is_none() {
+        let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+        assert!(!in_ci, "kustomize is not installed");
+        eprintln!("skipped: no kustomize in MESHPROBE_KUSTOMIZE, .tools or PATH");
+    }
+    found
 }
