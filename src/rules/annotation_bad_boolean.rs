@@ -1,10 +1,8 @@
 //! Rule `annotation-bad-boolean`.
 
-use std::sync::Arc;
-
 use super::rule::declare_rule;
 use super::{Scene, scene};
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding};
 use crate::kube::Workload;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::parse_bool;
@@ -66,7 +64,7 @@ declare_rule! {
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"
-    "annotation-bad-boolean", Error
+    "annotation-bad-boolean", Error, fix: Sometimes, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
@@ -107,16 +105,16 @@ fn report(scene: &Scene<'_, '_>, workload: &Workload<'_>) -> Option<Finding> {
     let wanted = meant.unwrap_or(false).to_string();
     finding.help = Some("write \"true\" or \"false\", in quotes".to_owned());
     let object = &workload.object;
-    finding.fix = meant.map(|_| Fix {
-        title: format!("write \"{wanted}\", which is what the word means"),
-        applicability: Applicability::Unsafe,
-        path: Arc::clone(object.path()),
-        document: object.document.index,
-        changes: vec![Change::Set {
-            route: workload.template.annotation_route(keys::REWRITE_PROBERS),
-            value: Value::Str(wanted),
-        }],
-        edits: Vec::new(),
+    finding.fix = meant.map(|_| {
+        scene::fix(
+            object,
+            format!("write \"{wanted}\", which is what the word means"),
+            Applicability::Unsafe,
+            vec![Change::Set {
+                route: workload.template.annotation_route(keys::REWRITE_PROBERS),
+                value: Value::Str(wanted),
+            }],
+        )
     });
     Some(finding)
 }

@@ -1,7 +1,5 @@
 //! Rule `annotation-on-workload-metadata`.
 
-use std::sync::Arc;
-
 use super::enable_rewrite::has_comment;
 use super::rule::declare_rule;
 use super::{Scene, scene};
@@ -74,7 +72,7 @@ declare_rule! {
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"
-    "annotation-on-workload-metadata", Error
+    "annotation-on-workload-metadata", Error, fix: Always, scope: Workloads
 }
 
 /// Annotations with these beginnings are read from Pods alone.
@@ -211,20 +209,20 @@ fn move_fix(
         .child("metadata")
         .child(target)
         .child(key.to_owned());
-    Fix {
-        title: format!("move `{key}` to the pod template"),
-        applicability: if has_comment(entry) {
-            // Moving the entry would lose its comment.
-            Applicability::DisplayOnly
-        } else {
-            Applicability::Unsafe
-        },
-        path: Arc::clone(object.path()),
-        document: object.document.index,
-        changes: vec![
-            Change::Remove { route: from },
-            Change::Set { route: to, value },
-        ],
-        edits: Vec::new(),
-    }
+    let applicability = if has_comment(entry) {
+        // Moving the entry would lose its comment.
+        Applicability::DisplayOnly
+    } else {
+        Applicability::Unsafe
+    };
+    let changes = vec![
+        Change::Remove { route: from },
+        Change::Set { route: to, value },
+    ];
+    scene::fix(
+        object,
+        format!("move `{key}` to the pod template"),
+        applicability,
+        changes,
+    )
 }

@@ -1,8 +1,6 @@
 //! The cure that several rules share: let the mesh rewrite the pod's probes.
 
-use std::sync::Arc;
-
-use crate::finding::{Applicability, Certainty, Finding, Fix};
+use crate::finding::{Applicability, Certainty, Finding};
 use crate::kube::Action;
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
@@ -10,7 +8,7 @@ use crate::mesh::istio::rewrite::{is_agent_path, parse_bool};
 use crate::predict::{Outcome, WorkloadPrediction, hazard, predict_with};
 use crate::yaml::{Change, Entry, NodeRef, Route, Value};
 
-use super::Scene;
+use super::{Scene, scene};
 
 /// Gives a finding the fix that switches the rewrite on for the pods of its workload; where that
 /// would spoil another handler, the help says which.
@@ -49,14 +47,7 @@ pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding
     };
     let (applicability, help) = applicability(scene, pod);
     finding.help = help;
-    finding.fix = Some(Fix {
-        title,
-        applicability,
-        path: Arc::clone(object.path()),
-        document: object.document.index,
-        changes: vec![change],
-        edits: Vec::new(),
-    });
+    finding.fix = Some(scene::fix(object, title, applicability, vec![change]));
 }
 
 /// The mesh default is on, and the tree or the user says so: then the switch is not needed.

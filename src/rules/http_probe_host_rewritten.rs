@@ -1,10 +1,8 @@
 //! Rule `http-probe-host-rewritten`.
 
-use std::sync::Arc;
-
 use super::rule::declare_rule;
 use super::{Scene, scene};
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding};
 use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Change;
@@ -76,7 +74,7 @@ declare_rule! {
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
     /// - Kubernetes documentation: "Configure Liveness, Readiness and Startup Probes"
-    "http-probe-host-rewritten", Error
+    "http-probe-host-rewritten", Error, fix: Always, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
@@ -104,15 +102,13 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         keys::REWRITE_PROBERS
     ));
     let object = &pod.workload.object;
-    finding.fix = Some(Fix {
-        title: "remove `host`: the kubelet then asks the pod".to_owned(),
-        applicability: Applicability::Unsafe,
-        path: Arc::clone(object.path()),
-        document: object.document.index,
-        changes: vec![Change::Remove {
+    finding.fix = Some(scene::fix(
+        object,
+        "remove `host`: the kubelet then asks the pod".to_owned(),
+        Applicability::Unsafe,
+        vec![Change::Remove {
             route: handler.handler.route.child("httpGet").child("host"),
         }],
-        edits: Vec::new(),
-    });
+    ));
     finding
 }

@@ -96,7 +96,7 @@ declare_rule! {
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
     /// - Istio reference: "PeerAuthentication"
-    "https-probe-strict", Error
+    "https-probe-strict", Error, fix: Always, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {

@@ -19,11 +19,11 @@ use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
 
-pub use rule::{Rule, Sections};
+pub use rule::{FixAvailability, Rule, Scope, Sections};
 pub use scene::Scene;
 
 /// Every rule, sorted by id.
-static ALL: [Rule; 9] = [
+static ALL: &[Rule] = &[
     annotation_bad_boolean::RULE,
     annotation_on_workload_metadata::RULE,
     http_probe_host_rewritten::RULE,
@@ -38,23 +38,34 @@ static ALL: [Rule; 9] = [
 /// Returns every rule, sorted by id.
 #[must_use]
 pub fn all() -> &'static [Rule] {
-    &ALL
+    ALL
 }
 
 /// Runs every rule over the predictions. What several overlays of one base have in common is said
 /// once, with the overlays it holds for.
 #[must_use]
 pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let whole = Scene {
+        context,
+        predictions,
+    };
+    let mut findings: Vec<Finding> = run(Scope::Tree, &whole)
+        .map(|finding| overlay::place(context, None, finding))
+        .collect();
     // Workloads come kustomization by kustomization.
     for predictions in predictions.chunk_by(|a, b| overlay::of(a) == overlay::of(b)) {
         let scene = Scene {
             context,
             predictions,
         };
-        let found = all().iter().flat_map(|rule| (rule.check)(&scene));
         let home = predictions.first().and_then(overlay::of);
+        let found = run(Scope::Workloads, &scene);
         findings.extend(found.map(|finding| overlay::place(context, home, finding)));
     }
     overlay::merged(findings)
+}
+
+fn run(scope: Scope, scene: &Scene<'_, '_>) -> impl Iterator<Item = Finding> {
+    let rules = all().iter().filter(move |rule| rule.scope == scope);
+    rules.flat_map(|rule| (rule.check)(scene))
 }

@@ -1,11 +1,9 @@
 //! Rule `named-port-unresolved`.
 
-use std::sync::Arc;
-
 use super::rule::declare_rule;
 use super::suggest::is_close;
 use super::{Scene, scene};
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding};
 use crate::kube::Action;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, Value};
@@ -82,7 +80,7 @@ declare_rule! {
     /// ## References
     /// - Kubernetes documentation: "Configure Liveness, Readiness and Startup Probes"
     /// - Istio documentation: "Health Checking of Istio Services"
-    "named-port-unresolved", Error
+    "named-port-unresolved", Error, fix: Sometimes, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
@@ -117,16 +115,16 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
     });
     let kind = action.map_or("", Action::key);
     let object = &pod.workload.object;
-    finding.fix = closest.map(|closest| Fix {
-        title: format!("use the declared port name `{closest}`"),
-        applicability: Applicability::Unsafe,
-        path: Arc::clone(object.path()),
-        document: object.document.index,
-        changes: vec![Change::Set {
-            route: handler.handler.route.child(kind.to_owned()).child("port"),
-            value: Value::from(*closest),
-        }],
-        edits: Vec::new(),
+    finding.fix = closest.map(|closest| {
+        scene::fix(
+            object,
+            format!("use the declared port name `{closest}`"),
+            Applicability::Unsafe,
+            vec![Change::Set {
+                route: handler.handler.route.child(kind.to_owned()).child("port"),
+                value: Value::from(*closest),
+            }],
+        )
     });
     finding
 }

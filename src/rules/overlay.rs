@@ -20,7 +20,6 @@ pub(super) fn place(
     home: Option<&Arc<str>>,
     mut finding: Finding,
 ) -> Finding {
-    let Some(home) = home else { return finding };
     let inventory = &context.inventory;
     if let Some(fix) = &mut finding.fix {
         let uses = inventory
@@ -36,7 +35,9 @@ pub(super) fn place(
     let uses = inventory
         .uses_of(&finding.primary.path, finding.document)
         .unwrap_or_default();
-    if uses.count > 1 {
+    if let Some(home) = home
+        && uses.count > 1
+    {
         let message = "in this overlay".to_owned();
         let span = first_key(context, home);
         finding.related.push(Label {

@@ -60,7 +60,7 @@ declare_rule! {
     ///
     /// ## References
     /// - Kubernetes API reference: Probe, LifecycleHandler
-    "probe-field-invalid", Error
+    "probe-field-invalid", Error, fix: None, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {

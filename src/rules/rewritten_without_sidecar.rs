@@ -68,7 +68,7 @@ declare_rule! {
     ///
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
-    "rewritten-without-sidecar", Error
+    "rewritten-without-sidecar", Error, fix: None, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {

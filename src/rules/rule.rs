@@ -13,8 +13,33 @@ pub struct Rule {
     pub severity: Severity,
     /// The documentation in Markdown, from the doc comment: the only text there is.
     pub docs: &'static str,
+    /// Whether its findings bring a fix.
+    pub fix: FixAvailability,
+    /// What the rule is shown at a time.
+    pub scope: Scope,
     /// Returns the findings.
     pub check: fn(&Scene<'_, '_>) -> Vec<Finding>,
+}
+
+/// Whether the findings of a rule bring a fix, of whatever applicability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixAvailability {
+    /// None does.
+    None,
+    /// Some do.
+    Sometimes,
+    /// All do.
+    Always,
+}
+
+/// What a rule is shown at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The workloads of one render unit: what several overlays make of a base is compared
+    /// afterwards.
+    Workloads,
+    /// Everything at once: for rules about Namespaces, policies and the installation.
+    Tree,
 }
 
 /// The parts of a rule's documentation.
@@ -57,12 +82,14 @@ fn yaml_under(docs: &str, heading: &str) -> Option<String> {
 
 /// Declares the rule of a file: its doc comment becomes its documentation.
 macro_rules! declare_rule {
-    ($(#[doc = $doc:literal])+ $id:literal, $severity:ident) => {
+    ($(#[doc = $doc:literal])+ $id:literal, $severity:ident, fix: $fix:ident, scope: $scope:ident) => {
         $(#[doc = $doc])+
         pub(super) const RULE: $crate::rules::Rule = $crate::rules::Rule {
             id: $id,
             severity: $crate::finding::Severity::$severity,
             docs: concat!($($doc, "\n"),+),
+            fix: $crate::rules::FixAvailability::$fix,
+            scope: $crate::rules::Scope::$scope,
             check,
         };
     };

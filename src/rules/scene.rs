@@ -1,11 +1,13 @@
 //! What rules look at: the predictions, and ready-made findings about them.
 
+use std::sync::Arc;
+
 use crate::context::Context;
-use crate::finding::{Certainty, Finding, Label};
-use crate::kube::Workload;
+use crate::finding::{Applicability, Certainty, Finding, Fix, Label};
+use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
-use crate::yaml::Span;
+use crate::yaml::{Change, Span};
 
 use super::Rule;
 
@@ -43,7 +45,16 @@ pub(super) fn about_workload(
     span: Span,
     message: String,
 ) -> Finding {
-    let object = &workload.object;
+    about_object(rule, &workload.object, span, message)
+}
+
+/// Starts a finding about an object: a policy, a Namespace, a Service.
+pub(super) fn about_object(
+    rule: &Rule,
+    object: &Object<'_>,
+    span: Span,
+    message: String,
+) -> Finding {
     let mut finding = Finding::new(
         rule.id,
         rule.severity,
@@ -104,5 +115,22 @@ fn rest_on(finding: &mut Finding, certainty: Certainty, because: &[Reason]) {
 fn add_related(finding: &mut Finding, place: &Label) {
     if !finding.related.contains(place) && *place != finding.primary {
         finding.related.push(place.clone());
+    }
+}
+
+/// Returns a fix of the document that holds an object; the engine turns the changes into bytes.
+pub(super) fn fix(
+    object: &Object<'_>,
+    title: impl Into<String>,
+    applicability: Applicability,
+    changes: Vec<Change>,
+) -> Fix {
+    Fix {
+        title: title.into(),
+        applicability,
+        path: Arc::clone(object.path()),
+        document: object.document.index,
+        changes,
+        edits: Vec::new(),
     }
 }

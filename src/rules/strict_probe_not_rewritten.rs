@@ -94,7 +94,7 @@ declare_rule! {
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
     /// - Istio reference: "PeerAuthentication"
-    "strict-probe-not-rewritten", Error
+    "strict-probe-not-rewritten", Error, fix: Always, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {

@@ -74,7 +74,7 @@ declare_rule! {
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
     /// - Istio 1.12 upgrade notes: rewrite of TCP probes
-    "tcp-probe-always-passes", Error
+    "tcp-probe-always-passes", Error, fix: Always, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
