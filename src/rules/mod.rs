@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
 
-pub use rule::{FixAvailability, Rule, Scope, Sections};
+pub use rule::{Example, FixAvailability, Rule, Scope, Sections};
 pub use scene::Scene;
 
 /// Every rule, sorted by id.

@@ -47,10 +47,59 @@ pub enum Scope {
 pub struct Sections {
     /// The first line.
     pub summary: String,
-    /// The YAML under "Example": it must give a finding.
-    pub example: Option<String>,
+    /// The YAML under "Example": it must give findings of the rule, and of no other.
+    pub example: Option<Example>,
     /// The YAML under "Use instead": it must be silent.
-    pub use_instead: Option<String>,
+    pub use_instead: Option<Example>,
+}
+
+/// An example of the documentation, ready to be run.
+///
+/// A first line such as `# meshprobe check --mesh-version 1.26` gives the arguments that the
+/// example needs; they are separated by blanks. A line such as `# file: base/web.yaml` begins a
+/// further file; the run is over the folder of all files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Example {
+    /// What to add to `meshprobe check`.
+    pub arguments: Vec<String>,
+    /// Paths and texts.
+    pub files: Vec<(String, String)>,
+}
+
+impl Example {
+    /// Where the YAML of an example lies that names no file.
+    const ONLY_FILE: &str = "example.yaml";
+
+    fn read(yaml: &str) -> Self {
+        let arguments = Self::arguments_of(yaml);
+        let mut files: Vec<(String, String)> = Vec::new();
+        for line in yaml.lines() {
+            if let Some(path) = line.strip_prefix("# file: ") {
+                files.push((path.trim().to_owned(), String::new()));
+                continue;
+            }
+            if files.is_empty() {
+                files.push((Self::ONLY_FILE.to_owned(), String::new()));
+            }
+            if let Some((_, text)) = files.last_mut() {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        // What stands above the first `# file:` is the line of arguments, if anything.
+        if files.len() > 1 {
+            files.retain(|(path, _)| path != Self::ONLY_FILE);
+        }
+        Self { arguments, files }
+    }
+
+    /// Returns the arguments that the first line of a text gives.
+    #[must_use]
+    pub fn arguments_of(yaml: &str) -> Vec<String> {
+        let first = yaml.lines().next().unwrap_or_default();
+        let given = first.strip_prefix("# meshprobe check ").unwrap_or_default();
+        given.split_whitespace().map(str::to_owned).collect()
+    }
 }
 
 impl Rule {
@@ -70,14 +119,14 @@ impl Rule {
     }
 }
 
-fn yaml_under(docs: &str, heading: &str) -> Option<String> {
+fn yaml_under(docs: &str, heading: &str) -> Option<Example> {
     let mut lines = docs
         .lines()
         .map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.find(|line| line.trim() == heading)?;
     lines.find(|line| line.trim() == "```yaml")?;
     let block: Vec<&str> = lines.take_while(|line| line.trim() != "```").collect();
-    Some(block.join("\n") + "\n")
+    Some(Example::read(&(block.join("\n") + "\n")))
 }
 
 /// Declares the rule of a file: its doc comment becomes its documentation.

@@ -67,11 +67,13 @@ pub(crate) fn comments(text: &str) -> Vec<String> {
     found
 }
 
-/// Proves that every line that changed is one that an edit of `findings` covers.
-pub(crate) fn outside_edits(before: &str, after: &str, findings: &[&Value]) {
+/// Proves that every line of `path` that changed is one that an edit of `findings` covers.
+pub(crate) fn outside_edits(path: &str, before: &str, after: &str, findings: &[&Value]) {
     let mut covered = vec![false; before.lines().count() + 2];
     for finding in findings {
-        for edit in finding.pointer("/fix/edits").unwrap().as_array().unwrap() {
+        let edits = finding.pointer("/fix/edits").unwrap().as_array().unwrap();
+        let here = |edit: &&Value| edit.get("path").and_then(Value::as_str) == Some(path);
+        for edit in edits.iter().filter(here) {
             let offset =
                 |name: &str| usize::try_from(edit.get(name).unwrap().as_u64().unwrap()).unwrap();
             let line = |at: usize| before.get(..at).unwrap().matches('\n').count();
