@@ -195,3 +195,9 @@ impl Finding {
         }
     }
 }
+
+/// Returns the address of a rule's documentation, or of a guard's.
+#[must_use]
+pub fn docs_url(rule: &str) -> String {
+    format!("https://meshprobe.dev/rules/{rule}")
+}

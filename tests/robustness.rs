@@ -91,7 +91,7 @@ proptest! {
         text().prop_map(String::into_bytes),
         text().prop_map(|text| format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n{text}").into_bytes()),
     ]) {
-        let answer = krm::run(&bytes, Path::new("/nowhere"));
+        let answer = krm::run(&bytes, Path::new("/nowhere"), None);
         match answer.exit {
             Exit::Failure => prop_assert!(answer.output.is_none() && !answer.messages.is_empty()),
             _ => prop_assert!(answer.output.is_some_and(|output| output.contains("items"))),

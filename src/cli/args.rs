@@ -67,8 +67,13 @@ pub(super) enum Command {
     /// Run as KRM function: a ResourceList on standard input, for kustomize and kpt.
     ///
     /// The same happens when the program is called as meshprobe-krm, or without arguments and
-    /// with a pipe as standard input.
-    Krm,
+    /// with a pipe as standard input. With a configuration file, standard input is a plain stream
+    /// of documents and so is the answer: this is how kustomize calls its older exec plugins.
+    Krm {
+        /// The configuration of a legacy plugin.
+        #[arg(value_name = "CONFIG")]
+        config: Option<PathBuf>,
+    },
     /// Explain a rule, or a guard of rewrite.
     Rule(RuleArgs),
     /// Print the completion script of a shell.

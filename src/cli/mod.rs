@@ -22,6 +22,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::engine::Exit;
 use crate::krm;
+use crate::source::reason;
 
 use args::{Cli, Command};
 use output::{Stop, errln, print};
@@ -41,7 +42,7 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: &[OsString]) -> Exit {
     let done = if called_as_function(arguments) {
-        function()
+        function(arguments.get(1).map(Path::new))
     } else {
         match Cli::try_parse_from(arguments) {
             Ok(cli) => dispatch(cli),
@@ -54,12 +55,13 @@ fn run(arguments: &[OsString]) -> Exit {
     }
 }
 
-/// Called as `meshprobe-krm`, by link or copy.
+/// Called as `meshprobe-krm`, or by the kind that a legacy plugin of kustomize is named after; by
+/// link or copy.
 fn called_as_function(arguments: &[OsString]) -> bool {
     arguments
         .first()
         .and_then(|name| Path::new(name).file_stem())
-        .is_some_and(|name| name == "meshprobe-krm")
+        .is_some_and(|name| name == "meshprobe-krm" || name == "MeshProbe")
 }
 
 fn dispatch(cli: Cli) -> Result<Exit, Stop> {
@@ -67,7 +69,11 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Rewrite(args)) => rewrite::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),
-        Some(Command::Krm) => function(),
+        Some(Command::Krm { config: Some(path) }) if !path.is_file() => Err(Stop::usage(format!(
+            "there is no configuration file {}",
+            path.display()
+        ))),
+        Some(Command::Krm { config }) => function(config.as_deref()),
         Some(Command::Rule(args)) => rule::run(&args),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man) => shell::man(),
@@ -75,20 +81,32 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             print(&Cli::command().render_help().to_string())?;
             Ok(Exit::Success)
         }
-        None => function(),
+        None => function(None),
     }
 }
 
-/// Reads a `ResourceList`, and prints in one go at the end: half a list would make the caller
+/// Reads a `ResourceList`, or what a plugin is given with its configuration file, and prints in one go at the end: half a list would make the caller
 /// delete the other half.
-fn function() -> Result<Exit, Stop> {
+fn function(config: Option<&Path>) -> Result<Exit, Stop> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()
         .read_to_end(&mut bytes)
         .map_err(|error| Stop::usage(format!("cannot read standard input: {error}")))?;
     let directory = input::working_directory()?;
-    let answer = krm::run(&bytes, &directory);
+    // A function may be given arguments of its caller's; a plugin is given a file.
+    let config = config.filter(|path| path.is_file());
+    let read = config.map(|path| {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path)
+            .map_err(|error| Stop::usage(format!("cannot read {name}: {}", reason(&error))))?;
+        Ok::<_, Stop>((name, bytes))
+    });
+    let read = read.transpose()?;
+    let file = read
+        .as_ref()
+        .map(|(name, bytes)| krm::ConfigFile { name, bytes });
+    let answer = krm::run(&bytes, &directory, file);
     output::eprint(&answer.messages);
     if let Some(text) = &answer.output {
         print(text)?;

@@ -1,10 +1,10 @@
 //! The `ResourceList` as it came in.
 
-use std::sync::Arc;
-
-use crate::settings::{self, Layer, Problem};
+use crate::settings::{Layer, Problem};
 use crate::source::{Content, Fault, SourceFile, SourceSet};
-use crate::yaml::{self, Edit, LineIndex, NodeRef, Span, Tree};
+use crate::yaml::{self, Edit, NodeRef, Span, Tree};
+
+use super::config::{self, at};
 
 /// The name that standard input is shown under.
 pub(super) const NAME: &str = "stdin";
@@ -37,6 +37,7 @@ impl<'t> List<'t> {
                 Content::Tree(tree) => lists.extend(tree.root().map(|root| (tree, root))),
                 Content::Broken { error, .. } => {
                     return Err(vec![at(
+                        NAME,
                         &file.text,
                         error.offset,
                         &format!("the input is not YAML: {}", error.message),
@@ -54,7 +55,7 @@ impl<'t> List<'t> {
                     && let Some(items) = no_items(*root) =>
             {
                 let said = "`items` is not a list of resources";
-                Err(vec![at(&file.text, items.span().start, said)])
+                Err(vec![at(NAME, &file.text, items.span().start, said)])
             }
             [(tree, root)] if is_list(*root) => Ok(Self {
                 file,
@@ -76,19 +77,10 @@ impl<'t> List<'t> {
         };
         let told = |problem: &Problem| {
             let message = format!("functionConfig: {}", problem.message);
-            at(&self.file.text, problem.span.start, &message)
+            at(NAME, &self.file.text, problem.span.start, &message)
         };
-        let layer = settings::read(config, known_rules)
-            .map_err(|problems| problems.iter().map(told).collect::<Vec<_>>())?;
-        if layer.scopes.is_empty() {
-            return Ok(layer);
-        }
-        // The items all stand in one stream: no glob could tell them apart.
-        let scopes = config.get("spec").and_then(|spec| spec.entry("scopes"));
-        let span = scopes.map_or_else(|| config.span(), |entry| entry.key.span());
-        let message = "`scopes` is for the configuration file: items of a function have no path";
-        let message = message.to_owned();
-        Err(vec![told(&Problem { span, message })])
+        config::layer(config, known_rules)
+            .map_err(|problems| problems.iter().map(told).collect::<Vec<_>>())
     }
 
     pub(super) const fn tree(&self) -> &'t Tree {
@@ -103,11 +95,6 @@ impl<'t> List<'t> {
     /// resource.
     pub(super) fn has_items(&self) -> bool {
         self.root.get("items").is_some_and(NodeRef::is_sequence)
-    }
-
-    /// The item that a place of the file lies in.
-    pub(super) fn item_at(&self, span: Span) -> Option<NodeRef<'t>> {
-        self.items().find(|item| item.outer_span().contains(span))
     }
 
     pub(super) fn comes_from_kustomize_build(&self) -> bool {
@@ -155,9 +142,4 @@ fn not_a_list() -> Vec<String> {
     vec![
         "standard input is not one ResourceList (config.kubernetes.io/v1); for plain manifests use `meshprobe check -` or `meshprobe rewrite -`".into(),
     ]
-}
-
-fn at(text: &Arc<str>, offset: usize, message: &str) -> String {
-    let place = LineIndex::new(text).position(text, offset);
-    format!("{NAME}:{}:{}: {message}", place.line, place.column)
 }

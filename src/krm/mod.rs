@@ -4,7 +4,9 @@
 //! the text that came in with edits, never a list that is printed anew, and there is none at all
 //! where the call fails.
 
+mod config;
 mod list;
+mod plugin;
 mod results;
 
 use std::collections::BTreeSet;
@@ -42,56 +44,85 @@ impl Answer {
     }
 }
 
+/// The configuration file that a legacy plugin of kustomize is given as its first argument.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigFile<'a> {
+    /// The path, for messages.
+    pub name: &'a str,
+    /// What the file holds.
+    pub bytes: &'a [u8],
+}
+
 /// Runs the function over the bytes of standard input; paths in its configuration are relative
-/// to `directory`.
+/// to `directory`. With a configuration file, standard input is a plain stream of documents, and
+/// so is the answer.
+///
+/// Source of the two protocols: kustomize 5.8, "KRM Functions Specification" and exec plugins.
 #[must_use]
-pub fn run(input: &[u8], directory: &Path) -> Answer {
-    answer(input, directory).unwrap_or_else(|messages| Answer::failure(&messages))
+pub fn run(input: &[u8], directory: &Path, config: Option<ConfigFile<'_>>) -> Answer {
+    let answered = match config {
+        Some(config) if !is_list(input, directory) => plugin::answer(input, directory, config),
+        // The arguments of a function are its caller's business.
+        _ => answer(input, directory),
+    };
+    answered.unwrap_or_else(|messages| Answer::failure(&messages))
+}
+
+fn is_list(input: &[u8], directory: &Path) -> bool {
+    load(input, directory, &Layer::default()).is_ok_and(|set| List::of(&set).is_ok())
 }
 
 fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
-    let mut request = Request {
-        targets: vec![Input::Bytes {
-            name: NAME.into(),
-            bytes: input.into(),
-            lies_at: None,
-        }],
-        working_directory: directory.to_path_buf(),
-        ..Request::default()
-    };
-    let mut set = engine::load(&request);
+    let set = load(input, directory, &Layer::default())?;
     let layer = List::of(&set)?.configuration(&engine::rule_ids())?;
-    if !layer.context.is_empty() {
-        request.context = layer
-            .context
-            .iter()
-            .map(|path| Input::Path(path.into()))
-            .collect();
-        set = engine::load(&request);
-    }
-    let unread = engine::unread_paths(&set);
-    if !unread.is_empty() {
-        return Err(unread
-            .iter()
-            .map(|path| format!("context: cannot read {path}"))
-            .collect());
-    }
+    let set = if layer.context.is_empty() {
+        set
+    } else {
+        load(input, directory, &layer)?
+    };
     let list = List::of(&set)?;
     let settings = layer.resolved(FailOn::Severity(Severity::Error));
     let emit = layer.emit.unwrap_or_default();
     let actions = actions(&layer, emit, &list)?;
     let done = act(&set, &settings, &actions);
-    let told = results::told(&list, &done.findings);
+    let items: Vec<_> = list.items().collect();
+    let told = results::told(&items, &done.findings);
     Ok(Answer {
         output: Some(output(
             &list,
             emit,
             done.changes,
-            results::value(&list, &done.findings),
+            results::value(&items, &done.findings),
         )?),
         messages: told,
         exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
     })
+}
+
+/// Reads standard input, and what the configuration wants read for facts.
+fn load(input: &[u8], directory: &Path, layer: &Layer) -> Result<SourceSet, Vec<String>> {
+    let set = engine::load(&Request {
+        targets: vec![Input::Bytes {
+            name: NAME.into(),
+            bytes: input.into(),
+            lies_at: None,
+        }],
+        context: layer
+            .context
+            .iter()
+            .map(|path| Input::Path(path.into()))
+            .collect(),
+        working_directory: directory.to_path_buf(),
+        ..Request::default()
+    });
+    let unread = engine::unread_paths(&set);
+    if unread.is_empty() {
+        return Ok(set);
+    }
+    let told = unread
+        .iter()
+        .map(|path| format!("context: cannot read {path}"));
+    Err(told.collect())
 }
 
 /// Which steps are done. A list that is not given back needs no rewrite.
@@ -117,6 +148,8 @@ fn actions(layer: &Layer, emit: Emit, list: &List<'_>) -> Result<BTreeSet<Action
 struct Done {
     findings: Vec<Finding>,
     changes: Vec<Change>,
+    /// The files as they are after the rewrite, if there was one.
+    set: Option<SourceSet>,
 }
 
 fn act(set: &SourceSet, settings: &Settings, actions: &BTreeSet<Action>) -> Done {
@@ -138,6 +171,7 @@ fn act(set: &SourceSet, settings: &Settings, actions: &BTreeSet<Action>) -> Done
             .collect();
         done.findings.extend(new);
         done.changes = rewritten.changes;
+        done.set = Some(rewritten.set);
     }
     done
 }

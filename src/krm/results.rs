@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::engine::is_guard;
-use crate::finding::{Finding, Label, ObjectRef, Severity};
+use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
 use crate::report::visible;
-use crate::yaml::{self, NodeRef, Span, Value};
+use crate::yaml::{self, Change, NodeRef, Route, Span, Step, Value};
 
-use super::list::{List, NAME, annotation};
+use super::list::{NAME, annotation};
 
 /// The file that an item was read from, in the two spellings in use.
 const PATHS: [&str; 2] = [
@@ -24,19 +24,19 @@ const INDEXES: [&str; 2] = [
 const ORIGIN: &str = "config.kubernetes.io/origin";
 
 /// The value of `results`, if there is anything to say.
-pub(super) fn value(list: &List<'_>, findings: &[Finding]) -> Option<Value> {
+pub(super) fn value(items: &[NodeRef<'_>], findings: &[Finding]) -> Option<Value> {
     if findings.is_empty() {
         return None;
     }
     Some(Value::Seq(
         findings
             .iter()
-            .map(|finding| result(list, finding))
+            .map(|finding| result(items, finding))
             .collect(),
     ))
 }
 
-fn result(list: &List<'_>, finding: &Finding) -> Value {
+fn result(items: &[NodeRef<'_>], finding: &Finding) -> Value {
     let mut entries = vec![
         ("message".to_owned(), Value::Str(message(finding))),
         ("severity".to_owned(), severity(finding.severity).into()),
@@ -44,17 +44,58 @@ fn result(list: &List<'_>, finding: &Finding) -> Value {
     if let Some(object) = &finding.object {
         entries.push(("resourceRef".to_owned(), reference(object)));
         if let Some(field) = &finding.field {
-            let field = Value::Map(vec![("path".to_owned(), field.as_str().into())]);
-            entries.push(("field".to_owned(), field));
+            entries.push(("field".to_owned(), field_entry(field, items, finding)));
         }
     }
-    entries.extend(file(list, &finding.primary).map(|file| ("file".to_owned(), file)));
-    let tags = vec![
-        ("rule".to_owned(), finding.rule.into()),
-        ("certainty".to_owned(), finding.certainty.as_str().into()),
-    ];
-    entries.push(("tags".to_owned(), Value::Map(tags)));
+    entries.extend(file(items, &finding.primary).map(|file| ("file".to_owned(), file)));
+    entries.push(("tags".to_owned(), tags(finding)));
     Value::Map(entries)
+}
+
+/// Tags are strings only.
+fn tags(finding: &Finding) -> Value {
+    let degree = finding.fix.as_ref().map(|fix| fix.applicability.as_str());
+    Value::Map(vec![
+        ("rule".to_owned(), finding.rule.into()),
+        ("docs".to_owned(), Value::Str(docs_url(finding.rule))),
+        ("certainty".to_owned(), finding.certainty.as_str().into()),
+        ("fixable".to_owned(), degree.unwrap_or("no").into()),
+    ])
+}
+
+/// The path of the field at fault; where a fix sets one scalar, that field with its value of
+/// today and the proposed one.
+fn field_entry(field: &str, items: &[NodeRef<'_>], finding: &Finding) -> Value {
+    let plain = || Value::Map(vec![("path".to_owned(), field.into())]);
+    let Some([Change::Set { route, value }]) = finding.fix.as_ref().map(|fix| &*fix.changes) else {
+        return plain();
+    };
+    let Some(item) = item_of(items, &finding.primary) else {
+        return plain();
+    };
+    // Routes of changes count from the root of the document, paths of fields from the object.
+    let root = item.tree().root();
+    let Some(path) = within_item(item, route) else {
+        return plain();
+    };
+    let current = root.and_then(|root| root.at(route)).and_then(NodeRef::text);
+    let mut entries = vec![("path".to_owned(), Value::Str(path))];
+    entries.extend(current.map(|current| ("currentValue".to_owned(), current.into())));
+    entries.push(("proposedValue".to_owned(), value.clone()));
+    Value::Map(entries)
+}
+
+/// The path of a change from its object, in a list of resources or in a document of its own.
+fn within_item(item: NodeRef<'_>, route: &Route) -> Option<String> {
+    let listed = item.tree().root()?.get("items").is_some();
+    let own = match route.steps() {
+        [Step::Key(_), Step::Index(_), rest @ ..] if listed => rest,
+        steps => steps,
+    };
+    let route = own
+        .iter()
+        .fold(Route::root(), |route, step| route.child(step.clone()));
+    Some(route.to_string())
 }
 
 /// Everything that the other formats have fields for, in one text.
@@ -99,8 +140,8 @@ fn reference(object: &ObjectRef) -> Value {
     Value::Map(entries)
 }
 
-fn file(list: &List<'_>, label: &Label) -> Option<Value> {
-    let item = item_of(list, label)?;
+fn file(items: &[NodeRef<'_>], label: &Label) -> Option<Value> {
+    let item = item_of(items, label)?;
     let path = source_path(item)?;
     let mut entries = vec![("path".to_owned(), Value::Str(path))];
     let index = INDEXES
@@ -110,9 +151,12 @@ fn file(list: &List<'_>, label: &Label) -> Option<Value> {
     Some(Value::Map(entries))
 }
 
-fn item_of<'t>(list: &List<'t>, label: &Label) -> Option<NodeRef<'t>> {
+fn item_of<'t>(items: &[NodeRef<'t>], label: &Label) -> Option<NodeRef<'t>> {
     if &*label.path == NAME {
-        list.item_at(label.span)
+        items
+            .iter()
+            .copied()
+            .find(|item| item.outer_span().contains(label.span))
     } else {
         None
     }
@@ -130,13 +174,13 @@ fn source_path(item: NodeRef<'_>) -> Option<String> {
 
 /// One line per finding: the place in the user's files where it is known, then the object.
 /// Notes are left to the results: kustomize would show them in every build.
-pub(super) fn told(list: &List<'_>, findings: &[Finding]) -> String {
+pub(super) fn told(items: &[NodeRef<'_>], findings: &[Finding]) -> String {
     let mut out = String::new();
     for finding in findings
         .iter()
         .filter(|finding| finding.severity > Severity::Note && !is_told_already(findings, finding))
     {
-        let path = item_of(list, &finding.primary).and_then(source_path);
+        let path = item_of(items, &finding.primary).and_then(source_path);
         let object = finding.object.as_ref().map(shown);
         let place: Vec<String> = path.into_iter().chain(object).collect();
         let place = if place.is_empty() {

@@ -191,3 +191,72 @@ fn findings_are_results_and_lines_and_the_exit_code() {
     let lenient = list.replace("failOn: error", "failOn: never");
     function(&lenient).exits(0).says("results:\n");
 }
+
+#[test]
+fn a_legacy_plugin_gets_a_file_and_a_stream() {
+    let project = Project::with(&[(
+        "config.yaml",
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: m}\nspec: {failOn: never}\n",
+    )]);
+    let items = SHOP
+        .split_once("items:\n")
+        .and_then(|(_, rest)| rest.split_once("functionConfig"))
+        .map(|(items, _)| items.replace("'OPTION'", "\"true\""))
+        .unwrap();
+    let stream: String = items
+        .split("\n- ")
+        .map(|item| {
+            let lines = item.trim_start_matches("- ").lines();
+            let outdented = lines.map(|line| line.strip_prefix("  ").unwrap_or(line));
+            outdented.collect::<Vec<_>>().join("\n") + "\n"
+        })
+        .collect::<Vec<_>>()
+        .join("---\n");
+    let run = project
+        .pipe(&["krm", "config.yaml"], &stream)
+        .exits(0)
+        .says("proxyMetadata");
+    assert!(!run.stdout.contains("results:"));
+    let again = project.pipe(&["krm", "config.yaml"], &run.stdout).exits(0);
+    assert_eq!(again.stdout, run.stdout);
+
+    // Arguments of a function are its caller's business: a list stays a list.
+    let list = project.pipe(&["krm", "config.yaml"], LIST).exits(0);
+    assert_eq!(list.stdout, LIST);
+}
+
+const HEAD: &str = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\n";
+
+#[test]
+fn a_legacy_plugin_never_gives_back_less() {
+    let project = Project::with(&[
+        ("ok.yaml", &format!("{HEAD}spec: {{failOn: never}}\n")),
+        ("none.yaml", &format!("{HEAD}spec: {{emit: none}}\n")),
+        ("typo.yaml", &format!("{HEAD}spec:\n  fialOn: never\n")),
+    ]);
+    for (config, stdin, message) in [
+        ("ok.yaml", "", "holds no resources"),
+        ("ok.yaml", "kind: [\n", "stdin:1:7: the input is not YAML"),
+        (
+            "none.yaml",
+            "apiVersion: v1\nkind: Pod\n",
+            "deletes every resource",
+        ),
+        (
+            "typo.yaml",
+            "apiVersion: v1\nkind: Pod\n",
+            "typo.yaml:4:3: unknown key `fialOn`",
+        ),
+        (
+            "gone.yaml",
+            "apiVersion: v1\nkind: Pod\n",
+            "no configuration file gone.yaml",
+        ),
+    ] {
+        let run = project
+            .pipe(&["krm", config], stdin)
+            .exits(2)
+            .complains(message);
+        assert_eq!(run.stdout, "", "{config}");
+    }
+}

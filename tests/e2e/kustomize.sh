@@ -98,3 +98,18 @@ status 1 "$work/asis/typo.log" build "$work/asis/typo/meshed"
 has "$work/asis/typo.log" actions # the suggestion
 lacks "$work/asis/typo.log" 'kind: Deployment'
 pass "an unknown setting fails the build"
+
+# 7. As a legacy exec plugin, which needs no --enable-exec: the same rewrite.
+plugins="$work/config/kustomize/plugin/meshprobe.dev/v1alpha1/meshprobe"
+mkdir -p "$plugins" "$work/asis/overlay/plugin"
+ln -s "$meshprobe" "$plugins/MeshProbe"
+cp "$work/asis/overlay/meshed/kustomization.yaml" "$work/asis/overlay/plugin/"
+{
+  printf '%s\n' 'apiVersion: meshprobe.dev/v1alpha1' 'kind: MeshProbe' 'metadata:' '  name: default'
+  cat <<<"$rewrite_settings"
+} >"$work/asis/overlay/plugin/meshprobe.yaml"
+XDG_CONFIG_HOME="$work/config" kustomize build "$work/asis/overlay/plugin" --enable-alpha-plugins \
+  >"$work/asis/plugin.yaml" 2>"$work/asis/log" ||
+  fail_with "$work/asis/log" "the build with the plugin failed"
+cmp "$work/asis/meshed.yaml" "$work/asis/plugin.yaml" || fail "plugin and function differ"
+pass "a legacy exec plugin gives the same as the function"

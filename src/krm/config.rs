@@ -1,0 +1,45 @@
+//! The configuration of a call: the functionConfig of a list, or the file of a legacy plugin.
+
+use std::sync::Arc;
+
+use crate::settings::{self, Layer, Problem};
+use crate::yaml::{self, LineIndex, NodeRef, Span};
+
+/// Reads the configuration.
+pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<Problem>> {
+    let layer = settings::read(config, known_rules)?;
+    if layer.scopes.is_empty() {
+        return Ok(layer);
+    }
+    // The items all stand in one stream: no glob could tell them apart.
+    let scopes = config.get("spec").and_then(|spec| spec.entry("scopes"));
+    let span = scopes.map_or_else(|| config.span(), |entry| entry.key.span());
+    let message = "`scopes` is for the configuration file: items of a function have no path";
+    let message = message.to_owned();
+    Err(vec![Problem { span, message }])
+}
+
+/// Reads the configuration from the text of the file `name`.
+pub(super) fn layer_of_file(
+    name: &str,
+    bytes: &[u8],
+    known_rules: &[&str],
+) -> Result<Layer, Vec<String>> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(vec![format!("{name} is not UTF-8")]);
+    };
+    let text: Arc<str> = text.into();
+    let tree = yaml::parse(&text, Span::new(0, text.len()))
+        .map_err(|error| vec![at(name, &text, error.offset, &error.message)])?;
+    let Some(root) = tree.as_ref().and_then(|tree| tree.root()) else {
+        return Ok(Layer::default());
+    };
+    let told = |problem: &Problem| at(name, &text, problem.span.start, &problem.message);
+    layer(root, known_rules).map_err(|problems| problems.iter().map(told).collect::<Vec<_>>())
+}
+
+/// Returns a message with its place.
+pub(super) fn at(name: &str, text: &Arc<str>, offset: usize, message: &str) -> String {
+    let place = LineIndex::new(text).position(text, offset);
+    format!("{name}:{}:{}: {message}", place.line, place.column)
+}
