@@ -11,11 +11,12 @@
 tools_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools_dir="$tools_root/.tools"
 
-# kustomize stays at 5.8.2: later releases need a newer Go.
+# kustomize stays at 5.8.2: later releases need a newer Go. 5.5.0 is what kubectl 1.32 embeds.
 tools_go=(
   "kustomize sigs.k8s.io/kustomize/kustomize/v5 v5.8.2"
   "act github.com/nektos/act v0.2.89"
   "actionlint github.com/rhysd/actionlint/cmd/actionlint v1.7.12"
+  "kustomize-5.5/kustomize sigs.k8s.io/kustomize/kustomize/v5 v5.5.0"
 )
 
 tools_fail() {
@@ -38,7 +39,7 @@ tools_install_go() {
     read -r name package version <<<"$entry"
     if ! tools_go_current "$tools_dir/$name" "$version"; then
       printf 'tools: installing %s %s\n' "$name" "$version" >&2
-      GOBIN="$tools_dir" GOFLAGS='' CGO_ENABLED=0 go install "$package@$version" || return 1
+      GOBIN="$(dirname "$tools_dir/$name")" GOFLAGS='' CGO_ENABLED=0 go install "$package@$version" || return 1
     fi
   done
 }

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# The contract of a KRM function, under the kustomize of today and under the one that kubectl 1.32
+# embeds: nothing is lost, nothing but the rewrite is changed, nothing is said without need.
+# shellcheck source=common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+find_meshprobe
+
+judge="$root/tests/e2e/kustomize.py"
+function="$work/meshprobe-krm"
+ln -s "$meshprobe" "$function"
+
+# with_function FOLDER [SPEC]: adds the function as a transformer of a kustomization.
+with_function() {
+  printf 'transformers: [meshprobe.yaml]\n' >>"$1/kustomization.yaml"
+  config "${2:-}" >"$1/meshprobe.yaml"
+}
+
+# config [SPEC]: the function's configuration; the older kustomize knows no arguments.
+config() {
+  printf '%s\n' 'apiVersion: meshprobe.dev/v1alpha1' 'kind: MeshProbe' 'metadata:' '  name: default' \
+    '  annotations:' '    config.kubernetes.io/function: |' '      exec:' "        path: $function"
+  printf 'spec: {%s}\n' "${1:-failOn: never}"
+}
+
+build() {
+  kustomize build --enable-alpha-plugins --enable-exec "$@"
+}
+
+# identical NAME PLAIN MESHED
+identical() {
+  cmp "$2" "$3" || fail "$1"
+}
+
+transformers() {
+  local at="$work/$version/overlays" overlay
+  mkdir -p "$at"
+  cp -R "$root/fixtures/krm" "$at/plain"
+  cp -R "$root/fixtures/krm" "$at/meshed"
+  for overlay in production staging; do
+    with_function "$at/meshed/$overlay"
+    kustomize build "$at/plain/$overlay" >"$at/plain.yaml"
+    build "$at/meshed/$overlay" >"$at/meshed.yaml" 2>"$at/log" || fail_with "$at/log" "$overlay does not build"
+    [ "$(grep -c 'settings-[a-z0-9]\{10\}' "$at/meshed.yaml")" = 2 ] || fail "$overlay: the hash is lost"
+    python "$judge" rewritten "$at/plain.yaml" "$at/meshed.yaml" "$overlay-checkout"
+  done
+  pass "kustomize $version: prefix, namespace, images, patches and hashes: the rewrite is the only difference"
+
+  # A function in the base sees other names than one in the overlay, and not the probe that the
+  # overlay adds; both together come to the same.
+  with_function "$at/meshed/base"
+  build "$at/meshed/staging" >"$at/twice.yaml" 2>"$at/log" || fail_with "$at/log" "two levels do not build"
+  python "$judge" rewritten "$at/plain.yaml" "$at/twice.yaml" staging-checkout
+  pass "kustomize $version: a function in base and overlay at once"
+}
+
+untouched() {
+  local at="$work/$version/untouched"
+  mkdir -p "$at"
+  cp -R "$root/fixtures/krm" "$at/plain"
+  python "$judge" strip-probes "$at/plain"
+  cp -R "$at/plain" "$at/meshed"
+  with_function "$at/meshed/base"
+  with_function "$at/meshed/production"
+  kustomize build "$at/plain/production" >"$at/plain.yaml"
+  build "$at/meshed/production" >"$at/meshed.yaml" 2>"$at/log" || fail_with "$at/log" "it does not build"
+  identical "a tree without probes was changed" "$at/plain.yaml" "$at/meshed.yaml"
+  [ ! -s "$at/log" ] || fail_with "$at/log" "something on stderr with nothing to say"
+  pass "kustomize $version: without probes every byte stays, and nothing is said"
+}
+
+validators() {
+  local at="$work/$version/validators"
+  cp -R "$root/fixtures/krm" "$at"
+  printf 'validators: [meshprobe.yaml]\n' >>"$at/production/kustomization.yaml"
+  config 'emit: none, failOn: never' >"$at/production/meshprobe.yaml"
+  kustomize build "$root/fixtures/krm/production" >"$at/plain.yaml"
+  build "$at/production" >"$at/checked.yaml" 2>"$at/log" || fail_with "$at/log" "the validator fails"
+  identical "a validator changed something" "$at/plain.yaml" "$at/checked.yaml"
+  config 'emit: none, failOn: warning, assume: {rewrite: "false"}' >"$at/production/meshprobe.yaml"
+  status 1 "$at/log" build "$at/production"
+  has "$at/log" strict-probe-not-rewritten
+  pass "kustomize $version: as a validator it gives nothing back, and fails the build on a finding"
+}
+
+skipped() {
+  local at="$work/$version/skipped"
+  cp -R "$root/fixtures/krm" "$at"
+  with_function "$at/production"
+  kustomize build --enable-alpha-plugins "$at/production" >"$at/out.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
+  lacks "$at/out.yaml" app-health
+  pass "kustomize $version: without --enable-exec kustomize skips the function without a word, as the README warns"
+}
+
+in_place() {
+  local at="$work/$version/files"
+  mkdir "$at"
+  cp "$root/fixtures/krm/base/"{shop,mesh}.yaml "$at"
+  (cd "$at" && kustomize fn run . --enable-exec --exec-path "$function" -- failOn=never) >"$work/log" 2>&1 ||
+    fail_with "$work/log" "kustomize fn run fails"
+  [ "$(cd "$at" && echo *)" = 'mesh.yaml shop.yaml' ] || fail "files came or went"
+  has "$at/shop.yaml" '# Comments do not survive'
+  has "$at/shop.yaml" /app-health/checkout/livez
+  pass "kustomize $version: kustomize fn run keeps files and comments"
+}
+
+for version in 5.8 5.5; do
+  [ "$version" = 5.8 ] || PATH="$tools_dir/kustomize-$version:$PATH"
+  mkdir "$work/$version"
+  transformers
+  untouched
+  validators
+  skipped
+  in_place
+done
+
+# A caller that stops reading gets no complaint, and does not wait.
+{
+  printf 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n'
+  sed -e 's/^/  /' -e '1,/^  apiVersion/s/^  apiVersion/- apiVersion/' "$root/fixtures/krm/base/shop.yaml" |
+    sed '/^  ---$/,$d'
+} >"$work/list.yaml"
+read_nothing() { "$function" <"$work/list.yaml" 2>/dev/null | true; }
+export -f read_nothing && export function work
+timeout 10 bash -c read_nothing || fail "a closed pipe"
+pass "a closed pipe"
