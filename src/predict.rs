@@ -7,6 +7,7 @@ mod agent;
 mod explain;
 mod hazard;
 mod kubelet;
+mod owner;
 mod report;
 mod row;
 mod ties;
@@ -22,6 +23,7 @@ use crate::mesh::{Fact, Reason, Version};
 
 pub use explain::{Explanation, Line};
 pub use hazard::{Hazard, hazard};
+pub use owner::port_owner;
 pub use report::Report;
 pub use row::Row;
 
@@ -131,6 +133,14 @@ pub enum Cause {
     StatusPortCaptured,
     /// The port of the agent is 0 or no port at all: the API server refuses the pod.
     StatusPortZero,
+    /// The kubelet and the agent read the path differently.
+    PathMisread,
+    /// The agent gives the check no time.
+    AgentTimeoutZero,
+    /// The agent is started only after the probe has passed.
+    BeforeSidecar,
+    /// The sidecar accepts every connection of the pod to a Service.
+    OutboundAccepted,
     /// The API server refuses the handler.
     Malformed,
     /// A value is filled in by another tool.
@@ -175,6 +185,10 @@ impl Cause {
             Self::StatusPortMismatch => "points at a port on which the agent does not listen",
             Self::StatusPortCaptured => "the agent's port is captured and demands mutual TLS",
             Self::StatusPortZero => "the injector points it at port 0",
+            Self::PathMisread => "the agent reads the path differently",
+            Self::AgentTimeoutZero => "the agent's entry has no timeout: its check always fails",
+            Self::BeforeSidecar => "the agent starts only after this probe has passed",
+            Self::OutboundAccepted => "the sidecar accepts every connection to a Service",
             Self::Malformed => "the API server refuses it",
             Self::Placeholder => "a value is filled in by another tool",
             Self::MeshUnknown => "the tree does not say whether a mesh is there",

@@ -10,6 +10,7 @@ mod given;
 mod install;
 mod inventory;
 mod network_policy;
+mod order;
 mod pod;
 mod policy;
 mod redirect;

@@ -32,6 +32,27 @@ pub struct ProberEnv {
     pub span: Span,
 }
 
+impl ProberEnv {
+    /// Tells whether the agent gives the check of `path` no time at all: a gRPC entry without a
+    /// timeout. Measured with Istio 1.31: such an entry answers 500 for ever.
+    #[must_use]
+    pub fn expires_at_once(&self, path: &str) -> bool {
+        let probers = self.probers.as_ref().ok();
+        probers
+            .and_then(|probers| probers.get(path))
+            .is_some_and(|json| prober_json::expires_at_once(json))
+    }
+
+    /// Returns the value with `seconds` as the timeout of `path`.
+    #[must_use]
+    pub fn with_timeout(&self, path: &str, seconds: i64) -> Option<String> {
+        let mut probers = self.probers.as_ref().ok()?.clone();
+        let json = probers.get_mut(path)?;
+        *json = prober_json::with_timeout(json, seconds)?;
+        Some(prober_json::object(&probers))
+    }
+}
+
 impl<'t> Context<'t> {
     /// Tells whether the injector rewrites the probes of this pod, by annotation or mesh default.
     #[must_use]

@@ -1,7 +1,9 @@
 //! What the Services of a workload say about its ports.
 
+use crate::finding::Label;
 use crate::kube::{LabelSelector, Object, Workload, integer};
 use crate::mesh::Fact;
+use crate::mesh::istio::keys;
 use crate::mesh::istio::protocol::Protocol;
 use crate::yaml::NodeRef;
 
@@ -13,22 +15,67 @@ impl<'t> Context<'t> {
     /// port that leads to it, else it is detected.
     #[must_use]
     pub fn protocol(&self, workload: &Workload<'t>, port: i64) -> Fact<Protocol> {
+        match self.service_of(workload, port) {
+            Some((service, node)) => protocol_of(service, node),
+            None => Fact::settled(
+                Protocol::Auto,
+                "the port is in no Service: its protocol is detected",
+            ),
+        }
+    }
+
+    /// Returns the first Service whose port leads to `port` of the workload, with that port of it.
+    #[must_use]
+    pub fn service_of(
+        &self,
+        workload: &Workload<'t>,
+        port: i64,
+    ) -> Option<(&Object<'t>, NodeRef<'t>)> {
         let services = self.inventory.services.iter();
         let selecting = services.filter(|service| self.selects(service, workload));
         let mut found = nearest(selecting, workload.object.home());
         found.sort_by_key(|service| service.name());
-        for service in found {
+        found.into_iter().find_map(|service| {
             let ports = service.node.get("spec").and_then(|spec| spec.get("ports"));
-            for node in ports.into_iter().flat_map(NodeRef::items) {
-                if target_port(node, workload) == Some(port) {
-                    return protocol_of(service, node);
-                }
-            }
+            let mut ports = ports.into_iter().flat_map(NodeRef::items);
+            let leads = ports.find(|node| target_port(*node, workload) == Some(port))?;
+            Some((service, leads))
+        })
+    }
+
+    /// Returns the place of the Service that a host names for the pods of `workload`, where their
+    /// sidecar takes connections to it: `name`, `name.namespace` and longer, or its address.
+    #[must_use]
+    pub fn service_behind_sidecar(
+        &self,
+        workload: &Workload<'t>,
+        host: &str,
+        port: u16,
+    ) -> Option<Label> {
+        if !captures_outbound(workload, port) {
+            return None;
         }
-        Fact::settled(
-            Protocol::Auto,
-            "the port is in no Service: its protocol is detected",
-        )
+        let (home, _) = self.namespace_of(&workload.object);
+        let mut parts = host.trim_end_matches('.').split('.');
+        let (name, namespace) = (parts.next()?, parts.next().unwrap_or(home));
+        let is_service = parts.next().is_none_or(|part| part == "svc");
+        let address = |service: &Object<'t>| {
+            let spec = service.node.get("spec");
+            spec.and_then(|spec| spec.get("clusterIP"))
+                .and_then(NodeRef::text)
+        };
+        let called = self.inventory.services.iter().filter(|service| {
+            let by_name =
+                is_service && service.name() == name && self.namespace_of(service).0 == namespace;
+            by_name || address(service) == Some(host)
+        });
+        let found = nearest(called, workload.object.home());
+        let service = found.first()?;
+        let said = format!(
+            "the sidecar takes connections to Service `{}`",
+            service.name()
+        );
+        Some(service.label_at(service.name_span(), said))
     }
 
     fn selects(&self, service: &Object<'t>, workload: &Workload<'t>) -> bool {
@@ -41,6 +88,21 @@ impl<'t> Context<'t> {
             && self.shares_namespace(service, &workload.object)
             && selector.matches(workload.template.labels())
     }
+}
+
+/// Tells whether connections of the pods to `port` go to their sidecar. Where annotations restrict
+/// it by addresses, nobody knows from manifests alone, and the answer is no.
+fn captures_outbound(workload: &Workload<'_>, port: u16) -> bool {
+    let text = |key: &str| workload.template.annotation(key)?.value.text();
+    let all = |key: &str| text(key).is_none_or(|list| list.trim() == "*");
+    let excluded = text(keys::EXCLUDE_OUTBOUND_PORTS).is_some_and(|list| {
+        let mut ports = list.split(',');
+        ports.any(|entry| entry.trim().parse() == Ok(port))
+    });
+    !excluded
+        && all(keys::INCLUDE_OUTBOUND_RANGES)
+        && text(keys::EXCLUDE_OUTBOUND_RANGES).is_none()
+        && text(keys::INTERCEPTION_MODE) != Some("NONE")
 }
 
 fn target_port(port: NodeRef<'_>, workload: &Workload<'_>) -> Option<i64> {

@@ -1,5 +1,6 @@
 //! Typed views of Kubernetes objects, with their places.
 
+mod exec;
 mod handler;
 mod nearness;
 mod object;
@@ -8,10 +9,11 @@ mod requirement;
 mod selector;
 mod workload;
 
+pub use exec::{ExecCall, ExecKind, exec_calls};
 pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
 pub use nearness::{lies_above, nearness};
 pub use object::{Object, Provenance};
-pub use refused::refused_by_api;
+pub use refused::{Objection, Refusal, is_dns_label, refused_by_api};
 pub use requirement::Requirements;
 pub use selector::LabelSelector;
 pub use workload::{Container, ContainerList, ContainerPort, EnvVar, PodTemplate, Workload};

@@ -3,50 +3,109 @@
 use super::handler::{Action, Handler, Port};
 use super::workload::{Container, ContainerList};
 
-/// Returns why the API server refuses `handler`, and the field to point at (empty for the handler
-/// itself); `None` where it takes it. Placeholders and port names are not looked at.
+/// What the API server objects to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Objection {
+    /// The name of the container is no DNS label.
+    ContainerName,
+    /// More than one handler is written.
+    TwoHandlers,
+    /// The port is not between 1 and 65535.
+    PortRange,
+    /// Anything else about a field or its place.
+    Field,
+}
+
+/// Why the API server refuses a handler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it objects to.
+    pub objection: Objection,
+    /// The field of the handler to point at; empty for the handler itself.
+    pub field: &'static str,
+    /// The reason, as the end of a sentence.
+    pub reason: String,
+}
+
+impl Refusal {
+    fn new(objection: Objection, field: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            objection,
+            field,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Returns why the API server refuses `handler`; `None` where it takes it. Placeholders and port
+/// names that are not declared are not looked at.
 ///
 /// Source: Kubernetes 1.33, `pkg/apis/core/validation/validation.go` (`validateHandler`,
-/// `validateHTTPGetAction`, `ValidatePortNumOrName`, `validateInitContainers`).
+/// `validateHTTPGetAction`, `ValidatePortNumOrName`, `validateInitContainers`,
+/// `validateContainerCommon`).
 #[must_use]
-pub fn refused_by_api(
-    container: &Container<'_>,
-    handler: &Handler<'_>,
-) -> Option<(&'static str, String)> {
+pub fn refused_by_api(container: &Container<'_>, handler: &Handler<'_>) -> Option<Refusal> {
     let action = handler.action.as_ref().ok()?;
+    let name = container.name();
+    if !is_dns_label(name) && !crate::source::placeholder::contains(name) {
+        let said = "the name of the container is no DNS label";
+        return Some(Refusal::new(Objection::ContainerName, "", said));
+    }
     if handler.written == 0 {
-        return Some(("", missing(handler)));
+        return Some(Refusal::new(Objection::Field, "", missing(handler)));
     }
     if handler.written > 1 {
-        return Some(("", "more than one handler is written".to_owned()));
+        let said = "more than one handler is written";
+        return Some(Refusal::new(Objection::TwoHandlers, "", said));
     }
     if container.list == ContainerList::Init && !container.is_native_sidecar() {
         let said = "an init container that ends may have no probes and hooks";
-        return Some(("", said.to_owned()));
+        return Some(Refusal::new(Objection::Field, "", said));
     }
     if let Action::HttpGet(http) = action
         && !matches!(http.scheme.as_str(), "HTTP" | "HTTPS")
         && !crate::source::placeholder::contains(&http.scheme)
     {
-        return Some((
-            "scheme",
-            format!("the scheme `{}` is neither HTTP nor HTTPS", http.scheme),
-        ));
+        let said = format!("the scheme `{}` is neither HTTP nor HTTPS", http.scheme);
+        return Some(Refusal::new(Objection::Field, "scheme", said));
     }
-    match action.port() {
-        Some(Port::Number(number)) if !(1..=65535).contains(&number) => {
+    let is_port = |number: &i64| (1..=65535).contains(number);
+    match action.port()? {
+        Port::Number(number) if !is_port(&number) => {
             let written = handler
                 .node
                 .get(action.key())
                 .and_then(|node| node.get("port"));
-            let said = match written {
-                Some(_) => format!("{number} is not a port"),
-                None => "it has no port".to_owned(),
-            };
-            Some(("port", said))
+            Some(match written {
+                Some(_) => {
+                    let said = format!("port {number} is not between 1 and 65535");
+                    Refusal::new(Objection::PortRange, "port", said)
+                }
+                None => Refusal::new(Objection::Field, "port", "it has no port"),
+            })
         }
-        _ => None,
+        Port::Number(_) => None,
+        Port::Name(name) => {
+            let declared = container
+                .ports()
+                .filter(|port| port.name == Some(name.as_str()))
+                .last()?;
+            let number = declared.number.filter(|number| !is_port(number))?;
+            let said = format!("port `{name}` is {number}, which is not between 1 and 65535");
+            Some(Refusal::new(Objection::PortRange, "port", said))
+        }
     }
+}
+
+/// Tells whether a name is an RFC 1123 label, as those of containers must be.
+#[must_use]
+pub fn is_dns_label(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !name.is_empty()
+        && name.len() <= 63
+        && name.bytes().all(plain)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }
 
 /// A key that is nearly the name of a handler is likely meant to be one.

@@ -1,12 +1,13 @@
 //! Handlers that the agent in the sidecar answers for.
 
 use crate::context::Context;
-use crate::kube::Action;
+use crate::kube::{Action, Port, Slot};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path};
 
+use super::hazard::path_fault;
 use super::verdict::{Weighing, resolve};
 use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction, is_supported};
 
@@ -35,11 +36,18 @@ pub(super) fn rewritten_ahead<'t>(
     if !probers.is_some_and(|probers| probers.contains_key(&path)) {
         return weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
     }
+    let expires = pod
+        .prober_env
+        .as_ref()
+        .is_some_and(|env| env.expires_at_once(&path));
     if handler.rewritten {
         if let Some(cause) = reinjected(context, pod, port) {
             return weighing.verdict(Outcome::Fails, cause);
         }
-        return at_agent(context, pod, weighing);
+        if expires {
+            return weighing.verdict(Outcome::Fails, Cause::AgentTimeoutZero);
+        }
+        return at_agent(context, pod, handler, weighing);
     }
     if http.host.is_some() {
         return weighing.verdict(Outcome::Fails, Cause::HostKept);
@@ -51,13 +59,11 @@ pub(super) fn rewritten_ahead<'t>(
         weighing.rests_on(&pod.agent_port);
         return weighing.verdict(Outcome::Fails, Cause::RewrittenOtherPort);
     }
-    reached(
-        context,
-        pod,
-        port,
-        context.capture(&pod.workload, port),
-        weighing,
-    )
+    if expires {
+        return weighing.verdict(Outcome::Fails, Cause::AgentTimeoutZero);
+    }
+    let captured = context.capture(&pod.workload, port);
+    reached(context, pod, handler, (port, captured), weighing)
 }
 
 /// What a second injection does to a pod that was rewritten ahead and did not switch the rewrite
@@ -106,6 +112,7 @@ fn reinjected<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>, port: i64
 fn at_agent<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
     mut weighing: Weighing,
 ) -> Verdict {
     let target = pod.status_port.value;
@@ -116,7 +123,7 @@ fn at_agent<'t>(
     let captured = pod.status_port_captured.clone();
     let captured = captured.unwrap_or_else(|| context.capture(&pod.workload, target));
     if pod.agent_port.value == target {
-        return reached(context, pod, target, captured, weighing);
+        return reached(context, pod, handler, (target, captured), weighing);
     }
     weighing.rests_on(&pod.status_port);
     weighing.rests_on(&pod.agent_port);
@@ -127,10 +134,18 @@ fn at_agent<'t>(
 fn reached<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
-    port: i64,
-    captured: Fact<bool>,
+    handler: &HandlerPrediction<'t>,
+    (port, captured): (i64, Fact<bool>),
     mut weighing: Weighing,
 ) -> Verdict {
+    if handler.handler.slot == Slot::Startup && handler.container.is_native_sidecar() {
+        // The kubelet starts nothing behind an init container before its startup probe passes.
+        let native = context.sidecar_is_native(&pod.workload);
+        if !native.value {
+            weighing.rests_on(&native);
+            return weighing.verdict(Outcome::Fails, Cause::BeforeSidecar);
+        }
+    }
     if captured.value {
         let mtls = context.mtls(&pod.workload, port);
         if mtls.value == MtlsMode::Strict {
@@ -152,6 +167,7 @@ fn reached<'t>(
 pub(super) fn rewritten<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
     action: &Action,
     resolved: Result<i64, Cause>,
     mut weighing: Weighing,
@@ -161,7 +177,15 @@ pub(super) fn rewritten<'t>(
         return weighing.verdict(Outcome::Fails, Cause::PortQuoted);
     };
     if port == context.mesh_status_port(&pod.workload).value {
-        return weighing.verdict(Outcome::Fails, Cause::PortOfAgent);
+        let by_name = matches!(action.port(), Some(Port::Name(_)));
+        let connects = by_name && matches!(action, Action::TcpSocket { .. });
+        let outcome = if connects {
+            // A name is recorded: the agent connects to itself.
+            Outcome::AlwaysPasses
+        } else {
+            Outcome::Fails
+        };
+        return weighing.verdict(outcome, Cause::PortOfAgent);
     }
     match action {
         Action::HttpGet(http) if http.host.is_some() => {
@@ -170,6 +194,9 @@ pub(super) fn rewritten<'t>(
         Action::TcpSocket { host: Some(_), .. } => {
             weighing.verdict(Outcome::TargetChanged, Cause::HostDropped)
         }
-        _ => at_agent(context, pod, weighing),
+        Action::HttpGet(http) if path_fault(&http.path).is_some() => {
+            weighing.verdict(Outcome::Fails, Cause::PathMisread)
+        }
+        _ => at_agent(context, pod, handler, weighing),
     }
 }

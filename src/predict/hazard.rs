@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::context::Context;
-use crate::kube::{Action, Port, Unreadable};
+use crate::kube::{Action, Port, Unreadable, is_dns_label};
 use crate::source::placeholder;
 
 use super::{Cause, HandlerPrediction, WorkloadPrediction, verdict};
@@ -77,14 +77,7 @@ fn container_hazard(
         let said = "the container's name is a placeholder that another tool fills in";
         return Some(Hazard::new("placeholder", "", said));
     }
-    let is_label = !name.is_empty()
-        && name.len() <= 63
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-        && !name.starts_with('-')
-        && !name.ends_with('-');
-    if !is_label {
+    if !is_dns_label(name) {
         let said = format!("the agent can't serve a container named `{name}`");
         return Some(Hazard::new("container-name", "", said));
     }
@@ -182,7 +175,7 @@ fn action_hazard(action: &Action) -> Option<Hazard> {
 }
 
 /// The kubelet and the agent read such paths differently.
-fn path_fault(path: &str) -> Option<String> {
+pub(super) fn path_fault(path: &str) -> Option<String> {
     if path.contains("://") && !path.starts_with('/') {
         return Some(format!(
             "path `{path}` is a URL: the agent would ask for `/{path}`"

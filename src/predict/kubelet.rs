@@ -2,8 +2,9 @@
 //! addresses are written `<pod>` and `<node>`.
 
 use crate::kube::{Action, HttpGet, Port};
+use crate::mesh::istio::mtls::MtlsMode;
 
-use super::{Cause, HandlerPrediction, Verdict, WorkloadPrediction};
+use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction};
 
 /// Returns the event text of a probe; hooks were not measured.
 pub(super) fn text(
@@ -33,6 +34,9 @@ pub(super) fn text(
             )
         });
     }
+    if verdict.outcome == Outcome::AlwaysPasses {
+        return None;
+    }
     let cause = failure(verdict.cause, pod, handler, action)?;
     Some(format!("{word} probe failed: {cause}"))
 }
@@ -60,6 +64,14 @@ fn failure(
             "Get \"{}\": write tcp <node>-><pod>:{port}: write: broken pipe",
             url(http, port)
         ),
+        (Cause::HttpsAtHttpPort, Action::HttpGet(http)) if is_plain(handler) => format!(
+            "Get \"{}\": http: server gave HTTP response to HTTPS client",
+            url(http, port)
+        ),
+        (Cause::GrpcAtHttp1Port, _) => "error: health rpc probe failed: rpc error: \
+             code = Unavailable desc = upstream connect error or disconnect/reset before headers. \
+             reset reason: protocol error"
+            .to_owned(),
         (Cause::HttpsAtHttpPort, Action::HttpGet(http)) => format!(
             "Get \"{}\": read tcp <node>-><pod>:{port}: read: connection reset by peer",
             url(http, port)
@@ -100,6 +112,21 @@ fn failure(
             let agent = becomes.map_or(port, |becomes| becomes.port);
             format!("Get \"{url}\": read tcp <node>-><pod>:{agent}: read: connection reset by peer")
         }
+        (Cause::PortOfAgent, Action::Grpc { .. }) | (Cause::AgentTimeoutZero, _) => {
+            "HTTP probe failed with statuscode: 500".to_owned()
+        }
+        (Cause::PortOfAgent, Action::HttpGet(http)) if matches!(http.port, Port::Name(_)) => {
+            "HTTP probe failed with statuscode: 404".to_owned()
+        }
+        (Cause::PathMisread, Action::HttpGet(http)) => {
+            let status = if http.path.contains("://") { 404 } else { 500 };
+            format!("HTTP probe failed with statuscode: {status}")
+        }
+        (Cause::BeforeSidecar, _) => {
+            let url = asked(handler, action);
+            let agent = becomes.map_or(port, |becomes| becomes.port);
+            format!("Get \"{url}\": dial tcp <pod>:{agent}: connect: connection refused")
+        }
         (Cause::PortQuoted | Cause::PortOfAgent | Cause::RewrittenWithoutEntry, _) => {
             "HTTP probe failed with statuscode: 400".to_owned()
         }
@@ -111,6 +138,12 @@ fn failure(
         }
         _ => return None,
     })
+}
+
+/// The port takes plain text only: TLS meets the HTTP codec.
+fn is_plain(handler: &HandlerPrediction<'_>) -> bool {
+    let mode = handler.mtls.as_ref().map(|mode| mode.value);
+    mode == Some(MtlsMode::Disable)
 }
 
 fn is_captured(pod: &WorkloadPrediction<'_>) -> bool {

@@ -2,7 +2,10 @@
 
 use crate::context::{Authorization, Context, Dataplane, Source};
 use crate::finding::Certainty;
-use crate::kube::{Action, Container, ContainerPort, Port, Unreadable, Workload, refused_by_api};
+use crate::kube::{
+    Action, Container, ContainerPort, ExecKind, Port, Unreadable, Workload, exec_calls,
+    refused_by_api,
+};
 use crate::mesh::istio::authz::Request;
 use crate::mesh::istio::keys::HOST_PROBE_SNAT;
 use crate::mesh::istio::mtls::MtlsMode;
@@ -118,7 +121,7 @@ pub(super) fn of<'t>(
         return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::Malformed);
     }
     let Some(port) = action.port() else {
-        return weighing.verdict(Outcome::Ok, Cause::NoNetwork);
+        return within(context, pod, handler, weighing);
     };
     if let Port::Name(name) = &port
         && crate::source::placeholder::contains(name)
@@ -142,6 +145,34 @@ pub(super) fn of<'t>(
     };
     verdict.kubelet = kubelet::text(&verdict, pod, handler, action, &port);
     verdict
+}
+
+/// Nothing is asked of the pod from outside. A command that only opens connections to a Service
+/// always succeeds: the sidecar accepts them before it calls anybody. Measured in every mode.
+fn within<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+    mut weighing: Weighing,
+) -> Verdict {
+    let calls = exec_calls(&handler.handler);
+    let services: Option<Vec<_>> = calls
+        .iter()
+        .map(|call| {
+            let port = call.port.filter(|_| call.kind == ExecKind::Connect)?;
+            context.service_behind_sidecar(&pod.workload, &call.host, port)
+        })
+        .collect();
+    match services {
+        Some(services) if !services.is_empty() && pod.dataplane.value == Dataplane::Sidecar => {
+            for place in services {
+                weighing.rests_on(&Fact::known((), place));
+            }
+            weighing.rests_on(&pod.dataplane);
+            weighing.verdict(Outcome::AlwaysPasses, Cause::OutboundAccepted)
+        }
+        _ => weighing.verdict(Outcome::Ok, Cause::NoNetwork),
+    }
 }
 
 fn in_mesh<'t>(
@@ -174,7 +205,7 @@ fn in_mesh<'t>(
             rewritten_ahead(context, pod, handler, action, weighing)
         }
         Dataplane::Sidecar | Dataplane::Uncaptured if handler.rewritten => {
-            rewritten(context, pod, action, resolved, weighing)
+            rewritten(context, pod, handler, action, resolved, weighing)
         }
         Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
         Dataplane::Sidecar => unrewritten(context, pod, handler, action, weighing),

@@ -3,7 +3,7 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
-use crate::kube::{Unreadable, refused_by_api};
+use crate::kube::{Objection, Unreadable, refused_by_api};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Route;
 
@@ -12,7 +12,7 @@ declare_rule! {
     ///
     /// ## What it checks
     /// A probe or hook that the Kubernetes API does not take: a field of another type (a list where a
-    /// port belongs, a text where seconds belong), no handler or more than one, a port out of range,
+    /// port belongs, a text where seconds belong), no handler,
     /// a scheme other than HTTP and HTTPS, a probe on an init container that ends.
     ///
     /// ## Why it matters
@@ -77,13 +77,14 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         }
         Err(Unreadable::Placeholder(_)) => return None,
         Ok(_) => {
-            let (field, reason) = refused_by_api(&handler.container, &handler.handler)?;
-            let span = if field.is_empty() {
+            let refusal = refused_by_api(&handler.container, &handler.handler)
+                .filter(|refusal| refusal.objection == Objection::Field)?;
+            let span = if refusal.field.is_empty() {
                 handler.handler.key.span()
             } else {
-                handler.handler.field_span(field)
+                handler.handler.field_span(refusal.field)
             };
-            (span, Route::root(), reason)
+            (span, Route::root(), refusal.reason)
         }
     };
     let message = format!("{} is refused by the API server: {reason}", handler.title());

@@ -7,6 +7,25 @@ use super::keys::DEFAULT_STATUS_PORT;
 /// Ports that the redirect never takes: HBONE, and the sidecar's own (statistics, health).
 const NEVER: [u16; 3] = [15008, 15021, 15090];
 
+/// Returns what a port of the sidecar is for; `None` for all others, the agent's included, which
+/// can be moved.
+///
+/// Source: Istio documentation, "Application Requirements", "Ports used by Istio".
+#[must_use]
+pub const fn sidecar_port(port: i64) -> Option<&'static str> {
+    Some(match port {
+        15000 => "its admin interface",
+        15001 => "it takes outgoing connections there",
+        15004 => "its debug interface",
+        15006 => "it takes incoming connections there",
+        15008 => "its tunnel",
+        15021 => "its own health",
+        15053 => "its DNS server",
+        15090 => "its statistics",
+        _ => return None,
+    })
+}
+
 /// What a pod says about inbound capture; `None` where it says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureInput<'a> {

@@ -29,6 +29,12 @@ pub const STATUS_PORT: &str = "status.sidecar.istio.io/port";
 pub const INCLUDE_INBOUND_PORTS: &str = "traffic.sidecar.istio.io/includeInboundPorts";
 /// Pod annotation with the ports not to capture.
 pub const EXCLUDE_INBOUND_PORTS: &str = "traffic.sidecar.istio.io/excludeInboundPorts";
+/// Pod annotation with the ports of other hosts not to capture.
+pub const EXCLUDE_OUTBOUND_PORTS: &str = "traffic.sidecar.istio.io/excludeOutboundPorts";
+/// Pod annotation with the address ranges to capture.
+pub const INCLUDE_OUTBOUND_RANGES: &str = "traffic.sidecar.istio.io/includeOutboundIPRanges";
+/// Pod annotation with the address ranges not to capture.
+pub const EXCLUDE_OUTBOUND_RANGES: &str = "traffic.sidecar.istio.io/excludeOutboundIPRanges";
 /// Pod annotation that makes the sidecar a native one, or not (1.24+).
 pub const NATIVE_SIDECAR: &str = "sidecar.istio.io/nativeSidecar";
 /// Pod annotation with the way of interception.

@@ -127,10 +127,51 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
         .collect())
 }
 
+/// Tells whether a prober is a gRPC check with a timeout of nothing: the agent's deadline is then
+/// over before it starts (`pilot/cmd/pilot-agent/status/server.go`).
+#[must_use]
+pub fn expires_at_once(json: &str) -> bool {
+    let Ok(prober) = parse(json) else {
+        return false;
+    };
+    let timeout = prober.get("timeoutSeconds").map(String::as_str);
+    let is_grpc = prober.get("grpc").is_some_and(|grpc| grpc != "null");
+    let seconds = timeout.map_or(Some(0), |text| match text {
+        "null" => Some(0),
+        number => number.parse::<i64>().ok(),
+    });
+    is_grpc && seconds.is_some_and(|seconds| seconds <= 0)
+}
+
+/// Returns a prober with another timeout; `None` where it is no JSON object.
+#[must_use]
+pub fn with_timeout(json: &str, seconds: i64) -> Option<String> {
+    let mut prober = parse(json).ok()?;
+    prober.insert("timeoutSeconds".to_owned(), seconds.to_string());
+    Some(object(&prober))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kube::Port;
+
+    #[test]
+    fn timeouts_are_read_and_written() {
+        let grpc = r#"{"grpc":{"port":9090,"service":""}}"#;
+        assert!(expires_at_once(grpc));
+        let mended = with_timeout(grpc, 1).unwrap();
+        assert_eq!(
+            mended,
+            r#"{"grpc":{"port":9090,"service":""},"timeoutSeconds":1}"#
+        );
+        assert!(!expires_at_once(&mended));
+        assert!(expires_at_once(
+            r#"{"grpc":{"port":9090},"timeoutSeconds":0}"#
+        ));
+        assert!(!expires_at_once(r#"{"httpGet":{"port":8080}}"#));
+        assert!(!expires_at_once("[]"));
+    }
 
     #[test]
     fn strings_are_escaped_as_go_does() {
