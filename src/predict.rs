@@ -141,6 +141,8 @@ pub enum Cause {
     BeforeSidecar,
     /// The sidecar accepts every connection of the pod to a Service.
     OutboundAccepted,
+    /// The kubelet runs no tcpSocket hooks; the API server lets them pass.
+    HookUnsupported,
     /// The API server refuses the handler.
     Malformed,
     /// A value is filled in by another tool.
@@ -189,6 +191,7 @@ impl Cause {
             Self::AgentTimeoutZero => "the agent's entry has no timeout: its check always fails",
             Self::BeforeSidecar => "the agent starts only after this probe has passed",
             Self::OutboundAccepted => "the sidecar accepts every connection to a Service",
+            Self::HookUnsupported => "the kubelet runs no tcpSocket hooks",
             Self::Malformed => "the API server refuses it",
             Self::Placeholder => "a value is filled in by another tool",
             Self::MeshUnknown => "the tree does not say whether a mesh is there",

@@ -122,9 +122,9 @@ fn url(arguments: &[&str]) -> Option<ExecCall> {
 
 /// `-addr=host:port` of the gRPC health probe.
 fn grpc(arguments: &[&str]) -> Option<ExecCall> {
-    let flag = |word: &&str| matches!(word.trim_start_matches('-'), "addr");
+    let flag = |word: &&str| word.trim_start_matches('-') == "addr";
     let after_flag = || {
-        let at = arguments.iter().position(|word| flag(word))?;
+        let at = arguments.iter().position(flag)?;
         arguments.get(at + 1).copied()
     };
     let joined = arguments
@@ -143,7 +143,7 @@ fn connect(arguments: &[&str]) -> Option<ExecCall> {
     let other = |word: &&str| {
         word.starts_with('-') && !word.starts_with("--") && word.contains(['u', 'U', 'l'])
     };
-    if arguments.iter().any(|word| other(word)) {
+    if arguments.iter().any(other) {
         return None;
     }
     arguments.windows(2).find_map(|pair| {

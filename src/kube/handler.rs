@@ -74,6 +74,9 @@ impl Slot {
     }
 }
 
+/// The keys that hold what a probe or hook does.
+const KINDS: [&str; 5] = ["httpGet", "tcpSocket", "grpc", "exec", "sleep"];
+
 /// A port as written: a number, or a name of the container's `ports`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Port {
@@ -227,7 +230,7 @@ impl<'t> Handler<'t> {
             route: container.route.join(&steps),
             within: container.within.join(&steps),
             action: action.map_err(|error| explain(entry.value, error)),
-            written: count_handlers(entry.value),
+            written: kinds(entry.value).count(),
             timeout_seconds,
         })
     }
@@ -239,6 +242,11 @@ impl<'t> Handler<'t> {
         let action = self.action.as_ref().map_or("", Action::key);
         let value = self.node.get(action).and_then(|handler| handler.get(field));
         value.map_or_else(|| self.key.span(), NodeRef::span)
+    }
+
+    /// Iterates over the keys of the handlers that are written: `httpGet`, `tcpSocket` …
+    pub fn kinds(&self) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
+        kinds(self.node)
     }
 
     /// Returns the key that names the handler kind (`httpGet:`), else the key of the probe.
@@ -345,11 +353,13 @@ fn explain(node: NodeRef<'_>, error: DeError) -> Unreadable {
     }
 }
 
-fn count_handlers(node: NodeRef<'_>) -> usize {
-    ["httpGet", "tcpSocket", "grpc", "exec", "sleep"]
-        .into_iter()
-        .filter(|key| node.get(key).is_some_and(|value| !value.is_null()))
-        .count()
+/// The keys of the handlers that are written, in the order of the text.
+fn kinds(node: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
+    let written = node.entries().filter(|entry| {
+        let key = entry.key.text().unwrap_or_default();
+        KINDS.contains(&key) && !entry.value.is_null()
+    });
+    written.map(|entry| entry.key)
 }
 
 /// Returns the integer that Kubernetes tooling reads from a scalar: `8080` and `8080.0`.

@@ -174,9 +174,16 @@ fn action_hazard(action: &Action) -> Option<Hazard> {
     })
 }
 
+/// A whole URL: `scheme://` in front.
+pub(super) fn is_url(path: &str) -> bool {
+    let scheme = path.split_once("://").map_or("", |(scheme, _)| scheme);
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(plain)
+}
+
 /// The kubelet and the agent read such paths differently.
 pub(super) fn path_fault(path: &str) -> Option<String> {
-    if path.contains("://") && !path.starts_with('/') {
+    if is_url(path) {
         return Some(format!(
             "path `{path}` is a URL: the agent would ask for `/{path}`"
         ));

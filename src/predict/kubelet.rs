@@ -4,6 +4,7 @@
 use crate::kube::{Action, HttpGet, Port};
 use crate::mesh::istio::mtls::MtlsMode;
 
+use super::hazard::is_url;
 use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction};
 
 /// Returns the event text of a probe; hooks were not measured.
@@ -119,7 +120,7 @@ fn failure(
             "HTTP probe failed with statuscode: 404".to_owned()
         }
         (Cause::PathMisread, Action::HttpGet(http)) => {
-            let status = if http.path.contains("://") { 404 } else { 500 };
+            let status = if is_url(&http.path) { 404 } else { 500 };
             format!("HTTP probe failed with statuscode: {status}")
         }
         (Cause::BeforeSidecar, _) => {

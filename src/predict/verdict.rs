@@ -120,6 +120,13 @@ pub(super) fn of<'t>(
     if refused_by_api(&handler.container, &handler.handler).is_some() {
         return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::Malformed);
     }
+    if handler.handler.slot.is_lifecycle()
+        && matches!(action, Action::TcpSocket { .. })
+        && !handler.rewritten
+    {
+        // Source: the API reference of LifecycleHandler. Rewritten it becomes an httpGet.
+        return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::HookUnsupported);
+    }
     let Some(port) = action.port() else {
         return within(context, pod, handler, weighing);
     };

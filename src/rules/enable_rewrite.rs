@@ -5,7 +5,7 @@ use crate::kube::Action;
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::{is_agent_path, parse_bool};
-use crate::predict::{Outcome, WorkloadPrediction, hazard, predict_with};
+use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction, hazard, predict_with};
 use crate::yaml::{Change, Entry, NodeRef, Route, Value};
 
 use super::{Scene, scene};
@@ -50,15 +50,28 @@ pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding
     finding.fix = Some(scene::fix(object, title, applicability, vec![change]));
 }
 
+/// Tells whether switching the rewrite on would give a handler its meaning back.
+pub(super) fn cures(
+    scene: &Scene<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+) -> bool {
+    let on = Fact::settled(true, "the rewrite is on");
+    let after = predict_with(scene.context, &pod.workload, on);
+    let mut handlers = after.handlers.iter();
+    let same = handlers.find(|other| other.handler.route == handler.handler.route);
+    same.is_some_and(|same| same.verdict.outcome == Outcome::Ok)
+}
+
 /// The mesh default is on, and the tree or the user says so: then the switch is not needed.
-fn is_default_sure<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> bool {
+pub(super) fn is_default_sure<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> bool {
     let default = scene.context.rewrite_default(&pod.workload);
     let release_known = pod.release.certainty == Certainty::Known && pod.release.value.is_some();
     default.value && (default.certainty == Certainty::Known || release_known)
 }
 
 /// Removes `annotations` with its only entry, and `metadata` with its only one.
-fn removal(pod: &WorkloadPrediction<'_>, route: Route) -> Route {
+pub(super) fn removal(pod: &WorkloadPrediction<'_>, route: Route) -> Route {
     let template = &pod.workload.template;
     let is_only = |node: Option<NodeRef<'_>>| node.is_some_and(|node| node.entries().len() == 1);
     let parent = |route: &Route| route.split_last().map(|(parent, _)| parent);

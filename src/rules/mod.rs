@@ -1,19 +1,46 @@
 //! The rules: one file each, on top of the prediction.
 
+mod ahead;
 mod annotation_bad_boolean;
 mod annotation_on_workload_metadata;
+mod app_probe_on_status_port;
+mod container_name_invalid;
+mod disable_rewrite;
 mod enable_rewrite;
+mod exec_probe_through_sidecar;
+mod exec_tcp_through_service;
+mod grpc_probe_on_http1_service_port;
+mod hold_application;
 mod http_probe_host_rewritten;
+mod http_probe_on_http2_service_port;
+mod https_probe_on_http_service_port;
 mod https_probe_strict;
+mod lifecycle_hook_host_rewritten;
+mod lifecycle_hook_strict;
 mod named_port_unresolved;
+mod native_sidecar_startup_deadlock;
 mod overlay;
+mod poststart_http_before_sidecar;
+mod probe_env_reference;
 mod probe_field_invalid;
+mod probe_on_reserved_port;
+mod probe_path_not_a_path;
+mod probe_port_of_other_container;
+mod probe_port_out_of_range;
+mod probe_port_quoted_number;
+mod probe_timeout_missing_in_env;
+mod probe_two_handlers;
+mod redundant_rewrite_annotation;
+mod rewrite_disabled_globally;
 mod rewritten_without_sidecar;
 mod rule;
 mod scene;
+mod service_port;
+mod sidecar_boot_kills_app;
 mod strict_probe_not_rewritten;
 mod suggest;
 mod tcp_probe_always_passes;
+mod tcp_probe_host_dropped;
 
 use crate::context::Context;
 use crate::finding::Finding;
@@ -26,13 +53,36 @@ pub use scene::Scene;
 static ALL: &[Rule] = &[
     annotation_bad_boolean::RULE,
     annotation_on_workload_metadata::RULE,
+    app_probe_on_status_port::RULE,
+    container_name_invalid::RULE,
+    exec_probe_through_sidecar::RULE,
+    exec_tcp_through_service::RULE,
+    grpc_probe_on_http1_service_port::RULE,
     http_probe_host_rewritten::RULE,
+    http_probe_on_http2_service_port::RULE,
+    https_probe_on_http_service_port::RULE,
     https_probe_strict::RULE,
+    lifecycle_hook_host_rewritten::RULE,
+    lifecycle_hook_strict::RULE,
     named_port_unresolved::RULE,
+    native_sidecar_startup_deadlock::RULE,
+    poststart_http_before_sidecar::RULE,
+    probe_env_reference::RULE,
     probe_field_invalid::RULE,
+    probe_on_reserved_port::RULE,
+    probe_path_not_a_path::RULE,
+    probe_port_of_other_container::RULE,
+    probe_port_out_of_range::RULE,
+    probe_port_quoted_number::RULE,
+    probe_timeout_missing_in_env::RULE,
+    probe_two_handlers::RULE,
+    redundant_rewrite_annotation::RULE,
+    rewrite_disabled_globally::RULE,
     rewritten_without_sidecar::RULE,
+    sidecar_boot_kills_app::RULE,
     strict_probe_not_rewritten::RULE,
     tcp_probe_always_passes::RULE,
+    tcp_probe_host_dropped::RULE,
 ];
 
 /// Returns every rule, sorted by id.

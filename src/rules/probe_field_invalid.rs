@@ -4,20 +4,22 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
 use crate::kube::{Objection, Unreadable, refused_by_api};
-use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Route;
 
 declare_rule! {
-    /// Finds probes and hooks that the API server refuses to read.
+    /// Finds probes and hooks that the API server refuses, or that the kubelet cannot run.
     ///
     /// ## What it checks
-    /// A probe or hook that the Kubernetes API does not take: a field of another type (a list where a
-    /// port belongs, a text where seconds belong), no handler,
-    /// a scheme other than HTTP and HTTPS, a probe on an init container that ends.
+    /// A probe or hook that the Kubernetes API does not take: a field of another type (a list where
+    /// a port belongs, a text where seconds belong), no handler, a scheme other than HTTP and HTTPS,
+    /// a probe on an init container that ends. Also a `tcpSocket` hook that nothing rewrites.
+    /// Container names, ports out of range and several handlers in one probe have rules of their own.
     ///
     /// ## Why it matters
     /// The API server refuses the whole object, so the workload is not updated. Until then nobody can
-    /// say what the mesh will do to the probe.
+    /// say what the mesh will do to the probe. A `tcpSocket` hook is taken, but the kubelet knows no
+    /// such hooks: it fails whenever it is to run.
     ///
     /// ## Example
     /// ```yaml
@@ -76,6 +78,9 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
             (error.span, error.route.clone(), in_words(&error.message))
         }
         Err(Unreadable::Placeholder(_)) => return None,
+        Ok(_) if handler.verdict.cause == Cause::HookUnsupported => {
+            return Some(never_runs(pod, handler));
+        }
         Ok(_) => {
             let refusal = refused_by_api(&handler.container, &handler.handler)
                 .filter(|refusal| refusal.objection == Objection::Field)?;
@@ -93,6 +98,18 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     finding.help =
         Some("write what the Kubernetes API wants; it refuses the whole object".to_owned());
     Some(finding)
+}
+
+/// The API server lets it pass.
+fn never_runs(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
+    let message = format!(
+        "{} always fails: the kubelet runs no tcpSocket hooks",
+        handler.title()
+    );
+    let span = handler.handler.kind_span();
+    let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
+    finding.help = Some("use httpGet, exec or sleep".to_owned());
+    finding
 }
 
 /// Says the types of the API in words.

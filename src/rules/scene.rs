@@ -66,6 +66,15 @@ pub(super) fn about_object(
     finding
 }
 
+/// Returns the number of the document that holds a place, within its file.
+pub(super) fn document_of(scene: &Scene<'_, '_>, place: &Label) -> usize {
+    let file = scene.context.sources.file(&place.path);
+    let mut documents = file.into_iter().flat_map(|file| &file.documents);
+    documents
+        .find(|document| document.segment.contains(place.span))
+        .map_or(0, |document| document.index)
+}
+
 /// Starts a finding about a handler whose verdict decides.
 pub(super) fn about_handler(
     rule: &Rule,

@@ -1,0 +1,38 @@
+//! The way out that several rules share: leave the pod's probes as they are written.
+
+use crate::finding::{Applicability, Finding};
+use crate::mesh::Fact;
+use crate::mesh::istio::keys;
+use crate::predict::{WorkloadPrediction, predict_with};
+use crate::yaml::{Change, Value};
+
+use super::{Scene, ahead, scene};
+
+/// Gives a finding the fix that switches the rewrite off for the pods of its workload; where that
+/// would spoil another handler, or the pod was rewritten ahead, it is only shown.
+pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
+    let off = Fact::settled(false, "the rewrite is off");
+    let after = predict_with(scene.context, &pod.workload, off);
+    let spoils = after
+        .handlers
+        .iter()
+        .any(|handler| handler.verdict.outcome.is_bad());
+    let applicability = if spoils || ahead::is_rewritten(pod) {
+        Applicability::DisplayOnly
+    } else {
+        Applicability::Unsafe
+    };
+    let title = format!(
+        "set `{}` to \"false\": the mesh then leaves the probes and hooks of the pod as they are",
+        keys::REWRITE_PROBERS
+    );
+    let change = Change::Set {
+        route: pod
+            .workload
+            .template
+            .annotation_route(keys::REWRITE_PROBERS),
+        value: Value::from("false"),
+    };
+    let object = &pod.workload.object;
+    finding.fix = Some(scene::fix(object, title, applicability, vec![change]));
+}

@@ -1,0 +1,115 @@
+//! Rule `lifecycle-hook-host-rewritten`.
+
+use super::rule::declare_rule;
+use super::{Scene, disable_rewrite, scene};
+use crate::finding::Finding;
+use crate::kube::Slot;
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+
+declare_rule! {
+    /// Finds lifecycle hooks that call another host, which the rewrite breaks.
+    ///
+    /// ## What it checks
+    /// A `postStart` or `preStop` hook with `httpGet.host` that the injector rewrites (Istio 1.25
+    /// and later), or that points at the agent already.
+    ///
+    /// ## Why it matters
+    /// The rewrite keeps the host and replaces port and path: the kubelet asks the other host for
+    /// the agent of this pod. Up to Istio 1.24 hooks were left alone, so the upgrade breaks them. A
+    /// failed `preStop` is only an event; a failed `postStart` kills the container.
+    ///
+    /// ## Example
+    /// ```yaml
+    /// apiVersion: v1
+    /// kind: Namespace
+    /// metadata:
+    ///   name: shop
+    ///   labels:
+    ///     istio-injection: enabled
+    /// ---
+    /// apiVersion: v1
+    /// kind: Pod
+    /// metadata:
+    ///   name: web
+    ///   namespace: shop
+    /// spec:
+    ///   containers:
+    ///     - name: web
+    ///       image: registry.example/web:1
+    ///       lifecycle:
+    ///         preStop:
+    ///           httpGet:
+    ///             host: registry.example
+    ///             path: /deregister
+    ///             port: 8500
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```yaml
+    /// apiVersion: v1
+    /// kind: Namespace
+    /// metadata:
+    ///   name: shop
+    ///   labels:
+    ///     istio-injection: enabled
+    /// ---
+    /// apiVersion: v1
+    /// kind: Pod
+    /// metadata:
+    ///   name: web
+    ///   namespace: shop
+    ///   annotations:
+    ///     sidecar.istio.io/rewriteAppHTTPProbers: "false"
+    /// spec:
+    ///   containers:
+    ///     - name: web
+    ///       image: registry.example/web:1
+    ///       lifecycle:
+    ///         preStop:
+    ///           httpGet:
+    ///             host: registry.example
+    ///             path: /deregister
+    ///             port: 8500
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Switching the rewrite off is unsafe, as it holds for all probes and hooks of the pod, and
+    /// only shown where it would spoil another one or the pod was rewritten ahead.
+    ///
+    /// ## References
+    /// - Istio documentation: "Health Checking of Istio Services"
+    /// - Kubernetes documentation: "Container Lifecycle Hooks"
+    "lifecycle-hook-host-rewritten", Error, fix: Always, scope: Workloads
+}
+
+fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let struck = scene.handlers().filter(|(_, handler)| {
+        handler.verdict.cause == Cause::HostKept && handler.handler.slot.is_lifecycle()
+    });
+    struck
+        .map(|(pod, handler)| report(scene, pod, handler))
+        .collect()
+}
+
+fn report(
+    scene: &Scene<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+) -> Finding {
+    let action = handler.handler.action.as_ref().ok();
+    let host = action.and_then(|action| action.host()).unwrap_or_default();
+    let result = match handler.handler.slot {
+        Slot::PostStart => "the kubelet then kills the container",
+        _ => "the pod then stops without it",
+    };
+    let message = format!(
+        "{} will fail, and {result}: the rewrite keeps `host`, so it goes to {host}:{}",
+        handler.title(),
+        pod.status_port.value,
+    );
+    let span = handler.handler.field_span("host");
+    let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
+    finding.help = Some("an exec hook would do too: those are not rewritten".to_owned());
+    disable_rewrite::offer(scene, pod, &mut finding);
+    finding
+}

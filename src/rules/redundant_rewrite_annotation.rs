@@ -1,0 +1,136 @@
+//! Rule `redundant-rewrite-annotation`.
+
+use super::rule::declare_rule;
+use super::{Scene, ahead, enable_rewrite, scene};
+use crate::context::Dataplane;
+use crate::finding::{Applicability, Finding};
+use crate::mesh::istio::keys;
+use crate::mesh::istio::rewrite::parse_bool;
+use crate::predict::WorkloadPrediction;
+use crate::yaml::Change;
+
+declare_rule! {
+    /// Finds annotations that switch the probe rewrite on where it is on anyway.
+    ///
+    /// ## What it checks
+    /// The annotation `sidecar.istio.io/rewriteAppHTTPProbers` with a true value on a pod that gets
+    /// a sidecar, where the installation or its release is known to rewrite probes by default.
+    ///
+    /// ## Why it matters
+    /// The annotation does nothing. It makes readers look for a reason, and hides the places where
+    /// the default is really overridden.
+    ///
+    /// ## Example
+    /// ```yaml
+    /// apiVersion: install.istio.io/v1alpha1
+    /// kind: IstioOperator
+    /// metadata:
+    ///   name: mesh
+    ///   namespace: istio-system
+    /// spec:
+    ///   tag: 1.30.0
+    /// ---
+    /// apiVersion: v1
+    /// kind: Namespace
+    /// metadata:
+    ///   name: shop
+    ///   labels:
+    ///     istio-injection: enabled
+    /// ---
+    /// apiVersion: v1
+    /// kind: Pod
+    /// metadata:
+    ///   name: web
+    ///   namespace: shop
+    ///   annotations:
+    ///     sidecar.istio.io/rewriteAppHTTPProbers: "true"
+    /// spec:
+    ///   containers:
+    ///     - name: web
+    ///       image: registry.example/web:1
+    ///       readinessProbe:
+    ///         httpGet:
+    ///           path: /healthz
+    ///           port: 8080
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```yaml
+    /// apiVersion: install.istio.io/v1alpha1
+    /// kind: IstioOperator
+    /// metadata:
+    ///   name: mesh
+    ///   namespace: istio-system
+    /// spec:
+    ///   tag: 1.30.0
+    /// ---
+    /// apiVersion: v1
+    /// kind: Namespace
+    /// metadata:
+    ///   name: shop
+    ///   labels:
+    ///     istio-injection: enabled
+    /// ---
+    /// apiVersion: v1
+    /// kind: Pod
+    /// metadata:
+    ///   name: web
+    ///   namespace: shop
+    /// spec:
+    ///   containers:
+    ///     - name: web
+    ///       image: registry.example/web:1
+    ///       readinessProbe:
+    ///         httpGet:
+    ///           path: /healthz
+    ///           port: 8080
+    /// ```
+    ///
+    /// ## Fix safety
+    /// Removing the annotation is safe: the rewrite stays on. On a pod that was rewritten ahead it
+    /// is unsafe, and next to a comment it is only shown.
+    ///
+    /// ## References
+    /// - Istio documentation: "Health Checking of Istio Services"
+    "redundant-rewrite-annotation", Note, fix: Always, scope: Workloads
+}
+
+fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    scene.pods().filter_map(|pod| report(scene, pod)).collect()
+}
+
+fn report<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
+    let template = &pod.workload.template;
+    let entry = template.annotation(keys::REWRITE_PROBERS)?;
+    let on = entry.value.text().and_then(parse_bool) == Some(true);
+    let in_mesh = matches!(
+        pod.dataplane.value,
+        Dataplane::Sidecar | Dataplane::Uncaptured
+    );
+    if !on || !in_mesh || !pod.rewrite.value || !enable_rewrite::is_default_sure(scene, pod) {
+        return None;
+    }
+    let message = format!(
+        "`{}: \"true\"` does nothing: the mesh rewrites probes by default",
+        keys::REWRITE_PROBERS
+    );
+    let mut finding = scene::about_workload(&RULE, &pod.workload, entry.key.span(), message);
+    scene::rest_on_fact(&mut finding, &scene.context.rewrite_default(&pod.workload));
+    let field = template.within.child("metadata").child("annotations");
+    finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
+    let applicability = if enable_rewrite::has_comment(entry) {
+        Applicability::DisplayOnly
+    } else if ahead::is_rewritten(pod) {
+        Applicability::Unsafe
+    } else {
+        Applicability::Safe
+    };
+    let route = enable_rewrite::removal(pod, template.annotation_route(keys::REWRITE_PROBERS));
+    finding.fix = Some(scene::fix(
+        &pod.workload.object,
+        "remove the annotation",
+        applicability,
+        vec![Change::Remove { route }],
+    ));
+    Some(finding)
+}
