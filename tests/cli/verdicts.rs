@@ -137,21 +137,29 @@ fn a_sidecar_of_ones_own_is_not_rewritten_for() {
 
 #[test]
 fn what_the_api_server_refuses_is_broken_without_a_mesh() {
-    for (probe, reason) in [
-        ("{}", "it has no handler"),
+    const FIELD: &str = "probe-field-invalid";
+    for (probe, rule, reason) in [
+        ("{}", FIELD, "it has no handler"),
         (
             "{httpget: {path: /, port: 80}}",
+            FIELD,
             "`httpget` should be `httpGet`",
         ),
-        ("{httpGet: {path: /}}", "it has no port"),
-        ("{httpGet: {path: /, port: -1}}", "-1 is not a port"),
+        ("{httpGet: {path: /}}", FIELD, "it has no port"),
+        (
+            "{httpGet: {path: /, port: -1}}",
+            "probe-port-out-of-range",
+            "port -1 is not between",
+        ),
         (
             "{httpGet: {path: /, port: 80, scheme: https}}",
+            FIELD,
             "the scheme `https`",
         ),
         (
             "{httpGet: {path: /, port: 80}, tcpSocket: {port: 80}}",
-            "more than one handler",
+            "probe-two-handlers",
+            "it has 2 handlers",
         ),
     ] {
         let pod = format!(
@@ -164,7 +172,7 @@ fn what_the_api_server_refuses_is_broken_without_a_mesh() {
             "{probe}"
         );
         let run = project.run(&["check", "--output-format", "concise"]);
-        run.exits(1).says("probe-field-invalid").says(reason);
+        run.exits(1).says(rule).says(reason).says("Found 1 error");
     }
     let init = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  initContainers:\n  - name: web\n";
     let project = Project::with(&[("pod.yaml", &format!("{init}{LIVE}"))]);
@@ -263,4 +271,72 @@ fn a_network_policy_stops_the_kubelet_only_where_the_plugin_enforces_it_on_the_n
             run.stdout
         );
     }
+}
+
+#[test]
+fn connections_of_commands_to_services_always_pass() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n\
+                   spec: {clusterIP: 10.96.0.10, ports: [{port: 80}]}\n---\n";
+    for (command, outcome) in [
+        ("nc, -z, web, '80'", "always-passes"),
+        ("nc, -w, '3', web.shop.svc, '80'", "always-passes"),
+        (
+            "bash, -c, 'exec 3<>/dev/tcp/10.96.0.10/80'",
+            "always-passes",
+        ),
+        ("nc, -z, web.other, '80'", "ok"),
+        ("nc, -z, db, '80'", "ok"),
+        ("nc, -z, 127.0.0.1, '80'", "ok"),
+        ("sh, -c, 'nc -z web 80 && curl -f http://web'", "ok"),
+    ] {
+        let pod = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop}}\nspec:\n  containers:\n\
+             \x20 - name: web\n    livenessProbe: {{exec: {{command: [{command}]}}}}\n"
+        );
+        let project = Project::with(&[("pod.yaml", &format!("{NAMESPACE}{service}{pod}"))]);
+        let expected = format!("livenessProbe {outcome}");
+        assert_eq!(told(&project), expected, "{command}");
+    }
+}
+
+#[test]
+fn rewritten_probes_fail_where_the_agent_cannot_make_the_check() {
+    let path = |path: &str| {
+        let probe = format!("    livenessProbe: {{httpGet: {{path: '{path}', port: 8080}}}}\n");
+        outcomes("", &probe, "")
+    };
+    assert_eq!(path("http://web/healthz"), "livenessProbe fails");
+    assert_eq!(path("/100%"), "livenessProbe fails");
+    assert_eq!(path("healthz?next=http://web"), "livenessProbe ok");
+    let grpc = ENV.replace("httpGet\":{\"path\":\"/\",", "grpc\":{");
+    assert_eq!(outcomes(OFF, AHEAD, &grpc), "livenessProbe ok");
+    let hasty = grpc.replace("Seconds\":1", "Seconds\":0");
+    assert_eq!(outcomes(OFF, AHEAD, &hasty), "livenessProbe fails");
+    let named = "    ports: [{name: own, containerPort: 15020}]\n    \
+                 livenessProbe: {tcpSocket: {port: own}}\n";
+    let tcp = outcomes("", named, "");
+    assert_eq!(tcp, "livenessProbe always-passes", "the agent calls itself");
+}
+
+#[test]
+fn startup_probes_of_init_containers_need_a_sidecar_that_is_there() {
+    let init = "  initContainers:\n  - name: log\n    restartPolicy: Always\n    \
+                startupProbe: {httpGet: {path: /, port: 8081}}\n";
+    let native = |on: &str| format!("sidecar.istio.io/nativeSidecar: '{on}'");
+    assert_eq!(outcomes(&native("false"), "", init), "startupProbe fails");
+    assert_eq!(outcomes(&native("true"), "", init), "startupProbe ok");
+    assert_eq!(
+        outcomes("", "", init),
+        "startupProbe ok",
+        "as on current nodes"
+    );
+    let ready = init.replace("startup", "readiness");
+    assert_eq!(outcomes(&native("false"), "", &ready), "readinessProbe ok");
+}
+
+#[test]
+fn the_kubelet_runs_no_tcp_hooks() {
+    let hook = "    lifecycle: {preStop: {tcpSocket: {port: 8080}}}\n";
+    assert_eq!(outcomes(OFF, hook, ""), "preStop broken-without-mesh");
+    assert_eq!(outcomes("", hook, ""), "preStop ok", "rewritten to httpGet");
 }
