@@ -178,7 +178,7 @@ impl Cause {
             Self::PortUnresolved => "the port name is declared nowhere",
             Self::PortOfOtherContainer => "the port name is declared in another container",
             Self::PortQuoted => "the port is a number in quotes: the agent has no entry",
-            Self::PortOfAgent => "the port is the agent's own: the agent has no entry",
+            Self::PortOfAgent => "the port is the agent's own, so the agent is asked about itself",
             Self::RewrittenWithoutSidecar => "points at an agent that is not there",
             Self::RewrittenWithoutEntry => "points at the agent, which has no entry for it",
             Self::RewrittenOtherPort => "points at a port on which no agent listens",

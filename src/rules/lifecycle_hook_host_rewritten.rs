@@ -103,7 +103,7 @@ fn report(
         _ => "the pod then stops without it",
     };
     let message = format!(
-        "{} will fail, and {result}: the rewrite keeps `host`, so it goes to {host}:{}",
+        "{} will fail, and {result}: the rewrite keeps `host`, so the call goes to {host}:{}",
         handler.title(),
         pod.status_port.value,
     );

@@ -7,7 +7,7 @@ use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Action;
 use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
-use crate::yaml::{Change, Span, Value};
+use crate::yaml::{Change, Value};
 
 declare_rule! {
     /// Finds gRPC probes that were rewritten ahead without their timeout.
@@ -112,15 +112,17 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         keys::PROBERS_ENV,
     );
     let object = &pod.workload.object;
-    let env = pod
-        .prober_env
-        .as_ref()
-        .map_or_else(Span::default, |env| env.span);
-    let mut finding = scene::about_handler(&RULE, pod, handler, env, message);
     let probe = handler.handler.field_span("path");
-    finding
-        .related
-        .insert(0, object.label_at(probe, "the probe that asks for it"));
+    let env = pod.prober_env.as_ref().map(|env| env.span);
+    // A value of several lines is no place to point at.
+    let text = handler.handler.node.tree().text();
+    let env = env.filter(|span| !span.slice(text).contains('\n'));
+    let span = env.unwrap_or(probe);
+    let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
+    if env.is_some() {
+        let asks = object.label_at(probe, "the probe that asks for it");
+        finding.related.insert(0, asks);
+    }
     finding.help =
         Some("write the default of Kubernetes into the entry: `\"timeoutSeconds\":1`".to_owned());
     finding.fix = mend(pod, path);

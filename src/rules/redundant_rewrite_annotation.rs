@@ -22,14 +22,7 @@ declare_rule! {
     ///
     /// ## Example
     /// ```yaml
-    /// apiVersion: install.istio.io/v1alpha1
-    /// kind: IstioOperator
-    /// metadata:
-    ///   name: mesh
-    ///   namespace: istio-system
-    /// spec:
-    ///   tag: 1.30.0
-    /// ---
+    /// # meshprobe check --mesh-version 1.30
     /// apiVersion: v1
     /// kind: Namespace
     /// metadata:
@@ -56,14 +49,7 @@ declare_rule! {
     ///
     /// ## Use instead
     /// ```yaml
-    /// apiVersion: install.istio.io/v1alpha1
-    /// kind: IstioOperator
-    /// metadata:
-    ///   name: mesh
-    ///   namespace: istio-system
-    /// spec:
-    ///   tag: 1.30.0
-    /// ---
+    /// # meshprobe check --mesh-version 1.30
     /// apiVersion: v1
     /// kind: Namespace
     /// metadata:
