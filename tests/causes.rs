@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use meshprobe::context::Context;
 use meshprobe::finding::Finding;
+use meshprobe::mesh::Version;
 use meshprobe::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction, predict_all};
 use meshprobe::rules;
 use meshprobe::settings::Settings;
@@ -119,6 +120,17 @@ fn trees() -> Vec<Vec<PathBuf>> {
     trees
 }
 
+/// The release that a file of the catalogue is judged with.
+fn release(tree: &[PathBuf]) -> Option<Version> {
+    let fault = tree.first()?.parent()?.file_name()?.to_string_lossy();
+    let catalogue = fs::read_to_string(root().join("catalogue/catalogue.csv")).unwrap();
+    let row = catalogue
+        .lines()
+        .find(|row| row.split(',').next() == Some(&*fault))?;
+    tree.first()?.strip_prefix(root().join("catalogue")).ok()?;
+    row.rsplit(',').next()?.parse().ok()
+}
+
 /// What is wrong with the findings of a tree, and how many handlers are spoiled.
 fn judge(tree: &[PathBuf], known: &BTreeSet<&str>) -> (Vec<String>, usize) {
     let files = tree.iter().map(|path| {
@@ -127,7 +139,10 @@ fn judge(tree: &[PathBuf], known: &BTreeSet<&str>) -> (Vec<String>, usize) {
         SourceFile::new(Arc::from(name), Arc::from(text))
     });
     let sources = SourceSet::new(files.collect());
-    let settings = Settings::default();
+    let settings = Settings {
+        mesh_version: release(tree),
+        ..Settings::default()
+    };
     let context = Context::new(&sources, &[], &settings);
     let predictions = predict_all(&context);
     let findings = rules::check(&context, &predictions);
@@ -154,7 +169,10 @@ fn judge(tree: &[PathBuf], known: &BTreeSet<&str>) -> (Vec<String>, usize) {
                 (false, []) => true,
                 (true, [rule]) => wanted.contains(rule),
                 // Its rule is still to be written.
-                (true, []) => wanted.iter().any(|rule| !known.contains(rule)),
+                (true, []) => wanted.iter().any(|rule| {
+                    let by_release = rule.contains("-needs-") && pod.release.value.is_none();
+                    !by_release && !known.contains(rule)
+                }),
                 _ => false,
             };
             if !fits && verdict.outcome != Outcome::BrokenWithoutMesh {
