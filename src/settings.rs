@@ -60,6 +60,8 @@ pub struct Facts {
     pub status_port: Option<u16>,
     /// `native-sidecars`.
     pub native_sidecars: Option<bool>,
+    /// `node-version`: the oldest release of Kubernetes among the nodes.
+    pub node_version: Option<Version>,
     /// `cni`.
     pub cni: Option<bool>,
     /// `cni-enforces-node-traffic`: a NetworkPolicy holds for the node's own packets too.

@@ -11,15 +11,12 @@ pub const FACT_KEYS: &[&str] = &[
     "injection",
     "mtls",
     "native-sidecars",
+    "node-version",
     "revision",
     "rewrite",
     "root-namespace",
     "status-port",
 ];
-
-/// Facts that no verdict asks for yet: refused, since a fact that is taken and then ignored would
-/// be a lie.
-const NOT_YET: &[&str] = &["node-version"];
 
 impl Facts {
     /// Takes one `KEY=VALUE`.
@@ -47,11 +44,11 @@ impl Facts {
             "injection" => self.injection = Some(injection(value)?),
             "mtls" => self.mtls = Some(mtls(value)?),
             "native-sidecars" => self.native_sidecars = Some(boolean(key, value)?),
+            "node-version" => self.node_version = Some(value.parse()?),
             "revision" => self.revisions.push(not_empty(key, value)?),
             "rewrite" => self.rewrite = Some(boolean(key, value)?),
             "root-namespace" => self.root_namespace = Some(not_empty(key, value)?),
             "status-port" => self.status_port = Some(port(value)?),
-            _ if NOT_YET.contains(&key) => return Err(format!("`{key}` is not supported yet")),
             _ => return Err(not_one_of("fact", key, FACT_KEYS)),
         }
         Ok(())
@@ -72,6 +69,7 @@ impl Facts {
             root_namespace: self.root_namespace.or(below.root_namespace),
             status_port: self.status_port.or(below.status_port),
             native_sidecars: self.native_sidecars.or(below.native_sidecars),
+            node_version: self.node_version.or(below.node_version),
             cni: self.cni.or(below.cni),
             ambient: self.ambient.or(below.ambient),
             cni_enforces_node_traffic: self
@@ -134,6 +132,7 @@ fn not_empty(key: &str, value: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Version;
 
     #[test]
     fn facts_are_read() {
@@ -144,11 +143,13 @@ mod tests {
                 "mtls" => "strict",
                 "revision" | "root-namespace" => "x",
                 "status-port" => "15020",
+                "node-version" => "v1.33.2",
                 _ => "true",
             };
             facts.set_pair(&format!("{key}={value}")).unwrap();
         }
         assert_eq!(facts.mtls, Some(MtlsMode::Strict));
+        assert_eq!(facts.node_version, Some(Version::new(1, 33)));
         assert_eq!(facts.clone().over(Facts::default()), facts);
         assert_eq!(Facts::default().over(facts.clone()), facts);
     }
@@ -163,9 +164,6 @@ mod tests {
         assert!(say("rewrite=no").contains("`true` or `false`"));
         assert!(say("status-port=0").contains("65535"));
         assert!(say("revision=").contains("needs a value"));
-        for key in NOT_YET {
-            let said = say(&format!("{key}=true"));
-            assert_eq!(said, format!("`{key}` is not supported yet"));
-        }
+        assert!(say("node-version=new").contains("not a version"));
     }
 }

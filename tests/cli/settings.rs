@@ -121,27 +121,6 @@ fn context_of_the_file_is_relative_to_it() {
 }
 
 #[test]
-fn facts_that_nothing_asks_for_are_refused() {
-    let project = Project::new();
-    for key in ["node-version"] {
-        for option in ["--assume", "--override"] {
-            project
-                .run(&["check", option, &format!("{key}=true")])
-                .exits(2)
-                .complains(&format!("{option}: `{key}` is not supported yet"));
-        }
-        project.write(
-            ".meshprobe.yaml",
-            config(&format!("  assume: {{{key}: true}}\n")),
-        );
-        project.run(&["check"]).exits(2).complains(&format!(
-            ".meshprobe.yaml:5:12: `{key}` is not supported yet"
-        ));
-        std::fs::remove_file(project.path(".meshprobe.yaml")).unwrap();
-    }
-}
-
-#[test]
 fn facts_are_checked() {
     let project = Project::new();
     project

@@ -252,6 +252,38 @@ fn native_sidecars_by_release_installation_and_pod() {
 }
 
 #[test]
+fn the_nodes_decide_where_native_sidecars_are_automatic() {
+    let native = |settings: Settings, spec: &str| {
+        let web = web("", "");
+        let operator = operator(spec);
+        let files = [
+            ("web.yaml", web.as_str()),
+            ("istio.yaml", operator.as_str()),
+        ];
+        let fact = ask_with(&files, &settings, |context, workload| {
+            context.native_sidecars(workload)
+        });
+        (fact.value, fact.certainty)
+    };
+    let nodes = |minor| Facts {
+        node_version: Some(Version::new(1, minor)),
+        ..Facts::default()
+    };
+    assert_eq!(
+        native(assume(nodes(33)), "tag: 1.27.0"),
+        (NativeSidecars::On, Certainty::Assumed)
+    );
+    assert_eq!(
+        native(overriding(nodes(32)), "tag: 1.27.0"),
+        (NativeSidecars::Off, Certainty::Default)
+    );
+    assert_eq!(
+        native(overriding(nodes(33)), "tag: 1.26.0"),
+        (NativeSidecars::Off, Certainty::Default)
+    );
+}
+
+#[test]
 fn the_application_waits_for_the_sidecar_if_told_to() {
     let hold = |spec: &str, annotation: &str| {
         let web = web("", annotation);

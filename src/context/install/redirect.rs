@@ -18,6 +18,8 @@ use super::facts::Question;
 
 /// Since when `ENABLE_NATIVE_SIDECARS` is `auto`.
 const AUTO_NATIVE: Version = Version::new(1, 27);
+/// The Kubernetes release that all nodes must have for `auto` to mean yes.
+const NATIVE_NODES: Version = Version::new(1, 33);
 /// Since when a pod may choose.
 const NATIVE_ANNOTATION: Version = Version::new(1, 24);
 
@@ -123,7 +125,7 @@ impl<'t> Context<'t> {
         }
         let view = self.install(workload);
         if let Some(fact) = view.fact(SETTLE, |one| one.native_sidecars.as_ref()) {
-            return fact;
+            return self.by_nodes(workload, fact);
         }
         if let Some(native) = self.given(&workload.object).assume.native_sidecars {
             let said = format!("native sidecars = {native} (--assume)");
@@ -138,9 +140,37 @@ impl<'t> Context<'t> {
             Fact::default(NativeSidecars::Off, said, SETTLE)
         };
         match view.unread() {
-            Some(unread) => fact.resting_on(&unread),
-            None => fact,
+            Some(unread) => self.by_nodes(workload, fact.resting_on(&unread)),
+            None => self.by_nodes(workload, fact),
         }
+    }
+
+    /// `auto` asks the nodes, of which only an option can speak.
+    fn by_nodes(
+        &self,
+        workload: &Workload<'t>,
+        fact: Fact<NativeSidecars>,
+    ) -> Fact<NativeSidecars> {
+        if fact.value != NativeSidecars::Auto {
+            return fact;
+        }
+        let given = self.given(&workload.object);
+        let (version, option, certainty) =
+            match (given.overrides.node_version, given.assume.node_version) {
+                (Some(version), _) => (version, "--override", Certainty::Known),
+                (None, Some(version)) => (version, "--assume", Certainty::Assumed),
+                (None, None) => return fact,
+            };
+        let native = if version >= NATIVE_NODES {
+            NativeSidecars::On
+        } else {
+            NativeSidecars::Off
+        };
+        let nodes = Fact {
+            certainty,
+            ..Fact::settled((), format!("the nodes run Kubernetes {version} ({option})"))
+        };
+        fact.map(|_| native).resting_on(&nodes)
     }
 
     /// Tells whether the application waits for the sidecar (`holdApplicationUntilProxyStarts`).
