@@ -38,7 +38,7 @@ pub(super) fn text(
     if verdict.outcome == Outcome::AlwaysPasses {
         return None;
     }
-    let cause = failure(verdict.cause, pod, handler, action)?;
+    let cause = failure(verdict.cause, pod, handler, action, port)?;
     Some(format!("{word} probe failed: {cause}"))
 }
 
@@ -47,11 +47,14 @@ fn failure(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
     action: &Action,
+    written: &Port,
 ) -> Option<String> {
     let seconds = handler.handler.timeout_seconds.unwrap_or(1);
     let becomes = handler.becomes.as_ref();
     let agent_path = becomes.map_or("", |becomes| becomes.path.as_str());
-    let port = handler.port.unwrap_or_default();
+    // The kubelet takes a number in quotes for the number.
+    let quoted = || written.to_string().parse().ok();
+    let port = handler.port.or_else(quoted).unwrap_or_default();
     Some(match (cause, action) {
         (Cause::PlaintextAtStrict, Action::HttpGet(http)) => format!(
             "Get \"{}\": read tcp <node>-><pod>:{port}: read: connection reset by peer",
@@ -65,7 +68,9 @@ fn failure(
             "Get \"{}\": write tcp <node>-><pod>:{port}: write: broken pipe",
             url(http, port)
         ),
-        (Cause::HttpsAtHttpPort, Action::HttpGet(http)) if is_plain(handler) => format!(
+        // Without mutual TLS the port has no filter chain for TLS: Envoy answers what it takes for
+        // broken HTTP.
+        (Cause::HttpsAtHttpPort, Action::HttpGet(http)) if is_disabled(handler) => format!(
             "Get \"{}\": http: server gave HTTP response to HTTPS client",
             url(http, port)
         ),
@@ -113,12 +118,7 @@ fn failure(
             let agent = becomes.map_or(port, |becomes| becomes.port);
             format!("Get \"{url}\": read tcp <node>-><pod>:{agent}: read: connection reset by peer")
         }
-        (Cause::PortOfAgent, Action::Grpc { .. }) | (Cause::AgentTimeoutZero, _) => {
-            "HTTP probe failed with statuscode: 500".to_owned()
-        }
-        (Cause::PortOfAgent, Action::HttpGet(http)) if matches!(http.port, Port::Name(_)) => {
-            "HTTP probe failed with statuscode: 404".to_owned()
-        }
+        (Cause::AgentTimeoutZero, _) => "HTTP probe failed with statuscode: 500".to_owned(),
         (Cause::PathMisread, Action::HttpGet(http)) => {
             let status = if is_url(&http.path) { 404 } else { 500 };
             format!("HTTP probe failed with statuscode: {status}")
@@ -128,7 +128,11 @@ fn failure(
             let agent = becomes.map_or(port, |becomes| becomes.port);
             format!("Get \"{url}\": dial tcp <pod>:{agent}: connect: connection refused")
         }
-        (Cause::PortQuoted | Cause::PortOfAgent | Cause::RewrittenWithoutEntry, _) => {
+        (Cause::PortOfAgent, _) => {
+            let code = agent_of_itself(action, written);
+            format!("HTTP probe failed with statuscode: {code}")
+        }
+        (Cause::PortQuoted | Cause::RewrittenWithoutEntry, _) => {
             "HTTP probe failed with statuscode: 400".to_owned()
         }
         (Cause::RewrittenWithoutSidecar | Cause::RewrittenOtherPort, Action::HttpGet(http)) => {
@@ -141,10 +145,21 @@ fn failure(
     })
 }
 
-/// The port takes plain text only: TLS meets the HTTP codec.
-fn is_plain(handler: &HandlerPrediction<'_>) -> bool {
-    let mode = handler.mtls.as_ref().map(|mode| mode.value);
-    mode == Some(MtlsMode::Disable)
+/// What the agent answers when a handler asks for its own port. A number is left out of the prober
+/// env, so the path is unknown; a port name is recorded, and the agent asks itself for a path that
+/// it does not serve; gRPC has no such check, and the agent speaks none.
+/// Source: Istio 1.31, `pkg/kube/inject/app_probe.go`, `pilot/cmd/pilot-agent/status/server.go`.
+const fn agent_of_itself(action: &Action, written: &Port) -> u16 {
+    match (action, written) {
+        (Action::Grpc { .. }, _) => 500,
+        (_, Port::Name(_)) => 404,
+        _ => 400,
+    }
+}
+
+fn is_disabled(handler: &HandlerPrediction<'_>) -> bool {
+    let mtls = handler.mtls.as_ref();
+    mtls.is_some_and(|mtls| mtls.value == MtlsMode::Disable)
 }
 
 fn is_captured(pod: &WorkloadPrediction<'_>) -> bool {

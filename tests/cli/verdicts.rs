@@ -340,3 +340,60 @@ fn the_kubelet_runs_no_tcp_hooks() {
     assert_eq!(outcomes(OFF, hook, ""), "preStop broken-without-mesh");
     assert_eq!(outcomes("", hook, ""), "preStop ok", "rewritten to httpGet");
 }
+
+/// Predicts a pod with a Service whose port has a name: `outcome: kubelet text` per handler.
+fn texts(policy: &str, annotations: &str, port: &str, probe: &str) -> String {
+    let tree = format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, labels: {{istio-injection: enabled}}}}\n---\n\
+         apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {{name: default, namespace: shop}}\n\
+         spec: {{mtls: {{mode: {policy}}}}}\n---\n\
+         apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop}}\n\
+         spec: {{selector: {{app: web}}, ports: [{{name: {port}, port: 80, targetPort: 8080}}]}}\n---\n\
+         apiVersion: v1\nkind: Pod\n\
+         metadata: {{name: web, namespace: shop, labels: {{app: web}}, annotations: {{{annotations}}}}}\n\
+         spec:\n  containers:\n  - name: web\n    image: registry.example/web:1\n    \
+         ports: [{{name: agent, containerPort: 15020}}]\n    readinessProbe: {{{probe}}}\n"
+    );
+    let project = Project::with(&[("pod.yaml", &tree)]);
+    let run = project
+        .run(&["predict", "--output-format", "json"])
+        .exits(0);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let handler = report.pointer("/workloads/0/handlers/0").unwrap();
+    let text = |name: &str| {
+        handler
+            .get(name)
+            .unwrap()
+            .as_str()
+            .unwrap_or("-")
+            .to_owned()
+    };
+    format!("{}: {}", text("outcome"), text("kubelet"))
+}
+
+#[test]
+fn the_text_of_the_kubelet_follows_the_mode_and_the_protocol() {
+    let off = "sidecar.istio.io/rewriteAppHTTPProbers: 'false'";
+    let https = "httpGet: {path: /healthz, port: 8080, scheme: HTTPS}";
+    let quoted = "httpGet: {path: /healthz, port: '8080'}";
+    let said = [
+        texts("DISABLE", off, "http-web", https),
+        texts("PERMISSIVE", off, "http-web", https),
+        texts("PERMISSIVE", off, "http-web", "grpc: {port: 8080}"),
+        texts("STRICT", off, "http-web", quoted),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn the_agent_that_is_asked_about_itself_answers_by_kind() {
+    let kinds = [
+        "httpGet: {path: /r, port: 15020}",
+        "httpGet: {path: /r, port: agent}",
+        "tcpSocket: {port: 15020}",
+        "tcpSocket: {port: agent}",
+        "grpc: {port: 15020}",
+    ];
+    let said = kinds.map(|probe| texts("STRICT", "", "http-web", probe));
+    insta::assert_snapshot!(said.join("\n"));
+}
