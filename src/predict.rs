@@ -12,6 +12,7 @@ mod report;
 mod row;
 mod ties;
 mod verdict;
+mod worlds;
 
 use crate::context::{Context, Dataplane, ProberEnv};
 use crate::finding::Certainty;
@@ -26,6 +27,7 @@ pub use hazard::{Hazard, hazard};
 pub use owner::port_owner;
 pub use report::Report;
 pub use row::Row;
+pub use worlds::{World, worlds};
 
 /// What the kubelet meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -219,13 +221,17 @@ impl Verdict {
     #[must_use]
     pub fn assumptions(&self) -> Vec<String> {
         let unwritten = self.because.iter().filter(|reason| reason.place.is_none());
-        unwritten
-            .filter_map(|reason| {
-                reason
-                    .settle
-                    .map(|settle| format!("{} [{settle}]", reason.message))
-            })
-            .collect()
+        let mut settled: Vec<&str> = Vec::new();
+        let mut assumptions = Vec::new();
+        for reason in unwritten {
+            // One line per fact: what one option settles is one fact.
+            let Some(settle) = reason.settle.filter(|one| !settled.contains(one)) else {
+                continue;
+            };
+            settled.push(settle);
+            assumptions.push(format!("{} [{settle}]", reason.message));
+        }
+        assumptions
     }
 }
 

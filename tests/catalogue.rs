@@ -1,5 +1,6 @@
 //! The catalogue of faults: each `bad.yaml` is found by its rule, each `good.yaml` is not, and
-//! whatever else speaks up is named with its reason in `companions.csv`.
+//! whatever else speaks up is named with its reason in `companions.csv`. A fault that no single file
+//! shows has a folder `bad` or `good` instead.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -49,8 +50,21 @@ fn faults() -> Vec<Fault> {
         .collect()
 }
 
-/// Returns the rules that speak up on a file, with their severities.
-fn found(fault: &Fault, file: &str) -> BTreeSet<(String, String)> {
+/// Copies a file, or a folder with all that lies in it.
+fn copy(from: &Path, to: &Path) {
+    if from.is_file() {
+        fs::copy(from, to).unwrap();
+        return;
+    }
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        copy(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+/// Returns the rules that speak up on `bad` or `good`, with their severities.
+fn found(fault: &Fault, which: &str) -> BTreeSet<(String, String)> {
     let scratch = tempfile::tempdir().unwrap();
     let settings = format!(
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: default}}\nspec:\n  \
@@ -58,7 +72,10 @@ fn found(fault: &Fault, file: &str) -> BTreeSet<(String, String)> {
         fault.release
     );
     fs::write(scratch.path().join("settings.yaml"), settings).unwrap();
-    fs::copy(fault.folder.join(file), scratch.path().join(file)).unwrap();
+    let file = format!("{which}.yaml");
+    let is_tree = fault.folder.join(which).is_dir();
+    let file = if is_tree { which } else { file.as_str() };
+    copy(&fault.folder.join(file), &scratch.path().join(file));
     let arguments = [
         "check",
         "--config",
@@ -80,7 +97,7 @@ fn bad_files_are_found_by_their_rule() {
     let companions = rows("companions.csv");
     let mut wrong = Vec::new();
     for fault in faults() {
-        let mut found = found(&fault, "bad.yaml");
+        let mut found = found(&fault, "bad");
         if !found.remove(&(fault.rule.clone(), fault.severity.clone())) {
             wrong.push(format!("{}: {found:?}", fault.rule));
         }
@@ -105,7 +122,7 @@ fn bad_files_are_found_by_their_rule() {
 fn good_files_are_not_found_by_the_rule() {
     let mut wrong = Vec::new();
     for fault in faults() {
-        let found = found(&fault, "good.yaml");
+        let found = found(&fault, "good");
         if found.iter().any(|(rule, _)| *rule == fault.rule) {
             wrong.push(fault.rule);
         }

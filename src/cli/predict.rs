@@ -6,6 +6,7 @@ use crate::engine::{self, Exit, failing};
 use crate::finding::Severity;
 use crate::predict::{self, Explanation, Report, Row};
 use crate::report;
+use crate::rules;
 use crate::settings::FailOn;
 
 use super::args::{PredictArgs, TableFormat};
@@ -40,6 +41,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
     });
     let mut findings = judged.faults;
     findings.extend(engine::problems(&run.set));
+    findings.extend(rules::unrendered(&run.set.files));
     tell_findings(&run.set, &findings, &args.common);
     match judged.value {
         Shown::Rows(rows) => {

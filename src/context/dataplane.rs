@@ -1,5 +1,6 @@
 //! How a workload's pods take part in the mesh.
 
+mod gap;
 mod injection;
 
 use crate::finding::{Certainty, Label};
@@ -13,6 +14,8 @@ use crate::yaml::{Entry, NodeRef};
 
 use super::inventory::{are_related, nearest};
 use super::{Context, Given};
+
+pub use gap::NamespaceGap;
 
 /// How a pod takes part in the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,7 +97,9 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn injection(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
         let object = &workload.object;
-        if let Some(place) = self.undecided(workload) {
+        if let Some(place) = self.undecided(workload)
+            && !self.given(object).overrides_injection()
+        {
             return Fact {
                 certainty: Certainty::Unknown,
                 ..Fact::known(Dataplane::Unknown, place)

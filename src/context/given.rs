@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use globset::GlobSet;
 
@@ -58,8 +59,23 @@ impl<'t> Context<'t> {
     /// general, later ones over earlier ones.
     #[must_use]
     pub fn given(&self, object: &Object<'t>) -> &Given {
+        if let Some(supposed) = &self.supposed {
+            return supposed;
+        }
         let scoped = self.givens.scoped.get(&key(object));
         scoped.unwrap_or(&self.givens.general)
+    }
+
+    /// Returns the facts as they would be for the pods of `object` if `change` were settled too.
+    /// They hold for these pods only.
+    #[must_use]
+    pub fn supposing(&self, object: &Object<'t>, change: impl FnOnce(&mut Facts)) -> Self {
+        let mut given = self.given(object).clone();
+        change(&mut given.overrides);
+        Self {
+            supposed: Some(Arc::new(given)),
+            ..self.clone()
+        }
     }
 }
 

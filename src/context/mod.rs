@@ -31,7 +31,7 @@ use inventory::are_related;
 use render::Rendering;
 
 pub use authorization::Authorization;
-pub use dataplane::Dataplane;
+pub use dataplane::{Dataplane, NamespaceGap};
 pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
@@ -58,6 +58,8 @@ pub struct Context<'t> {
     /// Which of several control planes that are equally near is taken as the one that serves;
     /// `None` weighs them all.
     candidate: Option<usize>,
+    /// What is supposed for the one workload that is asked about.
+    supposed: Option<Arc<Given>>,
 }
 
 impl<'t> Context<'t> {
@@ -80,6 +82,7 @@ impl<'t> Context<'t> {
             givens: Arc::new(Givens::new(settings, &inventory)),
             inventory: Arc::new(inventory),
             candidate: None,
+            supposed: None,
         }
     }
 

@@ -44,6 +44,63 @@ impl<'t> Context<'t> {
         if let Some(mode) = self.given(&workload.object).overrides.mtls {
             return Fact::settled(mode, format!("mTLS is {} (--override)", mode.as_str()));
         }
+        let verdicts = match self.rivals(workload, port) {
+            Ok(verdicts) => verdicts,
+            Err(place) => {
+                let fact = Fact::known(MtlsMode::Permissive, place);
+                return Fact {
+                    certainty: Certainty::Unknown,
+                    ..fact
+                };
+            }
+        };
+        let mut verdicts = verdicts.into_iter();
+        let first = verdicts
+            .next()
+            .unwrap_or_else(|| self.without_policy(&workload.object));
+        match verdicts.find(|other| other.value != first.value) {
+            None => first,
+            Some(other) => {
+                // Nothing in the tree says which of them is older.
+                let said = "the older of two PeerAuthentications of one scope wins";
+                let age = Fact::assumed((), said, Some("--override mtls=MODE"));
+                first.resting_on(&other).resting_on(&age)
+            }
+        }
+    }
+
+    /// Returns the modes that may hold on `port` as well as the one that [`Context::mtls`] returns,
+    /// each with whether something in the tree speaks for it: those of rival policies, STRICT where
+    /// another tool fills the mode in, and STRICT where no policy is in scope, for which nothing
+    /// speaks but that the policy of the whole mesh often lies elsewhere.
+    #[must_use]
+    pub fn mtls_otherwise(&self, workload: &Workload<'t>, port: i64) -> Vec<(MtlsMode, bool)> {
+        let given = self.given(&workload.object);
+        if given.overrides.mtls.is_some() {
+            return Vec::new();
+        }
+        let Ok(verdicts) = self.rivals(workload, port) else {
+            return vec![(MtlsMode::Strict, true)];
+        };
+        let Some((first, others)) = verdicts.split_first() else {
+            return Vec::new();
+        };
+        let mut otherwise: Vec<(MtlsMode, bool)> = Vec::new();
+        for other in others {
+            if other.value != first.value && !otherwise.contains(&(other.value, true)) {
+                otherwise.push((other.value, true));
+            }
+        }
+        // A default is what it is taken for only as long as nobody says more.
+        if otherwise.is_empty() && first.certainty == Certainty::Default {
+            otherwise.push((MtlsMode::Strict, false));
+        }
+        otherwise
+    }
+
+    /// Returns the mode for each choice among policies of one scope, or the place of one that
+    /// another tool fills in.
+    fn rivals(&self, workload: &Workload<'t>, port: i64) -> Result<Vec<Fact<MtlsMode>>, Label> {
         let object = &workload.object;
         let (namespace, _) = self.namespace_of(object);
         let root = self.root_namespace(workload).value;
@@ -57,11 +114,7 @@ impl<'t> Context<'t> {
         };
         let policies = own.iter().chain(&mesh).chain(&of_namespace);
         if let Some(place) = policies.copied().find_map(|policy| undecided(policy, port)) {
-            let fact = Fact::known(MtlsMode::Permissive, place);
-            return Fact {
-                certainty: Certainty::Unknown,
-                ..fact
-            };
+            return Err(place);
         }
         let mut verdicts: Vec<Fact<MtlsMode>> = Vec::new();
         for mesh in candidates(&mesh) {
@@ -76,22 +129,7 @@ impl<'t> Context<'t> {
                 }
             }
         }
-        let mut verdicts = verdicts.into_iter();
-        let first = verdicts
-            .next()
-            .unwrap_or_else(|| self.without_policy(object));
-        match verdicts.find(|other| other.value != first.value) {
-            None => first,
-            Some(other) => {
-                // Nothing in the tree says which of them is older.
-                let said = "the older of two PeerAuthentications of one scope wins";
-                first.resting_on(&other).resting_on(&Fact::assumed(
-                    (),
-                    said,
-                    Some("--override mtls=MODE"),
-                ))
-            }
-        }
+        Ok(verdicts)
     }
 
     /// The mode if these policies, one per scope at most, are the ones that hold.

@@ -23,7 +23,6 @@ pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
 pub(super) const NOT_UTF8: &str = "not-utf8";
 pub(super) const SYNTAX_ERROR: &str = "syntax-error";
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
-pub(super) const UNRENDERED_TEMPLATE: &str = "unrendered-template";
 
 /// All kinds, sorted by id.
 pub const NOTICES: &[Notice] = &[
@@ -114,17 +113,6 @@ A file or directory could not be read.
 
 An error (and exit code 2) where it was named on the command line, a note where it was met in a
 directory.
-",
-    },
-    Notice {
-        id: UNRENDERED_TEMPLATE,
-        severity: Severity::Note,
-        docs: "\
-A file is the source of a template, such as a Helm chart's, and no YAML yet. It was not judged.
-
-## What to do
-
-Render it first: `helm template <chart> | meshprobe check -`.
 ",
     },
 ];

@@ -7,7 +7,7 @@ use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
 use crate::yaml::Span;
 
 use super::guard;
-use super::notices::{DUPLICATE_KEY, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE, UNRENDERED_TEMPLATE};
+use super::notices::{DUPLICATE_KEY, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
 
 /// Reports everything that kept a file or a document from being judged.
 #[must_use]
@@ -16,7 +16,6 @@ pub fn problems(set: &SourceSet) -> Vec<Finding> {
     for file in &set.files {
         found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
         if file.role == Role::Target {
-            found.extend(template(file));
             found.extend(
                 file.documents
                     .iter()
@@ -100,46 +99,6 @@ fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -
     finding
 }
 
-/// One note per file, however many of its documents are templates.
-fn template(file: &SourceFile) -> Option<Finding> {
-    let mut templates = file
-        .documents
-        .iter()
-        .filter(|document| matches!(document.content, Content::Template));
-    // In a chart, documents without any braces count as well.
-    let (document, at) = templates.find_map(|document| {
-        let at = document.segment.slice(&file.text).find("{{")?;
-        Some((document, at))
-    })?;
-    let start = document.segment.start + at;
-    let message = format!(
-        "{} is a template and no YAML yet: it was not judged",
-        file.path
-    );
-    let span = Span::new(start, start + 2);
-    let mut finding = Finding::new(
-        UNRENDERED_TEMPLATE,
-        Severity::Note,
-        label(file, span),
-        message,
-    );
-    finding.document = document.index;
-    let chart = chart_of(&file.path);
-    finding.help = Some(format!(
-        "render it first: `helm template {chart} | meshprobe check -`"
-    ));
-    Some(finding)
-}
-
-/// The directory of the chart, where the path shows it.
-fn chart_of(path: &str) -> &str {
-    match path.find("/templates/").and_then(|at| path.get(..at)) {
-        Some(chart) => chart,
-        None if path.starts_with("templates/") => ".",
-        None => "<chart>",
-    }
-}
-
 const fn error_if(condition: bool) -> Severity {
     if condition {
         Severity::Error
@@ -163,16 +122,4 @@ fn one_character(text: &str, offset: usize) -> Span {
         .filter(|c| !matches!(c, '\n' | '\r'))
         .map_or(0, char::len_utf8);
     Span::new(offset, offset + length)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::chart_of;
-
-    #[test]
-    fn the_chart_is_named_where_the_path_shows_it() {
-        assert_eq!(chart_of("charts/web/templates/a.yaml"), "charts/web");
-        assert_eq!(chart_of("templates/a.yaml"), ".");
-        assert_eq!(chart_of("a.yaml"), "<chart>");
-    }
 }

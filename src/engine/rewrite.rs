@@ -8,6 +8,7 @@ use crate::context::render::render_relevant;
 use crate::finding::{Finding, Label, Severity};
 use crate::predict;
 use crate::rewrite::{self, DocumentRewrite};
+use crate::rules;
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 use crate::yaml::{self, Change, Edit, EditError, Span};
@@ -50,6 +51,7 @@ pub fn rewrite(original: &SourceSet, settings: &Settings) -> Rewritten {
     let (documents, mut findings) = judged.value;
     findings.extend(judged.faults);
     findings.extend(problems(original));
+    findings.extend(rules::unrendered(&original.files));
     let mut edits: BTreeMap<Arc<str>, Vec<Edit>> = BTreeMap::new();
     let mut pods = 0;
     let mut changes = Vec::new();

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::finding::Label;
 use crate::mesh::Fact;
 
-use super::{HandlerPrediction, WorkloadPrediction};
+use super::{HandlerPrediction, WorkloadPrediction, World, worlds};
 
 /// One fact, or one line of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +34,17 @@ impl WorkloadPrediction<'_> {
     /// Explains every handler; nothing for workloads that only state facts.
     #[must_use]
     pub fn explain(&self, context: &Context<'_>) -> Vec<Explanation> {
-        let handlers = self.handlers.iter().filter(|_| self.is_target);
-        handlers
-            .map(|handler| self.explain_handler(context, handler))
+        if !self.is_target {
+            return Vec::new();
+        }
+        let worlds = worlds(context, self);
+        self.handlers
+            .iter()
+            .map(|handler| {
+                let mut explanation = self.explain_handler(context, handler);
+                explanation.lines.extend(otherwise(&worlds, handler));
+                explanation
+            })
             .collect()
     }
 
@@ -82,6 +90,28 @@ impl WorkloadPrediction<'_> {
             lines,
         }
     }
+}
+
+/// What becomes of a handler in another world, if that spoils it.
+fn otherwise(worlds: &[World<'_>], handler: &HandlerPrediction<'_>) -> Option<Line> {
+    let (world, there) = worlds.iter().find_map(|world| {
+        let mut handlers = world.prediction.handlers.iter();
+        let same = |one: &&HandlerPrediction<'_>| one.handler.within == handler.handler.within;
+        Some((world, handlers.find(same)?))
+    })?;
+    let verdict = &there.verdict;
+    let (outcome, cause) = (verdict.outcome.as_str(), verdict.cause.describe());
+    let settles: Vec<&str> = world
+        .suppositions
+        .iter()
+        .map(|(_, settle)| *settle)
+        .collect();
+    let value = format!(
+        "{outcome} if {}: {cause} [{}]",
+        world.said(),
+        settles.join(", ")
+    );
+    Some(said("otherwise", value))
 }
 
 const fn said(name: &'static str, value: String) -> Line {

@@ -11,7 +11,7 @@ use crate::mesh::Reason;
 use super::{HandlerPrediction, Verdict, WorkloadPrediction, predict_with};
 
 /// How many are taken in turn; where there are more, what the first says is assumed.
-const CANDIDATES: usize = 4;
+pub(super) const CANDIDATES: usize = 4;
 
 /// Replaces the verdicts that hold whichever control plane serves.
 pub(super) fn settle<'t>(
@@ -105,7 +105,7 @@ fn add(verdict: &mut Verdict, reasons: impl IntoIterator<Item = Reason>) {
 }
 
 /// The option that settles a conflict whatever the tree says.
-fn settle_by(key: &str) -> &'static str {
+pub(super) fn settle_by(key: &str) -> &'static str {
     match key {
         "mesh-version" => "--mesh-version 1.N",
         "revision" => "--override revision=NAME",

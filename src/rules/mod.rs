@@ -19,6 +19,9 @@ mod lifecycle_hook_host_rewritten;
 mod lifecycle_hook_strict;
 mod named_port_unresolved;
 mod native_sidecar_startup_deadlock;
+mod mesh_config_conflict;
+mod named_port_unresolved;
+mod namespace_unknown;
 mod overlay;
 mod poststart_http_before_sidecar;
 mod probe_env_reference;
@@ -41,6 +44,9 @@ mod strict_probe_not_rewritten;
 mod suggest;
 mod tcp_probe_always_passes;
 mod tcp_probe_host_dropped;
+mod unrendered_template;
+mod verdict_differs_between_overlays;
+mod worlds;
 
 use crate::context::Context;
 use crate::finding::Finding;
@@ -48,6 +54,7 @@ use crate::predict::WorkloadPrediction;
 
 pub use rule::{Example, FixAvailability, Rule, Scope, Sections};
 pub use scene::Scene;
+pub use unrendered_template::unrendered;
 
 /// Every rule, sorted by id.
 static ALL: &[Rule] = &[
@@ -68,6 +75,9 @@ static ALL: &[Rule] = &[
     native_sidecar_startup_deadlock::RULE,
     poststart_http_before_sidecar::RULE,
     probe_env_reference::RULE,
+    mesh_config_conflict::RULE,
+    named_port_unresolved::RULE,
+    namespace_unknown::RULE,
     probe_field_invalid::RULE,
     probe_on_reserved_port::RULE,
     probe_path_not_a_path::RULE,
@@ -83,6 +93,8 @@ static ALL: &[Rule] = &[
     strict_probe_not_rewritten::RULE,
     tcp_probe_always_passes::RULE,
     tcp_probe_host_dropped::RULE,
+    unrendered_template::RULE,
+    verdict_differs_between_overlays::RULE,
 ];
 
 /// Returns every rule, sorted by id.
@@ -109,7 +121,7 @@ pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> V
             predictions,
         };
         let home = predictions.first().and_then(overlay::of);
-        let found = run(Scope::Workloads, &scene);
+        let found = run(Scope::Workloads, &scene).chain(worlds::check(context, predictions));
         findings.extend(found.map(|finding| overlay::place(context, home, finding)));
     }
     overlay::merged(findings)

@@ -49,7 +49,7 @@ pub(super) fn place(
     finding
 }
 
-fn first_key(context: &Context<'_>, path: &str) -> Span {
+pub(super) fn first_key(context: &Context<'_>, path: &str) -> Span {
     let documents = context
         .sources
         .file(path)

@@ -110,14 +110,17 @@ fn rest_on(finding: &mut Finding, certainty: Certainty, because: &[Reason]) {
     for reason in because {
         match (&reason.place, reason.settle) {
             (Some(place), _) => add_related(finding, place),
-            (None, Some(settle)) => {
-                let said = format!("{} [{settle}]", reason.message);
-                if !finding.assumptions.contains(&said) {
-                    finding.assumptions.push(said);
-                }
-            }
+            (None, Some(settle)) => assume(finding, &reason.message, settle),
             (None, None) => {}
         }
+    }
+}
+
+/// Says what was taken for granted, once per fact: what one option settles is one fact.
+pub(super) fn assume(finding: &mut Finding, said: &str, settle: &str) {
+    let option = format!("[{settle}]");
+    if !finding.assumptions.iter().any(|one| one.ends_with(&option)) {
+        finding.assumptions.push(format!("{said} {option}"));
     }
 }
 

@@ -20,3 +20,4 @@ mod scope;
 mod settings;
 mod verdicts;
 mod walking;
+mod worlds;
