@@ -349,6 +349,7 @@ pub fn predict_with<'t>(
     workload: &Workload<'t>,
     rewrite: Fact<bool>,
 ) -> WorkloadPrediction<'t> {
+    let injection = context.injection(workload);
     let mut prediction = WorkloadPrediction {
         workload: workload.clone(),
         is_target: true,
@@ -356,11 +357,8 @@ pub fn predict_with<'t>(
             (namespace, true) => Some(namespace.to_owned()),
             (_, false) => None,
         },
-        dataplane: context.dataplane(workload),
-        is_asked: matches!(
-            context.injection(workload).value,
-            Dataplane::Sidecar | Dataplane::Uncaptured
-        ),
+        is_asked: matches!(injection.value, Dataplane::Sidecar | Dataplane::Uncaptured),
+        dataplane: context.dataplane_after(workload, || injection),
         rewrite,
         release: context.version(workload),
         status_port: context.status_port(workload),

@@ -78,10 +78,19 @@ impl<'t> Context<'t> {
     /// Decides how the pods of `workload` take part in the mesh.
     #[must_use]
     pub fn dataplane(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
+        self.dataplane_after(workload, || self.injection(workload))
+    }
+
+    /// The same, for a caller that has asked for [`Context::injection`] already.
+    pub(crate) fn dataplane_after(
+        &self,
+        workload: &Workload<'t>,
+        injection: impl FnOnce() -> Fact<Dataplane>,
+    ) -> Fact<Dataplane> {
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
-        let fact = own_sidecar(workload).unwrap_or_else(|| self.injection(workload));
+        let fact = own_sidecar(workload).unwrap_or_else(injection);
         let deployment = self.inventory.deployments.by(workload.object.home);
         match deployment.and_then(|one| Some((one.file, one.unfollowed?))) {
             Some((file, field)) => {

@@ -17,11 +17,10 @@ mod https_probe_on_http_service_port;
 mod https_probe_strict;
 mod lifecycle_hook_host_rewritten;
 mod lifecycle_hook_strict;
-mod named_port_unresolved;
-mod native_sidecar_startup_deadlock;
 mod mesh_config_conflict;
 mod named_port_unresolved;
 mod namespace_unknown;
+mod native_sidecar_startup_deadlock;
 mod overlay;
 mod poststart_http_before_sidecar;
 mod probe_env_reference;
@@ -71,13 +70,12 @@ static ALL: &[Rule] = &[
     https_probe_strict::RULE,
     lifecycle_hook_host_rewritten::RULE,
     lifecycle_hook_strict::RULE,
-    named_port_unresolved::RULE,
-    native_sidecar_startup_deadlock::RULE,
-    poststart_http_before_sidecar::RULE,
-    probe_env_reference::RULE,
     mesh_config_conflict::RULE,
     named_port_unresolved::RULE,
     namespace_unknown::RULE,
+    native_sidecar_startup_deadlock::RULE,
+    poststart_http_before_sidecar::RULE,
+    probe_env_reference::RULE,
     probe_field_invalid::RULE,
     probe_on_reserved_port::RULE,
     probe_path_not_a_path::RULE,

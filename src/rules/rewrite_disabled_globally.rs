@@ -1,6 +1,6 @@
 //! Rule `rewrite-disabled-globally`.
 
-use crate::context::Dataplane;
+use crate::context::{Conflict, Dataplane};
 use crate::finding::{Finding, Label};
 use crate::source::Role;
 
@@ -103,7 +103,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     for plane in scene.context.control_planes.iter() {
         let off = plane.rewrite.as_ref().filter(|fact| !fact.value);
         let place = off.and_then(|fact| fact.because.first()?.place.as_ref());
-        let Some(place) = place.filter(|place| is_target(scene, place)) else {
+        let Some(place) =
+            place.filter(|place| is_target(scene, place) && !is_disputed(scene, place))
+        else {
             continue;
         };
         if found
@@ -119,6 +121,18 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 fn is_target(scene: &Scene<'_, '_>, place: &Label) -> bool {
     let file = scene.context.sources.file(&place.path);
     file.is_some_and(|file| file.role == Role::Target)
+}
+
+/// Another installation, equally near, says the opposite: that is a fault of its own.
+fn is_disputed(scene: &Scene<'_, '_>, place: &Label) -> bool {
+    let disputes = |conflict: &Conflict| {
+        let here = |(_, side): &(String, Label)| side.path == place.path && side.span == place.span;
+        conflict.sides.iter().any(here)
+    };
+    scene.predictions.iter().any(|pod| {
+        let install = scene.context.install(&pod.workload);
+        install.conflicts().iter().any(disputes)
+    })
 }
 
 fn report(scene: &Scene<'_, '_>, place: &Label) -> Finding {

@@ -120,6 +120,21 @@ fn another_control_plane_may_serve() {
 }
 
 #[test]
+fn an_installation_may_hold_more_than_could_be_read() {
+    let release = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: istiod, namespace: istio-system}
+spec:
+  chart: {spec: {chart: istiod, version: 1.28.0}}
+  valuesFrom: [{kind: Secret, name: mesh}]
+---
+";
+    let strict = policy("default", "STRICT");
+    insta::assert_snapshot!(said(&[release, NAMESPACE, &strict, &pod("")], &[]));
+}
+
+#[test]
 fn explain_shows_the_other_world() {
     let project = Project::with(&[("web.yaml", &[NAMESPACE, &pod(OPTED_OUT)].concat())]);
     project
