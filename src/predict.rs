@@ -19,7 +19,7 @@ use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerList, Handler, Workload};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
-use crate::mesh::istio::rewrite::{agent_path, rewritten_since};
+use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
 use crate::mesh::{Fact, Reason, Version};
 
 pub use explain::{Explanation, Line};
@@ -304,6 +304,29 @@ pub struct WorkloadPrediction<'t> {
     pub prober_env: Option<ProberEnv>,
     /// Its probes and hooks.
     pub handlers: Vec<HandlerPrediction<'t>>,
+}
+
+impl WorkloadPrediction<'_> {
+    /// Tells whether the manifest holds any part of a rewrite that was made ahead of deployment:
+    /// a handler at a path of the agent, readable or not, or the name of the prober env anywhere.
+    /// What such a pod does rests on how all its parts go together.
+    #[must_use]
+    pub fn is_rewritten_ahead(&self) -> bool {
+        let path = |handler: &Handler<'_>| {
+            let path = handler.node.get("httpGet")?.get("path")?;
+            path.text().map(is_agent_path)
+        };
+        let holds_env = self
+            .workload
+            .object
+            .node
+            .source()
+            .contains(keys::PROBERS_ENV);
+        let mut handlers = self.handlers.iter();
+        self.prober_env.is_some()
+            || holds_env
+            || handlers.any(|one| path(&one.handler).unwrap_or(false))
+    }
 }
 
 /// Predicts all workloads, in the order of the tree.

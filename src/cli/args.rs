@@ -168,6 +168,16 @@ pub(super) struct RuleArgs {
     /// Explain all rules.
     #[arg(long)]
     pub(super) all: bool,
+
+    /// The format of the output; JSON always lists all.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        conflicts_with = "id"
+    )]
+    pub(super) output_format: RuleFormat,
 }
 
 #[derive(Debug, Args)]
@@ -266,6 +276,15 @@ pub(super) enum TableFormat {
     /// A table.
     #[default]
     Table,
+    /// JSON, version 1.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum RuleFormat {
+    /// Markdown, or a list of ids.
+    #[default]
+    Text,
     /// JSON, version 1.
     Json,
 }

@@ -1,15 +1,21 @@
 //! `meshprobe rule`.
 
 use crate::engine::{Exit, Notice, explained, is_guard, rule_ids};
+use crate::report::{self, rule_page};
 use crate::settings::not_one_of;
 
-use super::args::RuleArgs;
+use super::args::{RuleArgs, RuleFormat};
 use super::output::{Stop, print};
 
 pub(super) fn run(args: &RuleArgs) -> Result<Exit, Stop> {
     let all = explained();
+    if args.output_format == RuleFormat::Json {
+        let text = report::rules_json().map_err(|error| Stop::usage(error.to_string()))?;
+        print(&text)?;
+        return Ok(Exit::Success);
+    }
     if args.all {
-        let pages: Vec<String> = all.iter().map(page).collect();
+        let pages: Vec<String> = all.iter().map(rule_page).collect();
         print(&pages.join("\n"))?;
         return Ok(Exit::Success);
     }
@@ -22,18 +28,9 @@ pub(super) fn run(args: &RuleArgs) -> Result<Exit, Stop> {
             print(&format!("{rules}\nGuards of rewrite:\n{guards}"))?;
         }
         Some(id) => match all.iter().find(|rule| rule.id == id) {
-            Some(rule) => print(&page(rule))?,
+            Some(rule) => print(&rule_page(rule))?,
             None => return Err(Stop::usage(not_one_of("rule", id, &rule_ids()))),
         },
     }
     Ok(Exit::Success)
-}
-
-fn page(rule: &Notice) -> String {
-    format!(
-        "# {} ({})\n\n{}\n",
-        rule.id,
-        rule.severity.as_str(),
-        rule.docs.trim()
-    )
 }

@@ -4,6 +4,7 @@ mod ahead;
 mod annotation_bad_boolean;
 mod annotation_on_workload_metadata;
 mod app_probe_on_status_port;
+mod consent;
 mod container_name_invalid;
 mod disable_rewrite;
 mod enable_rewrite;
@@ -121,6 +122,9 @@ pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> V
         let home = predictions.first().and_then(overlay::of);
         let found = run(Scope::Workloads, &scene).chain(worlds::check(context, predictions));
         findings.extend(found.map(|finding| overlay::place(context, home, finding)));
+    }
+    for finding in &mut findings {
+        consent::guard(predictions, finding);
     }
     overlay::merged(findings)
 }
