@@ -137,6 +137,42 @@ pub struct FileEdit {
     pub text: String,
 }
 
+/// How the user has silenced a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuppressedBy {
+    /// A comment `# meshprobe: ignore[…]`.
+    Comment,
+    /// An annotation `meshprobe.dev/ignore`.
+    Annotation,
+    /// An entry of `ignore` in the configuration.
+    Configuration,
+}
+
+impl SuppressedBy {
+    /// Returns the word used in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Comment => "comment",
+            Self::Annotation => "annotation",
+            Self::Configuration => "configuration",
+        }
+    }
+}
+
+/// What silences a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// How.
+    pub by: SuppressedBy,
+    /// Why, in the words of the user; empty where none were given.
+    pub reason: String,
+    /// The file that says so.
+    pub path: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+}
+
 /// One thing to tell the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
@@ -170,6 +206,8 @@ pub struct Finding {
     pub help: Option<String>,
     /// A way to do it by machine.
     pub fix: Option<Fix>,
+    /// Set where the user has silenced it.
+    pub suppressed: Option<Suppression>,
 }
 
 impl Finding {
@@ -192,6 +230,7 @@ impl Finding {
             assumptions: Vec::new(),
             help: None,
             fix: None,
+            suppressed: None,
         }
     }
 }

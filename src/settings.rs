@@ -3,6 +3,7 @@
 
 mod facts;
 mod file;
+mod ignore;
 mod layer;
 mod scope;
 mod suggest;
@@ -15,6 +16,7 @@ pub use crate::mesh::istio::mtls::MtlsMode;
 
 pub use facts::FACT_KEYS;
 pub use file::{API_VERSION, KIND, Problem, read};
+pub use ignore::Ignore;
 pub use layer::{Action, Emit, Layer};
 pub use scope::Scope;
 pub use suggest::{nearest, not_one_of};
@@ -125,4 +127,25 @@ pub struct Settings {
     pub fail_on: FailOn,
     /// Levels per rule id.
     pub rules: BTreeMap<String, RuleLevel>,
+    /// `--select`: the rules to run; `None` for all. What keeps a file from being read is told
+    /// all the same.
+    pub select: Option<BTreeSet<String>>,
+    /// `--min-severity`: findings below are left out.
+    pub min_severity: Option<Severity>,
+    /// `ignore`: findings that the user has silenced.
+    pub ignore: Vec<Ignore>,
+}
+
+impl Settings {
+    /// Returns what is said about a rule for a file: the last scope that says anything, else the
+    /// general `rules`.
+    #[must_use]
+    pub fn level(&self, rule: &str, path: &str) -> Option<RuleLevel> {
+        let scopes = self.scopes.iter().rev();
+        let mut levels = scopes.filter_map(|scope| Some((scope, scope.rules.get(rule)?)));
+        levels
+            .find(|(scope, _)| scope.holds_for(path))
+            .map(|(_, level)| *level)
+            .or_else(|| self.rules.get(rule).copied())
+    }
 }

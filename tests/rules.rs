@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshprobe::rules::Example;
+use meshprobe::rules::{Example, FixAvailability};
 use serde_json::Value;
 use support::{Run, comments, findings, meshprobe, outside_edits};
 
@@ -368,4 +368,46 @@ fn run_example(example: &Example) -> BTreeSet<String> {
         .iter()
         .filter_map(|finding| Some(finding.get("rule")?.as_str()?.to_owned()))
         .collect()
+}
+
+/// `Rule.fix` over all fixtures and the catalogue: `Always` and `None` hold everywhere,
+/// `Sometimes` has a case of both.
+#[test]
+fn the_declared_fix_availability_is_true() {
+    let mut seen: BTreeMap<String, BTreeSet<bool>> = BTreeMap::new();
+    let mut see = |found: Vec<Value>| {
+        for finding in found {
+            let rule = finding["rule"].as_str().unwrap().to_owned();
+            seen.entry(rule)
+                .or_default()
+                .insert(!finding["fix"].is_null());
+        }
+    };
+    for fixture in fixtures() {
+        see(fixture.findings());
+    }
+    let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/catalogue");
+    for folder in fs::read_dir(catalogue).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.join("bad.yaml").is_file() {
+            let arguments = ["check", "--isolated", "--output-format", "json", "bad.yaml"];
+            see(findings(&meshprobe(&folder, &arguments, "")));
+        }
+    }
+    let mut wrong = Vec::new();
+    for rule in meshprobe::rules::all() {
+        let seen: Vec<bool> = seen.get(rule.id).into_iter().flatten().copied().collect();
+        let declared: &[bool] = match rule.fix {
+            FixAvailability::None => &[false],
+            FixAvailability::Sometimes => &[false, true],
+            FixAvailability::Always => &[true],
+        };
+        if seen != declared {
+            wrong.push(format!(
+                "{} is {:?}, but has fixes {seen:?}",
+                rule.id, rule.fix
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

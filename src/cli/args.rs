@@ -101,6 +101,36 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
     pub(super) fail_on: Option<FailOnArg>,
 
+    /// Show findings of this severity and above only; others do not count.
+    #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
+    pub(super) min_severity: Option<SeverityArg>,
+
+    /// Count findings per rule instead of showing them.
+    #[arg(long, help_heading = "Report")]
+    pub(super) statistics: bool,
+
+    /// Run these rules only; what cannot be read is told all the same (repeatable).
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_delimiter = ',',
+        help_heading = "Rules"
+    )]
+    pub(super) select: Vec<String>,
+
+    /// Leave out these rules (repeatable).
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_delimiter = ',',
+        help_heading = "Rules"
+    )]
+    pub(super) ignore: Vec<String>,
+
+    /// Write a suppression with this reason above every finding, so that only new ones are told.
+    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff", "statistics"], help_heading = "Rules")]
+    pub(super) add_ignore: Option<String>,
+
     /// Apply safe fixes.
     #[arg(long, group = "fixing", help_heading = "Fixes")]
     pub(super) fix: bool,
@@ -299,6 +329,16 @@ pub(super) enum FailOnArg {
     Note,
     /// Never.
     Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SeverityArg {
+    /// Errors.
+    Error,
+    /// Warnings and errors.
+    Warning,
+    /// Everything.
+    Note,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

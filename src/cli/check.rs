@@ -1,23 +1,27 @@
 //! `meshprobe check`.
 
-use crate::engine::{self, Changed, Exit, Outcome, failing};
+use std::collections::BTreeSet;
+
+use crate::engine::{self, Changed, Exit, Fixed, Outcome, check_ids, failing};
 use crate::finding::Severity;
 use crate::report::{self, Hint, Look, counted};
-use crate::settings::{FailOn, Settings};
+use crate::settings::{FailOn, Layer, RuleLevel, Settings, not_one_of};
 use crate::source::SourceSet;
 
-use super::args::{CheckArgs, FailOnArg, OutputFormat};
+use super::args::{CheckArgs, FailOnArg, OutputFormat, SeverityArg};
 use super::input::{Run, prepare, tell_files};
 use super::output::{Stop, eprint, errln, print, print_whole, write};
 use super::terminal::look;
 
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
+    let chosen = chosen(args)?;
     let mut run = prepare(&args.common)?;
-    if let Some(fail_on) = args.fail_on {
-        run.layer.fail_on = Some(limit(fail_on));
-    }
+    run.layer = chosen.over(std::mem::take(&mut run.layer));
     let settings = run.layer.resolved(FailOn::default());
     tell_files(&run.set, &args.common);
+    if let Some(reason) = &args.add_ignore {
+        return add_ignore(&run, args, &settings, reason.trim());
+    }
     if args.diff {
         return diff(&run, args, &settings);
     }
@@ -36,6 +40,81 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
     Ok(exit(&run, &outcome, &settings))
 }
 
+/// What the options of this command say, as a layer of settings.
+fn chosen(args: &CheckArgs) -> Result<Layer, Stop> {
+    let known = check_ids();
+    let mut wrong = Vec::new();
+    for (option, ids) in [("select", &args.select), ("ignore", &args.ignore)] {
+        let unknown = ids.iter().filter(|id| !known.contains(&id.as_str()));
+        wrong.extend(unknown.map(|id| format!("--{option}: {}", not_one_of("rule", id, &known))));
+    }
+    let is_line = |reason: &&String| !reason.trim().is_empty() && !reason.contains(['\n', '\r']);
+    if args
+        .add_ignore
+        .as_ref()
+        .is_some_and(|reason| !is_line(&reason))
+    {
+        wrong.push("--add-ignore: give a reason, on one line".to_owned());
+    }
+    if !wrong.is_empty() {
+        return Err(Stop::Usage(wrong));
+    }
+    let ignored = args.ignore.iter().map(|id| (id.clone(), RuleLevel::Ignore));
+    Ok(Layer {
+        fail_on: args.fail_on.map(limit),
+        rules: ignored.collect(),
+        select: (!args.select.is_empty()).then(|| args.select.iter().cloned().collect()),
+        min_severity: args.min_severity.map(least),
+        ..Layer::default()
+    })
+}
+
+/// Silences what is found, and shows what cannot be silenced.
+fn add_ignore(
+    run: &Run,
+    args: &CheckArgs,
+    settings: &Settings,
+    reason: &str,
+) -> Result<Exit, Stop> {
+    let done = run.on_threads(|| engine::add_ignore(&run.set, settings, reason));
+    let failed = !write(&done.changed).is_empty();
+    let said = format!(
+        "Silenced {} in {}.",
+        counted(done.silenced, "finding"),
+        counted(done.changed.len(), "file")
+    );
+    if run.from_stdin {
+        eprint(&report::human(
+            &done.set,
+            &done.outcome.findings,
+            look(&std::io::stderr(), args.common.color),
+        ));
+        print_whole(done.set.from_stdin())?;
+    } else {
+        let look = look_of_stdout(args);
+        print(&rendered(
+            &done.set,
+            &done.outcome,
+            args,
+            look,
+            Hint::Nothing,
+        )?)?;
+    }
+    if !args.common.quiet {
+        errln(&said);
+        for path in unsilenced(&done.outcome) {
+            errln(&format!("{path}: no comment can stand there"));
+        }
+    }
+    Ok(exit(run, &done.outcome, settings).or(failed, Exit::Failure))
+}
+
+/// The files of findings that are left.
+fn unsilenced(outcome: &Outcome) -> BTreeSet<&str> {
+    let left = outcome.findings.iter();
+    left.map(|finding| &*finding.primary.path).collect()
+}
+
 fn fix(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
     let mut fixed = run.on_threads(|| engine::fix(&run.set, settings, args.unsafe_fixes));
     let failures = write(&fixed.changed);
@@ -43,6 +122,7 @@ fn fix(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
     if failed {
         fixed = run.on_threads(|| fixed.without(&failures, &run.set, settings));
     }
+    tell_unsettled(&fixed);
     let hint = Hint::Fixed(fixed.cured);
     if run.from_stdin {
         // The fixed text takes the place of the report, as the next program reads it.
@@ -69,6 +149,7 @@ fn fix(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
 /// Shows what `--fix` would do; the findings are left to a run without `--diff`.
 fn diff(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
     let fixed = run.on_threads(|| engine::fix(&run.set, settings, args.unsafe_fixes));
+    tell_unsettled(&fixed);
     print_diffs(&fixed.changed, look_of_stdout(args))?;
     if !args.common.quiet {
         errln(&match fixed.changed.len() {
@@ -97,10 +178,13 @@ fn rendered(
     look: Look,
     hint: Hint,
 ) -> Result<String, Stop> {
+    let counts = args.statistics.then(|| report::statistics(outcome));
     let mut text = match args.output_format {
         OutputFormat::Json => {
-            return report::json(set, outcome).map_err(|error| Stop::usage(error.to_string()));
+            return report::json(set, outcome, counts)
+                .map_err(|error| Stop::usage(error.to_string()));
         }
+        _ if counts.is_some() => report::statistics_table(&counts.unwrap_or_default(), look),
         OutputFormat::Full => report::human(set, &outcome.findings, look),
         OutputFormat::Concise => report::concise(set, &outcome.findings, look),
     };
@@ -117,6 +201,24 @@ fn exit(run: &Run, outcome: &Outcome, settings: &Settings) -> Exit {
 
 fn look_of_stdout(args: &CheckArgs) -> Look {
     look(&std::io::stdout(), args.common.color)
+}
+
+/// A fault of ours, which leaves the files as they were.
+fn tell_unsettled(fixed: &Fixed) {
+    if !fixed.unsettled.is_empty() {
+        errln(&format!(
+            "warning: the fixes of {} undo each other, their files stay as they were; please report it",
+            fixed.unsettled.join(", ")
+        ));
+    }
+}
+
+const fn least(arg: SeverityArg) -> Severity {
+    match arg {
+        SeverityArg::Error => Severity::Error,
+        SeverityArg::Warning => Severity::Warning,
+        SeverityArg::Note => Severity::Note,
+    }
 }
 
 const fn limit(arg: FailOnArg) -> FailOn {

@@ -68,7 +68,11 @@ fn read(file: &Path, directory: &Path) -> Result<Layer, Stop> {
     for path in &mut layer.context {
         *path = base.join(&*path).to_string_lossy().into_owned();
     }
-    for scope in &mut layer.scopes {
+    let ignored = layer.ignore.iter_mut().map(|ignore| {
+        ignore.file = shown.as_str().into();
+        &mut ignore.scope
+    });
+    for scope in layer.scopes.iter_mut().chain(ignored) {
         scope.folder = file.parent().unwrap_or(directory).to_path_buf();
         scope.directory = directory.to_path_buf();
     }

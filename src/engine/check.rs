@@ -9,20 +9,34 @@ use crate::predict::{self, WorkloadPrediction};
 use crate::rules;
 use crate::settings::{RuleLevel, Settings};
 use crate::source::{Role, SourceSet};
-use crate::yaml;
+use crate::yaml::{self, Edit};
 
+use super::baseline::keeps_meaning;
 use super::guard::judge;
 use super::notices::NOT_MODELLED;
 use super::problems::problems;
 use super::summary::Summary;
+use super::suppress::Suppressions;
 
 /// What a run has found.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Sorted by path, position, rule.
     pub findings: Vec<Finding>,
+    /// Those that the user has silenced, in the same order.
+    pub suppressed: Vec<Finding>,
     /// What was seen.
     pub summary: Summary,
+}
+
+impl Outcome {
+    /// Lists all findings, silenced or not, in their order.
+    #[must_use]
+    pub fn all(&self) -> Vec<&Finding> {
+        let mut all: Vec<&Finding> = self.findings.iter().chain(&self.suppressed).collect();
+        all.sort_by(|a, b| order(a).cmp(&order(b)));
+        all
+    }
 }
 
 /// Judges all files.
@@ -35,28 +49,62 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         let predictions = predict::predict_all(&context);
         let mut counted = Summary::default();
         counted.count_predictions(&predictions);
-        let mut findings = rules::check(&context, &predictions);
+        let suppressions = Suppressions::read(set);
+        let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
+            suppressions.mark(set, pods, finding);
+        };
+        let mut findings = rules::check(&context, &predictions, &mark);
         let unseen = renderings
             .iter()
             .filter_map(|one| not_modelled(one, &predictions));
-        findings.extend(unseen);
-        (findings, counted)
+        findings.extend(unseen.map(|mut finding| {
+            suppressions.mark(set, &[], &mut finding);
+            finding
+        }));
+        (findings, counted, suppressions)
     });
-    let (mut findings, counted) = judged.value;
+    let (mut findings, counted, suppressions) = judged.value;
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;
     summary.handlers = counted.handlers;
     findings.retain(|finding| is_target(set, finding));
     findings.extend(judged.faults);
-    findings.extend(problems(set));
+    findings.extend(problems(set).into_iter().map(|mut finding| {
+        suppressions.mark(set, &[], &mut finding);
+        finding
+    }));
+    for finding in &mut findings {
+        suppressions.mark_configured(settings, finding);
+    }
+    findings.extend(
+        suppressions
+            .findings(set, settings)
+            .into_iter()
+            .map(|mut finding| {
+                suppressions.mark_configured(settings, &mut finding);
+                finding
+            }),
+    );
     let mut findings = settled(findings, settings);
     for finding in &mut findings {
         if let Some(fix) = &mut finding.fix {
             place(set, fix);
         }
     }
+    let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
+        .into_iter()
+        .partition(|finding| finding.suppressed.is_some());
+    let told = findings.len();
+    let least = settings.min_severity.unwrap_or(Severity::Note);
+    findings.retain(|finding| finding.severity >= least);
+    summary.hidden = told - findings.len();
+    summary.suppressed = suppressed.len();
     summary.count_findings(&findings);
-    Outcome { findings, summary }
+    Outcome {
+        findings,
+        suppressed,
+        summary,
+    }
 }
 
 /// What a kustomization asks for and nobody follows is said once per kustomization that brings in
@@ -92,16 +140,27 @@ pub(super) fn settled(findings: Vec<Finding>, settings: &Settings) -> Vec<Findin
     let mut kept: Vec<Finding> = findings
         .into_iter()
         .filter_map(|mut finding| {
-            match settings.rules.get(finding.rule) {
-                Some(RuleLevel::Ignore) => return None,
-                Some(RuleLevel::Severity(severity)) => finding.severity = *severity,
-                None => {}
+            let path = &finding.primary.path;
+            if !is_on(settings, finding.rule, path) {
+                return None;
+            }
+            if let Some(RuleLevel::Severity(severity)) = settings.level(finding.rule, path) {
+                finding.severity = severity;
             }
             Some(finding)
         })
         .collect();
     kept.sort_by(|a, b| order(a).cmp(&order(b)));
     kept
+}
+
+/// Tells whether findings of a rule are wanted for a file. `--select` chooses among rules: what
+/// keeps a file from being read is told all the same.
+pub(super) fn is_on(settings: &Settings, rule: &str, path: &str) -> bool {
+    let selected = settings.select.as_ref().is_none_or(|select| {
+        select.contains(rule) || !rules::all().iter().any(|known| known.id == rule)
+    });
+    selected && settings.level(rule, path) != Some(RuleLevel::Ignore)
 }
 
 fn order(finding: &Finding) -> impl Ord + '_ {
@@ -122,7 +181,14 @@ fn is_target(set: &SourceSet, finding: &Finding) -> bool {
 }
 
 /// Turns the changes of a fix into bytes. One that cannot be written is only shown.
-fn place(set: &SourceSet, fix: &mut Fix) {
+pub(super) fn place(set: &SourceSet, fix: &mut Fix) {
+    if fix.changes.is_empty() && !fix.edits.is_empty() {
+        // Bytes that mean nothing: a comment.
+        if !is_harmless(set, fix) {
+            fix.applicability = Applicability::DisplayOnly;
+        }
+        return;
+    }
     let tree = set
         .document(&fix.path, fix.document)
         .and_then(|document| document.tree());
@@ -139,4 +205,21 @@ fn place(set: &SourceSet, fix: &mut Fix) {
         }
         _ => fix.applicability = Applicability::DisplayOnly,
     }
+}
+
+/// Tells whether a document means the same after the edits of a fix.
+fn is_harmless(set: &SourceSet, fix: &Fix) -> bool {
+    let edits: Vec<Edit> = fix
+        .edits
+        .iter()
+        .map(|edit| Edit {
+            span: edit.span,
+            text: edit.text.clone(),
+        })
+        .collect();
+    let document = set.document(&fix.path, fix.document);
+    let here = set
+        .file(&fix.path)
+        .zip(document.filter(|document| !document.encrypted));
+    here.is_some_and(|(file, document)| keeps_meaning(file, document.segment, &edits))
 }

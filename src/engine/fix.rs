@@ -1,6 +1,6 @@
 //! Applies fixes until there is nothing left to apply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::finding::{Applicability, Finding, Fix};
@@ -26,6 +26,8 @@ pub struct Fixed {
     pub changed: Vec<Changed>,
     /// How many findings are gone; one fix may cure several.
     pub cured: usize,
+    /// Rules whose fixes undo each other without end: the files that they fix stay as they were.
+    pub unsettled: Vec<&'static str>,
 }
 
 impl Fixed {
@@ -54,22 +56,69 @@ impl Fixed {
 /// Applies safe fixes, and unsafe ones on demand, to the text in memory; nothing is written.
 #[must_use]
 pub fn fix(original: &SourceSet, settings: &Settings, also_unsafe: bool) -> Fixed {
+    fix_with(original, also_unsafe, |set| check(set, settings))
+}
+
+fn fix_with(
+    original: &SourceSet,
+    also_unsafe: bool,
+    check: impl Fn(&SourceSet) -> Outcome,
+) -> Fixed {
     let mut set = original.clone();
-    let first = check(&set, settings);
+    let first = check(&set);
     let mut outcome = first.clone();
-    for _ in 0..MAX_ROUNDS {
-        if !apply_round(&mut set, &outcome, also_unsafe) {
+    let mut unsettled = Vec::new();
+    for round in 0..=MAX_ROUNDS {
+        let mut next = set.clone();
+        if !apply_round(&mut next, &outcome, also_unsafe) {
             break;
         }
-        outcome = check(&set, settings);
+        if round == MAX_ROUNDS {
+            unsettled = give_up(original, &mut set, &next, &outcome, also_unsafe);
+        } else {
+            set = next;
+        }
+        outcome = check(&set);
     }
-    let changed = Changed::between(original, &set);
-    let cured = cured(&first, &outcome);
     Fixed {
+        changed: Changed::between(original, &set),
+        cured: cured(&first, &outcome),
         outcome,
         set,
-        changed,
-        cured,
+        unsettled,
+    }
+}
+
+/// Takes back the files that another round would change again; returns the rules that would.
+fn give_up(
+    original: &SourceSet,
+    set: &mut SourceSet,
+    next: &SourceSet,
+    outcome: &Outcome,
+    also_unsafe: bool,
+) -> Vec<&'static str> {
+    let restless: BTreeSet<Arc<str>> = Changed::between(set, next)
+        .into_iter()
+        .map(|file| file.path)
+        .collect();
+    for path in &restless {
+        if let (Some(old), Some(new)) = (original.file(path), set.file_mut(path)) {
+            *new = old.clone();
+        }
+    }
+    let guilty = outcome.findings.iter().filter(|finding| {
+        let fix = finding.fix.as_ref();
+        fix.is_some_and(|fix| restless.contains(&fix.path) && is_wanted(fix, also_unsafe))
+    });
+    let rules: BTreeSet<&'static str> = guilty.map(|finding| finding.rule).collect();
+    rules.into_iter().collect()
+}
+
+const fn is_wanted(fix: &Fix, also_unsafe: bool) -> bool {
+    match fix.applicability {
+        Applicability::Safe => true,
+        Applicability::Unsafe => also_unsafe,
+        Applicability::DisplayOnly => false,
     }
 }
 
@@ -107,18 +156,16 @@ fn apply_round(set: &mut SourceSet, outcome: &Outcome, also_unsafe: bool) -> boo
         .iter()
         .filter_map(|finding| finding.fix.as_ref())
     {
-        let wanted = match fix.applicability {
-            Applicability::Safe => true,
-            Applicability::Unsafe => also_unsafe,
-            Applicability::DisplayOnly => false,
-        };
         let is_target = set
             .file(&fix.path)
             .is_some_and(|file| file.role == Role::Target);
         let chosen = by_document
             .entry((Arc::clone(&fix.path), fix.document))
             .or_default();
-        if wanted && is_target && !chosen.iter().any(|other| overlap(fix, other)) {
+        if is_wanted(fix, also_unsafe)
+            && is_target
+            && !chosen.iter().any(|other| overlap(fix, other))
+        {
             chosen.push(fix);
         }
     }
@@ -139,18 +186,41 @@ fn apply_round(set: &mut SourceSet, outcome: &Outcome, also_unsafe: bool) -> boo
     changed
 }
 
-/// The edits of all fixes together; of the first that works where they do not go together.
+/// The edits of all fixes together; where they do not go together, of as many as do, in their
+/// order. What is left waits for the next round.
 fn edits_of(tree: &Tree, fixes: &[&Fix]) -> Option<Vec<Edit>> {
-    let all: Vec<_> = fixes.iter().flat_map(|fix| fix.changes.clone()).collect();
+    let mut all: Vec<_> = fixes.iter().flat_map(|fix| fix.changes.clone()).collect();
     if all.is_empty() {
-        return None;
+        return comment_edits(fixes);
     }
     if let Ok(edits) = yaml::apply(tree, &all) {
         return Some(edits);
     }
-    fixes
-        .iter()
-        .find_map(|fix| yaml::apply(tree, &fix.changes).ok())
+    all.clear();
+    let mut edits = None;
+    for fix in fixes {
+        let before = all.len();
+        all.extend(fix.changes.iter().cloned());
+        match yaml::apply(tree, &all) {
+            Ok(more) => edits = Some(more),
+            Err(_) => all.truncate(before),
+        }
+    }
+    edits
+}
+
+/// Edits that are bytes from the start, proven one by one; each line goes once.
+fn comment_edits(fixes: &[&Fix]) -> Option<Vec<Edit>> {
+    let mut edits: Vec<Edit> = Vec::new();
+    for edit in fixes.iter().flat_map(|fix| &fix.edits) {
+        let span = edit.span;
+        let meets = |other: &Edit| other.span.start < span.end && span.start < other.span.end;
+        if !edits.iter().any(meets) {
+            let text = edit.text.clone();
+            edits.push(Edit { span, text });
+        }
+    }
+    (!edits.is_empty()).then_some(edits)
 }
 
 /// Gives the file its new text; tells whether that is another text.
@@ -175,4 +245,126 @@ fn overlap(one: &Fix, other: &Fix) -> bool {
             within(mine.route(), theirs.route()) || within(theirs.route(), mine.route())
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{FileEdit, Label, Severity};
+    use crate::yaml::{Change, Span, Value};
+
+    const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a # why\n  labels: {b: c}\n";
+
+    fn finding(rule: &'static str, changes: Vec<Change>) -> Finding {
+        let label = Label {
+            path: "a.yaml".into(),
+            span: Span::empty(0),
+            message: String::new(),
+        };
+        let mut finding = Finding::new(rule, Severity::Warning, label, String::new());
+        finding.fix = Some(Fix {
+            title: "do it".into(),
+            applicability: Applicability::Safe,
+            path: "a.yaml".into(),
+            document: 0,
+            changes,
+            edits: Vec::new(),
+        });
+        finding
+    }
+
+    fn set(keys: &[&'static str], value: &str) -> Change {
+        let route = Route::keys(keys);
+        Change::Set {
+            route,
+            value: Value::Str(value.to_owned()),
+        }
+    }
+
+    fn remove(keys: &[&'static str]) -> Change {
+        Change::Remove {
+            route: Route::keys(keys),
+        }
+    }
+
+    fn fixed(findings: impl Fn(&str) -> Vec<Finding>) -> Fixed {
+        fix_with(&SourceSet::from_text("a.yaml", POD), false, |set| Outcome {
+            findings: findings(&set.files[0].text),
+            ..Outcome::default()
+        })
+    }
+
+    #[test]
+    fn fixes_that_overlap_take_turns() {
+        // The one renames what the other takes away: the first of them goes first.
+        let done = fixed(|text| {
+            let mut found = Vec::new();
+            if text.contains("b: c") {
+                found.push(finding("one", vec![set(&["metadata", "labels", "b"], "d")]));
+            }
+            if text.contains("labels") {
+                found.push(finding("two", vec![remove(&["metadata", "labels"])]));
+            }
+            if text.contains("name: a") {
+                found.push(finding("three", vec![set(&["metadata", "name"], "z")]));
+            }
+            found
+        });
+        let text = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: z # why\n";
+        assert_eq!(&*done.set.files[0].text, text);
+        assert_eq!((done.cured, done.unsettled.len()), (3, 0));
+    }
+
+    #[test]
+    fn fixes_that_undo_each_other_leave_the_file_alone() {
+        let done = fixed(|text| {
+            let (rule, to) = if text.contains("name: a") {
+                ("to-b", "b")
+            } else {
+                ("to-a", "a")
+            };
+            vec![finding(rule, vec![set(&["metadata", "name"], to)])]
+        });
+        assert_eq!(&*done.set.files[0].text, POD);
+        assert!(done.changed.is_empty());
+        assert_eq!(done.unsettled, ["to-b"]);
+    }
+
+    #[test]
+    fn a_fix_that_breaks_the_document_is_not_applied() {
+        let set = SourceSet::from_text(
+            "a.yaml",
+            &format!("# meshprobe: ignore[syntax-error] x\n{POD}"),
+        );
+        let settings = Settings::default();
+        let good = fix(&set, &settings, false);
+        assert_eq!(&*good.set.files[0].text, POD);
+        let mut broken = finding("break", Vec::new());
+        let edit = FileEdit {
+            path: "a.yaml".into(),
+            span: Span::new(0, POD.len()),
+            text: "a: [\n".into(),
+        };
+        if let Some(fix) = &mut broken.fix {
+            fix.edits.push(edit);
+            super::super::check::place(&SourceSet::from_text("a.yaml", POD), fix);
+            assert_eq!(fix.applicability, Applicability::DisplayOnly);
+        }
+        // A change that does not fit is left out, the others are made.
+        let done = fixed(|text| {
+            if text.contains("name: a") {
+                return vec![
+                    finding("bad", vec![set_in_scalar()]),
+                    finding("good", vec![super::tests::set(&["metadata", "name"], "z")]),
+                ];
+            }
+            vec![finding("bad", vec![set_in_scalar()])]
+        });
+        assert!(done.set.files[0].text.contains("name: z # why"));
+        assert_eq!(done.unsettled.len(), 0);
+    }
+
+    fn set_in_scalar() -> Change {
+        set(&["kind", "deeper"], "x")
+    }
 }

@@ -3,6 +3,7 @@
 //! Nothing here prints or exits. Threads are never visible: files are sorted before and findings
 //! after every step that runs in parallel.
 
+mod baseline;
 mod changed;
 mod check;
 mod exit;
@@ -14,8 +15,10 @@ mod notices;
 mod problems;
 mod rewrite;
 mod summary;
+mod suppress;
 mod write;
 
+pub use baseline::{Baseline, add_ignore};
 pub use changed::Changed;
 pub use check::{Outcome, check};
 pub use exit::{Exit, failing};
@@ -23,7 +26,7 @@ pub use fix::{Fixed, fix};
 pub use guard::{Judged, judge};
 pub use guards::{GUARDS, is_guard};
 pub use load::{load, unread_paths};
-pub use notices::{NOTICES, Notice, explained, rule_ids};
+pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};
 pub use problems::problems;
 pub use rewrite::{Rewritten, rewrite};
 pub use summary::{FileCounts, Summary};

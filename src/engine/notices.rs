@@ -19,10 +19,12 @@ pub struct Notice {
 pub(super) const DUPLICATE_KEY: &str = "duplicate-key";
 pub(super) const EDIT_REFUSED: &str = "edit-refused";
 pub(super) const INTERNAL_ERROR: &str = "internal-error";
+pub(super) const INVALID_SUPPRESSION: &str = "invalid-suppression";
 pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
 pub(super) const NOT_UTF8: &str = "not-utf8";
 pub(super) const SYNTAX_ERROR: &str = "syntax-error";
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
+pub(super) const UNUSED_SUPPRESSION: &str = "unused-suppression";
 
 /// All kinds, sorted by id.
 pub const NOTICES: &[Notice] = &[
@@ -67,6 +69,24 @@ meshprobe itself failed on a file. The file was not judged, all others were.
 ## What to do
 
 Please report it, with the file.
+",
+    },
+    Notice {
+        id: INVALID_SUPPRESSION,
+        severity: Severity::Warning,
+        docs: "\
+A suppression names a rule that does not exist, gives no reason, or is not understood.
+
+## Why it matters
+
+A suppression that means another rule silences nothing; one without a reason leaves the next
+reader to guess.
+
+## What to do
+
+Write `# meshprobe: ignore[rule-a, rule-b] reason` on the line of the finding or above it, or the
+annotation `meshprobe.dev/ignore` on the object, one line per rule: `rule-id: reason`, or
+`rule-id@container: reason`.
 ",
     },
     Notice {
@@ -115,6 +135,21 @@ An error (and exit code 2) where it was named on the command line, a note where 
 directory.
 ",
     },
+    Notice {
+        id: UNUSED_SUPPRESSION,
+        severity: Severity::Note,
+        docs: "\
+A suppression silences nothing: there is no finding of that rule where it holds.
+
+## Why it matters
+
+It would silence the next such finding, which nobody has looked at.
+
+## What to do
+
+Delete it. `--fix` deletes comments that stand on a line of their own and silence nothing at all.
+",
+    },
 ];
 
 /// Lists everything that can be explained, rules, notices and guards, sorted by id.
@@ -134,6 +169,13 @@ pub fn explained() -> Vec<Notice> {
 #[must_use]
 pub fn rule_ids() -> Vec<&'static str> {
     explained().into_iter().map(|notice| notice.id).collect()
+}
+
+/// Lists the ids of everything that `check` can report, sorted.
+#[must_use]
+pub fn check_ids() -> Vec<&'static str> {
+    let all = rule_ids().into_iter();
+    all.filter(|id| !super::guards::is_guard(id)).collect()
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ pub struct Summary {
     pub notes: usize,
     /// Findings that the user has silenced.
     pub suppressed: usize,
+    /// Findings below `--min-severity`.
+    pub hidden: usize,
 }
 
 impl Summary {

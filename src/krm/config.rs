@@ -7,15 +7,27 @@ use crate::yaml::{self, LineIndex, NodeRef, Span};
 
 /// Reads the configuration.
 pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<Problem>> {
-    let layer = settings::read(config, known_rules)?;
-    if layer.scopes.is_empty() {
-        return Ok(layer);
+    let mut layer = settings::read(config, known_rules)?;
+    for ignore in &mut layer.ignore {
+        ignore.file = "functionConfig".into();
     }
+    let ignores = |ignore: &settings::Ignore| !ignore.scope.paths.is_empty();
+    let name = if !layer.scopes.is_empty() {
+        "scopes"
+    } else if layer.ignore.iter().any(ignores) {
+        "ignore"
+    } else {
+        return Ok(layer);
+    };
     // The items all stand in one stream: no glob could tell them apart.
-    let scopes = config.get("spec").and_then(|spec| spec.entry("scopes"));
+    let scopes = config.get("spec").and_then(|spec| spec.entry(name));
     let span = scopes.map_or_else(|| config.span(), |entry| entry.key.span());
-    let message = "`scopes` is for the configuration file: items of a function have no path";
-    let message = message.to_owned();
+    let what = if name == "ignore" {
+        "a `path` of `ignore`"
+    } else {
+        "`scopes`"
+    };
+    let message = format!("{what} is for the configuration file: items of a function have no path");
     Err(vec![Problem { span, message }])
 }
 

@@ -40,10 +40,15 @@ pub(super) struct Mark {
 }
 
 /// Cuts out what a finding is about: the region at fault first, the others in the order of
-/// their labels. Lines are cut to `width` characters.
-pub(super) fn regions(set: &SourceSet, finding: &Finding, width: usize) -> Vec<Region> {
+/// `related` labels. Lines are cut to `width` characters.
+pub(super) fn regions(
+    set: &SourceSet,
+    finding: &Finding,
+    related: &[Label],
+    width: usize,
+) -> Vec<Region> {
     let mut files: Vec<(&SourceFile, BTreeMap<usize, Vec<&Label>>)> = Vec::new();
-    for label in std::iter::once(&finding.primary).chain(&finding.related) {
+    for label in std::iter::once(&finding.primary).chain(related) {
         let Some(file) = set.file(&label.path).filter(|file| !file.text.is_empty()) else {
             continue;
         };
@@ -248,7 +253,7 @@ mod tests {
         let mut finding = Finding::new("r", Severity::Error, label(25, "here"), "m".into());
         finding.related.push(label(0, "there"));
         finding.related.push(label(20, "beside"));
-        let regions = regions(&set, &finding, 40);
+        let regions = regions(&set, &finding, &finding.related, 40);
         let shown: Vec<_> = regions
             .iter()
             .map(|region| (region.first_line, region.text.as_str(), region.marks.len()))

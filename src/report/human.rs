@@ -10,7 +10,7 @@ use miette::{
     MietteSpanContents, SourceCode, SourceSpan, SpanContents,
 };
 
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding, Fix, Label};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
@@ -18,6 +18,9 @@ use super::escape::visible;
 use super::excerpt::{Mark, Region, regions};
 use super::look::{Look, Tone};
 use super::wrap::wrap;
+
+/// How many lines that decide are drawn; the others are counted.
+const LABELS: usize = 8;
 
 /// Room for line numbers and the frame.
 const GUTTER: usize = 12;
@@ -29,7 +32,8 @@ pub fn human(set: &SourceSet, findings: &[Finding], look: Look) -> String {
     for finding in findings {
         header(&mut out, finding, look);
         let width = look.width.saturating_sub(GUTTER).max(40);
-        let regions = regions(set, finding, width);
+        let (drawn_labels, left) = bounded(finding);
+        let regions = regions(set, finding, drawn_labels, width);
         if !regions
             .iter()
             .any(|region| region.path == visible(&finding.primary.path))
@@ -39,10 +43,24 @@ pub fn human(set: &SourceSet, findings: &[Finding], look: Look) -> String {
             out.push_str(&format!("  --> {}\n", look.paint(Tone::Faint, &path)));
         }
         out.push_str(&drawn(Frames::new(regions), look));
+        if left > 0 {
+            let more = format!("  and {left} more places that decide: see --output-format json\n");
+            out.push_str(&more);
+        }
         footer(&mut out, finding, look);
         out.push('\n');
     }
     out
+}
+
+/// The labels to draw, and how many are left out.
+fn bounded(finding: &Finding) -> (&[Label], usize) {
+    let left = finding.related.len().saturating_sub(LABELS);
+    // One more line is shorter than a sentence about it.
+    match finding.related.get(..LABELS) {
+        Some(first) if left > 1 => (first, left),
+        _ => (&finding.related, 0),
+    }
 }
 
 fn header(out: &mut String, finding: &Finding, look: Look) {
@@ -192,7 +210,7 @@ impl SourceCode for Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Label, Severity};
+    use crate::finding::Severity;
     use crate::source::SourceFile;
 
     fn finding() -> (SourceSet, Finding) {
@@ -258,5 +276,26 @@ mod tests {
             unicode: true,
         };
         insta::assert_snapshot!(human(&set, &[finding], look).replace('\u{1b}', "ESC"));
+    }
+
+    #[test]
+    fn long_lists_of_places_are_bounded() {
+        let (set, mut finding) = finding();
+        let text = "kind: PeerAuthentication\n".repeat(30);
+        let many = SourceFile::new("many.yaml".into(), text.as_str().into());
+        let set = SourceSet::new(set.files.into_iter().chain([many]).collect());
+        finding.related = (0..30)
+            .map(|line| Label {
+                path: "many.yaml".into(),
+                span: Span::new(line * 25, line * 25 + 4),
+                message: format!("place {line}"),
+            })
+            .collect();
+        let shown = human(&set, &[finding.clone()], Look::PLAIN);
+        assert!(shown.contains("place 7") && !shown.contains("place 8"));
+        assert!(shown.contains("and 22 more places"));
+        finding.related.truncate(9);
+        let shown = human(&set, &[finding], Look::PLAIN);
+        assert!(shown.contains("place 8") && !shown.contains("more places"));
     }
 }

@@ -8,19 +8,26 @@ use crate::source::SourceSet;
 
 use super::escape::json_safe;
 use super::place::place;
+use super::statistics::RuleCount;
 
-/// Writes the outcome of `check`; `summary` counts what was seen.
+/// Writes the outcome of `check`; `summary` counts what was seen. Findings that the user has
+/// silenced are among the others, marked.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.
-pub fn json(set: &SourceSet, outcome: &Outcome) -> serde_json::Result<String> {
+pub fn json(
+    set: &SourceSet,
+    outcome: &Outcome,
+    statistics: Option<Vec<RuleCount>>,
+) -> serde_json::Result<String> {
     let report = Report {
         version: 1,
         findings: outcome
-            .findings
-            .iter()
+            .all()
+            .into_iter()
             .map(|finding| entry(set, finding))
             .collect(),
+        statistics,
         summary: &outcome.summary,
         tool: Tool {
             name: env!("CARGO_PKG_NAME"),
@@ -36,6 +43,8 @@ pub fn json(set: &SourceSet, outcome: &Outcome) -> serde_json::Result<String> {
 struct Report<'a> {
     version: u32,
     findings: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statistics: Option<Vec<RuleCount>>,
     summary: &'a Summary,
     tool: Tool,
 }
@@ -67,6 +76,15 @@ struct Entry<'a> {
     assumptions: &'a [String],
     help: Option<&'a str>,
     fix: Option<FixEntry<'a>>,
+    suppressed: Option<Suppressed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Suppressed<'a> {
+    by: &'static str,
+    reason: &'a str,
+    path: &'a str,
+    line: usize,
 }
 
 #[derive(Serialize)]
@@ -132,6 +150,12 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
         assumptions: &finding.assumptions,
         help: finding.help.as_deref(),
         fix: finding.fix.as_ref().map(fix_entry),
+        suppressed: finding.suppressed.as_ref().map(|suppression| Suppressed {
+            by: suppression.by.as_str(),
+            reason: &suppression.reason,
+            path: &suppression.path,
+            line: suppression.line,
+        }),
     }
 }
 

@@ -41,6 +41,9 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
         counted(summary.workloads, "workload"),
         counted(summary.handlers, "handler"),
     ));
+    if summary.suppressed + summary.hidden > 0 {
+        out.push_str(&left_out(summary.suppressed, summary.hidden));
+    }
     if summary.not_judged > 0 {
         out.push_str(&format!(
             "{} not judged: the tree does not say whether a mesh is there; add the Namespace \
@@ -56,6 +59,19 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
         _ => {}
     }
     out
+}
+
+fn left_out(suppressed: usize, hidden: usize) -> String {
+    let parts = [
+        (suppressed, "silenced by the user"),
+        (hidden, "below `--min-severity`"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{} {why}", counted(count, "finding")))
+        .collect();
+    format!("Not shown: {}.\n", parts.join(", "))
 }
 
 fn fixable(findings: &[Finding]) -> String {

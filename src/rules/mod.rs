@@ -102,16 +102,24 @@ pub fn all() -> &'static [Rule] {
     ALL
 }
 
+/// What is done with each finding before those of several overlays become one: it is given the
+/// predictions of the render unit, all of them for rules about the whole tree.
+pub type Mark<'m> = &'m dyn Fn(&[WorkloadPrediction<'_>], &mut Finding);
+
 /// Runs every rule over the predictions. What several overlays of one base have in common is said
 /// once, with the overlays it holds for.
 #[must_use]
-pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+pub fn check(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+    mark: Mark<'_>,
+) -> Vec<Finding> {
     let whole = Scene {
         context,
         predictions,
     };
     let mut findings: Vec<Finding> = run(Scope::Tree, &whole)
-        .map(|finding| overlay::place(context, None, finding))
+        .map(|finding| overlay::place(context, None, marked(mark, predictions, finding)))
         .collect();
     // Workloads come kustomization by kustomization.
     for predictions in predictions.chunk_by(|a, b| overlay::of(a) == overlay::of(b)) {
@@ -122,11 +130,20 @@ pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> V
         let home = predictions.first().and_then(overlay::of);
         let found = run(Scope::Workloads, &scene).chain(worlds::check(context, predictions));
         findings.extend(found.map(|finding| overlay::place(context, home, finding)));
+        let found = run(Scope::Workloads, &scene);
+        findings.extend(
+            found.map(|finding| overlay::place(context, home, marked(mark, predictions, finding))),
+        );
     }
     for finding in &mut findings {
         consent::guard(predictions, finding);
     }
     overlay::merged(findings)
+}
+
+fn marked(mark: Mark<'_>, predictions: &[WorkloadPrediction<'_>], mut finding: Finding) -> Finding {
+    mark(predictions, &mut finding);
+    finding
 }
 
 fn run(scope: Scope, scene: &Scene<'_, '_>) -> impl Iterator<Item = Finding> {

@@ -96,6 +96,10 @@ fn absorb(first: &mut Finding, other: Finding) {
             first.assumptions.push(assumption);
         }
     }
+    if other.suppressed.is_none() {
+        // Silenced in one overlay only.
+        first.suppressed = None;
+    }
     first.severity = first.severity.max(other.severity);
     first.certainty = first.certainty.max(other.certainty);
 }

@@ -3,6 +3,7 @@
 //! The same keys come in two shapes: nested under `spec`, or as strings in the `data` of a
 //! ConfigMap, where a key is the path (`mesh.version`) and a list is separated by commas.
 
+mod ignores;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,13 +23,9 @@ pub const KIND: &str = "MeshProbe";
 
 const OBJECT_KEYS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 const SPEC_KEYS: &[&str] = &[
-    "actions", "assume", "context", "emit", "failOn", "form", "mesh", "rules", "scopes",
+    "actions", "assume", "context", "emit", "failOn", "form", "ignore", "mesh", "rules", "scopes",
 ];
 const MESH_KEYS: &[&str] = &["kind", "revision", "rootNamespace", "version"];
-
-/// Keys of the published schema that this release does not act on: refused, since a setting
-/// that is read and then ignored would be a lie.
-const NOT_YET: &[&str] = &["ignore"];
 
 /// Something wrong in a configuration object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,9 +131,7 @@ impl Reader<'_> {
                 list @ ("actions" | "context") => self.list(list, value),
                 key @ ("form" | "failOn" | "emit") => self.scalar(key, value),
                 "scopes" => self.scopes(value),
-                key if NOT_YET.contains(&key) => {
-                    self.problem(entry.key.span(), format!("`{key}` is not supported yet"));
-                }
+                "ignore" => self.ignores(value),
                 _ => self.unknown(entry.key, SPEC_KEYS),
             }
         }
@@ -165,12 +160,9 @@ impl Reader<'_> {
                 ("form" | "failOn" | "emit", "") => self.scalar(path, entry.value),
                 ("mesh", key) if MESH_KEYS.contains(&key) => self.scalar(path, entry.value),
                 ("assume" | "rules", key) if !key.is_empty() => self.keyed(path, entry),
-                ("scopes", _) => {
-                    let message = format!("`scopes` is no string: give an object of kind `{KIND}`");
+                ("scopes" | "ignore", _) => {
+                    let message = format!("`{head}` is no string: give an object of kind `{KIND}`");
                     self.problem(entry.key.span(), message);
-                }
-                (key, _) if NOT_YET.contains(&key) => {
-                    self.problem(entry.key.span(), format!("`{key}` is not supported yet"));
                 }
                 _ => self.unknown(entry.key, SPEC_KEYS),
             }
@@ -236,10 +228,8 @@ impl Reader<'_> {
                     .insert(action);
             }
             ("rules", id) => {
-                if !self.known_rules.contains(&id) {
-                    return Err(not_one_of("rule", id, self.known_rules));
-                }
-                layer.rules.insert(id.to_owned(), level(text)?);
+                let level = rule_level(id, text, self.known_rules)?;
+                layer.rules.insert(id.to_owned(), level);
             }
             _ => return Err(not_one_of("key", path, SPEC_KEYS)),
         }
@@ -287,6 +277,14 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
     severity(text)
         .map(FailOn::Severity)
         .ok_or_else(|| not_one_of("level", text, &["error", "warning", "note", "never"]))
+}
+
+fn rule_level(id: &str, text: &str, known: &[&str]) -> Result<RuleLevel, String> {
+    if known.contains(&id) {
+        level(text)
+    } else {
+        Err(not_one_of("rule", id, known))
+    }
 }
 
 fn level(text: &str) -> Result<RuleLevel, String> {
@@ -365,7 +363,7 @@ mod tests {
     #[test]
     fn mistakes_have_a_place_and_a_suggestion() {
         let problems = spec(
-            "  msh: {}\n  mesh: {kinds: istio, version: [1]}\n  failOn: eror\n  rules: {sintax-error: ignore, syntax-error: off}\n  assume: {mtls: STRIKT}\n  ignore: []\n  scopes: [{paths: [\"a/[\"], assum: {}}, {assume: {mtsl: STRICT}}, {paths: [a], override: {rewrite: 1}}]\n  actions: check\n",
+            "  msh: {}\n  mesh: {kinds: istio, version: [1]}\n  failOn: eror\n  rules: {sintax-error: ignore, syntax-error: off}\n  assume: {mtls: STRIKT}\n  ignore: [{rule: sintax-error, reason: x, pth: y}, {rule: syntax-error, reason: \" \"}, {reason: z, path: /x}]\n  scopes: [{paths: [\"a/[\"], assum: {}, rules: {sintax-error: note}}, {assume: {mtsl: STRICT}}, {paths: [a], override: {rewrite: 1}}]\n  actions: check\n",
         )
         .unwrap_err();
         let wanted = [
@@ -376,9 +374,14 @@ mod tests {
             ("sintax-error: ignore", "did you mean `syntax-error`"),
             ("syntax-error: off", "unknown level `off`"),
             ("mtls: STRIKT", "did you mean `STRICT`"),
-            ("ignore", "not supported yet"),
+            ("sintax-error", "did you mean `syntax-error`"),
+            ("pth", "did you mean `path`"),
+            ("\" \"", "needs a `reason`"),
+            ("/x", "no path below"),
+            ("{reason: z, path: /x}", "needs a `rule`"),
             ("\"a/[\"", "is no glob"),
             ("assum", "did you mean `assume`"),
+            ("sintax-error", "did you mean `syntax-error`"),
             ("mtsl", "did you mean `mtls`"),
             ("{assume: {mtsl: STRICT}}", "needs `paths`"),
             ("rewrite", "`true` or `false`"),

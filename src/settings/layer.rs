@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Facts, FailOn, Form, MeshKind, RuleLevel, Scope, Settings, Version};
+use crate::finding::Severity;
+
+use super::{Facts, FailOn, Form, Ignore, MeshKind, RuleLevel, Scope, Settings, Version};
 
 /// A step of the KRM function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +48,12 @@ pub struct Layer {
     pub fail_on: Option<FailOn>,
     /// `rules`.
     pub rules: BTreeMap<String, RuleLevel>,
+    /// `--select`.
+    pub select: Option<BTreeSet<String>>,
+    /// `--min-severity`.
+    pub min_severity: Option<Severity>,
+    /// `ignore`.
+    pub ignore: Vec<Ignore>,
     /// `context`: paths, relative to where the layer comes from.
     pub context: Vec<String>,
     /// `actions`: of the KRM function.
@@ -58,14 +66,21 @@ impl Layer {
     /// Returns this layer laid over another: what it leaves open comes from below.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
-        let mut rules = below.rules;
-        rules.extend(self.rules);
+        let levels = |mut below: BTreeMap<String, RuleLevel>| {
+            if let Some(select) = &self.select {
+                below.retain(|id, level| *level != RuleLevel::Ignore || !select.contains(id));
+            }
+            below.extend(self.rules.clone());
+            below
+        };
+        let rules = levels(below.rules);
         // What a layer says wins over the scopes of those below as well.
         let mut scopes = below.scopes;
         for scope in &mut scopes {
             scope.assume = self.assume.clone().over(std::mem::take(&mut scope.assume));
             let below = std::mem::take(&mut scope.overrides);
             scope.overrides = self.overrides.clone().over(below);
+            scope.rules = levels(std::mem::take(&mut scope.rules));
         }
         scopes.extend(self.scopes);
         Self {
@@ -79,6 +94,9 @@ impl Layer {
             allow: self.allow.union(&below.allow).cloned().collect(),
             fail_on: self.fail_on.or(below.fail_on),
             rules,
+            select: self.select.or(below.select),
+            min_severity: self.min_severity.or(below.min_severity),
+            ignore: below.ignore.into_iter().chain(self.ignore).collect(),
             context: below.context.into_iter().chain(self.context).collect(),
             actions: self.actions.or(below.actions),
             emit: self.emit.or(below.emit),
@@ -99,6 +117,9 @@ impl Layer {
             allow: self.allow.clone(),
             fail_on: self.fail_on.unwrap_or(default_fail_on),
             rules: self.rules.clone(),
+            select: self.select.clone(),
+            min_severity: self.min_severity,
+            ignore: self.ignore.clone(),
         }
     }
 }

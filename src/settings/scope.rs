@@ -1,10 +1,11 @@
 //! Facts that hold for some files only.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobBuilder, GlobSet};
 
-use super::Facts;
+use super::{Facts, RuleLevel};
 
 /// One entry of `scopes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Scope {
     pub assume: Facts,
     /// `override`.
     pub overrides: Facts,
+    /// `rules`: levels per rule id.
+    pub rules: BTreeMap<String, RuleLevel>,
 }
 
 impl Scope {
@@ -30,6 +33,17 @@ impl Scope {
         path.strip_prefix(plain(&self.folder))
             .ok()
             .map(Path::to_path_buf)
+    }
+
+    /// Tells whether one of `paths` matches a file, or a folder that it lies in.
+    #[must_use]
+    pub fn holds_for(&self, shown: &str) -> bool {
+        let Ok(globs) = GlobSet::new(&self.paths) else {
+            return false;
+        };
+        let is_match = |part: &Path| !part.as_os_str().is_empty() && globs.is_match(part);
+        self.relative(shown)
+            .is_some_and(|path| path.ancestors().any(is_match))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Knows nothing of Kubernetes.
 
 mod change;
+mod comment;
 pub mod de;
 pub mod edit;
 mod merge;
@@ -15,6 +16,7 @@ mod tree;
 pub mod verify;
 
 pub use change::{Change, Value};
+pub use comment::comments;
 pub use de::{DeError, from_node};
 pub use edit::{Edit, EditError, apply, splice};
 pub use parse::{SyntaxError, parse};

@@ -18,6 +18,7 @@ mod program;
 mod project;
 mod scope;
 mod settings;
+mod suppressed;
 mod verdicts;
 mod walking;
 mod worlds;

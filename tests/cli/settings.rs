@@ -64,12 +64,12 @@ fn options_win_over_the_file() {
 fn mistakes_in_the_file_have_their_place() {
     let project = Project::with(&[(
         ".meshprobe.yaml",
-        &config("  mesh: {versoin: '1.28'}\n  ignore: []\n  rules:\n    sintax-error: ignore\n"),
+        &config("  mesh: {versoin: '1.28'}\n  ignore: {}\n  rules:\n    sintax-error: ignore\n"),
     )]);
     let run = project.run(&["check"]).exits(2);
     insta::assert_snapshot!(run.stderr, @r"
     error: .meshprobe.yaml:5:10: unknown key `versoin`: did you mean `version`?
-    error: .meshprobe.yaml:6:3: `ignore` is not supported yet
+    error: .meshprobe.yaml:6:11: `ignore` takes a list
     error: .meshprobe.yaml:8:5: unknown rule `sintax-error`: did you mean `syntax-error`?
     ");
     project.write(

@@ -1,12 +1,12 @@
-//! `scopes`: facts for some files only.
+//! `scopes`: facts and levels of rules for some files only.
 
 use crate::yaml::NodeRef;
 
 use super::super::Facts;
 use super::super::scope::{Scope, glob};
-use super::Reader;
+use super::{Reader, rule_level};
 
-const SCOPE_KEYS: &[&str] = &["assume", "override", "paths"];
+const SCOPE_KEYS: &[&str] = &["assume", "override", "paths", "rules"];
 
 impl Reader<'_> {
     /// A list of scopes. The folders are for the caller to fill in: the object knows no place.
@@ -27,6 +27,7 @@ impl Reader<'_> {
                 "paths" => self.globs(entry.value, &mut scope),
                 "assume" => scope.assume = self.facts("assume", entry.value),
                 "override" => scope.overrides = self.facts("override", entry.value),
+                "rules" => self.levels(entry.value, &mut scope),
                 _ => self.unknown(entry.key, SCOPE_KEYS),
             }
         }
@@ -47,6 +48,18 @@ impl Reader<'_> {
                 Some(Ok(glob)) => scope.paths.push(glob),
                 Some(Err(message)) => self.problem(item.span(), message),
                 None => self.problem(item.span(), "`paths` takes strings".into()),
+            }
+        }
+    }
+
+    fn levels(&mut self, node: NodeRef<'_>, scope: &mut Scope) {
+        for entry in self.mapping(node, "rules") {
+            let id = entry.key.text().unwrap_or_default();
+            match rule_level(id, entry.value.text().unwrap_or_default(), self.known_rules) {
+                Ok(level) => {
+                    scope.rules.insert(id.to_owned(), level);
+                }
+                Err(message) => self.problem(entry.key.span(), message),
             }
         }
     }

@@ -1,0 +1,155 @@
+//! Findings that the user has silenced: by a comment, an annotation or the configuration.
+
+mod collect;
+mod directive;
+mod report;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::finding::{Finding, SuppressedBy, Suppression};
+use crate::predict::WorkloadPrediction;
+use crate::settings::Settings;
+use crate::source::SourceSet;
+
+use collect::{Covers, Directive, collect, entries, lines_before};
+use directive::{Name, of_annotation};
+
+/// The suppressions of a run, and which of them silenced something.
+#[derive(Debug, Default)]
+pub(super) struct Suppressions {
+    directives: Vec<Directive>,
+    /// The directive and the name in it.
+    used: RefCell<BTreeSet<(usize, usize)>>,
+    /// Entries of the configuration.
+    used_entries: RefCell<BTreeSet<usize>>,
+}
+
+impl Suppressions {
+    /// Reads the suppressions that are written in the files.
+    pub(super) fn read(set: &SourceSet) -> Self {
+        Self {
+            directives: collect(set),
+            ..Self::default()
+        }
+    }
+
+    /// Marks a finding that something in the files silences. `pods` are the workloads that it
+    /// may be about: what a kustomization annotates is not written beside the finding.
+    pub(super) fn mark(
+        &self,
+        set: &SourceSet,
+        pods: &[WorkloadPrediction<'_>],
+        finding: &mut Finding,
+    ) {
+        let line = set
+            .file(&finding.primary.path)
+            .map(|file| file.line_of(finding.primary.span));
+        let mut by = None;
+        for (at, directive) in self.directives.iter().enumerate() {
+            let covered = directive.place.path == finding.primary.path
+                && match directive.covers {
+                    Covers::Line(covered) => Some(covered) == line,
+                    Covers::Bytes(span) => span.contains(finding.primary.span),
+                };
+            if covered && self.silences(at, directive, finding) {
+                by.get_or_insert_with(|| suppression(directive));
+            }
+        }
+        let found = self.by_rendered(set, pods, finding);
+        if finding.suppressed.is_none() {
+            finding.suppressed = by.or(found);
+        }
+    }
+
+    /// Tells whether a directive names the finding, and remembers that it did.
+    fn silences(&self, at: usize, directive: &Directive, finding: &Finding) -> bool {
+        let names = directive.said.iter().flat_map(|said| &said.names);
+        let mut any = false;
+        for (index, _) in names
+            .enumerate()
+            .filter(|(_, name)| is_about(name, finding))
+        {
+            self.used.borrow_mut().insert((at, index));
+            any = true;
+        }
+        any
+    }
+
+    /// The annotation as it stands on the rendered object, wherever it was brought in.
+    fn by_rendered(
+        &self,
+        set: &SourceSet,
+        pods: &[WorkloadPrediction<'_>],
+        finding: &Finding,
+    ) -> Option<Suppression> {
+        let mut by = None;
+        let rendered = pods.iter().filter(|pod| {
+            let object = &pod.workload.object;
+            object.rendered_by.is_some() && finding.object.as_ref() == Some(&object.reference())
+        });
+        for pod in rendered {
+            let object = &pod.workload.object;
+            for entry in entries(object, Some(&pod.workload)) {
+                let real = object.label_at(entry.value.span(), String::new());
+                for (index, line) in entry.value.text().unwrap_or_default().lines().enumerate() {
+                    let Some(said) = of_annotation(line) else {
+                        continue;
+                    };
+                    if !said.names.iter().any(|name| is_about(name, finding)) {
+                        continue;
+                    }
+                    for (at, directive) in self.directives.iter().enumerate() {
+                        if directive.place.path == real.path
+                            && directive.place.span.start >= real.span.start
+                            && directive.place.span.start <= real.span.end
+                        {
+                            self.silences(at, directive, finding);
+                        }
+                    }
+                    let first = set
+                        .file(&real.path)
+                        .map_or(1, |file| file.line_of(real.span));
+                    by.get_or_insert_with(|| Suppression {
+                        by: SuppressedBy::Annotation,
+                        reason: said.reason.clone(),
+                        path: Arc::clone(&real.path),
+                        line: first + lines_before(entry.value, index),
+                    });
+                }
+            }
+        }
+        by
+    }
+
+    /// Marks a finding that the configuration silences.
+    pub(super) fn mark_configured(&self, settings: &Settings, finding: &mut Finding) {
+        for (at, entry) in settings.ignore.iter().enumerate() {
+            if entry.rule == finding.rule && entry.holds_for(&finding.primary.path) {
+                self.used_entries.borrow_mut().insert(at);
+                finding.suppressed.get_or_insert_with(|| Suppression {
+                    by: SuppressedBy::Configuration,
+                    reason: entry.reason.clone(),
+                    path: Arc::clone(&entry.file),
+                    line: entry.line,
+                });
+            }
+        }
+    }
+}
+
+fn suppression(directive: &Directive) -> Suppression {
+    let said = directive.said.as_ref();
+    Suppression {
+        by: directive.by,
+        reason: said.map(|said| said.reason.clone()).unwrap_or_default(),
+        path: Arc::clone(&directive.place.path),
+        line: directive.line,
+    }
+}
+
+fn is_about(name: &Name, finding: &Finding) -> bool {
+    let container = name.container.is_none() || name.container == finding.container;
+    name.rule == finding.rule && container
+}

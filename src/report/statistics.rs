@@ -1,0 +1,97 @@
+//! `--statistics`: how often each rule speaks up.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::engine::Outcome;
+use crate::finding::{Applicability, Severity};
+
+use super::look::{Look, Tone};
+
+/// The findings of a rule, counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleCount {
+    /// The id.
+    pub rule: &'static str,
+    /// Findings of severity error.
+    pub errors: usize,
+    /// Findings of severity warning.
+    pub warnings: usize,
+    /// Findings of severity note.
+    pub notes: usize,
+    /// Of these: with a fix that can be applied, safe or not.
+    pub fixable: usize,
+    /// Findings that the user has silenced, which are not among these.
+    pub suppressed: usize,
+}
+
+impl RuleCount {
+    const fn told(&self) -> usize {
+        self.errors + self.warnings + self.notes
+    }
+}
+
+/// Counts the findings of each rule, the most frequent first.
+#[must_use]
+pub fn statistics(outcome: &Outcome) -> Vec<RuleCount> {
+    let mut counts: BTreeMap<&'static str, RuleCount> = BTreeMap::new();
+    for finding in outcome.all() {
+        let count = counts.entry(finding.rule).or_insert(RuleCount {
+            rule: finding.rule,
+            errors: 0,
+            warnings: 0,
+            notes: 0,
+            fixable: 0,
+            suppressed: 0,
+        });
+        if finding.suppressed.is_some() {
+            count.suppressed += 1;
+            continue;
+        }
+        match finding.severity {
+            Severity::Error => count.errors += 1,
+            Severity::Warning => count.warnings += 1,
+            Severity::Note => count.notes += 1,
+        }
+        let fix = finding.fix.as_ref();
+        let can = fix.is_some_and(|fix| fix.applicability != Applicability::DisplayOnly);
+        count.fixable += usize::from(can);
+    }
+    let mut counts: Vec<RuleCount> = counts.into_values().collect();
+    counts.sort_by_key(|count| std::cmp::Reverse(count.told()));
+    counts
+}
+
+/// Writes the counts as a table.
+#[must_use]
+pub fn statistics_table(counts: &[RuleCount], look: Look) -> String {
+    if counts.is_empty() {
+        return String::new();
+    }
+    let longest = counts.iter().map(|count| count.rule.len()).max();
+    let width = longest.unwrap_or_default().max("RULE".len());
+    let line = |cells: [&str; 6]| {
+        let [rule, numbers @ ..] = cells;
+        let numbers = numbers.map(|cell| format!("  {cell:>8}"));
+        format!("{rule:width$}{}", numbers.concat())
+    };
+    let heading = line(["RULE", "ERRORS", "WARNINGS", "NOTES", "FIXABLE", "SILENCED"]);
+    let mut out = look.paint(Tone::Strong, &heading) + "\n";
+    for count in counts {
+        let numbers = [
+            count.errors,
+            count.warnings,
+            count.notes,
+            count.fixable,
+            count.suppressed,
+        ]
+        .map(|number| number.to_string());
+        let [errors, warnings, notes, fixable, suppressed] = &numbers;
+        out.push_str(&line([
+            count.rule, errors, warnings, notes, fixable, suppressed,
+        ]));
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,58 @@
+//! `ignore`: findings that are silenced, with reasons.
+
+use crate::yaml::{LineIndex, NodeRef};
+
+use super::super::Ignore;
+use super::super::scope::glob;
+use super::super::suggest::not_one_of;
+use super::Reader;
+
+const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
+
+impl Reader<'_> {
+    /// A list of entries. Their file and folders are for the caller to fill in.
+    pub(super) fn ignores(&mut self, list: NodeRef<'_>) {
+        if !list.is_sequence() {
+            return self.problem(list.span(), "`ignore` takes a list".into());
+        }
+        for item in list.items() {
+            let entry = self.ignore(item);
+            self.layer.ignore.push(entry);
+        }
+    }
+
+    fn ignore(&mut self, item: NodeRef<'_>) -> Ignore {
+        let text = item.tree().text();
+        let mut ignore = Ignore {
+            line: LineIndex::new(text).position(text, item.span().start).line,
+            ..Ignore::default()
+        };
+        for entry in self.mapping(item, "ignore") {
+            let key = entry.key.text().unwrap_or_default();
+            let value = entry.value.text().unwrap_or_default().trim();
+            match key {
+                "rule" if self.known_rules.contains(&value) => ignore.rule = value.to_owned(),
+                "rule" => {
+                    let message = not_one_of("rule", value, self.known_rules);
+                    self.problem(entry.value.span(), message);
+                }
+                "path" => match glob(value) {
+                    Ok(glob) => ignore.scope.paths = vec![glob],
+                    Err(message) => self.problem(entry.value.span(), message),
+                },
+                "reason" if value.is_empty() => {
+                    let message = "an entry of `ignore` needs a `reason`".to_owned();
+                    self.problem(entry.value.span(), message);
+                }
+                "reason" => ignore.reason = value.to_owned(),
+                _ => self.unknown(entry.key, IGNORE_KEYS),
+            }
+        }
+        for key in ["rule", "reason"] {
+            if item.is_mapping() && item.get(key).is_none() {
+                self.problem(item.span(), format!("an entry of `ignore` needs a `{key}`"));
+            }
+        }
+        ignore
+    }
+}
