@@ -53,7 +53,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
             suppressions.mark(set, pods, finding);
         };
-        let mut findings = rules::check(&context, &predictions, &mark);
+        let mut findings = rules::check_marked(&context, &predictions, &mark);
         let unseen = renderings
             .iter()
             .filter_map(|one| not_modelled(one, &predictions));

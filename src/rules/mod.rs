@@ -109,7 +109,13 @@ pub type Mark<'m> = &'m dyn Fn(&[WorkloadPrediction<'_>], &mut Finding);
 /// Runs every rule over the predictions. What several overlays of one base have in common is said
 /// once, with the overlays it holds for.
 #[must_use]
-pub fn check(
+pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+    check_marked(context, predictions, &|_, _| {})
+}
+
+/// Does what [`check`] does, and marks each finding on the way.
+#[must_use]
+pub fn check_marked(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
     mark: Mark<'_>,
