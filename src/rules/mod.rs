@@ -135,8 +135,6 @@ pub fn check_marked(
         };
         let home = predictions.first().and_then(overlay::of);
         let found = run(Scope::Workloads, &scene).chain(worlds::check(context, predictions));
-        findings.extend(found.map(|finding| overlay::place(context, home, finding)));
-        let found = run(Scope::Workloads, &scene);
         findings.extend(
             found.map(|finding| overlay::place(context, home, marked(mark, predictions, finding))),
         );
