@@ -194,6 +194,9 @@ pub struct Finding {
     pub object: Option<ObjectRef>,
     /// The container it is about.
     pub container: Option<String>,
+    /// The kustomizations, or the Flux or Argo CD objects, in which it holds; empty for what
+    /// stands for itself.
+    pub overlays: Vec<Arc<str>>,
     /// The field path within the object.
     pub field: Option<String>,
     /// What the probe will do: an outcome of `predict`.
@@ -224,6 +227,7 @@ impl Finding {
             document: 0,
             object: None,
             container: None,
+            overlays: Vec::new(),
             field: None,
             outcome: None,
             kubelet: None,

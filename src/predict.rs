@@ -22,11 +22,11 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
 use crate::mesh::{Fact, Reason, Version};
 
-pub use explain::{Explanation, Line};
+pub use explain::{Explanation, Line, explanations};
 pub use hazard::{Hazard, hazard};
 pub use owner::port_owner;
 pub use report::Report;
-pub use row::Row;
+pub use row::{Row, rows};
 pub use worlds::{World, worlds};
 
 /// What the kubelet meets.
@@ -350,6 +350,7 @@ pub fn sort_by_place(predictions: &mut [WorkloadPrediction<'_>]) {
         files
             .then(a.document.index.cmp(&b.document.index))
             .then(a.rendered_by.cmp(&b.rendered_by))
+            .then(a.overlay.cmp(&b.overlay))
     });
 }
 

@@ -159,3 +159,42 @@ fn the_roots_are_what_no_other_kustomization_lists() {
     assert_eq!(roots("components"), ["overlay/kustomization.yaml"]);
     assert_eq!(roots("bases-and-streams"), ["overlay/Kustomization"]);
 }
+
+/// Flux and Argo CD write what their object says into the kustomization of the folder; the same
+/// written by hand builds to the same objects.
+#[test]
+fn what_deploys_a_folder_changes_it_as_the_same_lines_in_its_kustomization_do() {
+    let Some(binary) = kustomize() else { return };
+    let deployed = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/deployed");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&deployed).unwrap() {
+        let folder = entry.unwrap().path();
+        if !folder.is_dir() {
+            continue;
+        }
+        let set = load(&Request {
+            targets: vec![Input::Path(PathBuf::from("."))],
+            working_directory: folder.join("tree"),
+            ..Request::default()
+        });
+        let renderings = render(&set);
+        let [rendering] = renderings.as_slice() else {
+            panic!("{}: {} renderings", folder.display(), renderings.len());
+        };
+        let target = &rendering.deployed.as_ref().unwrap().folder;
+        let expected = theirs(&binary, &folder.join("written").join(target));
+        let text = |objects: &Objects| {
+            serde_json::to_string_pretty(&objects.values().collect::<Vec<_>>()).unwrap()
+        };
+        let (expected, found) = (text(&expected), text(&ours(rendering)));
+        assert!(
+            found == expected,
+            "{}\n{}",
+            folder.display(),
+            diff(&expected, &found)
+        );
+        assert_eq!(rendering.notes, [], "{}", folder.display());
+        count += 1;
+    }
+    assert!(count >= 3, "only {count} deployed folders");
+}

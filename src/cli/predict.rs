@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::context::render::render_relevant;
 use crate::engine::{self, Exit, failing};
 use crate::finding::Severity;
-use crate::predict::{self, Explanation, Report, Row};
+use crate::predict::{self, Explanation, Report, Row, WorkloadPrediction};
 use crate::report;
 use crate::rules;
 use crate::settings::FailOn;
@@ -24,26 +24,21 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
             let context = Context::new(set, &renderings, &settings);
             let mut predictions = predict::predict_all(&context);
             predict::sort_by_place(&mut predictions);
-            if args.explain {
-                let all = predictions.iter().flat_map(|one| one.explain(&context));
-                return Shown::Explanations(all.collect());
-            }
-            match args.output_format {
-                TableFormat::Table => {
-                    Shown::Rows(predictions.iter().flat_map(|one| one.rows()).collect())
-                }
-                TableFormat::Json => Shown::Json(serde_json::to_string_pretty(&Report::new(
-                    &context,
-                    &predictions,
-                ))),
-            }
+            let mut notes = engine::not_followed(&renderings, &predictions);
+            notes.retain(|note| {
+                let mut overlays = note.overlays.iter();
+                overlays.any(|one| context.inventory.is_target_overlay(one))
+            });
+            (shown(args, &context, &predictions), notes)
         })
     });
+    let (shown, notes) = judged.value;
     let mut findings = judged.faults;
+    findings.extend(notes);
     findings.extend(engine::problems(&run.set));
     findings.extend(rules::unrendered(&run.set.files));
     tell_findings(&run.set, &findings, &args.common);
-    match judged.value {
+    match shown {
         Shown::Rows(rows) => {
             let look = look(&std::io::stdout(), args.common.color);
             print(&report::table(&rows, look))?;
@@ -59,6 +54,23 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
     }
     let broken = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run.exit().or(broken, Exit::Findings))
+}
+
+fn shown(
+    args: &PredictArgs,
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+) -> Shown {
+    if args.explain {
+        return Shown::Explanations(predict::explanations(context, predictions));
+    }
+    match args.output_format {
+        TableFormat::Table => Shown::Rows(predict::rows(predictions)),
+        TableFormat::Json => Shown::Json(serde_json::to_string_pretty(&Report::new(
+            context,
+            predictions,
+        ))),
+    }
 }
 
 enum Shown {

@@ -3,6 +3,8 @@
 mod gap;
 mod injection;
 
+use std::sync::Arc;
+
 use crate::finding::{Certainty, Label};
 use crate::kube::{ContainerList, Object, Workload};
 use crate::mesh::istio::injection::is_system_namespace;
@@ -64,14 +66,38 @@ impl<'t> Context<'t> {
     where
         't: 'a,
     {
-        let deployment = self.inventory.deployments.by(object.home);
-        let deployed = deployment.and_then(|one| Some((one.namespace?, one.overrides)));
-        match (object.namespace(), &self.settings.namespace, deployed) {
-            (Some(_) | None, _, Some((namespace, true))) => (namespace, true),
+        match (
+            object.namespace(),
+            &self.settings.namespace,
+            &object.destination,
+        ) {
             (Some(namespace), ..) => (namespace, true),
             (None, Some(namespace), _) => (namespace.as_str(), true),
-            (None, None, Some((namespace, false))) => (namespace, true),
+            (None, None, Some(destination)) => (destination.namespace, true),
             (None, None, None) => ("default", false),
+        }
+    }
+
+    /// Returns the line with the namespace of an object where that is a placeholder: nobody knows
+    /// which namespace it is.
+    fn open_namespace(&self, object: &Object<'t>) -> Option<Label> {
+        let (namespace, _) = self.namespace_of(object);
+        if !placeholder::contains(namespace) {
+            return None;
+        }
+        let said = format!("the namespace is `{namespace}`, which another tool fills in");
+        let own = object.metadata().and_then(|all| all.get("namespace"));
+        match (
+            own.filter(|_| object.namespace().is_some()),
+            &object.destination,
+        ) {
+            (Some(node), _) => Some(object.label_at(node.span(), said)),
+            (None, Some(destination)) => Some(Label {
+                path: Arc::clone(&destination.path),
+                span: destination.span,
+                message: said,
+            }),
+            (None, None) => None,
         }
     }
 
@@ -90,15 +116,7 @@ impl<'t> Context<'t> {
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
-        let fact = own_sidecar(workload).unwrap_or_else(injection);
-        let deployment = self.inventory.deployments.by(workload.object.home);
-        match deployment.and_then(|one| Some((one.file, one.unfollowed?))) {
-            Some((file, field)) => {
-                let said = format!("`{field}` of {file} changes nothing here (it is not followed)");
-                fact.resting_on(&Fact::assumed((), said, Some("build it and pipe it in")))
-            }
-            None => fact,
-        }
+        own_sidecar(workload).unwrap_or_else(injection)
     }
 
     /// Tells whether a webhook adds a sidecar to the pods of `workload`, whatever containers they
@@ -215,11 +233,17 @@ impl<'t> Context<'t> {
                     );
                     self.as_if_injected(workload, said, Some(SETTLE))
                 }
-                None => Fact::unknown(
-                    Dataplane::Unknown,
-                    format!("no Namespace manifest `{namespace}` in scope, no sign of a mesh"),
-                    Some(SETTLE),
-                ),
+                None => match self.open_namespace(&workload.object) {
+                    Some(place) => Fact {
+                        certainty: Certainty::Unknown,
+                        ..Fact::known(Dataplane::Unknown, place)
+                    },
+                    None => Fact::unknown(
+                        Dataplane::Unknown,
+                        format!("no Namespace manifest `{namespace}` in scope, no sign of a mesh"),
+                        Some(SETTLE),
+                    ),
+                },
             },
         }
     }

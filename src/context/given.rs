@@ -21,12 +21,15 @@ pub struct Given {
     pub overrides: Facts,
 }
 
+/// A workload belongs to where it is deployed, to where it is rendered and to where it is written.
+type Key<'t> = [&'t str; 3];
+
 /// What is given for whom.
 #[derive(Debug, Default)]
 pub(super) struct Givens<'t> {
     general: Given,
-    /// For workloads in a scope, by home and file.
-    scoped: HashMap<(&'t str, &'t str), Given>,
+    /// For workloads in a scope, by home, kustomization and file.
+    scoped: HashMap<Key<'t>, Given>,
 }
 
 impl<'t> Givens<'t> {
@@ -79,12 +82,12 @@ impl<'t> Context<'t> {
     }
 }
 
-/// A workload belongs to where it is rendered and to where it is written.
-fn key<'t>(object: &Object<'t>) -> (&'t str, &'t str) {
-    (object.home(), object.path())
+fn key<'t>(object: &Object<'t>) -> Key<'t> {
+    let path = object.path();
+    [object.home(), object.rendered_by.unwrap_or(path), path]
 }
 
-fn given(general: &Given, scopes: &[(&Scope, GlobSet)], (home, path): (&str, &str)) -> Given {
+fn given(general: &Given, scopes: &[(&Scope, GlobSet)], key: Key<'_>) -> Given {
     let mut given = general.clone();
     for (scope, globs) in scopes {
         let holds = |shown: &str| {
@@ -92,7 +95,7 @@ fn given(general: &Given, scopes: &[(&Scope, GlobSet)], (home, path): (&str, &st
             // A glob that matches a folder holds for all that lies in it.
             path.is_some_and(|path| path.ancestors().any(|part| is_match(globs, part)))
         };
-        if holds(home) || holds(path) {
+        if key.into_iter().any(&holds) {
             given.assume = scope.assume.clone().over(given.assume);
             given.overrides = scope.overrides.clone().over(given.overrides);
         }

@@ -1,13 +1,14 @@
 //! The objects of all documents, sorted into those that state facts and those that are judged.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::kube::{Object, Workload, nearness};
 use crate::mesh::istio::install::{self, PlainFile};
 use crate::source::{Content, Role, SourceSet};
 use crate::yaml::Tree;
 
-use super::deployment::Deployments;
+use super::deployment::{self, Deployments};
 use super::render::Rendering;
 use super::scope::Forks;
 
@@ -44,8 +45,8 @@ pub struct Inventory<'t> {
     /// Files without Kubernetes objects: Helm values, `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
     uses: BTreeMap<(&'t str, usize), Uses>,
-    /// What brings folders of the tree into clusters.
-    pub(super) deployments: Deployments<'t>,
+    /// The overlays that are to be reported on, whatever files they take in.
+    target_overlays: BTreeSet<&'t Arc<str>>,
 }
 
 /// How the kustomizations of the tree use a document.
@@ -113,16 +114,17 @@ impl<'t> Inventory<'t> {
             }
         }
         for rendering in renderings {
-            for rendered in &rendering.documents {
-                let is_target = is_target(sources, &rendered.document.path)
-                    || is_target(sources, &rendering.root);
-                let found =
-                    Object::all_rendered_in(&rendered.document, &rendering.root, &rendered.origin);
-                objects.extend(found.into_iter().map(|object| (object, is_target)));
+            let is_wanted =
+                is_target(sources, &rendering.root) || is_target(sources, rendering.home());
+            if is_wanted {
+                inventory.target_overlays.insert(rendering.home());
             }
+            objects.extend(rendering.objects().map(|object| {
+                let is_target = is_wanted || is_target(sources, object.path());
+                (object, is_target)
+            }));
         }
-        inventory.deployments = Deployments::of(objects.iter().map(|(object, _)| object));
-        let objects = inventory.deployed(objects);
+        let objects = deployed(sources, renderings, objects);
         inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
             inventory.add(object, is_target);
@@ -130,29 +132,11 @@ impl<'t> Inventory<'t> {
         inventory
     }
 
-    /// Moves objects to the file that deploys them; one that several clusters deploy is there in
-    /// each of them.
-    fn deployed(&self, objects: Vec<(Object<'t>, bool)>) -> Vec<(Object<'t>, bool)> {
-        let mut placed = Vec::with_capacity(objects.len());
-        for (object, is_target) in objects {
-            let before = placed.len();
-            for deployment in self.deployments.taking(object.home()) {
-                let home = deployment.file;
-                placed.push((
-                    Object {
-                        home,
-                        ..object.clone()
-                    },
-                    is_target,
-                ));
-            }
-            if placed.len() == before {
-                placed.push((object, is_target));
-            }
-        }
-        // What one file deploys, and what one kustomization renders, stays together.
-        placed.sort_by_key(|(object, _)| object.rendered_by);
-        placed
+    /// Tells whether a kustomization, or what deploys it, is to be reported on, whatever files it
+    /// takes in.
+    #[must_use]
+    pub fn is_target_overlay(&self, path: &Arc<str>) -> bool {
+        self.target_overlays.contains(path)
     }
 
     /// Returns how the kustomizations of the tree use a document; `None` if none does.
@@ -184,6 +168,53 @@ impl<'t> Inventory<'t> {
             }
         }
     }
+}
+
+/// Moves objects to the file that deploys them as they stand; one that several clusters deploy is
+/// there in each of them.
+fn deployed<'t>(
+    sources: &SourceSet,
+    renderings: &[Rendering],
+    objects: Vec<(Object<'t>, bool)>,
+) -> Vec<(Object<'t>, bool)> {
+    let rendered = renderings.iter().filter_map(|one| one.deployed.as_ref());
+    let rendered = rendered.map(|deployed| deployed.folder.as_str()).collect();
+    let all = deployment::all(sources, objects.iter().map(|(object, _)| object));
+    let deployments = Deployments::new(all, &rendered);
+    let homes: BTreeSet<&str> = renderings
+        .iter()
+        .filter_map(|one| Some(&*one.deployed.as_ref()?.file))
+        .collect();
+    let mut placed = Vec::with_capacity(objects.len());
+    for (object, is_target) in objects {
+        let is_placed = object.rendered_by.is_some() && homes.contains(object.home());
+        let taking: Vec<_> = deployments.taking(object.home()).collect();
+        if is_placed || taking.is_empty() {
+            placed.push((0, object, is_target));
+            continue;
+        }
+        let is_shared = taking.len() > 1;
+        for (number, deployment) in taking {
+            let home = deployment.object.path();
+            let moved = Object {
+                home,
+                overlay: if is_shared {
+                    Some(home)
+                } else {
+                    object.overlay
+                },
+                destination: deployment.destination.clone(),
+                ..object.clone()
+            };
+            placed.push((number, moved, is_target));
+        }
+    }
+    // What one file deploys, and what one kustomization renders, stays together.
+    placed.sort_by_key(|(number, object, _)| (object.rendered_by, object.overlay, *number));
+    let placed = placed.into_iter();
+    placed
+        .map(|(_, object, is_target)| (object, is_target))
+        .collect()
 }
 
 /// Returns the files that hold no Kubernetes objects: a values file states facts too.

@@ -21,7 +21,9 @@ impl Forks {
             let identity = (
                 object.group(),
                 object.kind,
-                object.namespace(),
+                object
+                    .namespace()
+                    .or(object.destination.as_ref().map(|to| to.namespace)),
                 object.name(),
             );
             folders

@@ -54,20 +54,30 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
             suppressions.mark(set, pods, finding);
         };
         let mut findings = rules::check_marked(&context, &predictions, &mark);
-        let unseen = renderings
-            .iter()
-            .filter_map(|one| not_modelled(one, &predictions));
+        let unseen = not_followed(&renderings, &predictions).into_iter();
         findings.extend(unseen.map(|mut finding| {
             suppressions.mark(set, &[], &mut finding);
             finding
         }));
+        counted.unseen = unseen_whole(set, &renderings, &predictions);
+        counted.not_judged += counted.unseen;
+        // Context is read for facts; what is wrong in it is for another run to say, unless an
+        // overlay brings it in that is to be judged.
+        findings.retain(|finding| {
+            let mut overlays = finding.overlays.iter();
+            is_target(set, &finding.primary.path)
+                || overlays.any(|one| context.inventory.is_target_overlay(one))
+        });
+        for finding in &mut findings {
+            keep_context(set, finding);
+        }
         (findings, counted, suppressions)
     });
     let (mut findings, counted, suppressions) = judged.value;
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;
+    summary.unseen = counted.unseen;
     summary.handlers = counted.handlers;
-    findings.retain(|finding| is_target(set, finding));
     findings.extend(judged.faults);
     findings.extend(problems(set).into_iter().map(|mut finding| {
         suppressions.mark(set, &[], &mut finding);
@@ -107,17 +117,26 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     }
 }
 
+/// Says what kustomizations ask for and nobody follows.
+#[must_use]
+pub fn not_followed(
+    renderings: &[Rendering],
+    predictions: &[WorkloadPrediction<'_>],
+) -> Vec<Finding> {
+    let each = renderings.iter();
+    each.filter_map(|one| not_modelled(one, predictions))
+        .collect()
+}
+
 /// What a kustomization asks for and nobody follows is said once per kustomization that brings in
 /// probes, not passed over.
 fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -> Option<Finding> {
     let (first, others) = rendering.notes.split_first()?;
-    let has_probes = predictions.iter().any(|one| {
-        one.is_target
-            && one.workload.object.rendered_by == Some(&rendering.root)
-            && !one.handlers.is_empty()
-    });
-    // Where nothing came in at all, what is missing may be all there is.
-    if !has_probes && !rendering.documents.is_empty() {
+    let has_probes = predictions
+        .iter()
+        .any(|one| one.is_target && is_of(one, rendering) && !one.handlers.is_empty());
+    // Where objects are missing, these may be all that have probes.
+    if !has_probes && !rendering.is_open {
         return None;
     }
     let label = Label {
@@ -131,8 +150,53 @@ fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -
     };
     let message = format!("{}{more}", first.message);
     let mut finding = Finding::new(NOT_MODELLED, Severity::Note, label, message);
+    finding.overlays.push(Arc::clone(rendering.home()));
     finding.help = Some("pipe the build in: `kustomize build DIR | meshprobe check -`".to_owned());
     Some(finding)
+}
+
+fn is_of(one: &WorkloadPrediction<'_>, rendering: &Rendering) -> bool {
+    one.workload.object.rendered_by == Some(&rendering.root)
+}
+
+/// Counts the kustomizations to be judged whose workloads are all out of sight.
+fn unseen_whole(
+    set: &SourceSet,
+    renderings: &[Rendering],
+    predictions: &[WorkloadPrediction<'_>],
+) -> usize {
+    let is_unseen = |rendering: &&Rendering| {
+        rendering.is_open
+            && (is_target(set, &rendering.root) || is_target(set, rendering.home()))
+            && !predictions.iter().any(|one| is_of(one, rendering))
+    };
+    renderings.iter().filter(is_unseen).count()
+}
+
+/// What is only context is never edited: the finding says how to do it.
+fn keep_context(set: &SourceSet, finding: &mut Finding) {
+    let Some(fix) = finding
+        .fix
+        .as_mut()
+        .filter(|fix| !is_target(set, &fix.path))
+    else {
+        return;
+    };
+    let may_be_named = fix.applicability != Applicability::DisplayOnly;
+    fix.applicability = Applicability::DisplayOnly;
+    let way = if may_be_named {
+        "name it among the paths to have it fixed"
+    } else {
+        "edit it by hand"
+    };
+    let said = format!(
+        "{} is read as context only and is not edited: {way}",
+        fix.path
+    );
+    finding.help = Some(match finding.help.take() {
+        Some(help) => format!("{help} ({said})"),
+        None => said,
+    });
 }
 
 /// Applies the levels of the settings and brings findings in their order.
@@ -174,10 +238,8 @@ fn order(finding: &Finding) -> impl Ord + '_ {
     )
 }
 
-/// Context is read for facts; what is wrong in it is for another run to say.
-fn is_target(set: &SourceSet, finding: &Finding) -> bool {
-    set.file(&finding.primary.path)
-        .is_none_or(|file| file.role == Role::Target)
+fn is_target(set: &SourceSet, path: &str) -> bool {
+    set.file(path).is_none_or(|file| file.role == Role::Target)
 }
 
 /// Turns the changes of a fix into bytes. One that cannot be written is only shown.

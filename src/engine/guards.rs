@@ -22,6 +22,21 @@ Give the container a name that is a DNS label.
 ",
     ),
     refusal(
+        "context-only",
+        "\
+A kustomization to be rewritten takes the workload in from a file that is read as context only.
+
+## Why it matters
+
+Files outside of the paths of the run are read for facts, and never edited: other overlays may use
+them, too.
+
+## What to do
+
+Name the file of the base among the paths: `meshprobe rewrite --write overlays/prod base`.
+",
+    ),
+    refusal(
         "duplicate-container-name",
         "\
 Two containers of a pod have the same name.

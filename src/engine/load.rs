@@ -5,14 +5,27 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::source::{Candidate, Fault, Request, SourceFile, SourceSet, find, mark_patches};
+use crate::source::{
+    Candidate, Fault, Named, Request, SourceFile, SourceSet, find, mark_patches, mark_repositories,
+};
 
-/// Finds, reads and parses the files of a run.
+/// Finds, reads and parses the files of a run, and the local files that its kustomizations name.
 #[must_use]
 pub fn load(request: &Request) -> SourceSet {
     let candidates = find(request);
     let files = candidates.par_iter().map(read_guarded).collect();
     let mut set = SourceSet::new(files);
+    let mut named = Named::new(request, &set);
+    loop {
+        let missing = named.missing(&set);
+        if missing.is_empty() {
+            break;
+        }
+        let more: Vec<SourceFile> = missing.par_iter().map(read_guarded).collect();
+        set.files.extend(more);
+        set = SourceSet::new(set.files);
+    }
+    mark_repositories(&mut set);
     mark_patches(&mut set);
     set
 }

@@ -20,7 +20,7 @@ mod write;
 
 pub use baseline::{Baseline, add_ignore};
 pub use changed::Changed;
-pub use check::{Outcome, check};
+pub use check::{Outcome, check, not_followed};
 pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix};
 pub use guard::{Judged, judge};

@@ -28,8 +28,12 @@ pub struct Summary {
     pub documents: usize,
     /// Workloads with a pod template.
     pub workloads: usize,
-    /// Of these: those whose facts do not suffice for a verdict.
+    /// Workloads whose facts do not suffice for a verdict, and kustomizations all of whose
+    /// workloads are out of sight.
     pub not_judged: usize,
+    /// Of these: the kustomizations.
+    #[serde(skip)]
+    pub unseen: usize,
     /// Probes and lifecycle hooks.
     pub handlers: usize,
     /// Findings of severity error.

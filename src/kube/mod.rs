@@ -12,7 +12,7 @@ mod workload;
 pub use exec::{ExecCall, ExecKind, exec_calls};
 pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
 pub use nearness::{lies_above, nearness};
-pub use object::{Object, Provenance};
+pub use object::{Destination, Object, Provenance};
 pub use refused::{Objection, Refusal, is_dns_label, refused_by_api};
 pub use requirement::Requirements;
 pub use selector::LabelSelector;

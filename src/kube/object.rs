@@ -16,14 +16,31 @@ pub trait Provenance: fmt::Debug + Sync {
     fn real(&self, span: Span) -> (Arc<str>, Span);
 }
 
+/// The namespace that what deploys an object gives to those that name none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination<'t> {
+    /// The namespace; may be a placeholder.
+    pub namespace: &'t str,
+    /// The file that says so.
+    pub path: Arc<str>,
+    /// Bytes of that file.
+    pub span: Span,
+}
+
 /// One Kubernetes object and where it stands.
 #[derive(Clone, Debug)]
 pub struct Object<'t> {
     /// The file that stands for the object among others: its own, the kustomization that renders
     /// it, or what deploys that.
     pub home: &'t Arc<str>,
-    /// The kustomization that renders it.
+    /// The kustomization that renders it, or the deploying object where there is none.
     pub rendered_by: Option<&'t Arc<str>>,
+    /// What tells it from other objects of the same document: the kustomization, or the Flux or
+    /// Argo CD object that changes it or is one of several to deploy it. `None` where the document
+    /// stands for itself.
+    pub overlay: Option<&'t Arc<str>>,
+    /// Set where what deploys it names a namespace.
+    pub destination: Option<Destination<'t>>,
     /// Set for rendered objects, whose text is not that of a file.
     pub provenance: Option<&'t dyn Provenance>,
     /// The document that holds it.
@@ -52,18 +69,21 @@ impl<'t> Object<'t> {
         found
     }
 
-    /// Returns the objects of a document that was rendered by the kustomization `home`.
+    /// Returns the objects of a document that the kustomization `rendered_by` renders; `home` is
+    /// that, or what deploys it.
     #[must_use]
     pub fn all_rendered_in(
         document: &'t Document,
         home: &'t Arc<str>,
+        rendered_by: &'t Arc<str>,
         provenance: &'t dyn Provenance,
     ) -> Vec<Self> {
         let objects = Self::all_in(document).into_iter();
         objects
             .map(|object| Self {
                 home,
-                rendered_by: Some(home),
+                rendered_by: Some(rendered_by),
+                overlay: Some(home),
                 provenance: Some(provenance),
                 ..object
             })
@@ -176,6 +196,8 @@ fn collect<'t>(
         found.push(Object {
             home: &document.path,
             rendered_by: None,
+            overlay: None,
+            destination: None,
             provenance: None,
             document,
             node,

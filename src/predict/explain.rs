@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::finding::Label;
 use crate::mesh::Fact;
 
+use super::row::{Row, rows};
 use super::{HandlerPrediction, WorkloadPrediction, World, worlds};
 
 /// One fact, or one line of the verdict.
@@ -30,27 +31,29 @@ pub struct Explanation {
     pub lines: Vec<Line>,
 }
 
-impl WorkloadPrediction<'_> {
-    /// Explains every handler; nothing for workloads that only state facts.
-    #[must_use]
-    pub fn explain(&self, context: &Context<'_>) -> Vec<Explanation> {
-        if !self.is_target {
-            return Vec::new();
+/// Explains every handler; nothing for workloads that only state facts.
+#[must_use]
+pub fn explanations(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+) -> Vec<Explanation> {
+    let mut rows = rows(predictions).into_iter();
+    let mut explanations = Vec::new();
+    for one in predictions.iter().filter(|one| one.is_target) {
+        let worlds = worlds(context, one);
+        for handler in &one.handlers {
+            let Some(row) = rows.next() else { break };
+            let mut explanation = one.explain(context, handler, row);
+            explanation.lines.extend(otherwise(&worlds, handler));
+            explanations.push(explanation);
         }
-        let worlds = worlds(context, self);
-        self.handlers
-            .iter()
-            .map(|handler| {
-                let mut explanation = self.explain_handler(context, handler);
-                explanation.lines.extend(otherwise(&worlds, handler));
-                explanation
-            })
-            .collect()
     }
+    explanations
+}
 
-    fn explain_handler(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Explanation {
+impl WorkloadPrediction<'_> {
+    fn explain(&self, context: &Context<'_>, of: &HandlerPrediction<'_>, row: Row) -> Explanation {
         let object = &self.workload.object;
-        let row = self.row(of);
         let key = object.label_at(of.handler.key.span(), String::new());
         let mut lines = vec![said("probe", row.probe)];
         lines.push(fact(context, "dataplane", &self.dataplane, |value| {

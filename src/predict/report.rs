@@ -20,6 +20,7 @@ struct WorkloadReport {
     path: String,
     document: usize,
     object: ObjectReport,
+    overlay: Option<String>,
     dataplane: FactReport<&'static str>,
     handlers: Vec<HandlerReport>,
 }
@@ -107,6 +108,7 @@ fn workload(prediction: &WorkloadPrediction<'_>, lines: Lines<'_>) -> WorkloadRe
             namespace: prediction.namespace.clone(),
             ..object.reference().into()
         },
+        overlay: object.overlay.map(ToString::to_string),
         dataplane: fact(&prediction.dataplane, |dataplane| dataplane.as_str(), lines),
         handlers: prediction
             .handlers

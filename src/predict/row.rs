@@ -1,5 +1,7 @@
 //! The lines of the table that `predict` prints.
 
+use std::collections::HashMap;
+
 use crate::kube::{Action, Handler};
 
 use super::{HandlerPrediction, Outcome, WorkloadPrediction};
@@ -23,12 +25,40 @@ pub struct Row {
     pub why: String,
 }
 
-impl WorkloadPrediction<'_> {
-    /// Returns the lines of the table, one per handler; none for workloads that only state facts.
-    #[must_use]
-    pub fn rows(&self) -> Vec<Row> {
+/// Returns the lines of the table, one per handler; none for workloads that only state facts.
+/// Where several workloads of one name would look the same, each names its overlay.
+#[must_use]
+pub fn rows(predictions: &[WorkloadPrediction<'_>]) -> Vec<Row> {
+    let shown = || predictions.iter().flat_map(WorkloadPrediction::shown);
+    let mut rows: Vec<Row> = shown().map(|(one, handler)| one.row(handler)).collect();
+    let mut count: HashMap<(String, String, String), usize> = HashMap::new();
+    let key = |row: &Row| {
+        (
+            row.workload.clone(),
+            row.container.clone(),
+            row.slot.clone(),
+        )
+    };
+    for row in &rows {
+        *count.entry(key(row)).or_default() += 1;
+    }
+    for (row, (one, _)) in rows.iter_mut().zip(shown()) {
+        if let Some(overlay) = one.workload.object.overlay
+            && count.get(&key(row)).is_some_and(|&count| count > 1)
+        {
+            row.workload = format!("{} ({overlay})", row.workload);
+        }
+    }
+    rows
+}
+
+impl<'t> WorkloadPrediction<'t> {
+    /// Returns the handlers to be shown, each with its workload.
+    pub(super) fn shown(
+        &self,
+    ) -> impl Iterator<Item = (&WorkloadPrediction<'t>, &HandlerPrediction<'t>)> {
         let handlers = self.handlers.iter().filter(|_| self.is_target);
-        handlers.map(|handler| self.row(handler)).collect()
+        handlers.map(move |handler| (self, handler))
     }
 
     /// Tells whether the facts sufficed for a verdict on every handler.

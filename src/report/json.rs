@@ -69,6 +69,8 @@ struct Entry<'a> {
     end_column: Option<usize>,
     object: Option<Object<'a>>,
     container: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    overlays: Vec<&'a str>,
     field: Option<&'a str>,
     outcome: Option<&'a str>,
     kubelet: Option<&'a str>,
@@ -139,6 +141,7 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
             name: &object.name,
         }),
         container: finding.container.as_deref(),
+        overlays: finding.overlays.iter().map(|path| &**path).collect(),
         field: finding.field.as_deref(),
         outcome: finding.outcome,
         kubelet: finding.kubelet.as_deref(),

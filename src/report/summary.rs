@@ -44,11 +44,19 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
     if summary.suppressed + summary.hidden > 0 {
         out.push_str(&left_out(summary.suppressed, summary.hidden));
     }
-    if summary.not_judged > 0 {
+    let workloads = summary.not_judged.saturating_sub(summary.unseen);
+    if workloads > 0 {
         out.push_str(&format!(
             "{} not judged: the tree does not say whether a mesh is there; add the Namespace \
              manifests or say `--assume injection=all|none` (`predict --explain` shows which).\n",
-            counted(summary.not_judged, "workload"),
+            counted(workloads, "workload"),
+        ));
+    }
+    if summary.unseen > 0 {
+        out.push_str(&format!(
+            "{} not judged: the workloads are not in the files read; pipe the build in \
+             (`kustomize build DIR | meshprobe check -`).\n",
+            counted(summary.unseen, "kustomization"),
         ));
     }
     match hint {

@@ -52,6 +52,8 @@ pub fn plan<'t>(
     let mut plan = Plan::default();
     // A file that several clusters deploy is predicted in each of them, and written once.
     let mut planned = BTreeSet::new();
+    plan.findings
+        .extend(overlay::only_context(predictions, rendered));
     for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
         let object = &prediction.workload.object;
         if !planned.insert((object.path(), object.document.index, &object.route)) {

@@ -1,11 +1,16 @@
 //! Bases of kustomizations: a file is rewritten only where every overlay of it agrees.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::finding::Finding;
 use crate::kube::Workload;
 use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::NodeRef;
 
 use super::guard::Refusal;
+use super::pod::has_work;
 
 /// What the overlays make of a workload of a base.
 pub(super) enum Overlaid<'t> {
@@ -55,6 +60,40 @@ pub(super) fn overlaid<'t>(
     agreed.map_or(Overlaid::Plain, |prediction| {
         Overlaid::Agreed(Box::new(prediction))
     })
+}
+
+/// Refuses what an overlay to be rewritten takes in from files that are only context: these are
+/// never edited.
+pub(super) fn only_context(
+    plain: &[WorkloadPrediction<'_>],
+    rendered: &[WorkloadPrediction<'_>],
+) -> Vec<Finding> {
+    let place = |one: &WorkloadPrediction<'_>| {
+        let document = one.workload.object.document;
+        (Arc::clone(&document.path), document.index)
+    };
+    let mut bases: BTreeMap<_, Vec<&WorkloadPrediction<'_>>> = BTreeMap::new();
+    for base in plain.iter().filter(|base| !base.is_target) {
+        bases.entry(place(base)).or_default().push(base);
+    }
+    let mut told = BTreeSet::new();
+    let mut findings = Vec::new();
+    for seen in rendered.iter().filter(|one| one.is_target && has_work(one)) {
+        let Some(bases) = bases.get(&place(seen)) else {
+            continue;
+        };
+        let is_base = bases
+            .iter()
+            .any(|base| is_same(&base.workload, &seen.workload));
+        if is_base && told.insert((place(seen), seen.workload.object.name())) {
+            let path = seen.workload.object.path();
+            let said = format!("{path} is read as context only and is not edited");
+            let refusal = Refusal::new("context-only", seen.workload.object.name_span(), said)
+                .with_help(format!("name {path} among the paths to have it rewritten"));
+            findings.push(refusal.finding(seen));
+        }
+    }
+    findings
 }
 
 /// One rewrite of the file would be right for both.

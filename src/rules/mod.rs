@@ -128,7 +128,7 @@ pub fn check_marked(
         .map(|finding| overlay::place(context, None, marked(mark, predictions, finding)))
         .collect();
     // Workloads come kustomization by kustomization.
-    for predictions in predictions.chunk_by(|a, b| overlay::of(a) == overlay::of(b)) {
+    for predictions in predictions.chunk_by(overlay::is_one) {
         let scene = Scene {
             context,
             predictions,

@@ -8,9 +8,18 @@ use crate::finding::{Applicability, Finding, Label};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{NodeRef, Span};
 
-/// Returns the kustomization that renders a workload; `None` for one that stands for itself.
+/// Returns what tells a workload from others of its document; `None` for one that stands for
+/// itself.
 pub(super) fn of<'t>(prediction: &WorkloadPrediction<'t>) -> Option<&'t Arc<str>> {
-    prediction.workload.object.rendered_by
+    prediction.workload.object.overlay
+}
+
+/// Tells whether two workloads come out of one overlay; one file may hold several.
+pub(super) fn is_one(a: &WorkloadPrediction<'_>, b: &WorkloadPrediction<'_>) -> bool {
+    match (of(a), of(b)) {
+        (Some(a), Some(b)) => std::ptr::eq(a, b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
 }
 
 /// Names the overlay where the base has several, and keeps fixes from reaching further than the
@@ -35,6 +44,7 @@ pub(super) fn place(
     let uses = inventory
         .uses_of(&finding.primary.path, finding.document)
         .unwrap_or_default();
+    finding.overlays.extend(home.map(Arc::clone));
     if let Some(home) = home
         && uses.count > 1
     {
@@ -89,6 +99,11 @@ fn absorb(first: &mut Finding, other: Finding) {
     for label in other.related {
         if !first.related.contains(&label) {
             first.related.push(label);
+        }
+    }
+    for overlay in other.overlays {
+        if !first.overlays.contains(&overlay) {
+            first.overlays.push(overlay);
         }
     }
     for assumption in other.assumptions {

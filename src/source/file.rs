@@ -41,6 +41,9 @@ pub struct SourceFile {
     /// Where it is taken to lie when looking around: its location, or what the user says about
     /// standard input.
     pub lies_at: Option<PathBuf>,
+    /// The root of its repository as paths are shown, with `/` at its end; empty for the working
+    /// directory; `None` where it is not known.
+    pub repository: Option<Arc<str>>,
     /// A template of a Helm chart, whether or not it parses as YAML.
     pub chart_template: bool,
     /// What it is read for.
@@ -71,6 +74,7 @@ impl SourceFile {
             path,
             location: None,
             lies_at: None,
+            repository: None,
             chart_template: false,
             role: Role::Target,
             explicit,

@@ -197,6 +197,17 @@ fn is_device(_: &std::fs::Metadata) -> bool {
 }
 
 impl Candidate {
+    /// Returns the candidate for a file that lies at `place`, its one spelling.
+    pub(super) fn on_disk(path: Arc<str>, role: Role, place: PathBuf) -> Self {
+        Self {
+            path,
+            role,
+            explicit: false,
+            origin: Origin::Disk(place.clone()),
+            identity: place,
+        }
+    }
+
     /// Reads, splits and parses the file; what goes wrong becomes a fault of it.
     #[must_use]
     pub fn read(&self) -> SourceFile {

@@ -9,7 +9,7 @@ use crate::yaml::{self, NodeRef, Span};
 use super::file::SourceSet;
 
 /// The file names that kustomize looks for.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// How many directories up a kustomization is looked for; enough for every layout seen.
 const LEVELS: usize = 8;

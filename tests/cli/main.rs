@@ -7,12 +7,14 @@
 )]
 
 mod bad_input;
+mod deployed;
 mod explained;
 mod fixed;
 mod fixes;
 mod formats;
 mod guards;
 mod krm;
+mod named_files;
 mod names;
 mod program;
 mod project;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
+use super::super::deployment::Dialect;
 use super::kustomization::Kustomization;
 use super::locate::{Located, locate, strings};
 use super::objects;
@@ -40,9 +41,10 @@ pub(super) struct Gathered {
 
 /// Something that kustomize would refuse, without its place.
 pub(super) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Scope) -> Note {
+    let place = k.origin(span);
     Note {
-        path: Arc::clone(k.path),
-        span,
+        path: place.path,
+        span: place.span,
         message,
         scope,
     }
@@ -145,15 +147,45 @@ impl<'s> Gatherer<'s> {
             return Rc::clone(done);
         }
         let mut gathered = Gathered::default();
-        self.fill(k, &mut gathered);
+        self.fill(&[*k], &[], &mut gathered);
         let gathered = Rc::new(gathered);
         self.done.insert(Arc::clone(k.path), Rc::clone(&gathered));
         gathered
     }
 
-    /// Does what the kustomization says to what is gathered already.
-    fn fill(&mut self, k: &Kustomization<'s>, gathered: &mut Gathered) {
-        let Some(left) = self.work.checked_sub(OPENING) else {
+    /// Renders a kustomization that a deploying object names and does not change.
+    pub(super) fn deployed_as_it_is(&mut self, file: &'s SourceFile) -> Gathered {
+        let k = Kustomization::new(file);
+        let gathered = k.map(|k| self.kustomization(&k));
+        gathered.map_or_else(Gathered::default, |gathered| (*gathered).clone())
+    }
+
+    /// Renders what a deploying object makes of a folder: `file` is the kustomization there, which
+    /// `edit` is written into; without one, all of `entries` comes in.
+    pub(super) fn deployed(
+        &mut self,
+        file: Option<&'s SourceFile>,
+        edit: &Kustomization<'_>,
+        entries: &[Located<'s>],
+    ) -> Gathered {
+        let mut gathered = Gathered::default();
+        match file.and_then(Kustomization::new) {
+            Some(k) => self.fill(&[k, *edit], entries, &mut gathered),
+            None => self.fill(&[*edit], entries, &mut gathered),
+        }
+        gathered
+    }
+
+    /// Does what the kustomization says to what is gathered already. Layers after the first are
+    /// written into it by what deploys it.
+    fn fill(
+        &mut self,
+        layers: &[Kustomization<'_>],
+        entries: &[Located<'s>],
+        gathered: &mut Gathered,
+    ) {
+        let Some(k) = layers.first() else { return };
+        let Some(left) = self.work.checked_sub(OPENING + entries.len()) else {
             let at = Span::empty(k.root.span().start);
             gathered.miss(
                 k,
@@ -164,20 +196,19 @@ impl<'s> Gatherer<'s> {
         };
         self.work = left;
         self.open.push(Arc::clone(k.path));
-        for (entry, node) in ["resources", "bases"]
-            .into_iter()
-            .flat_map(|key| strings(k.root, key))
-        {
-            self.resource(k, entry, node, gathered);
+        self.resources(k, entries, gathered);
+        for k in layers {
+            for unknown in k.unknown() {
+                gathered.tell(k, unknown.span, unknown.message);
+                gathered.is_open |= unknown.is_open;
+            }
         }
-        for unknown in k.unknown() {
-            gathered.tell(k, unknown.span, unknown.message);
-            gathered.is_open |= unknown.is_open;
+        for k in layers {
+            for (entry, node) in strings(k.root, "components") {
+                self.component(k, entry, node, gathered);
+            }
         }
-        for (entry, node) in strings(k.root, "components") {
-            self.component(k, entry, node, gathered);
-        }
-        transform::apply(self.sources, k, gathered, &mut self.work);
+        transform::apply(self.sources, layers, gathered, &mut self.work);
         for resource in &mut gathered.resources {
             resource.clear_annotations();
         }
@@ -185,15 +216,36 @@ impl<'s> Gatherer<'s> {
         self.open.pop();
     }
 
-    fn resource(
+    fn resources(
         &mut self,
-        k: &Kustomization<'s>,
-        entry: &str,
-        node: NodeRef<'s>,
+        k: &Kustomization<'_>,
+        entries: &[Located<'s>],
         gathered: &mut Gathered,
     ) {
-        let at = node.span();
-        match locate(self.sources, k.folder(), entry) {
+        if k.dialect == Dialect::Kustomize {
+            for (entry, node) in ["resources", "bases"]
+                .into_iter()
+                .flat_map(|key| strings(k.root, key))
+            {
+                let located = locate(self.sources, k.folder, entry);
+                self.resource(k, entry, node.span(), located, gathered);
+            }
+        }
+        for located in entries {
+            let at = Span::empty(k.root.span().start);
+            self.resource(k, "", at, *located, gathered);
+        }
+    }
+
+    fn resource(
+        &mut self,
+        k: &Kustomization<'_>,
+        entry: &str,
+        at: Span,
+        located: Located<'s>,
+        gathered: &mut Gathered,
+    ) {
+        match located {
             Located::File(file) => objects::take_in(k, at, file, gathered),
             Located::Kustomization(file) => {
                 let Some(base) = self.enter(k, at, file, gathered) else {
@@ -216,19 +268,19 @@ impl<'s> Gatherer<'s> {
 
     fn component(
         &mut self,
-        k: &Kustomization<'s>,
+        k: &Kustomization<'_>,
         entry: &str,
-        node: NodeRef<'s>,
+        node: NodeRef<'_>,
         gathered: &mut Gathered,
     ) {
         let at = node.span();
-        match locate(self.sources, k.folder(), entry) {
+        match locate(self.sources, k.folder, entry) {
             Located::Kustomization(file) => {
                 let Some(component) = self.enter(k, at, file, gathered) else {
                     return;
                 };
                 if component.is_component() {
-                    self.fill(&component, gathered);
+                    self.fill(&[component], &[], gathered);
                 } else {
                     gathered.miss(k, at, "what stands under `components` is no component: kustomize refuses to build it");
                 }
@@ -241,7 +293,7 @@ impl<'s> Gatherer<'s> {
     /// Opens a kustomization from another one, unless that leads in a circle or too deep.
     fn enter(
         &self,
-        k: &Kustomization<'s>,
+        k: &Kustomization<'_>,
         at: Span,
         file: &'s SourceFile,
         gathered: &mut Gathered,

@@ -6,6 +6,7 @@ use crate::source::SourceFile;
 use crate::yaml::{NodeRef, Span, Style, parse};
 
 use super::copy::read;
+use super::kustomization::Kustomization;
 use super::node::{Node, Origin};
 
 /// The documents of a patch, each with its place; the error says what is wrong.
@@ -24,9 +25,9 @@ pub(super) fn from_file(file: &SourceFile) -> Documents {
     Ok(nodes)
 }
 
-/// Reads the documents in the text of `scalar`, which stands in the file `path`; white space
-/// around it is left out where kustomize does so.
-pub(super) fn from_scalar(scalar: NodeRef<'_>, path: &Arc<str>, trim: bool) -> Documents {
+/// Reads the documents in the text of `scalar`, which stands in `k`; white space around it is
+/// left out where kustomize does so.
+pub(super) fn from_scalar(scalar: NodeRef<'_>, k: &Kustomization<'_>, trim: bool) -> Documents {
     let scalar = scalar.resolved();
     let whole = scalar.text().unwrap_or_default();
     let text: Arc<str> = if trim { whole.trim() } else { whole }.into();
@@ -35,13 +36,15 @@ pub(super) fn from_scalar(scalar: NodeRef<'_>, path: &Arc<str>, trim: bool) -> D
     } else {
         0
     };
-    let inside = Inside::new(scalar);
-    let place = |span: Span| Origin {
-        path: Arc::clone(path),
-        span: inside.real(Span::new(span.start + skipped, span.end + skipped)),
+    // Of a text that was rendered itself no part has a place of its own.
+    let inside = match k.provenance {
+        Some(_) => Inside::Somewhere(scalar.span()),
+        None => Inside::new(scalar),
     };
+    let place =
+        |span: Span| k.origin(inside.real(Span::new(span.start + skipped, span.end + skipped)));
     // The documents of a stream are split as those of a file are.
-    let file = SourceFile::new(Arc::clone(path), Arc::clone(&text));
+    let file = SourceFile::new(Arc::clone(k.path), Arc::clone(&text));
     let mut nodes = Vec::new();
     for document in &file.documents {
         nodes.extend(document_of(&text, document.segment, &place)?);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::kube::Provenance;
 use crate::source::SourceFile;
 use crate::yaml::{Entry, NodeRef, Span, Tree};
 
+use super::super::deployment::Dialect;
 use super::copy::read;
 use super::locate::{folder_of, tree};
 use super::node::{Node, Origin};
@@ -52,13 +54,18 @@ const NOT_FOLLOWED: [&str; 5] = [
     "vars",
 ];
 
-/// A kustomization.
+/// A kustomization, or what a deploying object says like one.
 #[derive(Clone, Copy)]
 pub(super) struct Kustomization<'s> {
     /// The file, as shown to the user.
     pub(super) path: &'s Arc<str>,
     /// The content.
     pub(super) root: NodeRef<'s>,
+    /// The folder that its paths start from.
+    pub(super) folder: &'s str,
+    /// Set where the content is not the text of the file.
+    pub(super) provenance: Option<&'s dyn Provenance>,
+    pub(super) dialect: Dialect,
 }
 
 /// A field that is not followed.
@@ -76,12 +83,10 @@ impl<'s> Kustomization<'s> {
         Some(Self {
             path: &file.path,
             root,
+            folder: folder_of(&file.path),
+            provenance: None,
+            dialect: Dialect::Kustomize,
         })
-    }
-
-    /// Returns the folder that its paths start from.
-    pub(super) fn folder(&self) -> &'s str {
-        folder_of(self.path)
     }
 
     pub(super) fn is_component(&self) -> bool {
@@ -90,14 +95,19 @@ impl<'s> Kustomization<'s> {
 
     /// Returns where bytes of the file stand.
     pub(super) fn origin(&self, span: Span) -> Origin {
-        Origin {
-            path: Arc::clone(self.path),
-            span,
-        }
+        let (path, span) = match self.provenance {
+            Some(origins) => origins.real(span),
+            None => (Arc::clone(self.path), span),
+        };
+        Origin { path, span }
     }
 
     /// Returns an entry that says something.
     pub(super) fn entry(&self, key: &str) -> Option<Entry<'s>> {
+        let key = match (self.dialect, key) {
+            (Dialect::Flux, "namespace") => "targetNamespace",
+            _ => key,
+        };
         self.root
             .entry(key)
             .filter(|entry| says_something(entry.value))
@@ -116,6 +126,9 @@ impl<'s> Kustomization<'s> {
 
     /// Returns the fields that are not followed.
     pub(super) fn unknown(&self) -> Vec<Unknown> {
+        if self.dialect != Dialect::Kustomize {
+            return self.old_patches().collect();
+        }
         let entries = self
             .root
             .entries()
@@ -132,6 +145,19 @@ impl<'s> Kustomization<'s> {
 }
 
 impl Kustomization<'_> {
+    /// Older forms of patches that Flux has given up.
+    fn old_patches(&self) -> impl Iterator<Item = Unknown> {
+        let keys = ["patchesStrategicMerge", "patchesJson6902"].into_iter();
+        keys.filter_map(|key| self.entry(key)).map(|entry| {
+            let key = entry.key.text().unwrap_or_default();
+            Unknown {
+                span: entry.key.span(),
+                message: format!("`{key}` is not followed: write it under `patches`"),
+                is_open: false,
+            }
+        })
+    }
+
     /// Says so where the kustomization asks for nothing at all.
     fn emptiness(&self) -> Option<Unknown> {
         let asks = |entry: Entry<'_>| {

@@ -54,7 +54,7 @@ pub(super) fn file<'s>(
     sources.file(&join(folder, entry)?)
 }
 
-fn kustomization_in<'s>(sources: &'s SourceSet, folder: &str) -> Option<&'s SourceFile> {
+pub(super) fn kustomization_in<'s>(sources: &'s SourceSet, folder: &str) -> Option<&'s SourceFile> {
     let inside = |name: &&str| sources.file(&in_folder(folder, name));
     NAMES.iter().find_map(inside)
 }

@@ -11,7 +11,9 @@
 //! subjects of role bindings, generated Secrets. What could matter and is not followed is a
 //! [`Note`].
 
+mod application_set;
 mod copy;
+mod deployed;
 mod fields;
 mod gather;
 #[cfg(test)]
@@ -28,6 +30,7 @@ mod node;
 mod objects;
 mod origin;
 mod patches;
+mod post_build;
 mod resource;
 mod schema;
 mod selector;
@@ -40,10 +43,11 @@ mod write;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::kube::{Destination, Object};
 use crate::source::{Document, SourceSet};
 use crate::yaml::Span;
 
-use gather::{Gathered, Gatherer};
+use gather::Gathered;
 use node::Node;
 
 pub use origin::OriginMap;
@@ -54,14 +58,61 @@ pub type DocumentId = (Arc<str>, usize);
 /// What a kustomization that no other one lists stands for.
 #[derive(Clone, Debug)]
 pub struct Rendering {
-    /// The kustomization file.
+    /// The kustomization file; the deploying file where there is none.
     pub root: Arc<str>,
+    /// The Flux or Argo CD object that deploys it, where that has a part in it.
+    pub deployed: Option<Deployed>,
     /// The objects, in the order in which kustomize takes them in.
     pub documents: Vec<RenderedDocument>,
     /// The documents of the set that it takes in, also those that a patch deletes.
     pub used: BTreeSet<DocumentId>,
     /// What is not modelled, or what kustomize would refuse; sorted by place.
     pub notes: Vec<Note>,
+    /// Objects come in that are not seen.
+    pub is_open: bool,
+}
+
+/// What deploys a rendering.
+#[derive(Clone, Debug)]
+pub struct Deployed {
+    /// The file with the object that deploys it.
+    pub file: Arc<str>,
+    /// The folder that it deploys, without `/` at its end; empty for the working directory.
+    pub folder: String,
+    /// The namespace of what names none, and where that is written.
+    pub destination: Option<(String, (Arc<str>, Span))>,
+}
+
+impl Rendering {
+    /// Returns the file that stands for the rendering: what deploys it, else the kustomization.
+    #[must_use]
+    pub fn home(&self) -> &Arc<str> {
+        let deployed = self.deployed.as_ref();
+        deployed.map_or(&self.root, |deployed| &deployed.file)
+    }
+
+    /// Returns all objects.
+    pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
+        let deployed = self.deployed.as_ref();
+        let destination = deployed.and_then(|deployed| {
+            let (namespace, (path, span)) = deployed.destination.as_ref()?;
+            Some(Destination {
+                namespace,
+                path: Arc::clone(path),
+                span: *span,
+            })
+        });
+        self.documents.iter().flat_map(move |rendered| {
+            let origin = &rendered.origin;
+            let found =
+                Object::all_rendered_in(&rendered.document, self.home(), &self.root, origin);
+            let destination = destination.clone();
+            found.into_iter().map(move |object| Object {
+                destination: destination.clone(),
+                ..object
+            })
+        })
+    }
 }
 
 /// An object of a [`Rendering`].
@@ -95,7 +146,8 @@ pub enum Scope {
     Objects(Vec<DocumentId>),
 }
 
-/// Renders every kustomization of the set that no other one lists, in the order of their paths.
+/// Renders every kustomization of the set that no other one lists, in the order of their paths,
+/// and what Flux and Argo CD objects of the set make of the folders that they deploy.
 #[must_use]
 pub fn render(sources: &SourceSet) -> Vec<Rendering> {
     rendered(sources, |_| true)
@@ -109,8 +161,9 @@ pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
 }
 
 fn is_relevant(object: &Node) -> bool {
-    const FACTS: [&str; 11] = [
+    const FACTS: [&str; 12] = [
         "Application",
+        "ApplicationSet",
         "AuthorizationPolicy",
         "CronJob",
         "Kustomization",
@@ -127,20 +180,13 @@ fn is_relevant(object: &Node) -> bool {
 }
 
 fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Node) -> bool) -> Vec<Rendering> {
-    let mut gatherer = Gatherer::new(sources);
-    let roots = locate::roots(sources);
-    roots
-        .into_iter()
-        .map(|root| {
-            let gathered = gatherer.root(&root);
-            finish(sources, root, &gathered, &is_wanted)
-        })
-        .collect()
+    deployed::render(sources, &is_wanted)
 }
 
 fn finish(
     sources: &SourceSet,
     root: Arc<str>,
+    deployed: Option<Deployed>,
     gathered: &Gathered,
     is_wanted: &impl Fn(&Node) -> bool,
 ) -> Rendering {
@@ -178,6 +224,8 @@ fn finish(
     }
     Rendering {
         root,
+        deployed,
+        is_open: gathered.is_open,
         documents,
         used: gathered.used.clone(),
         notes: notes.into_iter().collect(),

@@ -44,9 +44,9 @@ pub(super) struct Patch {
 pub(super) fn strategic(sources: &SourceSet, k: &Kustomization<'_>) -> Vec<Result<Patch, Refused>> {
     let read = |item: NodeRef<'_>| {
         let text = item.text().unwrap_or_default();
-        let documents = match file(sources, k.folder(), text.trim_end()) {
+        let documents = match file(sources, k.folder, text.trim_end()) {
             Some(file) => inline::from_file(file),
-            None if text.contains('\n') => inline::from_scalar(item, k.path, false),
+            None if text.contains('\n') => inline::from_scalar(item, k, false),
             None => Err(format!("`{text}` is not among the files read")),
         };
         let mut patch = Patch::new(item.span(), documents)?;
@@ -83,12 +83,12 @@ fn entry(
     };
     let (documents, at) = match (text("path"), item.get("patch")) {
         (Some(path), None) => {
-            let found = file(sources, k.folder(), path);
+            let found = file(sources, k.folder, path);
             let missing = || Err(format!("`{path}` is not among the files read"));
             let at = item.get("path").unwrap_or(item);
             (found.map_or_else(missing, inline::from_file), at)
         }
-        (None, Some(patch)) => (inline::from_scalar(patch, k.path, is_current), item),
+        (None, Some(patch)) => (inline::from_scalar(patch, k, is_current), item),
         _ => (Err("a patch has either `path` or `patch`".to_owned()), item),
     };
     let mut patch = Patch::new(at.span(), documents)?;

@@ -132,6 +132,26 @@ impl Resource {
         }
     }
 
+    /// Sets an entry of the labels or annotations.
+    pub(super) fn set_below_metadata(
+        &mut self,
+        kind: &str,
+        key: &str,
+        origin: &Origin,
+        value: Node,
+    ) {
+        if self
+            .metadata(kind)
+            .is_none_or(|node| node.fields().is_empty())
+        {
+            self.set_metadata(kind, origin, &Node::empty_map(origin));
+        }
+        let metadata = self.change().get_mut("metadata");
+        if let Some(all) = metadata.and_then(|metadata| metadata.get_mut(kind)) {
+            all.set(key, origin, value);
+        }
+    }
+
     fn set_metadata(&mut self, key: &str, origin: &Origin, value: &Node) {
         let node = self.change();
         if node.get("metadata").is_none_or(Node::is_null) {

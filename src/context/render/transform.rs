@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
 
+use super::super::deployment::Dialect;
 use super::Scope;
 use super::fields::{self, FieldSpec};
 use super::gather::{Gathered, note};
@@ -18,80 +19,105 @@ use super::node::Node;
 use super::patches;
 use super::share;
 
-/// Applies all transformations of `k`; each costs what is gathered.
+/// Applies all transformations; each costs what is gathered. `layers` are the kustomization and
+/// what a deploying object writes into it: lists add up, of single values the last counts.
 pub(super) fn apply(
     sources: &SourceSet,
-    k: &Kustomization<'_>,
+    layers: &[Kustomization<'_>],
     gathered: &mut Gathered,
     work: &mut usize,
 ) {
-    let mut steps = Steps {
-        k: *k,
-        gathered,
-        work,
-    };
-    for patch in patches::strategic(sources, k) {
-        steps.patch(patch);
+    let file = |k: &&Kustomization<'_>| k.dialect == Dialect::Kustomize;
+    let mut steps = Steps { gathered, work };
+    for k in layers.iter().filter(file) {
+        for patch in patches::strategic(sources, k) {
+            steps.patch(k, patch);
+        }
     }
-    for patch in patches::listed(sources, k, "patches") {
-        steps.patch(patch);
+    for k in layers {
+        for patch in patches::listed(sources, k, "patches") {
+            steps.patch(k, patch);
+        }
     }
-    steps.namespace();
-    steps.names();
-    steps.labels();
-    if let Some(entry) = k.entry("commonAnnotations") {
-        steps.entries(entry.value, &fields::annotations());
+    if let Some(k) = last(layers, "namespace") {
+        steps.namespace(k);
     }
-    for patch in patches::listed(sources, k, "patchesJson6902") {
-        steps.patch(patch);
+    if let Some(k) = last(layers, "namePrefix") {
+        steps.name(k, "namePrefix");
     }
-    steps.images();
+    if let Some(k) = last(layers, "nameSuffix") {
+        steps.name(k, "nameSuffix");
+    }
+    for k in layers {
+        steps.labels(k);
+    }
+    for k in layers {
+        steps.common_labels(k);
+    }
+    for k in layers {
+        if let Some(entry) = k.entry("commonAnnotations") {
+            steps.entries(k, entry.value, &fields::annotations());
+        }
+    }
+    for k in layers.iter().filter(file) {
+        for patch in patches::listed(sources, k, "patchesJson6902") {
+            steps.patch(k, patch);
+        }
+    }
+    for k in layers {
+        steps.images(k);
+    }
 }
 
-struct Steps<'a, 's> {
-    k: Kustomization<'s>,
+/// The last layer that says something about `key`.
+fn last<'l, 's>(layers: &'l [Kustomization<'s>], key: &str) -> Option<&'l Kustomization<'s>> {
+    layers.iter().rev().find(|k| k.entry(key).is_some())
+}
+
+struct Steps<'a> {
     gathered: &'a mut Gathered,
     work: &'a mut usize,
 }
 
-impl Steps<'_, '_> {
+impl Steps<'_> {
     /// Pays for a step over all objects; tells whether there is enough left.
-    fn pay(&mut self, at: Span) -> bool {
+    fn pay(&mut self, k: &Kustomization<'_>, at: Span) -> bool {
         let cost = self.gathered.resources.len();
         let left = self.work.checked_sub(cost);
         *self.work = left.unwrap_or_default();
         if left.is_none() {
             let message = "the kustomizations are too many: this change is left out";
-            self.gathered.tell(&self.k, at, message);
+            self.gathered.tell(k, at, message);
         }
         left.is_some()
     }
 
-    fn patch(&mut self, patch: Result<patches::Patch, patches::Refused>) {
+    fn patch(&mut self, k: &Kustomization<'_>, patch: Result<patches::Patch, patches::Refused>) {
         match patch {
-            Ok(patch) if self.pay(patch.at) => patch.apply(&self.k, self.gathered),
+            Ok(patch) if self.pay(k, patch.at) => patch.apply(k, self.gathered),
             Ok(_) => {}
-            Err((at, message)) => self.gathered.tell(&self.k, at, message),
+            Err((at, message)) => self.gathered.tell(k, at, message),
         }
     }
 
-    fn namespace(&mut self) {
-        let Some(entry) = self.k.entry("namespace") else {
+    fn namespace(&mut self, k: &Kustomization<'_>) {
+        let Some(entry) = k.entry("namespace") else {
             return;
         };
-        let Some(text) = entry.value.text().filter(|_| self.pay(entry.key.span())) else {
+        let text = entry.value.text();
+        let Some(text) = text.filter(|_| self.pay(k, entry.key.span())) else {
             return;
         };
-        let key = self.k.origin(entry.key.span());
-        let value = Node::text_at(text, &self.k.origin(entry.value.span()));
+        let key = k.origin(entry.key.span());
+        let value = Node::text_at(text, &k.origin(entry.value.span()));
         for resource in &mut self.gathered.resources {
             resource.set_namespace(&key, &value);
         }
-        self.tell_conflicts(entry.value.span());
+        self.tell_conflicts(k, entry.value.span());
     }
 
     /// Objects of two namespaces may meet in one.
-    fn tell_conflicts(&mut self, at: Span) {
+    fn tell_conflicts(&mut self, k: &Kustomization<'_>, at: Span) {
         let mut seen = HashMap::new();
         for resource in &self.gathered.resources {
             let identity = resource.identity();
@@ -100,32 +126,28 @@ impl Steps<'_, '_> {
             if let Some(other) = seen.insert(identity, id.clone()) {
                 let message = format!("two objects become {title}: kustomize refuses to build it");
                 let scope = Scope::Objects(vec![other, id]);
-                let told = note(&self.k, at, message, scope);
+                let told = note(k, at, message, scope);
                 self.gathered.notes.insert(told);
             }
         }
     }
 
-    fn names(&mut self) {
-        let text = |key: &str| {
-            let entry = self.k.entry(key);
-            entry
-                .and_then(|entry| entry.value.text())
-                .unwrap_or_default()
+    fn name(&mut self, k: &Kustomization<'_>, key: &str) {
+        let text = k.entry(key).and_then(|entry| entry.value.text());
+        let text = text.unwrap_or_default();
+        let (prefix, suffix) = match key {
+            "namePrefix" => (text, ""),
+            _ => ("", text),
         };
-        let (prefix, suffix) = (text("namePrefix"), text("nameSuffix"));
-        let at = self.k.root.span();
-        for (prefix, suffix) in [(prefix, ""), ("", suffix)] {
-            if (prefix, suffix) != ("", "") && self.pay(at) {
-                for resource in &mut self.gathered.resources {
-                    resource.rename(prefix, suffix);
-                }
+        if !text.is_empty() && self.pay(k, k.root.span()) {
+            for resource in &mut self.gathered.resources {
+                resource.rename(prefix, suffix);
             }
         }
     }
 
-    fn labels(&mut self) {
-        for label in self.k.items("labels") {
+    fn labels(&mut self, k: &Kustomization<'_>) {
+        for label in k.items("labels") {
             let is_set = |key: &str| label.get(key).and_then(NodeRef::text) == Some("true");
             let mut specs = custom(label);
             if is_set("includeSelectors") {
@@ -140,23 +162,43 @@ impl Steps<'_, '_> {
                 }
             }
             if let Some(pairs) = label.get("pairs") {
-                self.entries(pairs, &specs);
+                self.entries(k, pairs, &specs);
             }
         }
-        if let Some(entry) = self.k.entry("commonLabels") {
-            self.entries(entry.value, &fields::all_labels());
+    }
+
+    fn common_labels(&mut self, k: &Kustomization<'_>) {
+        let is_set = |key: &str| k.root.get(key).and_then(NodeRef::text) == Some("true");
+        let specs = match k.dialect {
+            // `kustomize edit add label --without-selector`, `--include-templates`.
+            Dialect::Argo if is_set("labelWithoutSelector") => {
+                let mut specs = fields::own_labels();
+                if is_set("labelIncludeTemplates") {
+                    specs.extend(fields::template_labels());
+                }
+                specs
+            }
+            _ => fields::all_labels(),
+        };
+        if let Some(entry) = k.entry("commonLabels") {
+            self.entries(k, entry.value, &specs);
         }
     }
 
     /// Sets all entries of `pairs` in the fields of `specs`.
-    fn entries(&mut self, pairs: NodeRef<'_>, specs: &[FieldSpec]) {
-        let Some(pairs) = self.k.copy(pairs) else {
+    fn entries(&mut self, k: &Kustomization<'_>, pairs: NodeRef<'_>, specs: &[FieldSpec]) {
+        let at = pairs.span();
+        let Some(pairs) = k.copy(pairs) else {
             self.gathered
-                .tell(&self.k, pairs.span(), "too many entries: they are left out");
+                .tell(k, at, "too many entries: they are left out");
             return;
         };
         for field in pairs.fields() {
-            if !self.pay(field.origin.span) {
+            let at = match k.provenance {
+                Some(_) => at,
+                None => field.origin.span,
+            };
+            if !self.pay(k, at) {
                 return;
             }
             let text = field.value.text().unwrap_or_default();
@@ -172,17 +214,17 @@ impl Steps<'_, '_> {
                         field.key
                     );
                     let scope = Scope::Objects(vec![id]);
-                    let told = note(&self.k, field.origin.span, message, scope);
+                    let told = note(k, at, message, scope);
                     self.gathered.notes.insert(told);
                 }
             }
         }
     }
 
-    fn images(&mut self) {
-        let entries = self.k.items("images").chain(self.k.items("imageTags"));
+    fn images(&mut self, k: &Kustomization<'_>) {
+        let entries = k.items("images").chain(k.items("imageTags"));
         for entry in entries {
-            let Some(copy) = self.k.copy(entry).filter(|_| self.pay(entry.span())) else {
+            let Some(copy) = k.copy(entry).filter(|_| self.pay(k, entry.span())) else {
                 continue;
             };
             let Some(image) = Image::read(&copy) else {

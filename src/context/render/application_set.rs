@@ -1,0 +1,236 @@
+//! The Applications that an Argo CD ApplicationSet makes, as far as the tree shows them.
+//!
+//! Followed are the generators `list`, `git.directories` over the tree, and `matrix` of two of
+//! them. What they do not fill in stays a placeholder.
+//! Source: Argo CD, `argoproj.io/v1alpha1` ApplicationSet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::kube::Object;
+use crate::source::SourceSet;
+use crate::yaml::NodeRef;
+
+use super::copy::read;
+use super::node::{Node, Origin, Value};
+use super::{RenderedDocument, Rendering, write};
+
+/// Applications of one set at most.
+const APPLICATIONS: usize = 1_000;
+
+/// The values of one Application by the names of their placeholders.
+type Parameters = BTreeMap<String, String>;
+
+/// Returns one rendering for each set among `objects`.
+pub(super) fn expand(sources: &SourceSet, objects: &[Object<'_>]) -> Vec<Rendering> {
+    let sets = objects
+        .iter()
+        .filter(|object| (object.group(), object.kind) == ("argoproj.io", "ApplicationSet"));
+    sets.filter_map(|set| of_set(sources, set)).collect()
+}
+
+fn of_set(sources: &SourceSet, set: &Object<'_>) -> Option<Rendering> {
+    let place = |span| {
+        let label = set.label_at(span, "");
+        Origin {
+            path: label.path,
+            span: label.span,
+        }
+    };
+    let spec = set.node.get("spec")?;
+    let template = read(spec.get("template")?, &place).ok()?.node;
+    let base = application(&template, &place(set.name_span()));
+    let generators = spec.get("generators")?.items();
+    let mut each: Vec<Parameters> = Vec::new();
+    for generator in generators {
+        each.extend(parameters(sources, set, generator, true));
+        each.truncate(APPLICATIONS);
+    }
+    let documents = each.iter().filter_map(|parameters| {
+        let mut application = base.clone();
+        fill(&mut application, parameters);
+        let (document, origin) = write::document(&application, set.document)?;
+        Some(RenderedDocument { document, origin })
+    });
+    Some(Rendering {
+        root: Arc::clone(set.path()),
+        deployed: None,
+        documents: documents.collect(),
+        used: BTreeSet::new(),
+        notes: Vec::new(),
+        is_open: false,
+    })
+}
+
+/// The Application before anything is filled in.
+fn application(template: &Node, origin: &Origin) -> Node {
+    let mut object = Node::empty_map(origin);
+    for (key, text) in [
+        ("apiVersion", "argoproj.io/v1alpha1"),
+        ("kind", "Application"),
+    ] {
+        object.set(key, origin, Node::text_at(text, origin));
+    }
+    for field in template.fields() {
+        object.set(&field.key, &field.origin, field.value.clone());
+    }
+    object
+}
+
+/// Returns the sets of values that a generator makes; one empty set where it is not followed.
+fn parameters(
+    sources: &SourceSet,
+    set: &Object<'_>,
+    generator: NodeRef<'_>,
+    may_nest: bool,
+) -> Vec<Parameters> {
+    if let Some(elements) = generator.get("list").and_then(|list| list.get("elements")) {
+        let elements = elements.items().take(APPLICATIONS);
+        return elements.map(values_of).collect();
+    }
+    if let Some(listed) = generator.get("git").and_then(|git| git.get("directories")) {
+        return directories(sources, set, listed);
+    }
+    let nested = generator
+        .get("matrix")
+        .and_then(|one| one.get("generators"));
+    let Some(nested) = nested.filter(|_| may_nest) else {
+        return vec![Parameters::new()];
+    };
+    let mut product = vec![Parameters::new()];
+    for inner in nested.items().take(2) {
+        let more = parameters(sources, set, inner, false);
+        let pairs = product.iter().flat_map(|one| {
+            more.iter().map(|other| {
+                let mut both = one.clone();
+                both.extend(other.clone());
+                both
+            })
+        });
+        product = pairs.take(APPLICATIONS).collect();
+    }
+    product
+}
+
+/// Returns the single values of a mapping; those of mappings in it are called `outer.inner`.
+fn values_of(element: NodeRef<'_>) -> Parameters {
+    let mut found = Parameters::new();
+    for entry in element.entries() {
+        let Some(key) = entry.key.text() else {
+            continue;
+        };
+        if let Some(text) = entry.value.text() {
+            found.insert(key.to_owned(), text.to_owned());
+        }
+        for inner in entry.value.entries() {
+            if let (Some(name), Some(text)) = (inner.key.text(), inner.value.text()) {
+                found.insert(format!("{key}.{name}"), text.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Returns the folders of the tree that one of the globs matches and none excludes.
+fn directories(sources: &SourceSet, set: &Object<'_>, listed: NodeRef<'_>) -> Vec<Parameters> {
+    let (mut wanted, mut left_out): (Vec<GlobMatcher>, Vec<GlobMatcher>) = (Vec::new(), Vec::new());
+    for item in listed.items() {
+        let path = item.get("path").and_then(NodeRef::text).unwrap_or_default();
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        let glob = GlobBuilder::new(path).literal_separator(true).build();
+        let Ok(glob) = glob else { continue };
+        let is_left_out = item.get("exclude").and_then(NodeRef::text) == Some("true");
+        let list = if is_left_out {
+            &mut left_out
+        } else {
+            &mut wanted
+        };
+        list.push(glob.compile_matcher());
+    }
+    let repository = sources
+        .file(set.path())
+        .and_then(|file| file.repository.clone())
+        .unwrap_or_default();
+    let is_match = |globs: &[GlobMatcher], folder: &str| globs.iter().any(|g| g.is_match(folder));
+    let mut folders: BTreeSet<&str> = BTreeSet::new();
+    for file in &sources.files {
+        let Some(path) = file.path.strip_prefix(&*repository) else {
+            continue;
+        };
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        folders.extend(ends.filter_map(|end| path.get(..end)));
+    }
+    let found = folders
+        .into_iter()
+        .filter(|folder| is_match(&wanted, folder) && !is_match(&left_out, folder))
+        .take(APPLICATIONS);
+    found.map(path_parameters).collect()
+}
+
+fn path_parameters(folder: &str) -> Parameters {
+    let name = folder.rsplit('/').next().unwrap_or(folder);
+    let plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    let mut found = Parameters::new();
+    // With and without `goTemplate`.
+    for key in ["path", "path.path"] {
+        found.insert(key.to_owned(), folder.to_owned());
+    }
+    found.insert("path.basename".to_owned(), name.to_owned());
+    found.insert("path.basenameNormalized".to_owned(), plain);
+    for (at, part) in folder.split('/').enumerate() {
+        found.insert(format!("path[{at}]"), part.to_owned());
+    }
+    found
+}
+
+fn fill(node: &mut Node, parameters: &Parameters) {
+    match &mut node.value {
+        Value::Leaf(leaf) if leaf.text.contains("{{") => {
+            leaf.text = filled(&leaf.text, parameters).into();
+        }
+        Value::Leaf(_) => {}
+        Value::Seq(items) => items.iter_mut().for_each(|item| fill(item, parameters)),
+        Value::Map(fields) => {
+            for field in fields {
+                fill(&mut field.value, parameters);
+            }
+        }
+    }
+}
+
+/// Fills in `{{name}}` and `{{ .name }}`; anything else between braces stays.
+fn filled(text: &str, parameters: &Parameters) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let Some((inside, behind)) = after.split_once("}}") else {
+            out.push_str("{{");
+            rest = after;
+            continue;
+        };
+        let name = inside.trim();
+        match parameters.get(name.strip_prefix('.').unwrap_or(name)) {
+            Some(value) => out.push_str(value),
+            None => {
+                out.push_str("{{");
+                out.push_str(inside);
+                out.push_str("}}");
+            }
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,240 @@
+//! What Flux and Argo CD make of the folders that they deploy.
+//!
+//! Both write what their object says into the kustomization of the folder before they build it:
+//! patches and components are added to those that are there, a namespace or a prefix takes the
+//! place of the one there. Flux makes up a kustomization of all manifests where there is none.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::kube::Object;
+use crate::source::{SourceFile, SourceSet, is_kustomization};
+
+use super::super::deployment::{self, Deployment, Dialect, folder};
+use super::application_set;
+use super::gather::{Gathered, Gatherer};
+use super::kustomization::Kustomization;
+use super::locate::{self, Located, kustomization_in};
+use super::node::Node;
+use super::post_build;
+use super::{Deployed, Rendering, finish};
+
+/// Deploying objects may be deployed themselves: how often that is followed.
+const ROUNDS: usize = 5;
+
+/// Renders all kustomizations of a set that nothing else takes in, and what deploying objects
+/// make of their folders.
+pub(super) fn render(sources: &SourceSet, is_wanted: &impl Fn(&Node) -> bool) -> Vec<Rendering> {
+    let mut gatherer = Gatherer::new(sources);
+    let mut own: Vec<Rendering> = locate::roots(sources)
+        .into_iter()
+        .map(|root| {
+            let gathered = gatherer.root(&root);
+            finish(sources, root, None, &gathered, is_wanted)
+        })
+        .collect();
+    let mut made: Vec<Rendering> = Vec::new();
+    let mut taken: BTreeSet<Arc<str>> = BTreeSet::new();
+    let mut before: Vec<Key> = Vec::new();
+    for _ in 0..ROUNDS {
+        let left = own.iter().filter(|one| !taken.contains(&one.root));
+        let objects = deploying(sources, left.chain(&made).collect());
+        let sets = application_set::expand(sources, &objects);
+        let generated = sets.iter().flat_map(Rendering::objects);
+        let objects: Vec<Object<'_>> = objects.iter().cloned().chain(generated).collect();
+        let all = deployment::all(sources, objects.iter());
+        let wanted = to_render(sources, &own, &all);
+        let keys: Vec<Key> = wanted.iter().map(|one| key(one)).collect();
+        let is_done = keys == before;
+        let mut next = Vec::with_capacity(wanted.len());
+        let mut entered = BTreeSet::new();
+        if !is_done {
+            let folders: BTreeSet<&str> = all.iter().map(|one| one.folder.as_str()).collect();
+            for one in &wanted {
+                let (rendering, inside) =
+                    of_deployment(sources, &mut gatherer, one, &folders, is_wanted);
+                entered.extend(inside);
+                next.push(rendering);
+            }
+        }
+        if is_done {
+            made.retain(|one| one.deployed.is_some());
+            made.extend(sets);
+            break;
+        }
+        next.extend(sets);
+        made = next;
+        taken = entered;
+        before = keys;
+    }
+    own.retain(|one| !taken.contains(&one.root));
+    own.extend(made);
+    own
+}
+
+/// What a deployment is known by from round to round.
+type Key = (Arc<str>, usize, String, String);
+
+fn key(one: &Deployment<'_>) -> Key {
+    let edit = one.edit.map(|edit| edit.source().to_owned());
+    (
+        Arc::clone(one.object.path()),
+        one.object.document.index,
+        one.folder.clone(),
+        edit.unwrap_or_default(),
+    )
+}
+
+/// Returns the objects that deploy something, as they come out of the renderings.
+fn deploying<'t>(sources: &'t SourceSet, renderings: Vec<&'t Rendering>) -> Vec<Object<'t>> {
+    let used: BTreeSet<(&str, usize)> = renderings
+        .iter()
+        .flat_map(|one| &one.used)
+        .map(|(path, index)| (&**path, *index))
+        .collect();
+    let mentions =
+        |file: &&SourceFile| file.text.contains("fluxcd.io/") || file.text.contains("argoproj.io/");
+    let files = sources.files.iter().filter(mentions);
+    let plain = files
+        .flat_map(|file| &file.documents)
+        .filter(|document| !document.patch && !used.contains(&(&*document.path, document.index)))
+        .flat_map(Object::all_in);
+    let rendered = renderings.into_iter().flat_map(Rendering::objects);
+    plain
+        .chain(rendered)
+        .filter(|object| {
+            matches!(
+                object.group(),
+                "kustomize.toolkit.fluxcd.io" | "argoproj.io"
+            )
+        })
+        .collect()
+}
+
+/// Returns the deployments that change something, all others of their folders, and those of
+/// bases, which nothing else renders by themselves.
+fn to_render<'a, 't>(
+    sources: &SourceSet,
+    own: &[Rendering],
+    all: &'a [Deployment<'t>],
+) -> Vec<&'a Deployment<'t>> {
+    let is_base = |one: &Deployment<'_>| {
+        let file = folder::kustomization(sources, &one.folder);
+        file.is_some_and(|file| own.iter().all(|root| root.root != file.path))
+    };
+    let folders: BTreeSet<&str> = all
+        .iter()
+        .filter(|one| one.edit.is_some() || is_base(one))
+        .map(|one| one.folder.as_str())
+        .collect();
+    all.iter()
+        .filter(|one| folders.contains(one.folder.as_str()))
+        .collect()
+}
+
+/// Renders what one object deploys; also returns the kustomizations that it takes in.
+fn of_deployment<'s>(
+    sources: &'s SourceSet,
+    gatherer: &mut Gatherer<'s>,
+    one: &Deployment<'_>,
+    folders: &BTreeSet<&str>,
+    is_wanted: &impl Fn(&Node) -> bool,
+) -> (Rendering, Vec<Arc<str>>) {
+    let file = kustomization_in(sources, &one.folder);
+    let entries = match file {
+        Some(_) => Vec::new(),
+        None => manifests(sources, &one.folder, folders),
+    };
+    let edit = Kustomization {
+        path: one.object.path(),
+        // Without fields of its own it says nothing.
+        root: one.edit.unwrap_or(one.object.node),
+        folder: &one.folder,
+        provenance: one.object.provenance,
+        dialect: one.dialect,
+    };
+    let mut gathered: Gathered = match (one.edit, file) {
+        (None, Some(file)) => gatherer.deployed_as_it_is(file),
+        _ => gatherer.deployed(file, &edit, &entries),
+    };
+    if one.dialect == Dialect::Flux && one.edit.is_some() {
+        post_build::apply(&edit, &mut gathered);
+    }
+    let inside = entries.iter().filter_map(|entry| match entry {
+        Located::Kustomization(file) => Some(Arc::clone(&file.path)),
+        _ => None,
+    });
+    let components = locate::strings(edit.root, "components");
+    let components = components.into_iter().filter_map(|(entry, _)| {
+        match locate::locate(sources, &one.folder, entry) {
+            Located::Kustomization(file) => Some(Arc::clone(&file.path)),
+            _ => None,
+        }
+    });
+    let taken = inside
+        .chain(components.filter(|_| one.edit.is_some()))
+        .chain(file.map(|file| Arc::clone(&file.path)))
+        .collect();
+    let path = one.object.path();
+    let deployed = Deployed {
+        file: Arc::clone(path),
+        folder: one.folder.clone(),
+        destination: one.destination.as_ref().map(|to| {
+            let place = (Arc::clone(&to.path), to.span);
+            (to.namespace.to_owned(), place)
+        }),
+    };
+    let root = file.map_or(path, |file| &file.path);
+    let root = Arc::clone(root);
+    let rendering = finish(sources, root, Some(deployed), &gathered, is_wanted);
+    (rendering, taken)
+}
+
+/// Lists what Flux puts into the kustomization that it makes up: all manifests, and in place of
+/// a folder with a kustomization that one. What another object deploys is left to it.
+fn manifests<'s>(sources: &'s SourceSet, top: &str, deployed: &BTreeSet<&str>) -> Vec<Located<'s>> {
+    let prefix = match top {
+        "" => String::new(),
+        _ => format!("{top}/"),
+    };
+    let first = sources.files.partition_point(|file| *file.path < *prefix);
+    let is_inside = |file: &&SourceFile| file.path.starts_with(&prefix);
+    let files = sources.files.get(first..).unwrap_or_default();
+    let files: Vec<&SourceFile> = files.iter().take_while(is_inside).collect();
+    let built: BTreeSet<&str> = files
+        .iter()
+        .filter(|file| is_kustomization(&file.path))
+        .filter_map(|file| file.path.rsplit_once('/'))
+        .map(|(folder, _)| folder)
+        .collect();
+    let mut entries = Vec::new();
+    let mut seen = BTreeSet::new();
+    for file in files {
+        let path = &*file.path;
+        if top.is_empty() && (path.starts_with('/') || path.starts_with("../")) {
+            continue;
+        }
+        let rest = path.get(prefix.len()..).unwrap_or_default();
+        let ends = rest.match_indices('/').map(|(at, _)| prefix.len() + at);
+        let folders = ends.filter_map(|end| path.get(..end));
+        let stop = folders
+            .into_iter()
+            .find(|folder| deployed.contains(folder) || built.contains(folder));
+        match stop {
+            Some(folder) if deployed.contains(folder) => {}
+            Some(folder) => {
+                let found = kustomization_in(sources, folder).filter(|_| seen.insert(folder));
+                entries.extend(found.map(Located::Kustomization));
+            }
+            None if is_manifest(file) => entries.push(Located::File(file)),
+            None => {}
+        }
+    }
+    entries
+}
+
+fn is_manifest(file: &SourceFile) -> bool {
+    let is_yaml = file.path.ends_with(".yaml") || file.path.ends_with(".yml");
+    let mut documents = file.documents.iter();
+    is_yaml && documents.any(|document| document.tree().is_some() && !document.patch)
+}

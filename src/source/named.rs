@@ -1,0 +1,171 @@
+//! Local files that kustomizations name and that lie outside of the paths of the run: without
+//! them an overlay cannot be judged. They are read as context.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::yaml::{NodeRef, Tree};
+
+use super::file::{Role, SourceFile, SourceSet};
+use super::find::{Candidate, Request};
+use super::kustomization::{NAMES, identity, is_kustomization};
+
+/// How many files are read in this way at most.
+const FILES: usize = 5_000;
+/// A file larger than this is no manifest that somebody wrote.
+const BYTES: u64 = 16 << 20;
+
+/// Finds what the kustomizations of a set name, round by round.
+#[derive(Debug)]
+pub struct Named<'r> {
+    request: &'r Request,
+    /// Where the files of the set lie, each by its one spelling.
+    known: BTreeSet<PathBuf>,
+    /// The kustomizations that were looked at.
+    seen: BTreeSet<Arc<str>>,
+    left: usize,
+}
+
+impl<'r> Named<'r> {
+    /// Starts from the files of a set.
+    #[must_use]
+    pub fn new(request: &'r Request, set: &SourceSet) -> Self {
+        let places = set.files.iter().filter_map(|file| file.lies_at.as_deref());
+        let kustomizations = set.files.iter().any(|file| is_kustomization(&file.path));
+        Self {
+            request,
+            // One look at the disk per file: only where there is something to compare with.
+            known: places.filter(|_| kustomizations).map(identity).collect(),
+            seen: BTreeSet::new(),
+            left: FILES,
+        }
+    }
+
+    /// Returns the files that kustomizations of the set name and that are not in it. Looks at each
+    /// kustomization once: circles end.
+    pub fn missing(&mut self, set: &SourceSet) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        for file in set.files.iter().filter(|file| is_kustomization(&file.path)) {
+            if !self.seen.insert(Arc::clone(&file.path)) {
+                continue;
+            }
+            for entry in entries(file) {
+                found.extend(self.named(set, file, entry));
+            }
+        }
+        found
+    }
+
+    fn named(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
+        let folder = file.lies_at.as_deref()?.parent()?;
+        let shown_folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let shown = joined(shown_folder, entry)?;
+        let place = folder.join(entry);
+        let (shown, place) = match NAMES.iter().find(|name| place.join(name).is_file()) {
+            Some(name) => (joined(&shown, name)?, place.join(name)),
+            None => (shown, place),
+        };
+        let is_read = set.file(&shown).is_some() || !is_ordinary(&place);
+        let is_excluded = self.request.walk.exclude.excludes(&shown, false);
+        // Links are followed to where the file really lies, which must be in the same repository.
+        let real = identity(&place);
+        if is_read || is_excluded || !is_within(folder, &real) || self.left == 0 {
+            return None;
+        }
+        if !self.known.insert(real.clone()) {
+            return None;
+        }
+        self.left -= 1;
+        Some(Candidate::on_disk(shown.into(), Role::Context, real))
+    }
+}
+
+/// Returns all local paths that a kustomization names.
+fn entries(file: &SourceFile) -> Vec<&str> {
+    let mut documents = file.documents.iter();
+    let root = documents.find_map(|document| document.tree().and_then(Tree::root));
+    let Some(root) = root else { return Vec::new() };
+    let items = |key: &str| root.get(key).into_iter().flat_map(NodeRef::items);
+    let by_name = ["resources", "bases", "components", "patchesStrategicMerge"];
+    let by_path = ["patches", "patchesJson6902"].into_iter().flat_map(items);
+    by_name
+        .into_iter()
+        .flat_map(items)
+        .chain(by_path.filter_map(|patch| patch.get("path")))
+        .filter_map(NodeRef::text)
+        .filter(|text| !text.is_empty() && !text.contains(['\n', ':']) && !text.starts_with('/'))
+        .collect()
+}
+
+/// A regular file of ordinary size.
+fn is_ordinary(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|one| one.is_file() && one.len() <= BYTES)
+}
+
+/// Tells whether a file lies in the repository of `folder`; outside of a repository any will do.
+fn is_within(folder: &Path, real: &Path) -> bool {
+    let folder = identity(folder);
+    let mut above = folder.ancestors();
+    above
+        .find(|folder| folder.join(".git").exists())
+        .is_none_or(|root| real.starts_with(root))
+}
+
+/// Folds `..` and `.` as paths are shown.
+fn joined(folder: &str, entry: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(entry.split('/')) {
+        match (part, parts.last()) {
+            ("" | ".", _) => {}
+            ("..", Some(last)) if *last != ".." => {
+                parts.pop();
+            }
+            ("..", None) if folder.starts_with('/') => {}
+            _ => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    let path = if folder.starts_with('/') {
+        format!("/{path}")
+    } else {
+        path
+    };
+    Some(path).filter(|path| !path.is_empty())
+}
+
+/// Tells each file which repository it lies in.
+pub fn mark_repositories(set: &mut SourceSet) {
+    let mut known: std::collections::HashMap<PathBuf, Option<Arc<str>>> =
+        std::collections::HashMap::new();
+    for file in &mut set.files {
+        let Some(folder) = file.lies_at.as_deref().and_then(Path::parent) else {
+            continue;
+        };
+        if let Some(found) = known.get(folder) {
+            file.repository.clone_from(found);
+            continue;
+        }
+        let shown = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        file.repository = repository(folder, shown);
+        known.insert(folder.to_path_buf(), file.repository.clone());
+    }
+}
+
+/// Goes up as long as the path that is shown has folders.
+fn repository(folder: &Path, shown: &str) -> Option<Arc<str>> {
+    let mut shown = shown;
+    for above in folder.ancestors() {
+        if above.join(".git").exists() {
+            return Some(match shown {
+                "" => Arc::from(""),
+                _ => format!("{shown}/").into(),
+            });
+        }
+        if shown.is_empty() || shown == ".." || shown.ends_with("/..") {
+            return None;
+        }
+        shown = shown.rsplit_once('/').map_or("", |(folder, _)| folder);
+    }
+    None
+}
