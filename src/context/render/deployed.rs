@@ -21,6 +21,8 @@ use super::{Deployed, Rendering, finish};
 
 /// Deploying objects may be deployed themselves: how often that is followed.
 const ROUNDS: usize = 5;
+/// How many deployments are rendered at most.
+const DEPLOYMENTS: usize = 2_000;
 
 /// Renders all kustomizations of a set that nothing else takes in, and what deploying objects
 /// make of their folders.
@@ -127,8 +129,11 @@ fn to_render<'a, 't>(
         .filter(|one| one.edit.is_some() || is_base(one))
         .map(|one| one.folder.as_str())
         .collect();
+    // One object that several others deploy comes back in each of them, and says the same.
+    let mut seen = BTreeSet::new();
     all.iter()
-        .filter(|one| folders.contains(one.folder.as_str()))
+        .filter(|one| folders.contains(one.folder.as_str()) && seen.insert(key(one)))
+        .take(DEPLOYMENTS)
         .collect()
 }
 
