@@ -75,9 +75,29 @@ pub struct Facts {
 /// How a rewrite carries the prober env.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// In the `proxy.istio.io/config` annotation.
+    /// In the `proxy.istio.io/config` annotation, beside the opt-out.
     #[default]
     Sealed,
+    /// In a partial `istio-proxy` container, beside the opt-out.
+    Stub,
+    /// In a partial `istio-proxy` container alone: what the injector makes of it is what it makes
+    /// of the original.
+    Equal,
+}
+
+impl Form {
+    /// All forms, in the order in which they are documented.
+    pub const ALL: [Self; 3] = [Self::Sealed, Self::Stub, Self::Equal];
+
+    /// Returns the name in settings and messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sealed => "sealed",
+            Self::Stub => "stub",
+            Self::Equal => "equal",
+        }
+    }
 }
 
 /// When findings make the run fail.

@@ -7,6 +7,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::rewrite::ALLOWABLE;
+use crate::settings::Form;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -345,6 +346,20 @@ pub(super) enum SeverityArg {
 pub(super) enum FormArg {
     /// In an annotation of the pod template: what is committed is what runs.
     Sealed,
+    /// In a partial istio-proxy container, beside the opt-out: for custom injection templates.
+    Stub,
+    /// In a partial istio-proxy container alone: injected, it equals the injected original.
+    Equal,
+}
+
+impl From<FormArg> for Form {
+    fn from(form: FormArg) -> Self {
+        match form {
+            FormArg::Sealed => Self::Sealed,
+            FormArg::Stub => Self::Stub,
+            FormArg::Equal => Self::Equal,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

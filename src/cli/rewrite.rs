@@ -5,7 +5,7 @@ use crate::finding::Severity;
 use crate::report::counted;
 use crate::settings::{FailOn, Form};
 
-use super::args::{FormArg, RewriteArgs};
+use super::args::RewriteArgs;
 use super::check::print_diffs;
 use super::input::{Run, prepare, tell_files, tell_findings};
 use super::output::{Stop, errln, print_whole, write};
@@ -20,8 +20,8 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
         ));
     }
     run.layer.allow.extend(args.allow.iter().cloned());
-    if let Some(FormArg::Sealed) = args.form {
-        run.layer.form = Some(Form::Sealed);
+    if let Some(form) = args.form {
+        run.layer.form = Some(Form::from(form));
     }
     let settings = run.layer.resolved(FailOn::default());
     tell_files(&run.set, &args.common);

@@ -2,8 +2,10 @@
 //!
 //! All or nothing per pod: a guard that refuses one handler leaves the whole pod as it was.
 
-mod carrier;
+mod form;
 mod guard;
+mod handlers;
+mod notes;
 mod overlay;
 mod pod;
 

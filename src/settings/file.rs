@@ -264,10 +264,10 @@ fn mesh(text: &str) -> Result<MeshKind, String> {
 }
 
 fn form(text: &str) -> Result<Form, String> {
-    match text {
-        "sealed" => Ok(Form::Sealed),
-        _ => Err(not_one_of("form", text, &["sealed"])),
-    }
+    let mut forms = Form::ALL.into_iter();
+    forms
+        .find(|form| form.as_str() == text)
+        .ok_or_else(|| not_one_of("form", text, &Form::ALL.map(Form::as_str)))
 }
 
 fn fail_on(text: &str) -> Result<FailOn, String> {

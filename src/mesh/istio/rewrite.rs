@@ -18,6 +18,9 @@ pub fn parse_bool(word: &str) -> Option<bool> {
 /// The oldest release whose rewrite is modelled; below it the tool only lints.
 pub const OLDEST_REWRITE: Version = Version::new(1, 10);
 
+/// The first release that rewrites lifecycle hooks; older agents do not start on their probers.
+pub const HOOKS: Version = Version::new(1, 25);
+
 /// Returns the first release that rewrites this handler; `None` if none does.
 #[must_use]
 pub fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) -> Option<Version> {
@@ -36,7 +39,7 @@ pub fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) -> Opti
         Version::new(1, 1)
     };
     let slot = if slot.is_lifecycle() {
-        Version::new(1, 25)
+        HOOKS
     } else {
         Version::new(1, 1)
     };

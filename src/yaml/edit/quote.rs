@@ -25,6 +25,10 @@ pub(super) fn string(text: &str, style: Style, around: Around) -> String {
         }
         (_, Style::SingleQuoted | Style::DoubleQuoted) => double_quoted(text, false),
         _ if plain_is_safe(text, around) => text.to_owned(),
+        // JSON inside YAML: what would have to be escaped stays readable.
+        _ if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
+            string(text, Style::SingleQuoted, around)
+        }
         _ => double_quoted(text, false),
     }
 }
@@ -197,5 +201,11 @@ mod tests {
             "'it''s'"
         );
         assert_eq!(string("8080", Style::SingleQuoted, Around::Flow), "'8080'");
+        assert_eq!(
+            plain(r#"{"a":"it's"}"#, Around::Block),
+            r#"'{"a":"it''s"}'"#
+        );
+        assert_eq!(plain(r#"{"a":1}"#, Around::Json), r#""{\"a\":1}""#);
+        assert_eq!(plain("\"\u{7f}", Around::Block), r#""\"\x7f""#);
     }
 }

@@ -1,0 +1,28 @@
+//! The env in the `istio-proxy` container that the manifest holds: a partial container of its
+//! owner, our stub, or a whole sidecar. The injector takes it from there in every form.
+
+use crate::kube::Container;
+use crate::mesh::istio::keys;
+use crate::yaml::{Change, Value};
+
+/// Gives the container the env, in the place of the one it has.
+pub(super) fn carry(proxy: &Container<'_>, json: String) -> Change {
+    match proxy.env(keys::PROBERS_ENV) {
+        Some(variable) => Change::Set {
+            route: variable.route.child("value"),
+            value: Value::Str(json),
+        },
+        None => Change::Push {
+            route: proxy.route.child("env"),
+            value: variable(json),
+        },
+    }
+}
+
+/// The entry of `env`.
+pub(super) fn variable(json: String) -> Value {
+    Value::Map(vec![
+        ("name".to_owned(), Value::from(keys::PROBERS_ENV)),
+        ("value".to_owned(), Value::Str(json)),
+    ])
+}

@@ -1,0 +1,55 @@
+//! Would every handler keep its meaning?
+
+use crate::context::Context;
+use crate::mesh::Fact;
+use crate::predict::{HandlerPrediction, WorkloadPrediction, hazard, predict_with};
+
+use super::Refusal;
+
+/// The handlers that would not, each with its reason.
+pub(super) fn hazards<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    wanted: &[&HandlerPrediction<'t>],
+) -> Vec<Refusal> {
+    let handlers = wanted.iter();
+    let hazards = handlers.filter_map(|handler| Some((handler, hazard(context, pod, handler)?)));
+    hazards
+        .map(|(handler, hazard)| {
+            let span = if hazard.field.is_empty() {
+                handler.handler.kind_span()
+            } else {
+                handler.handler.field_span(hazard.field)
+            };
+            let said = format!("{}: {}", handler.title(), hazard.message);
+            Refusal::new(hazard.guard, span, said)
+        })
+        .collect()
+}
+
+/// While the release is unknown hooks stay as they are, and the opt-out keeps the mesh from
+/// rewriting them. Where that would break one, nothing is written.
+pub(super) fn spoiled_hooks<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+) -> Vec<Refusal> {
+    if pod.release.value.is_some() || !pod.rewrite.value {
+        return Vec::new();
+    }
+    let off = Fact::settled(false, "the opt-out is written");
+    let after = predict_with(context, &pod.workload, off);
+    let hooks = after.handlers.iter().filter(|prediction| {
+        prediction.handler.slot.is_lifecycle() && prediction.verdict.outcome.is_bad()
+    });
+    hooks
+        .map(|hook| {
+            let said = format!(
+                "{} would no longer work: {}",
+                hook.title(),
+                hook.verdict.cause.describe()
+            );
+            let help = "say the release: from `--mesh-version 1.25` on hooks are rewritten too";
+            Refusal::new("hooks-need-release", hook.handler.key.span(), said).with_help(help)
+        })
+        .collect()
+}

@@ -1,0 +1,58 @@
+//! Do the injector and the agent mean the same port?
+
+use crate::context::Context;
+use crate::mesh::istio::keys;
+use crate::mesh::istio::proxy_config::ProxyConfig;
+use crate::predict::WorkloadPrediction;
+
+use super::Refusal;
+
+pub(super) fn status_port(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+    let entry = pod.workload.template.annotation(keys::STATUS_PORT)?;
+    let text = entry.value.text().unwrap_or_default();
+    // The validator reads it as an unsigned number after trimming, the injector without trimming.
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if plain && text.parse::<u16>().is_ok_and(|port| port != 0) {
+        return None;
+    }
+    let said = format!("`{}: \"{text}\"` is not a port", keys::STATUS_PORT);
+    Some(Refusal::new(
+        "status-port-invalid",
+        entry.value.span(),
+        said,
+    ))
+}
+
+pub(super) fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+    let template = &pod.workload.template;
+    let entry = template.annotation(keys::PROXY_CONFIG)?;
+    let span = entry.key.span();
+    if entry.value.text().is_none() {
+        let said = format!(
+            "`{}` is not a string, as annotations must be",
+            keys::PROXY_CONFIG
+        );
+        return Some(Refusal::new("proxy-config-invalid", span, said));
+    }
+    let config = match ProxyConfig::parse(entry.value.text().unwrap_or_default()) {
+        Ok(config) => config,
+        Err(error) => {
+            let said = format!("`{}` does not parse: {}", keys::PROXY_CONFIG, error.message);
+            return Some(Refusal::new("proxy-config-invalid", span, said));
+        }
+    };
+    let port = config.status_port()?;
+    let mesh_port = context.mesh_status_port(&pod.workload).value;
+    if template.annotation(keys::STATUS_PORT).is_some() || port == mesh_port {
+        return None;
+    }
+    let said = format!(
+        "`{}` moves the agent to port {port}, but the injector points probes at {mesh_port}",
+        keys::PROXY_CONFIG,
+    );
+    let help = format!(
+        "use the annotation `{}`, which both honour",
+        keys::STATUS_PORT
+    );
+    Some(Refusal::new("status-port-mismatch", span, said).with_help(help))
+}
