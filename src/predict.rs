@@ -23,7 +23,7 @@ use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
 use crate::mesh::{Fact, Reason, Version};
 
 pub use explain::{Explanation, Line, explanations};
-pub use hazard::{Hazard, hazard};
+pub use hazard::{Hazard, hazard, hazards};
 pub use owner::port_owner;
 pub use report::Report;
 pub use row::{Row, rows};

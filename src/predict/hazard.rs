@@ -29,43 +29,62 @@ impl Hazard {
     }
 }
 
-/// Returns the first hazard of a handler that goes over the network; `None` for all others and
-/// for those that can be rewritten.
+/// Returns the hazards of a handler that goes over the network, the gravest first; none for all
+/// others and for those that can be rewritten.
 ///
 /// Sources: `app_probe.go` (what is recorded), `status/server.go` (what the agent accepts), both
 /// of Istio 1.31, and the validation of the Kubernetes API.
+#[must_use]
+pub fn hazards(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+    prediction: &HandlerPrediction<'_>,
+) -> Vec<Hazard> {
+    let handler = &prediction.handler;
+    let action = match &handler.action {
+        Ok(action) => action,
+        Err(fault) => return vec![unreadable(fault)],
+    };
+    let Some(port) = action.port() else {
+        return Vec::new();
+    };
+    if handler.written > 1 {
+        let said = "two handlers are written, the API server allows one";
+        return vec![Hazard::new("two-handlers", "", said)];
+    }
+    let all = [
+        container_hazard(pod, prediction),
+        port_hazard(context, pod, prediction, &port),
+        action_hazard(action),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Returns the first of the [`hazards`] of a handler.
 #[must_use]
 pub fn hazard(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
 ) -> Option<Hazard> {
-    let handler = &prediction.handler;
-    let action = match &handler.action {
-        Ok(action) => action,
-        Err(Unreadable::Placeholder(_)) => {
+    hazards(context, pod, prediction).into_iter().next()
+}
+
+fn unreadable(fault: &Unreadable) -> Hazard {
+    let error = match fault {
+        Unreadable::Placeholder(_) => {
             let said = "a value is a placeholder that another tool fills in";
-            return Some(Hazard::new("placeholder", "", said));
+            return Hazard::new("placeholder", "", said);
         }
-        Err(Unreadable::Malformed(error)) => {
-            let range = error.message.contains("32-bit");
-            let guard = if range {
-                "port-range"
-            } else {
-                "invalid-handler"
-            };
-            let said = format!("the API server would refuse it: {}", error.message);
-            return Some(Hazard::new(guard, "", said));
-        }
+        Unreadable::Malformed(error) => error,
     };
-    let port = action.port()?;
-    if handler.written > 1 {
-        let said = "two handlers are written, the API server allows one";
-        return Some(Hazard::new("two-handlers", "", said));
-    }
-    container_hazard(pod, prediction)
-        .or_else(|| port_hazard(context, pod, prediction, &port))
-        .or_else(|| action_hazard(action))
+    let guard = if error.message.contains("32-bit") {
+        "port-range"
+    } else {
+        "invalid-handler"
+    };
+    let said = format!("the API server would refuse it: {}", error.message);
+    Hazard::new(guard, "", said)
 }
 
 fn container_hazard(

@@ -79,6 +79,14 @@ impl Writing {
         }
     }
 
+    /// Returns what is wrong with the probes that ask the agent already, in this form.
+    pub(super) fn loops(self, context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Vec<Refusal> {
+        if self.opts_out {
+            return Vec::new();
+        }
+        equal::loops(context, pod)
+    }
+
     /// Returns the guards of this form alone. `wanted` are the handlers that are rewritten.
     pub(super) fn refusals(
         self,

@@ -70,9 +70,11 @@ fn plan(
     wanted: &[&HandlerPrediction<'_>],
     writing: Writing,
 ) -> Result<Vec<Change>, Vec<Refusal>> {
-    let mut refusals: Vec<Refusal> = guard::unreadable(pod).into_iter().collect();
+    let mut refusals: Vec<Refusal> = guard::unreadable_env(pod).into_iter().collect();
     if refusals.is_empty() && pod.dataplane.value == Dataplane::Sidecar {
-        refusals.extend(guard::lost_entries(pod));
+        let handlers = pod.handlers.iter();
+        refusals.extend(handlers.filter_map(|handler| guard::lost_entry(pod, handler)));
+        refusals.extend(writing.loops(context, pod));
     }
     if !wanted.is_empty() {
         refusals.extend(guard::refusals(context, pod, wanted, writing));

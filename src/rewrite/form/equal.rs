@@ -16,18 +16,24 @@ pub(super) fn refusals(
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
 ) -> Vec<Refusal> {
-    let mut all: Vec<Refusal> = pod
-        .handlers
-        .iter()
-        .filter_map(|handler| {
-            elsewhere(context, pod, handler).or_else(|| left(pod, handler, wanted))
-        })
+    let handlers = pod.handlers.iter();
+    let mut all: Vec<Refusal> = handlers
+        .filter_map(|handler| left(pod, handler, wanted))
         .collect();
     all.extend(foreign(context, pod));
     all
 }
 
-/// The injector takes a probe for rewritten only at the port of the mesh.
+/// Probes that ask the agent already, but not where the injector takes them for rewritten.
+pub(super) fn loops(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Vec<Refusal> {
+    let handlers = pod.handlers.iter();
+    handlers
+        .filter_map(|handler| elsewhere(context, pod, handler))
+        .collect()
+}
+
+/// The injector takes a probe for rewritten only at the port of the mesh. In an injected pod the
+/// entries that are there win over what it records.
 fn elsewhere(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
@@ -37,6 +43,9 @@ fn elsewhere(
         return None;
     };
     let port = context.mesh_status_port(&pod.workload).value;
+    if pod.workload.template.annotation(keys::STATUS).is_some() {
+        return None;
+    }
     if !is_agent_path(&http.path) || http.port == Port::Number(port) {
         return None;
     }

@@ -10,20 +10,18 @@ use crate::yaml::NodeRef;
 use super::{Refusal, name_span};
 
 /// It must be readable.
-pub(in crate::rewrite) fn unreadable(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
     let env = pod.prober_env.as_ref()?;
     let error = env.probers.as_ref().err()?;
     let said = format!("its {} can't be read: {error}", keys::PROBERS_ENV);
     Some(Refusal::new("prober-env-invalid", env.span, said))
 }
 
-/// Every probe that points at the agent must find its entry.
-pub(in crate::rewrite) fn lost_entries(pod: &WorkloadPrediction<'_>) -> Vec<Refusal> {
-    let handlers = pod.handlers.iter();
-    handlers.filter_map(|one| lost_entry(pod, one)).collect()
-}
-
-fn lost_entry(pod: &WorkloadPrediction<'_>, prediction: &HandlerPrediction<'_>) -> Option<Refusal> {
+/// A probe that points at the agent must find its entry.
+pub(in crate::rewrite) fn lost_entry(
+    pod: &WorkloadPrediction<'_>,
+    prediction: &HandlerPrediction<'_>,
+) -> Option<Refusal> {
     let path = agent_path(prediction)?;
     let probers = pod
         .prober_env

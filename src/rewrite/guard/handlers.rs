@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::mesh::Fact;
-use crate::predict::{HandlerPrediction, WorkloadPrediction, hazard, predict_with};
+use crate::predict::{self, HandlerPrediction, WorkloadPrediction, predict_with};
 
 use super::Refusal;
 
@@ -13,7 +13,10 @@ pub(super) fn hazards<'t>(
     wanted: &[&HandlerPrediction<'t>],
 ) -> Vec<Refusal> {
     let handlers = wanted.iter();
-    let hazards = handlers.filter_map(|handler| Some((handler, hazard(context, pod, handler)?)));
+    let hazards = handlers.flat_map(|handler| {
+        let all = predict::hazards(context, pod, handler).into_iter();
+        all.map(move |hazard| (handler, hazard))
+    });
     hazards
         .map(|(handler, hazard)| {
             let span = if hazard.field.is_empty() {
