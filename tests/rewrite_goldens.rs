@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde_json::Value;
 use support::{Run, meshprobe};
 use webhook::defaults::{Types, handlers, of_containers};
@@ -231,33 +232,16 @@ fn every_form_equals_the_injector_of_every_release() {
     cases.sort();
     assert!(cases.len() >= 115, "{} cases", cases.len());
     for (form, floor) in FORMS.into_iter().zip(FLOORS) {
+        let judged: Vec<(Class, String)> = cases
+            .par_iter()
+            .flat_map_iter(|folder| judge_case(&rows, folder, form))
+            .collect();
         let mut counts: BTreeMap<Class, usize> = BTreeMap::new();
-        let mut faults = Vec::new();
-        for folder in &cases {
-            let case = folder.file_name().unwrap().to_string_lossy().into_owned();
-            let before = workloads(&fs::read_to_string(folder.join("input.yaml")).unwrap());
-            let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
-            let golden: Value = serde_json::from_str(&golden).unwrap();
-            for group in golden.as_array().unwrap() {
-                for release in group["versions"].as_array().unwrap() {
-                    let release = release.as_str().unwrap();
-                    let trial = Trial {
-                        rows: &rows,
-                        case: &case,
-                        form,
-                        release,
-                        before: &before,
-                        run: &rewritten(folder, form, release),
-                    };
-                    for (class, fault) in judge(&trial, group, &golden) {
-                        if !fault.is_empty() {
-                            faults.push(format!("{case} {release}: {class:?}\n{fault}"));
-                        }
-                        *counts.entry(class).or_default() += 1;
-                    }
-                }
-            }
+        for (class, _) in &judged {
+            *counts.entry(*class).or_default() += 1;
         }
+        let faults = judged.into_iter().map(|(_, fault)| fault);
+        let faults: Vec<String> = faults.filter(|fault| !fault.is_empty()).collect();
         assert!(
             faults.is_empty(),
             "{form}: {} faults of {counts:?}:\n{}",
@@ -268,6 +252,34 @@ fn every_form_equals_the_injector_of_every_release() {
         let equal = counts.get(&Class::Equal).copied().unwrap_or_default();
         assert!(equal >= floor, "{form}: {counts:?}");
     }
+}
+
+/// All releases of one case in one form: the class of each pod, and what is wrong with it.
+fn judge_case(rows: &[Vec<String>], folder: &Path, form: &str) -> Vec<(Class, String)> {
+    let case = folder.file_name().unwrap().to_string_lossy().into_owned();
+    let before = workloads(&fs::read_to_string(folder.join("input.yaml")).unwrap());
+    let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
+    let golden: Value = serde_json::from_str(&golden).unwrap();
+    let mut all = Vec::new();
+    for group in golden.as_array().unwrap() {
+        for release in group["versions"].as_array().unwrap() {
+            let release = release.as_str().unwrap();
+            let trial = Trial {
+                rows,
+                case: &case,
+                form,
+                release,
+                before: &before,
+                run: &rewritten(folder, form, release),
+            };
+            let judged = judge(&trial, group, &golden).into_iter();
+            all.extend(judged.map(|(class, fault)| {
+                let named = format!("{case} {release}: {class:?}\n{fault}");
+                (class, if fault.is_empty() { fault } else { named })
+            }));
+        }
+    }
+    all
 }
 
 #[test]

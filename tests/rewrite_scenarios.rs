@@ -336,3 +336,119 @@ fn an_env_that_is_there_twice() {
         refused(&twice, form, &RELEASE, "prober-env-conflict");
     }
 }
+
+/// `check` has nothing to say of what `rewrite` has written, under strict mutual TLS.
+#[test]
+fn what_is_written_passes_the_check() {
+    let mesh = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {istio-injection: enabled}}\n---\n\
+                apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: istio-system}\n\
+                spec: {mtls: {mode: STRICT}}\n---\n";
+    let moved = with(POD, "status.sidecar.istio.io/port: \"15022\"");
+    for pod in [POD.to_owned(), moved] {
+        for form in FORMS {
+            let text = done(
+                &format!("{mesh}{pod}{HOOK}"),
+                form,
+                &[&RELEASE[..], &["-n", "default"]].concat(),
+            );
+            let arguments = [
+                "check",
+                "--isolated",
+                "-n",
+                "default",
+                "--mesh-version",
+                LATEST,
+                "-",
+            ];
+            let run = meshprobe(Path::new("."), &arguments, &text);
+            assert_eq!(
+                (run.status, run.stdout.contains("probe")),
+                (0, false),
+                "{form}: {}",
+                run.stdout
+            );
+        }
+    }
+}
+
+/// The form comes from the configuration as well, of the program and of the function.
+#[test]
+fn the_form_is_a_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: x}\nspec: {form: FORM, assume: {injection: all}}\n";
+    let run = |form: &str, more: &[&str]| {
+        std::fs::write(
+            folder.path().join(".meshprobe.yaml"),
+            config.replace("FORM", form),
+        )
+        .unwrap();
+        let arguments = [&["rewrite", "--mesh-version", LATEST][..], more, &["-"]].concat();
+        meshprobe(folder.path(), &arguments, POD)
+    };
+    for form in FORMS {
+        assert_eq!(run(form, &[]).stdout, done(POD, form, &RELEASE), "{form}");
+        assert_eq!(
+            run(form, &["--form", "stub"]).stdout,
+            done(POD, "stub", &RELEASE),
+            "{form}"
+        );
+        let item: String = POD.lines().map(|line| format!("  {line}\n")).collect();
+        let function: String = config
+            .replace("FORM", form)
+            .lines()
+            .map(|line| format!("  {line}\n"))
+            .collect();
+        let list = format!(
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {}functionConfig:\n{function}",
+            item.trim_start()
+        );
+        let answer = meshprobe(Path::new("."), &["krm"], &list).stdout;
+        assert_eq!(answer.contains("image: auto"), form != "sealed", "{answer}");
+        assert_eq!(
+            answer.contains("rewriteAppHTTPProbers: \"false\""),
+            form != "equal",
+            "{answer}"
+        );
+    }
+    let wrong = run("seald", &[]);
+    assert_eq!(wrong.status, 2);
+    assert!(
+        wrong.stderr.contains("did you mean `sealed`"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+/// The env reads alike whether the annotation is new, a block, a line or JSON.
+#[test]
+fn the_env_in_an_annotation_that_is_there() {
+    let value = |text: &str| {
+        let at = text
+            .find("{\\\"/app-health")
+            .or_else(|| text.find("{\\\\\\\"/app-health"));
+        text[at.unwrap() - 1..].chars().next().unwrap()
+    };
+    assert_eq!(value(&done(POD, "sealed", &RELEASE)), '\'');
+    for config in [
+        "|\n      concurrency: 2",
+        "'concurrency: 2'",
+        "\"concurrency: 2\"",
+    ] {
+        let text = done(
+            &with(POD, &format!("proxy.istio.io/config: {config}")),
+            "sealed",
+            &RELEASE,
+        );
+        assert_eq!(value(&text), '\'', "{text}");
+        assert_eq!(works(&text, mesh()), 2, "{text}");
+    }
+    let json = with(POD, "proxy.istio.io/config: '{\"concurrency\": 2}'");
+    let text = done(&json, "sealed", &RELEASE);
+    assert_eq!(works(&text, mesh()), 2, "{text}");
+    let annotation =
+        workloads(&text)[0].template["metadata"]["annotations"]["proxy.istio.io/config"].clone();
+    assert!(
+        serde_json::from_str::<Value>(annotation.as_str().unwrap()).is_ok(),
+        "still JSON: {annotation}"
+    );
+}
