@@ -124,6 +124,9 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn injection(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
         let object = &workload.object;
+        if self.settings.mesh == MeshKind::None {
+            return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
+        }
         if let Some(place) = self.undecided(workload)
             && !self.given(object).overrides_injection()
         {

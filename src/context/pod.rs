@@ -51,6 +51,14 @@ impl ProberEnv {
         *json = prober_json::with_timeout(json, seconds)?;
         Some(prober_json::object(&probers))
     }
+
+    /// Returns the port of the application that the agent asks for a probe at `path`; `None` where
+    /// there is no entry, or none that can be read.
+    #[must_use]
+    pub fn port_of(&self, path: &str) -> Option<i64> {
+        let prober = self.probers.as_ref().ok()?.get(path)?;
+        prober_json::port(prober)
+    }
 }
 
 impl<'t> Context<'t> {

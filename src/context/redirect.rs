@@ -6,13 +6,13 @@
 //! istio-discovery.
 
 use crate::finding::Label;
-use crate::kube::Workload;
+use crate::kube::{Object, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::capture::{Capture, CaptureInput};
 use crate::mesh::istio::keys;
 
-use super::Context;
 use super::pod::proxy_config;
+use super::{Context, InstallView};
 
 impl<'t> Context<'t> {
     /// Returns the port that rewritten probes of this pod are pointed at, and what decides.
@@ -36,20 +36,39 @@ impl<'t> Context<'t> {
         own_port(workload).unwrap_or_else(|| self.proxy_status_port(workload))
     }
 
+    /// Returns the ports that the redirect is told to take, as written; `None` stands for all.
+    #[must_use]
+    pub fn included_ports(&self, workload: &Workload<'t>) -> Option<Fact<String>> {
+        included_in(workload, &self.install(workload))
+    }
+
+    /// Returns the way of interception, as written; `None` stands for `REDIRECT`.
+    #[must_use]
+    pub fn interception_mode(&self, workload: &Workload<'t>) -> Option<Fact<String>> {
+        mode_in(workload, &self.install(workload))
+    }
+
+    /// Returns a `Sidecar` of the namespace that says itself on which ports the proxy listens:
+    /// with interception off, these are the only ones that the mesh knows of.
+    #[must_use]
+    pub fn declared_ingress(&self, workload: &Workload<'t>) -> Option<&Object<'t>> {
+        let mut sidecars = self.inventory.mesh_signs.iter();
+        sidecars.find(|sidecar| {
+            let spec = sidecar.node.get("spec");
+            spec.and_then(|spec| spec.get("ingress")).is_some()
+                && self.shares_namespace(sidecar, &workload.object)
+        })
+    }
+
     /// Tells whether a connection to `port` of this pod ends at the sidecar.
     #[must_use]
     pub fn capture(&self, workload: &Workload<'t>, port: i64) -> Fact<bool> {
-        const SETTLE: &str = "traffic.sidecar.istio.io annotations";
         let Ok(port) = u16::try_from(port) else {
             return Fact::settled(false, format!("{port} is no port"));
         };
-        // No option speaks of these: the annotations of the pod do.
         let view = self.install(workload);
-        let mode = own_text(workload, keys::INTERCEPTION_MODE)
-            .or_else(|| proxy_config_mode(workload))
-            .or_else(|| view.fact(SETTLE, |one| one.interception_mode.as_ref()));
-        let include = own_text(workload, keys::INCLUDE_INBOUND_PORTS)
-            .or_else(|| view.fact(SETTLE, |one| one.include_inbound_ports.as_ref()));
+        let mode = mode_in(workload, &view);
+        let include = included_in(workload, &view);
         let exclude = own_text(workload, keys::EXCLUDE_INBOUND_PORTS)
             .or_else(|| view.fact(SETTLE, |one| one.exclude_inbound_ports.as_ref()));
         let excluded =
@@ -82,6 +101,20 @@ impl<'t> Context<'t> {
             None => Fact::settled(capture.is_captured(), said),
         }
     }
+}
+
+/// No option speaks of the redirect: the annotations of the pod do.
+const SETTLE: &str = "traffic.sidecar.istio.io annotations";
+
+fn mode_in(workload: &Workload<'_>, view: &InstallView<'_>) -> Option<Fact<String>> {
+    own_text(workload, keys::INTERCEPTION_MODE)
+        .or_else(|| proxy_config_mode(workload))
+        .or_else(|| view.fact(SETTLE, |one| one.interception_mode.as_ref()))
+}
+
+fn included_in(workload: &Workload<'_>, view: &InstallView<'_>) -> Option<Fact<String>> {
+    own_text(workload, keys::INCLUDE_INBOUND_PORTS)
+        .or_else(|| view.fact(SETTLE, |one| one.include_inbound_ports.as_ref()))
 }
 
 /// Says what follows from a fact of the redirect.

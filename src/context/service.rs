@@ -78,6 +78,23 @@ impl<'t> Context<'t> {
         Some(service.label_at(service.name_span(), said))
     }
 
+    /// Returns the Service port that leads to `port` of the pods, the nearest first.
+    #[must_use]
+    pub fn exposed_by(&self, workload: &Workload<'t>, port: i64) -> Option<Label> {
+        let services = self.inventory.services.iter();
+        let selecting = services.filter(|service| self.selects(service, workload));
+        nearest(selecting, workload.object.home())
+            .into_iter()
+            .find_map(|service| {
+                let ports = service.node.get("spec").and_then(|spec| spec.get("ports"));
+                let mut ports = ports.into_iter().flat_map(NodeRef::items);
+                let node = ports.find(|node| target_port(*node, workload) == Some(port))?;
+                let said = format!("Service `{}` leads clients to port {port}", service.name());
+                let span = node.get("targetPort").or_else(|| node.get("port"))?.span();
+                Some(service.label_at(span, said))
+            })
+    }
+
     fn selects(&self, service: &Object<'t>, workload: &Workload<'t>) -> bool {
         let selector = service
             .node

@@ -149,7 +149,7 @@ fn reached<'t>(
     if captured.value {
         let mtls = context.mtls(&pod.workload, port);
         if mtls.value == MtlsMode::Strict {
-            weighing.rests_on(&pod.status_port);
+            weighing.rests_on(&pod.agent_port);
             weighing.rests_on(&context.excluded_port(&pod.workload));
             if port == i64::from(DEFAULT_STATUS_PORT) {
                 // The CNI plugin would leave it alone.

@@ -1,5 +1,6 @@
 //! Istio: sidecars of the releases 1.10 to 1.31.
 
+pub mod annotations;
 pub mod authz;
 pub mod capture;
 pub mod injection;

@@ -151,6 +151,16 @@ pub fn with_timeout(json: &str, seconds: i64) -> Option<String> {
     Some(object(&prober))
 }
 
+/// Returns the port that one prober asks, whatever its kind.
+#[must_use]
+pub fn port(prober: &str) -> Option<i64> {
+    let fields: BTreeMap<String, serde_json::Value> = serde_json::from_str(prober).ok()?;
+    let kinds = ["httpGet", "tcpSocket", "grpc"].into_iter();
+    kinds
+        .filter_map(|kind| fields.get(kind)?.get("port")?.as_i64())
+        .next()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
