@@ -231,9 +231,12 @@ fn crates_stay_in_their_place() {
 }
 
 /// What a rule may know of one mesh: the names of its annotations and how their values are
-/// written. All else it asks the model, so that a new mesh changes no rule.
+/// written, and the words of a policy that answers of the model come in. All else it asks the
+/// model, so that a new mesh changes no rule.
 const KNOWN_TO_RULES: &[&str] = &[
+    "mesh::istio::annotations;",
     "mesh::istio::keys;",
+    "mesh::istio::mtls::MtlsMode;",
     "mesh::istio::rewrite::is_agent_path;",
     "mesh::istio::rewrite::parse_bool;",
     "mesh::istio::rewrite::{is_agent_path, parse_bool};",

@@ -60,6 +60,7 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
         Cause::OutboundAccepted => &["exec-tcp-through-service"],
         Cause::RewrittenWithoutSidecar => &["rewritten-without-sidecar"],
         Cause::RewrittenWithoutEntry => &[
+            "manual-probers-env",
             "rewritten-without-entry",
             "probers-lost-on-reinjection",
             "probers-env-invalid",

@@ -1,6 +1,8 @@
 //! Rule `annotation-on-workload-metadata`.
 
+use super::annotation_name_typo::meant;
 use super::enable_rewrite::has_comment;
+use super::pod_key::Place;
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::{Applicability, Finding, Fix};
@@ -147,8 +149,9 @@ fn is_pod_key(key: &str) -> bool {
     POD_KEYS.iter().any(|prefix| key.starts_with(prefix))
 }
 
+/// A slip in the name of a label is another fault.
 fn is_annotation_only(key: &str) -> bool {
-    key != keys::INJECT && is_pod_key(key)
+    key != keys::INJECT && is_pod_key(key) && meant(Place::Label, key).is_none()
 }
 
 fn report(

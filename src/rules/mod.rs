@@ -2,46 +2,72 @@
 
 mod ahead;
 mod annotation_bad_boolean;
+mod annotation_name_typo;
+mod annotation_not_a_string;
 mod annotation_on_workload_metadata;
 mod app_probe_on_status_port;
+mod cni_init_mismatch;
 mod consent;
 mod container_name_invalid;
 mod disable_rewrite;
 mod enable_rewrite;
+mod exclude_ignored_with_include_list;
 mod exec_probe_through_sidecar;
 mod exec_tcp_through_service;
 mod grpc_probe_on_http1_service_port;
 mod hold_application;
+mod hostnetwork_not_in_mesh;
 mod http_probe_host_rewritten;
 mod http_probe_on_http2_service_port;
 mod https_probe_on_http_service_port;
 mod https_probe_strict;
+mod inbound_capture_off;
+mod inject_annotation_never_seen;
+mod inject_label_blocked_by_namespace;
+mod inject_label_invalid;
+mod injection_template_unknown;
+mod interception_none_no_ingress;
+mod invalid_traffic_annotation;
+mod late_injected_container;
 mod lifecycle_hook_host_rewritten;
 mod lifecycle_hook_strict;
+mod manual_probers_env;
 mod mesh_config_conflict;
 mod named_port_unresolved;
+mod namespace_two_injection_labels;
 mod namespace_unknown;
 mod native_sidecar_startup_deadlock;
 mod overlay;
+mod pod_key;
 mod poststart_http_before_sidecar;
 mod probe_env_reference;
 mod probe_field_invalid;
 mod probe_on_reserved_port;
 mod probe_path_not_a_path;
+mod probe_port_excluded_cleartext;
 mod probe_port_of_other_container;
 mod probe_port_out_of_range;
 mod probe_port_quoted_number;
 mod probe_timeout_missing_in_env;
 mod probe_two_handlers;
+mod proxyless_template_no_rewrite;
 mod redundant_rewrite_annotation;
+mod rev_label_with_disabled_inject;
+mod revision_not_installed;
 mod rewrite_disabled_globally;
 mod rewritten_without_sidecar;
 mod rule;
 mod scene;
 mod service_port;
 mod sidecar_boot_kills_app;
+mod stale_probe_exception;
+mod status_port_in_include_list;
+mod status_port_mesh_mismatch;
+mod status_port_per_pod_proxyconfig;
+mod status_port_zero;
 mod strict_probe_not_rewritten;
 mod suggest;
+mod system_namespace_never_injected;
 mod tcp_probe_always_passes;
 mod tcp_probe_host_dropped;
 mod unrendered_template;
@@ -59,20 +85,35 @@ pub use unrendered_template::unrendered;
 /// Every rule, sorted by id.
 static ALL: &[Rule] = &[
     annotation_bad_boolean::RULE,
+    annotation_name_typo::RULE,
+    annotation_not_a_string::RULE,
     annotation_on_workload_metadata::RULE,
     app_probe_on_status_port::RULE,
+    cni_init_mismatch::RULE,
     container_name_invalid::RULE,
+    exclude_ignored_with_include_list::RULE,
     exec_probe_through_sidecar::RULE,
     exec_tcp_through_service::RULE,
     grpc_probe_on_http1_service_port::RULE,
+    hostnetwork_not_in_mesh::RULE,
     http_probe_host_rewritten::RULE,
     http_probe_on_http2_service_port::RULE,
     https_probe_on_http_service_port::RULE,
     https_probe_strict::RULE,
+    inbound_capture_off::RULE,
+    inject_annotation_never_seen::RULE,
+    inject_label_blocked_by_namespace::RULE,
+    inject_label_invalid::RULE,
+    injection_template_unknown::RULE,
+    interception_none_no_ingress::RULE,
+    invalid_traffic_annotation::RULE,
+    late_injected_container::RULE,
     lifecycle_hook_host_rewritten::RULE,
     lifecycle_hook_strict::RULE,
+    manual_probers_env::RULE,
     mesh_config_conflict::RULE,
     named_port_unresolved::RULE,
+    namespace_two_injection_labels::RULE,
     namespace_unknown::RULE,
     native_sidecar_startup_deadlock::RULE,
     poststart_http_before_sidecar::RULE,
@@ -80,16 +121,26 @@ static ALL: &[Rule] = &[
     probe_field_invalid::RULE,
     probe_on_reserved_port::RULE,
     probe_path_not_a_path::RULE,
+    probe_port_excluded_cleartext::RULE,
     probe_port_of_other_container::RULE,
     probe_port_out_of_range::RULE,
     probe_port_quoted_number::RULE,
     probe_timeout_missing_in_env::RULE,
     probe_two_handlers::RULE,
+    proxyless_template_no_rewrite::RULE,
     redundant_rewrite_annotation::RULE,
+    rev_label_with_disabled_inject::RULE,
+    revision_not_installed::RULE,
     rewrite_disabled_globally::RULE,
     rewritten_without_sidecar::RULE,
     sidecar_boot_kills_app::RULE,
+    stale_probe_exception::RULE,
+    status_port_in_include_list::RULE,
+    status_port_mesh_mismatch::RULE,
+    status_port_per_pod_proxyconfig::RULE,
+    status_port_zero::RULE,
     strict_probe_not_rewritten::RULE,
+    system_namespace_never_injected::RULE,
     tcp_probe_always_passes::RULE,
     tcp_probe_host_dropped::RULE,
     unrendered_template::RULE,

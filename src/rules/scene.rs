@@ -7,6 +7,8 @@ use crate::finding::{Applicability, Certainty, Finding, Fix, Label};
 use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
+use crate::settings::MeshKind;
+use crate::source::Role;
 use crate::yaml::{Change, Span};
 
 use super::Rule;
@@ -26,6 +28,29 @@ impl<'s, 't> Scene<'s, 't> {
         self.predictions
             .iter()
             .filter(|prediction| prediction.is_target)
+    }
+
+    /// Tells whether there may be a mesh at all: where an option says no, nobody is missing in it.
+    #[must_use]
+    pub fn may_have_mesh(&self) -> bool {
+        self.context.settings.mesh != MeshKind::None
+    }
+
+    /// Tells whether an object is to be reported on: it stands in a file that is not only read for
+    /// facts, or comes out of a kustomization that is not.
+    #[must_use]
+    pub fn is_target(&self, object: &Object<'_>) -> bool {
+        let is_target = |path: &str| {
+            let file = self.context.sources.file(path);
+            file.is_some_and(|file| file.role == Role::Target)
+        };
+        is_target(object.path()) || object.rendered_by.is_some_and(|path| is_target(path))
+    }
+
+    /// Iterates over the Namespaces to report on.
+    pub fn namespaces(&self) -> impl Iterator<Item = &'s Object<'t>> + use<'_, 's, 't> {
+        let namespaces = self.context.inventory.namespaces.iter();
+        namespaces.filter(|namespace| self.is_target(namespace))
     }
 
     /// Iterates over the handlers to report on, with their workloads.
