@@ -14,7 +14,7 @@ mod ties;
 mod verdict;
 mod worlds;
 
-use crate::context::{Context, Dataplane, ProberEnv};
+use crate::context::{Context, Dataplane, ProberEnv, Refusal};
 use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerList, Handler, Workload};
 use crate::mesh::istio::keys;
@@ -265,7 +265,7 @@ pub struct HandlerPrediction<'t> {
     pub verdict: Verdict,
 }
 
-impl HandlerPrediction<'_> {
+impl<'t> HandlerPrediction<'t> {
     /// Names the handler for messages: "readinessProbe of container `web`".
     #[must_use]
     pub fn title(&self) -> String {
@@ -274,6 +274,24 @@ impl HandlerPrediction<'_> {
             self.handler.slot.key(),
             self.container.name()
         )
+    }
+
+    /// Tells whether the request of the handler, sent to the port of the application as it is, is
+    /// HTTP for the sidecar, and not bytes to be passed on.
+    #[must_use]
+    pub fn is_seen_as_http(&self, context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> bool {
+        verdict::request_of(context, pod, self).is_some_and(|request| request.is_http)
+    }
+
+    /// Says which AuthorizationPolicy refuses the handler of `pod`, and why; `None` where the
+    /// verdict has another cause.
+    #[must_use]
+    pub fn refusal(
+        &self,
+        context: &Context<'t>,
+        pod: &WorkloadPrediction<'t>,
+    ) -> Option<Refusal<'t>> {
+        verdict::refusal(context, pod, self)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Which `AuthorizationPolicy` decides about the request of a probe.
 
-use crate::finding::Label;
 use crate::kube::{LabelSelector, Object, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::authz::{self, Match, Request};
@@ -28,33 +27,56 @@ enum Action {
     Audit,
 }
 
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedBy {
+    /// Policies that allow something, of which no rule allows it.
+    NoAllow,
+    /// A rule of a policy that denies.
+    Deny,
+    /// A rule that speaks of HTTP where only bytes are seen: an ALLOW rule vanishes, a DENY rule
+    /// loses the field. Without that the request would pass.
+    FieldsLost,
+}
+
+/// What refuses a request.
+#[derive(Clone, Debug)]
+pub struct Refusal<'t> {
+    /// Why.
+    pub by: RefusedBy,
+    /// The policy that decides.
+    pub policy: Object<'t>,
+    /// The rule that decides, where one does.
+    pub rule: Option<NodeRef<'t>>,
+}
+
 impl<'t> Context<'t> {
     /// Decides about the request of a probe to a pod of `workload`.
     #[must_use]
     pub fn authorization(&self, workload: &Workload<'t>, request: &Request) -> Fact<Authorization> {
-        let root = self.root_namespace(workload).value;
-        let policies = self.inventory.authorization_policies.iter();
-        let applying: Vec<&Object<'t>> = policies
-            .filter(|policy| {
-                let home = self.namespace_of(policy).0;
-                (home == root || self.shares_namespace(policy, &workload.object))
-                    && self
-                        .inventory
-                        .forks
-                        .join(policy.home(), workload.object.home())
-                    && applies(policy, workload)
-            })
-            .collect();
+        let applying = self.authorization_policies(workload);
+        let unknown = |(policy, _): (&Object<'t>, NodeRef<'t>)| {
+            let said = format!(
+                "AuthorizationPolicy `{}` depends on what only the running mesh knows",
+                policy.name()
+            );
+            Fact::known(
+                Authorization::Unknown,
+                policy.label_at(policy.name_span(), said),
+            )
+        };
         let custom = found(&applying, Action::Custom, request, Match::Yes)
             .or_else(|| found(&applying, Action::Custom, request, Match::Unknown));
-        if let Some(place) = custom {
-            return Fact::known(Authorization::Unknown, place);
+        if let Some(found) = custom {
+            return unknown(found);
         }
-        if let Some(place) = found(&applying, Action::Deny, request, Match::Yes) {
+        if let Some((policy, _)) = found(&applying, Action::Deny, request, Match::Yes) {
+            let said = format!("a rule of AuthorizationPolicy `{}` matches", policy.name());
+            let place = policy.label_at(policy.name_span(), said);
             return Fact::known(Authorization::Denied, place);
         }
-        if let Some(place) = found(&applying, Action::Deny, request, Match::Unknown) {
-            return Fact::known(Authorization::Unknown, place);
+        if let Some(found) = found(&applying, Action::Deny, request, Match::Unknown) {
+            return unknown(found);
         }
         let Some(first) = applying
             .iter()
@@ -65,8 +87,8 @@ impl<'t> Context<'t> {
         if found(&applying, Action::Allow, request, Match::Yes).is_some() {
             return Fact::settled(Authorization::Allowed, "an AuthorizationPolicy allows it");
         }
-        if let Some(place) = found(&applying, Action::Allow, request, Match::Unknown) {
-            return Fact::known(Authorization::Unknown, place);
+        if let Some(found) = found(&applying, Action::Allow, request, Match::Unknown) {
+            return unknown(found);
         }
         let said = format!(
             "AuthorizationPolicy `{}` allows only what its rules name",
@@ -77,6 +99,59 @@ impl<'t> Context<'t> {
             first.label_at(first.name_span(), said),
         )
     }
+
+    /// Says what refuses a request; `None` where nothing does for certain.
+    #[must_use]
+    pub fn refusal(&self, workload: &Workload<'t>, request: &Request) -> Option<Refusal<'t>> {
+        if self.authorization(workload, request).value != Authorization::Denied {
+            return None;
+        }
+        let applying = self.authorization_policies(workload);
+        let as_http = Request {
+            is_http: true,
+            ..request.clone()
+        };
+        let lost = !request.is_http
+            && self.authorization(workload, &as_http).value == Authorization::Allowed;
+        let refusal = |by, policy: &Object<'t>, rule| Refusal {
+            by: if lost { RefusedBy::FieldsLost } else { by },
+            policy: policy.clone(),
+            rule,
+        };
+        if let Some((policy, rule)) = found(&applying, Action::Deny, request, Match::Yes) {
+            return Some(refusal(RefusedBy::Deny, policy, Some(rule)));
+        }
+        if lost && let Some((policy, rule)) = found(&applying, Action::Allow, &as_http, Match::Yes)
+        {
+            return Some(refusal(RefusedBy::NoAllow, policy, Some(rule)));
+        }
+        let mut allowing = applying.iter();
+        let first = allowing.find(|policy| action(policy) == Action::Allow)?;
+        Some(refusal(RefusedBy::NoAllow, first, None))
+    }
+
+    /// Returns the `AuthorizationPolicy`s that hold for the pods of `workload`.
+    fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
+        let root = self.root_namespace(workload).value;
+        let policies = self.inventory.authorization_policies.iter();
+        policies
+            .filter(|policy| {
+                let home = self.namespace_of(policy).0;
+                (home == root || self.shares_namespace(policy, &workload.object))
+                    && self
+                        .inventory
+                        .forks
+                        .join(policy.home(), workload.object.home())
+                    && applies(policy, workload)
+            })
+            .collect()
+    }
+}
+
+/// Tells whether a policy that the pods of `workload` hear allows requests to them.
+#[must_use]
+pub fn allows_to(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
+    action(policy) == Action::Allow && applies(policy, workload)
 }
 
 /// Policies with `targetRefs` are for waypoints and gateways; dry runs decide nothing.
@@ -106,26 +181,19 @@ fn action(policy: &Object<'_>) -> Action {
     }
 }
 
-/// Returns the place of the first policy with a rule of this match.
-fn found(
-    policies: &[&Object<'_>],
+/// Returns the first policy with a rule of this match, and the rule.
+fn found<'a, 't>(
+    policies: &[&'a Object<'t>],
     wanted: Action,
     request: &Request,
     kind: Match,
-) -> Option<Label> {
+) -> Option<(&'a Object<'t>, NodeRef<'t>)> {
     let policies = policies.iter().filter(|policy| action(policy) == wanted);
-    for policy in policies {
+    for &policy in policies {
         let rules = policy.node.get("spec").and_then(|spec| spec.get("rules"));
         for rule in rules.into_iter().flat_map(NodeRef::items) {
             if rule_matches(rule, wanted, request) == kind {
-                let said = match kind {
-                    Match::Unknown => format!(
-                        "AuthorizationPolicy `{}` depends on what only the running mesh knows",
-                        policy.name()
-                    ),
-                    _ => format!("a rule of AuthorizationPolicy `{}` matches", policy.name()),
-                };
-                return Some(policy.label_at(policy.name_span(), said));
+                return Some((policy, rule));
             }
         }
     }

@@ -11,7 +11,7 @@ mod redirect;
 mod server;
 
 use crate::finding::{Certainty, Label};
-use crate::kube::{Workload, lies_above, nearness};
+use crate::kube::{Object, Workload, lies_above, nearness};
 use crate::mesh::istio::install::{Install, Part};
 use crate::mesh::{Fact, Reason};
 
@@ -116,12 +116,24 @@ impl<'t> Context<'t> {
         let labels = self.labels_seen(workload, &scope);
         let candidates = match self.server(&labels, &scope) {
             Server::Planes { planes, .. } => planes,
-            _ => self.chosen(self.unserved(workload, &scope)),
+            _ => self.chosen(self.unserved(&workload.object, &scope)),
         };
         InstallView {
             candidates,
             scope,
             cluster,
+        }
+    }
+
+    /// Returns the control planes that an object which is no workload, such as a policy, speaks
+    /// to.
+    #[must_use]
+    pub fn install_near(&self, object: &Object<'t>) -> InstallView<'_> {
+        let scope = self.scope(object.home());
+        InstallView {
+            candidates: self.chosen(self.unserved(object, &scope)),
+            scope,
+            cluster: self.cluster_of(object.home()),
         }
     }
 
@@ -188,10 +200,10 @@ impl<'t> Context<'t> {
         scope
     }
 
-    /// Nobody in the tree is known to serve the workload: the facts of the control plane that an
+    /// Nobody in the tree is known to serve the object: the facts of the control plane that an
     /// option names hold, else those of the default one, else those of any.
-    fn unserved<'a>(&self, workload: &Workload<'t>, scope: &[&'a Install]) -> Vec<&'a Install> {
-        let given = &self.given(&workload.object).overrides.revisions;
+    fn unserved<'a>(&self, object: &Object<'t>, scope: &[&'a Install]) -> Vec<&'a Install> {
+        let given = &self.given(object).overrides.revisions;
         let named = |one: &&Install| one.names().any(|name| given.iter().any(|g| g == name));
         let among = |keep: &dyn Fn(&&Install) -> bool| -> Vec<&'a Install> {
             scope.iter().copied().filter(|one| keep(one)).collect()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::kube::{Object, Workload, nearness};
+use crate::kube::{Object, Workload, may_bring_pods, nearness};
 use crate::mesh::istio::install::{self, PlainFile};
 use crate::source::{Content, Role, SourceSet};
 use crate::yaml::Tree;
@@ -38,6 +38,13 @@ pub struct Inventory<'t> {
     pub network_policies: Vec<Object<'t>>,
     /// Objects that show that their namespace is part of the mesh: `Sidecar`.
     pub mesh_signs: Vec<Object<'t>>,
+    /// `EnvoyFilter`s of `networking.istio.io`.
+    pub envoy_filters: Vec<Object<'t>>,
+    /// Objects of `authentication.istio.io`, which no release since 1.6 reads.
+    pub legacy_policies: Vec<Object<'t>>,
+    /// Objects of other tools, which may bring pods that are not in the tree: `HelmRelease`,
+    /// `Kafka` and their like.
+    pub makers: Vec<Object<'t>>,
     /// Where environments lie side by side.
     pub(super) forks: Forks,
     /// Objects that state how the mesh is installed, or that those refer to.
@@ -158,12 +165,16 @@ impl<'t> Inventory<'t> {
             }
             ("networking.k8s.io", "NetworkPolicy") => self.network_policies.push(object),
             ("networking.istio.io", "Sidecar") => self.mesh_signs.push(object),
+            ("networking.istio.io", "EnvoyFilter") => self.envoy_filters.push(object),
+            ("authentication.istio.io", _) => self.legacy_policies.push(object),
             _ => {
                 if let Some(workload) = Workload::from_object(&object) {
                     self.workloads.push(Subject {
                         workload,
                         is_target,
                     });
+                } else if may_bring_pods(&object) {
+                    self.makers.push(object);
                 }
             }
         }

@@ -13,15 +13,17 @@ mod network_policy;
 mod order;
 mod pod;
 mod policy;
+mod reach;
 mod redirect;
 pub mod render;
+mod rivals;
 mod scope;
 mod service;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::kube::Object;
+use crate::kube::{Object, Workload};
 use crate::mesh::istio::install::Install;
 use crate::settings::Settings;
 use crate::source::SourceSet;
@@ -30,13 +32,15 @@ use given::Givens;
 use inventory::are_related;
 use render::Rendering;
 
-pub use authorization::Authorization;
+pub use authorization::{Authorization, Refusal, RefusedBy, allows_to};
 pub use dataplane::{Dataplane, NamespaceGap};
 pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
-pub use network_policy::Source;
+pub use network_policy::{IngressRule, Source, isolates};
 pub use pod::{ProberEnv, ProberEnvPlace, proxy_config, proxy_container};
+pub use reach::Reach;
+pub use rivals::Rivals;
 
 /// All facts of a run. A copy is cheap.
 #[derive(Clone, Debug)]
@@ -51,8 +55,12 @@ pub struct Context<'t> {
     pub control_planes: Arc<[Install]>,
     /// What the tree says of the mesh in the cluster, whatever the control plane.
     pub cluster: Arc<[Install]>,
+    /// Kustomizations that bring in more than is rendered.
+    unseen: Arc<BTreeSet<&'t str>>,
     /// Where the Namespaces of a name stand in the inventory: they are asked for all the time.
     namespaces: Arc<HashMap<&'t str, Vec<usize>>>,
+    /// Where the workloads of a namespace stand in the inventory.
+    workloads: Arc<HashMap<String, Vec<usize>>>,
     /// What the user settled, by file.
     givens: Arc<Givens<'t>>,
     /// Which of several control planes that are equally near is taken as the one that serves;
@@ -73,7 +81,11 @@ impl<'t> Context<'t> {
     ) -> Self {
         let inventory = Inventory::new(sources, renderings);
         let install::Installations { planes, cluster } = install::installations(&inventory);
-        Self {
+        let unseen = renderings.iter().filter(|one| !one.notes.is_empty());
+        let unseen: BTreeSet<&str> = unseen.map(|one| &*one.root).collect();
+        let mut context = Self {
+            workloads: Arc::default(),
+            unseen: Arc::new(unseen),
             sources,
             settings,
             control_planes: planes.into(),
@@ -83,12 +95,30 @@ impl<'t> Context<'t> {
             inventory: Arc::new(inventory),
             candidate: None,
             supposed: None,
+        };
+        context.workloads = Arc::new(context.workloads_by_namespace());
+        context
+    }
+
+    fn workloads_by_namespace(&self) -> HashMap<String, Vec<usize>> {
+        let mut sorted: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, subject) in self.inventory.workloads.iter().enumerate() {
+            let namespace = self.namespace_of(&subject.workload.object).0;
+            sorted.entry(namespace.to_owned()).or_default().push(index);
         }
+        sorted
+    }
+
+    /// Iterates over the workloads that go to a namespace.
+    fn workloads_in(&self, namespace: &str) -> impl Iterator<Item = &Workload<'t>> {
+        let found = self.workloads.get(namespace).into_iter().flatten();
+        found.filter_map(|&index| Some(&self.inventory.workloads.get(index)?.workload))
     }
 
     /// Tells whether `fact` stands in the namespace of `subject`. Where one of them names no
     /// namespace they are taken for the same only along one line of folders.
-    fn shares_namespace(&self, fact: &Object<'t>, subject: &Object<'t>) -> bool {
+    #[must_use]
+    pub fn shares_namespace(&self, fact: &Object<'t>, subject: &Object<'t>) -> bool {
         let (of_fact, fact_written) = self.namespace_of(fact);
         let (of_subject, subject_written) = self.namespace_of(subject);
         let written = fact_written && subject_written;

@@ -7,7 +7,7 @@ use core::net::IpAddr;
 
 use crate::kube::{Object, Requirements, Workload, integer};
 use crate::mesh::Fact;
-use crate::yaml::NodeRef;
+use crate::yaml::{Entry, NodeRef};
 
 use super::Context;
 
@@ -30,21 +30,27 @@ impl std::fmt::Display for Source {
 }
 
 impl<'t> Context<'t> {
+    /// Returns the NetworkPolicies that isolate the pods of `workload`.
+    #[must_use]
+    pub fn isolating(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
+        let policies = self.inventory.network_policies.iter();
+        policies
+            .filter(|policy| self.shares_namespace(policy, &workload.object))
+            .filter(|policy| isolates(policy, workload))
+            .collect()
+    }
+
     /// Tells whether the NetworkPolicies of the tree admit a connection from `source` to `port`
     /// of the pods of `workload`. Where none isolates the pod, everything is admitted.
     #[must_use]
     pub fn admits(&self, workload: &Workload<'t>, source: Source, port: i64) -> Fact<bool> {
-        let policies = self.inventory.network_policies.iter();
-        let isolating: Vec<&Object<'t>> = policies
-            .filter(|policy| self.shares_namespace(policy, &workload.object))
-            .filter(|policy| isolates(policy, workload))
-            .collect();
+        let isolating = self.isolating(workload);
         let Some(first) = isolating.first() else {
             return Fact::settled(true, "no NetworkPolicy isolates the pod");
         };
         let admitting = isolating.iter().find(|policy| {
-            ingress(policy)
-                .any(|rule| admits_source(rule, source) && admits_port(rule, workload, port))
+            IngressRule::all_of(policy)
+                .any(|rule| rule.admits_source(source) && rule.admits_port(workload, port))
         });
         match admitting {
             Some(policy) => {
@@ -59,8 +65,10 @@ impl<'t> Context<'t> {
     }
 }
 
-/// The policy selects the pod, and speaks of ingress: it does unless `policyTypes` leaves it out.
-fn isolates(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
+/// Tells whether a policy selects the pods of a `workload` of its namespace, and speaks of
+/// ingress: it does unless `policyTypes` leaves it out.
+#[must_use]
+pub fn isolates(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
     let Some(spec) = policy.node.get("spec") else {
         return false;
     };
@@ -77,44 +85,89 @@ fn isolates(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
     speaks && Requirements::parse(spec.get("podSelector")).matches(label)
 }
 
-fn ingress<'t>(policy: &Object<'t>) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
-    let rules = policy.node.get("spec").and_then(|spec| spec.get("ingress"));
-    rules.into_iter().flat_map(NodeRef::items)
+/// A rule for ingress of a `NetworkPolicy`.
+#[derive(Clone, Copy, Debug)]
+pub struct IngressRule<'t> {
+    /// The rule.
+    pub node: NodeRef<'t>,
 }
 
-/// Selectors of pods and namespaces never match an address outside the cluster's pods.
-fn admits_source(rule: NodeRef<'_>, source: Source) -> bool {
-    let Some(from) = rule.get("from").filter(|from| from.items().len() > 0) else {
-        return true;
-    };
-    let mut blocks = from.items().filter_map(|peer| peer.get("ipBlock"));
-    let Source::Address(source) = source else {
-        return blocks.next().is_some();
-    };
-    blocks.any(|block| {
-        let cidr = block.get("cidr").and_then(NodeRef::text);
-        let mut except = block.get("except").into_iter().flat_map(NodeRef::items);
-        cidr.is_some_and(|cidr| contains(cidr, source))
-            && !except.any(|cidr| cidr.text().is_some_and(|cidr| contains(cidr, source)))
-    })
-}
+impl<'t> IngressRule<'t> {
+    /// Returns the rules of a policy.
+    pub fn all_of(policy: &Object<'t>) -> impl Iterator<Item = Self> + use<'t> {
+        let rules = policy.node.get("spec").and_then(|spec| spec.get("ingress"));
+        rules
+            .into_iter()
+            .flat_map(NodeRef::items)
+            .map(|node| Self { node })
+    }
 
-fn admits_port(rule: NodeRef<'_>, workload: &Workload<'_>, port: i64) -> bool {
-    let Some(ports) = rule.get("ports").filter(|ports| ports.items().len() > 0) else {
-        return true;
-    };
-    ports.items().any(|entry| {
-        let protocol = entry.get("protocol").and_then(NodeRef::text);
-        let Some(written) = entry.get("port") else {
-            return matches!(protocol, None | Some("TCP"));
+    /// Returns whom the rule is for; nothing stands for everyone.
+    pub fn peers(self) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
+        let from = self.node.get("from");
+        from.into_iter().flat_map(NodeRef::items)
+    }
+
+    /// Returns the entry `ports`, where the rule is for some ports only.
+    #[must_use]
+    pub fn ports(self) -> Option<Entry<'t>> {
+        let entry = self.node.entry("ports")?;
+        (entry.value.items().len() > 0).then_some(entry)
+    }
+
+    /// Tells whether the rule names a block of private addresses, as nodes have them.
+    #[must_use]
+    pub fn names_private_addresses(self) -> bool {
+        let mut blocks = self.peers().filter_map(|peer| peer.get("ipBlock"));
+        blocks.any(|block| {
+            let cidr = block.get("cidr").and_then(NodeRef::text);
+            let network = cidr.and_then(|cidr| cidr.trim().split_once('/')?.0.parse().ok());
+            match network {
+                Some(IpAddr::V4(address)) => address.is_private(),
+                Some(IpAddr::V6(address)) => address.is_unique_local(),
+                None => false,
+            }
+        })
+    }
+
+    /// Tells whether the rule is for connections from `source`. Selectors of pods and namespaces
+    /// never match an address outside the cluster's pods.
+    #[must_use]
+    pub fn admits_source(self, source: Source) -> bool {
+        if self.peers().next().is_none() {
+            return true;
+        }
+        let mut blocks = self.peers().filter_map(|peer| peer.get("ipBlock"));
+        let Source::Address(source) = source else {
+            return blocks.next().is_some();
         };
-        let first = integer(written).or_else(|| declared(workload, written.text()?));
-        let last = entry.get("endPort").and_then(integer).or(first);
-        let is_in = first
-            .zip(last)
-            .is_some_and(|(first, last)| (first..=last).contains(&port));
-        matches!(protocol, None | Some("TCP")) && is_in
-    })
+        blocks.any(|block| {
+            let cidr = block.get("cidr").and_then(NodeRef::text);
+            let mut except = block.get("except").into_iter().flat_map(NodeRef::items);
+            cidr.is_some_and(|cidr| contains(cidr, source))
+                && !except.any(|cidr| cidr.text().is_some_and(|cidr| contains(cidr, source)))
+        })
+    }
+
+    /// Tells whether the rule is for a port of the pods of `workload`.
+    #[must_use]
+    pub fn admits_port(self, workload: &Workload<'_>, port: i64) -> bool {
+        let Some(ports) = self.ports() else {
+            return true;
+        };
+        ports.value.items().any(|entry| {
+            let protocol = entry.get("protocol").and_then(NodeRef::text);
+            let Some(written) = entry.get("port") else {
+                return matches!(protocol, None | Some("TCP"));
+            };
+            let first = integer(written).or_else(|| declared(workload, written.text()?));
+            let last = entry.get("endPort").and_then(integer).or(first);
+            let is_in = first
+                .zip(last)
+                .is_some_and(|(first, last)| (first..=last).contains(&port));
+            matches!(protocol, None | Some("TCP")) && is_in
+        })
+    }
 }
 
 fn declared(workload: &Workload<'_>, name: &str) -> Option<i64> {

@@ -1,14 +1,14 @@
 //! Which `PeerAuthentication`s hold for a port of a workload.
 
 use crate::finding::{Certainty, Label};
-use crate::kube::{LabelSelector, Object, Workload};
+use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::{Decider, MtlsMode, Scopes};
 use crate::source::placeholder;
-use crate::yaml::{NodeRef, Span};
+use crate::yaml::Entry;
 
-use super::Context;
 use super::inventory::nearest;
+use super::{Context, Reach};
 
 /// How many policies of one scope are weighed against each other; more of them are a fault of
 /// their own.
@@ -132,6 +132,31 @@ impl<'t> Context<'t> {
         Ok(verdicts)
     }
 
+    /// Returns the mode that holds on the ports of the pods of `workload` of which no policy
+    /// speaks.
+    #[must_use]
+    pub fn mtls_of_other_ports(&self, workload: &Workload<'t>) -> Fact<MtlsMode> {
+        // No port has the number 0.
+        self.mtls(workload, 0)
+    }
+
+    /// Returns the mode that a policy of this reach inherits where it sets none itself.
+    #[must_use]
+    pub fn inherited_mtls(&self, policy: &Object<'t>, reach: Reach) -> Fact<MtlsMode> {
+        let root = self.root_namespace_near(policy).value;
+        let mesh = self.unselective(policy, &root, true);
+        let of_namespace = self.unselective(policy, self.namespace_of(policy).0, false);
+        let policies = Policies {
+            mesh: mesh.first().copied().filter(|_| reach != Reach::Mesh),
+            namespace: of_namespace
+                .first()
+                .copied()
+                .filter(|_| reach == Reach::Workloads),
+            workload: None,
+        };
+        self.effective(policy, policies, 0)
+    }
+
     /// The mode if these policies, one per scope at most, are the ones that hold.
     fn effective(
         &self,
@@ -199,7 +224,7 @@ impl<'t> Context<'t> {
                     && (is_root || self.shares_namespace(policy, object))
                     && self.inventory.forks.join(policy.home(), object.home())
             })
-            .filter(|policy| selector(policy).is_empty());
+            .filter(|policy| PeerAuthentication::of(policy).selector().is_empty());
         sorted(nearest(wanted, object.home()))
     }
 
@@ -213,7 +238,7 @@ impl<'t> Context<'t> {
         let wanted = policies
             .filter(|policy| self.shares_namespace(policy, &workload.object))
             .filter(|policy| {
-                let selector = selector(policy);
+                let selector = PeerAuthentication::of(policy).selector();
                 !selector.is_empty() && selector.matches(labels)
             });
         sorted(nearest(wanted, workload.object.home()))
@@ -226,45 +251,30 @@ fn sorted<'a, 't>(mut policies: Vec<&'a Object<'t>>) -> Vec<&'a Object<'t>> {
     policies
 }
 
-fn selector<'t>(policy: &Object<'t>) -> LabelSelector<'t> {
-    let labels = policy
-        .node
-        .get("spec")
-        .and_then(|spec| spec.get("selector"));
-    LabelSelector::from_mapping(labels.and_then(|selector| selector.get("matchLabels")))
-}
-
 /// Returns the place of a mode that another tool fills in.
 fn undecided(policy: &Object<'_>, port: i64) -> Option<Label> {
-    let spec = policy.node.get("spec")?;
-    let own = spec.get("mtls").and_then(|mtls| mtls.get("mode"));
-    let of_port = spec
-        .get("portLevelMtls")
-        .and_then(|ports| ports.get(&port.to_string()));
-    let modes = [own, of_port.and_then(|port| port.get("mode"))];
+    let view = PeerAuthentication::of(policy);
+    let of_port = view.ports().find(|one| one.port == Some(port));
+    let modes = [view.mode(), of_port.and_then(|one| one.mode)];
     let mode = modes
         .into_iter()
         .flatten()
-        .find(|mode| mode.text().is_some_and(placeholder::contains))?;
-    Some(policy.label_at(mode.span(), "the mode is filled in by another tool"))
+        .find(|mode| mode.value.text().is_some_and(placeholder::contains))?;
+    Some(policy.label_at(mode.value.span(), "the mode is filled in by another tool"))
 }
 
 fn mode_of(policy: &Object<'_>, scope: &str) -> Option<Written> {
-    let node = policy.node.get("spec")?.get("mtls")?.get("mode")?;
-    written(policy, node, node.span(), scope)
+    written(policy, PeerAuthentication::of(policy).mode()?, scope)
 }
 
 fn port_mode(policy: &Object<'_>, port: i64) -> Option<Written> {
-    let ports = policy.node.get("spec")?.get("portLevelMtls")?;
-    let entry = ports
-        .entries()
-        .find(|entry| entry.key.text().and_then(|text| text.parse::<i64>().ok()) == Some(port))?;
-    let node = entry.value.get("mode")?;
-    written(policy, node, node.span(), &format!("port {port}"))
+    let mut ports = PeerAuthentication::of(policy).ports();
+    let mode = ports.find(|one| one.port == Some(port))?.mode?;
+    written(policy, mode, &format!("port {port}"))
 }
 
-fn written(policy: &Object<'_>, node: NodeRef<'_>, span: Span, scope: &str) -> Option<Written> {
-    let mode = MtlsMode::parse(node.text()?)?;
+fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<Written> {
+    let mode = MtlsMode::parse(entry.value.text()?)?;
     let said = format!("{} for {scope}", mode.as_str());
-    Some((mode, policy.label_at(span, said)))
+    Some((mode, policy.label_at(entry.value.span(), said)))
 }

@@ -1,7 +1,7 @@
 //! What the Services of a workload say about its ports.
 
 use crate::finding::Label;
-use crate::kube::{LabelSelector, Object, Workload, integer};
+use crate::kube::{LabelSelector, Object, ServicePort, Workload, integer};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::protocol::Protocol;
@@ -36,8 +36,7 @@ impl<'t> Context<'t> {
         let mut found = nearest(selecting, workload.object.home());
         found.sort_by_key(|service| service.name());
         found.into_iter().find_map(|service| {
-            let ports = service.node.get("spec").and_then(|spec| spec.get("ports"));
-            let mut ports = ports.into_iter().flat_map(NodeRef::items);
+            let mut ports = ServicePort::all_of(service).map(|port| port.node);
             let leads = ports.find(|node| target_port(*node, workload) == Some(port))?;
             Some((service, leads))
         })
@@ -93,6 +92,21 @@ impl<'t> Context<'t> {
                 let span = node.get("targetPort").or_else(|| node.get("port"))?.span();
                 Some(service.label_at(span, said))
             })
+    }
+
+    /// Returns the ports of the Services that lead to the pods of `workload`, each with its
+    /// Service and the port of the pod, where that is known.
+    #[must_use]
+    pub fn service_ports(
+        &self,
+        workload: &Workload<'t>,
+    ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
+        let services = self.inventory.services.iter();
+        services
+            .filter(|service| self.selects(service, workload))
+            .flat_map(|service| ServicePort::all_of(service).map(move |port| (service, port)))
+            .map(|(service, port)| (service, port, target_port(port.node, workload)))
+            .collect()
     }
 
     fn selects(&self, service: &Object<'t>, workload: &Workload<'t>) -> bool {

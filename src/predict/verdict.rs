@@ -1,6 +1,6 @@
 //! The decision: facts and handler in, outcome with its reasons out.
 
-use crate::context::{Authorization, Context, Dataplane, Source};
+use crate::context::{Authorization, Context, Dataplane, Refusal, Source};
 use crate::finding::Certainty;
 use crate::kube::{
     Action, Container, ContainerPort, ExecKind, Port, Unreadable, Workload, exec_calls,
@@ -341,6 +341,35 @@ fn authorized<'t>(
     };
     weighing.rests_on(&authorization);
     weighing.verdict(outcome, cause)
+}
+
+/// Says what refuses the request of a handler; `None` where no AuthorizationPolicy does.
+pub(super) fn refusal<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Option<Refusal<'t>> {
+    let refused = matches!(
+        handler.verdict.cause,
+        Cause::AuthorizationDenies | Cause::AuthorizationCloses
+    );
+    if !refused {
+        return None;
+    }
+    context.refusal(&pod.workload, &request_of(context, pod, handler)?)
+}
+
+/// The request of a handler as a policy sees it; `None` for one without a port.
+pub(super) fn request_of<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Option<Request> {
+    let action = handler.handler.action.as_ref().ok()?;
+    let written = action.port()?.to_string();
+    let port = handler.port.or_else(|| written.parse().ok())?;
+    let protocol = context.protocol(&pod.workload, port).value;
+    Some(request(action, port, protocol))
 }
 
 /// The request of a probe as a policy sees it. TLS that is not the mesh's own is passed on as

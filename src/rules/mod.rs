@@ -1,16 +1,27 @@
 //! The rules: one file each, on top of the prediction.
 
 mod ahead;
+mod ambient_and_injection_labels;
+mod ambient_disable_unsupported;
+mod ambient_inbound_bypass;
+mod ambient_netpol_blocks_hbone;
+mod ambient_netpol_blocks_probes;
+mod ambient_rewrite_annotation_dead;
 mod annotation_bad_boolean;
 mod annotation_name_typo;
 mod annotation_not_a_string;
 mod annotation_on_workload_metadata;
 mod app_probe_on_status_port;
+mod authz_blocks_probe;
+mod authz_deny_unauthenticated;
+mod authz_exception_only_for_probe;
+mod authz_http_rule_on_tcp_port;
 mod cni_init_mismatch;
 mod consent;
 mod container_name_invalid;
 mod disable_rewrite;
 mod enable_rewrite;
+mod envoyfilter_unknown;
 mod exclude_ignored_with_include_list;
 mod exec_probe_through_sidecar;
 mod exec_tcp_through_service;
@@ -29,6 +40,7 @@ mod injection_template_unknown;
 mod interception_none_no_ingress;
 mod invalid_traffic_annotation;
 mod late_injected_container;
+mod legacy_authentication_api;
 mod lifecycle_hook_host_rewritten;
 mod lifecycle_hook_strict;
 mod manual_probers_env;
@@ -37,8 +49,19 @@ mod named_port_unresolved;
 mod namespace_two_injection_labels;
 mod namespace_unknown;
 mod native_sidecar_startup_deadlock;
+mod netpol_ipblock_misses_status_port;
 mod overlay;
+mod peerauth_bad_mode;
+mod peerauth_duplicate_scope;
+mod peerauth_matches_nothing;
+mod peerauth_not_enforced_no_sidecar;
+mod peerauth_portlevel_service_port;
+mod peerauth_portlevel_unknown_port;
+mod peerauth_portlevel_without_selector;
+mod peerauth_root_selector_ignored;
+mod peerauth_unset_inherits;
 mod pod_key;
+mod port_exception;
 mod poststart_http_before_sidecar;
 mod probe_env_reference;
 mod probe_field_invalid;
@@ -52,6 +75,7 @@ mod probe_timeout_missing_in_env;
 mod probe_two_handlers;
 mod proxyless_template_no_rewrite;
 mod redundant_rewrite_annotation;
+mod refused;
 mod rev_label_with_disabled_inject;
 mod revision_not_installed;
 mod rewrite_disabled_globally;
@@ -60,6 +84,7 @@ mod rule;
 mod scene;
 mod service_port;
 mod sidecar_boot_kills_app;
+mod sidecar_ingress_tls_ignored;
 mod stale_probe_exception;
 mod status_port_in_include_list;
 mod status_port_mesh_mismatch;
@@ -79,18 +104,29 @@ use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
 
 pub use rule::{Example, FixAvailability, Rule, Scope, Sections};
-pub use scene::Scene;
+pub use scene::{ByNamespace, Scene};
 pub use unrendered_template::unrendered;
 
 /// Every rule, sorted by id.
 static ALL: &[Rule] = &[
+    ambient_and_injection_labels::RULE,
+    ambient_disable_unsupported::RULE,
+    ambient_inbound_bypass::RULE,
+    ambient_netpol_blocks_hbone::RULE,
+    ambient_netpol_blocks_probes::RULE,
+    ambient_rewrite_annotation_dead::RULE,
     annotation_bad_boolean::RULE,
     annotation_name_typo::RULE,
     annotation_not_a_string::RULE,
     annotation_on_workload_metadata::RULE,
     app_probe_on_status_port::RULE,
+    authz_blocks_probe::RULE,
+    authz_deny_unauthenticated::RULE,
+    authz_exception_only_for_probe::RULE,
+    authz_http_rule_on_tcp_port::RULE,
     cni_init_mismatch::RULE,
     container_name_invalid::RULE,
+    envoyfilter_unknown::RULE,
     exclude_ignored_with_include_list::RULE,
     exec_probe_through_sidecar::RULE,
     exec_tcp_through_service::RULE,
@@ -108,6 +144,7 @@ static ALL: &[Rule] = &[
     interception_none_no_ingress::RULE,
     invalid_traffic_annotation::RULE,
     late_injected_container::RULE,
+    legacy_authentication_api::RULE,
     lifecycle_hook_host_rewritten::RULE,
     lifecycle_hook_strict::RULE,
     manual_probers_env::RULE,
@@ -116,6 +153,16 @@ static ALL: &[Rule] = &[
     namespace_two_injection_labels::RULE,
     namespace_unknown::RULE,
     native_sidecar_startup_deadlock::RULE,
+    netpol_ipblock_misses_status_port::RULE,
+    peerauth_bad_mode::RULE,
+    peerauth_duplicate_scope::RULE,
+    peerauth_matches_nothing::RULE,
+    peerauth_not_enforced_no_sidecar::RULE,
+    peerauth_portlevel_service_port::RULE,
+    peerauth_portlevel_unknown_port::RULE,
+    peerauth_portlevel_without_selector::RULE,
+    peerauth_root_selector_ignored::RULE,
+    peerauth_unset_inherits::RULE,
     poststart_http_before_sidecar::RULE,
     probe_env_reference::RULE,
     probe_field_invalid::RULE,
@@ -134,6 +181,7 @@ static ALL: &[Rule] = &[
     rewrite_disabled_globally::RULE,
     rewritten_without_sidecar::RULE,
     sidecar_boot_kills_app::RULE,
+    sidecar_ingress_tls_ignored::RULE,
     stale_probe_exception::RULE,
     status_port_in_include_list::RULE,
     status_port_mesh_mismatch::RULE,
@@ -171,9 +219,11 @@ pub fn check_marked(
     predictions: &[WorkloadPrediction<'_>],
     mark: Mark<'_>,
 ) -> Vec<Finding> {
+    let by_namespace = scene::by_namespace(context, predictions);
     let whole = Scene {
         context,
         predictions,
+        by_namespace: &by_namespace,
     };
     let mut findings: Vec<Finding> = run(Scope::Tree, &whole)
         .map(|finding| overlay::place(context, None, marked(mark, predictions, finding)))
@@ -183,6 +233,7 @@ pub fn check_marked(
         let scene = Scene {
             context,
             predictions,
+            by_namespace: &by_namespace,
         };
         let home = predictions.first().and_then(overlay::of);
         let found = run(Scope::Workloads, &scene).chain(worlds::check(context, predictions));

@@ -1,8 +1,9 @@
 //! What rules look at: the predictions, and ready-made findings about them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Context, Reach};
 use crate::finding::{Applicability, Certainty, Finding, Fix, Label};
 use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
@@ -20,6 +21,24 @@ pub struct Scene<'s, 't> {
     pub context: &'s Context<'t>,
     /// The predictions, those of context files included.
     pub predictions: &'s [WorkloadPrediction<'t>],
+    /// The same by namespace: policies ask for it all the time.
+    pub by_namespace: &'s ByNamespace<'s, 't>,
+}
+
+/// Predictions by the namespace they go to.
+pub type ByNamespace<'s, 't> = HashMap<&'s str, Vec<&'s WorkloadPrediction<'t>>>;
+
+/// Sorts predictions by namespace.
+pub(super) fn by_namespace<'s, 't>(
+    context: &'s Context<'t>,
+    predictions: &'s [WorkloadPrediction<'t>],
+) -> ByNamespace<'s, 't> {
+    let mut sorted = ByNamespace::new();
+    for one in predictions {
+        let namespace = context.namespace_of(&one.workload.object).0;
+        sorted.entry(namespace).or_default().push(one);
+    }
+    sorted
 }
 
 impl<'s, 't> Scene<'s, 't> {
@@ -51,6 +70,43 @@ impl<'s, 't> Scene<'s, 't> {
     pub fn namespaces(&self) -> impl Iterator<Item = &'s Object<'t>> + use<'_, 's, 't> {
         let namespaces = self.context.inventory.namespaces.iter();
         namespaces.filter(|namespace| self.is_target(namespace))
+    }
+
+    /// Returns the workloads that a `PeerAuthentication` with this reach is for, those of context
+    /// files included.
+    #[must_use]
+    pub fn reached_by(&self, policy: &Object<'t>, reach: Reach) -> Vec<&'s WorkloadPrediction<'t>> {
+        let reaches =
+            |pod: &WorkloadPrediction<'t>| self.context.reaches(policy, reach, &pod.workload);
+        match reach {
+            Reach::Mesh => self.predictions.iter().filter(|pod| reaches(pod)).collect(),
+            Reach::Namespace | Reach::Workloads => {
+                self.beside(policy).filter(|pod| reaches(pod)).collect()
+            }
+            Reach::Nobody => Vec::new(),
+        }
+    }
+
+    /// Returns the workloads that hear an `AuthorizationPolicy`, an `EnvoyFilter` or a `Sidecar`,
+    /// whatever labels it asks for: those of its namespace; of the root namespace, all.
+    #[must_use]
+    pub fn hearing(&self, policy: &Object<'t>) -> Vec<&'s WorkloadPrediction<'t>> {
+        let reach = if self.context.is_in_root_namespace(policy) {
+            Reach::Mesh
+        } else {
+            Reach::Namespace
+        };
+        self.reached_by(policy, reach)
+    }
+
+    /// Iterates over the workloads in the namespace of an object.
+    pub fn beside(
+        &self,
+        object: &Object<'t>,
+    ) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        let namespace = self.context.namespace_of(object).0;
+        let found = self.by_namespace.get(namespace);
+        found.into_iter().flatten().copied()
     }
 
     /// Iterates over the handlers to report on, with their workloads.
@@ -147,6 +203,15 @@ pub(super) fn assume(finding: &mut Finding, said: &str, settle: &str) {
     if !finding.assumptions.iter().any(|one| one.ends_with(&option)) {
         finding.assumptions.push(format!("{said} {option}"));
     }
+}
+
+/// Says what a fact rests on without letting the severity depend on it: for what stands by
+/// convention, such as the name of the root namespace.
+pub(super) fn mention<T>(finding: &mut Finding, fact: &Fact<T>) {
+    let (severity, certainty) = (finding.severity, finding.certainty);
+    rest_on_fact(finding, fact);
+    finding.severity = severity;
+    finding.certainty = certainty;
 }
 
 fn add_related(finding: &mut Finding, place: &Label) {

@@ -25,9 +25,12 @@ pub(super) fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>
 }
 
 fn notes(world: &World<'_>) -> Vec<Finding> {
+    let predictions = std::slice::from_ref(&world.prediction);
+    let by_namespace = scene::by_namespace(&world.context, predictions);
     let scene = Scene {
         context: &world.context,
-        predictions: std::slice::from_ref(&world.prediction),
+        predictions,
+        by_namespace: &by_namespace,
     };
     // Only what a verdict leads to differs between worlds.
     let is_verdict =

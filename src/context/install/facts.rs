@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::kube::Workload;
+use crate::kube::{Object, Workload};
 use crate::mesh::istio::install::{Carrier, Install, version_of_image, version_of_revision};
 use crate::mesh::istio::keys::{self, DEFAULT_ROOT_NAMESPACE};
 use crate::mesh::{Fact, Version};
@@ -82,6 +82,16 @@ impl<'t> Context<'t> {
             )
     }
 
+    /// Returns the release of the mesh that a policy speaks to, where it is known.
+    #[must_use]
+    pub fn version_near(&self, policy: &Object<'t>) -> Option<Version> {
+        let view = self.install_near(policy);
+        let written = || view.fact("--mesh-version 1.N", |one| one.version.as_ref());
+        self.settings
+            .mesh_version
+            .or_else(|| written().map(|fact| fact.value))
+    }
+
     /// Revisions are often named after their release: `1-26-8`.
     fn version_by_revision(
         &self,
@@ -148,21 +158,27 @@ impl<'t> Context<'t> {
             .fact("--override rewrite=false", |one| one.rewrite_tcp.as_ref())
     }
 
-    /// Returns the root namespace of the mesh.
+    /// Returns the root namespace of the mesh that serves a workload.
     #[must_use]
     pub fn root_namespace(&self, workload: &Workload<'t>) -> Fact<String> {
+        self.root_in(&workload.object, &self.install(workload))
+    }
+
+    /// Returns the root namespace of the mesh that a policy speaks to.
+    #[must_use]
+    pub fn root_namespace_near(&self, policy: &Object<'t>) -> Fact<String> {
+        self.root_in(policy, &self.install_near(policy))
+    }
+
+    fn root_in(&self, object: &Object<'t>, view: &InstallView<'_>) -> Fact<String> {
         const SETTLE: &str = "--assume root-namespace=NAME";
+        let given = self.given(object);
         let question = Question {
             what: "root namespace",
             settle: SETTLE,
-            overridden: self
-                .given(&workload.object)
-                .overrides
-                .root_namespace
-                .clone(),
-            assumed: self.given(&workload.object).assume.root_namespace.clone(),
+            overridden: given.overrides.root_namespace.clone(),
+            assumed: given.assume.root_namespace.clone(),
         };
-        let view = self.install(workload);
         view.answer(
             question,
             |one| one.root_namespace.as_ref(),

@@ -41,6 +41,10 @@ pub const NATIVE_SIDECAR: &str = "sidecar.istio.io/nativeSidecar";
 pub const INTERCEPTION_MODE: &str = "sidecar.istio.io/interceptionMode";
 /// Pod label the injector sets; a sign of an injected pod.
 pub const TLS_MODE: &str = "security.istio.io/tlsMode";
+/// Pod annotation that keeps inbound traffic of an ambient pod away from ztunnel (1.23+).
+pub const BYPASS_INBOUND: &str = "ambient.istio.io/bypass-inbound-capture";
+/// Port on which ambient pods receive the traffic of the mesh (HBONE).
+pub const HBONE_PORT: i64 = 15008;
 /// The sidecar.
 pub const PROXY_CONTAINER: &str = "istio-proxy";
 /// The container that sets up the redirect.
