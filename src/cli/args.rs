@@ -59,7 +59,7 @@ pub(super) enum Command {
     /// Write the mesh's probe rewrite into the manifests, ahead of deployment.
     ///
     /// Prints the rewritten manifests of standard input or of one file; several files need
-    /// --write or --diff. A rewrite changes the pod template, and so rolls the workload.
+    /// --write, -o or --diff. A rewrite changes the pod template, and so rolls the workload.
     #[command(after_help = REWRITE_CODES)]
     Rewrite(RewriteArgs),
     /// Show what the mesh does to each probe, what the kubelet meets, and why.
@@ -161,6 +161,22 @@ pub(super) struct RewriteArgs {
     /// Show the change as a diff and exit with 1 if there is one; write nothing.
     #[arg(long, help_heading = "Rewrite", conflicts_with = "write")]
     pub(super) diff: bool,
+
+    /// Write a copy of the tree, with the rewritten files in it, into this folder.
+    ///
+    /// Every file below the given paths is copied, changed or not, manifest or not, but for what
+    /// .gitignore and --exclude hide: what refers to another file still finds it. Places are kept
+    /// relative to the folder that holds all given paths: of `rewrite k8s -o out`, k8s/a/b.yaml
+    /// becomes out/a/b.yaml. Standard input goes to standard output.
+    #[arg(short, long, value_name = "DIR", help_heading = "Rewrite", conflicts_with_all = ["write", "diff"])]
+    pub(super) output: Option<PathBuf>,
+
+    /// Go back: make probes that were rewritten ahead what they were, as their prober env says.
+    ///
+    /// Ports and defaults that the env holds as numbers and values are written as such. Works
+    /// for what meshprobe wrote, in any form, and for what the injector wrote.
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["form", "allow"])]
+    pub(super) undo: bool,
 
     /// Pass a guard that is a matter of judgement (repeatable).
     #[arg(long, value_name = "GUARD", value_parser = PossibleValuesParser::new(ALLOWABLE), help_heading = "Rewrite")]

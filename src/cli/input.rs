@@ -19,6 +19,8 @@ use super::terminal::look;
 pub(super) struct Run {
     pub(super) set: SourceSet,
     pub(super) layer: Layer,
+    /// What was asked for.
+    pub(super) request: Request,
     pub(super) from_stdin: bool,
     /// Exactly one path was named, and it is a file or standard input.
     pub(super) single: bool,
@@ -63,6 +65,7 @@ pub(super) fn prepare(common: &Common) -> Result<Run, Stop> {
     Ok(Run {
         set,
         layer,
+        request,
         from_stdin,
         single,
         pool,

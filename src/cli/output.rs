@@ -84,9 +84,14 @@ pub(super) fn errln(line: &str) {
 /// Writes changed files; tells about those that cannot be written, and returns them.
 pub(super) fn write(changed: &[Changed]) -> Vec<WriteFailure> {
     let failures = write_all(changed);
-    for failure in &failures {
+    tell_failures(&failures);
+    failures
+}
+
+/// Tells about files that could not be written.
+pub(super) fn tell_failures(failures: &[WriteFailure]) {
+    for failure in failures {
         let (path, reason) = (&failure.path, &failure.reason);
         errln(&format!("error: cannot write {path}: {reason}"));
     }
-    failures
 }

@@ -1,5 +1,7 @@
 //! `meshprobe rewrite`.
 
+use std::path::Path;
+
 use crate::engine::{self, Exit, Rewritten, failing};
 use crate::finding::Severity;
 use crate::report::counted;
@@ -8,16 +10,19 @@ use crate::settings::{FailOn, Form};
 use super::args::RewriteArgs;
 use super::check::print_diffs;
 use super::input::{Run, prepare, tell_files, tell_findings};
-use super::output::{Stop, errln, print_whole, write};
+use super::output::{Stop, errln, print_whole, tell_failures, write};
 use super::terminal::look;
 
 pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
     let mut run = prepare(&args.common)?;
-    let to_stdout = !args.write && !args.diff;
+    let to_stdout = !args.write && !args.diff && args.output.is_none();
     if to_stdout && !run.single {
         return Err(Stop::usage(
-            "standard output takes one file only: give --write to rewrite in place, or --diff to see the change",
+            "standard output takes one file only: give --write to rewrite in place, -o DIR to write a copy, or --diff to see the change",
         ));
+    }
+    if let Some(directory) = &args.output {
+        leave_out_copies(&mut run, directory);
     }
     run.layer.allow.extend(args.allow.iter().cloned());
     if let Some(form) = args.form {
@@ -25,11 +30,17 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
     }
     let settings = run.layer.resolved(FailOn::default());
     tell_files(&run.set, &args.common);
-    let rewritten = run.on_threads(|| engine::rewrite(&run.set, &settings));
+    let rewritten = run.on_threads(|| {
+        if args.undo {
+            engine::undo(&run.set, &settings)
+        } else {
+            engine::rewrite(&run.set, &settings)
+        }
+    });
     tell_findings(&run.set, &rewritten.findings, &args.common);
     let delivered = deliver(&run, &rewritten, args)?;
     if !args.common.quiet && !to_stdout {
-        errln(&told(&rewritten, args, delivered.unwritten));
+        errln(&told(&rewritten, args, &delivered));
     }
     let refused = failing(&rewritten.findings, FailOn::Severity(Severity::Error));
     Ok(run
@@ -39,6 +50,15 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
         .or(delivered.failed, Exit::Failure))
 }
 
+/// What an earlier run has written into the tree is no part of it.
+fn leave_out_copies(run: &mut Run, directory: &Path) {
+    let request = &run.request;
+    run.set.files.retain(|file| {
+        let location = file.location.as_deref();
+        !location.is_some_and(|path| engine::is_earlier_copy(request, directory, path))
+    });
+}
+
 /// What became of the result.
 #[derive(Default)]
 struct Delivered {
@@ -46,6 +66,8 @@ struct Delivered {
     failed: bool,
     /// How many files could not be written.
     unwritten: usize,
+    /// How many files a copy of the tree holds.
+    copied: usize,
 }
 
 /// Writes, shows or prints.
@@ -57,39 +79,50 @@ fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<Deliv
         )?;
         return Ok(Delivered::default());
     }
-    if args.write {
-        let unwritten = write(&rewritten.changed).len();
-        // Standard input has no other place to be written to.
-        let is_lost = run.from_stdin && !print_whole(rewritten.set.from_stdin())?;
-        return Ok(Delivered {
-            failed: is_lost || unwritten > 0,
-            unwritten,
-        });
+    let mut delivered = Delivered::default();
+    if let Some(directory) = &args.output {
+        let mirror = engine::mirror_all(&run.request, &rewritten.changed, directory)
+            .map_err(|reason| Stop::usage(format!("-o: {reason}; --write rewrites in place")))?;
+        tell_failures(&mirror.failures);
+        delivered.unwritten = mirror.failures.len();
+        delivered.copied = mirror.files;
+    } else if args.write {
+        delivered.unwritten = write(&rewritten.changed).len();
+    } else {
+        let mut files = rewritten.set.targets();
+        let whole = files.find(|file| file.fault.is_none());
+        delivered.failed = !print_whole(whole.map(|file| &*file.text))?;
+        return Ok(delivered);
     }
-    let mut files = rewritten.set.targets();
-    let whole = files.find(|file| file.fault.is_none());
-    Ok(Delivered {
-        failed: !print_whole(whole.map(|file| &*file.text))?,
-        unwritten: 0,
-    })
+    // Standard input has no other place to be written to.
+    let is_lost = run.from_stdin && !print_whole(rewritten.set.from_stdin())?;
+    delivered.failed = is_lost || delivered.unwritten > 0;
+    Ok(delivered)
 }
 
-fn told(rewritten: &Rewritten, args: &RewriteArgs, unwritten: usize) -> String {
-    if rewritten.changed.is_empty() {
-        return "Nothing to rewrite.".into();
-    }
+fn told(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> String {
     let files = rewritten.changed.len();
-    if unwritten > 0 {
-        let done = files.saturating_sub(unwritten);
-        return format!("Rewrote {done} of {}.", counted(files, "file"));
-    }
-    let would = if args.write {
-        "Rewrote"
+    let copied = args.output.as_deref().map(|directory| {
+        let copied = counted(delivered.copied, "file");
+        format!(" Copied {copied} to {}.", directory.display())
+    });
+    let copied = copied.unwrap_or_default();
+    let (did, would, nothing) = if args.undo {
+        ("Undid", "Would undo", "Nothing to undo.")
     } else {
-        "Would rewrite"
+        ("Rewrote", "Would rewrite", "Nothing to rewrite.")
     };
+    if files == 0 {
+        return format!("{nothing}{copied}");
+    }
+    if delivered.unwritten > 0 && args.output.is_none() {
+        let done = files.saturating_sub(delivered.unwritten);
+        return format!("{did} {done} of {}.", counted(files, "file"));
+    }
+    let did = if args.diff { would } else { did };
+    let what = if args.undo { " the rewrite of" } else { "" };
     format!(
-        "{would} {} in {}; each such workload rolls when applied.",
+        "{did}{what} {} in {}; each such workload rolls when applied.{copied}",
         counted(rewritten.pods, "pod template"),
         counted(files, "file")
     )

@@ -37,6 +37,7 @@ pub const GUARDS: &[Notice] = &[
     page!(Note, "job-immutable"),
     page!(Error, "knative"),
     page!(Error, "kustomize-overlay"),
+    page!(Error, "kustomize-patch"),
     page!(Warning, "newer-release"),
     page!(Note, "opt-out"),
     page!(Error, "placeholder"),
@@ -58,6 +59,9 @@ pub const GUARDS: &[Notice] = &[
     page!(Error, "status-port-invalid"),
     page!(Error, "status-port-mismatch"),
     page!(Error, "two-handlers"),
+    page!(Error, "undo-differs"),
+    page!(Error, "undo-entry-unreadable"),
+    page!(Note, "undo-not-literal"),
     page!(Error, "unknown-template"),
 ];
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::context::render::render_relevant;
 use crate::finding::{Finding, Label, Severity};
-use crate::predict;
+use crate::predict::{self, WorkloadPrediction};
 use crate::rewrite::{self, DocumentRewrite};
 use crate::rules;
 use crate::settings::Settings;
@@ -35,16 +35,30 @@ pub struct Rewritten {
     pub pods: usize,
 }
 
+/// From facts and predictions, plain and rendered, to changes.
+type Planner =
+    for<'t> fn(&Context<'t>, &[WorkloadPrediction<'t>], &[WorkloadPrediction<'t>]) -> rewrite::Plan;
+
 /// Plans the rewrite of all targets and applies it in memory.
 #[must_use]
 pub fn rewrite(original: &SourceSet, settings: &Settings) -> Rewritten {
+    changed_by(original, settings, rewrite::plan)
+}
+
+/// Plans the way back of all targets that were rewritten ahead, and applies it in memory.
+#[must_use]
+pub fn undo(original: &SourceSet, settings: &Settings) -> Rewritten {
+    changed_by(original, settings, rewrite::undo)
+}
+
+fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Rewritten {
     let judged = judge(original, |set| {
         let plan = {
             let renderings = render_relevant(set);
             let overlaid = Context::new(set, &renderings, settings);
             let context = Context::new(set, &[], settings);
             let rendered = predict::predict_all(&overlaid);
-            rewrite::plan(&context, &predict::predict_all(&context), &rendered)
+            planner(&context, &predict::predict_all(&context), &rendered)
         };
         (plan.documents, plan.findings)
     });

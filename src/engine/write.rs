@@ -56,7 +56,8 @@ fn write_one(location: &Path, file: &Changed) -> Result<(), String> {
     .map_err(words)
 }
 
-fn replace(
+/// Gives `target`, in `directory`, these bytes at once.
+pub(super) fn replace(
     directory: &Path,
     target: &Path,
     bytes: &[u8],

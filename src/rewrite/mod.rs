@@ -8,6 +8,7 @@ mod handlers;
 mod notes;
 mod overlay;
 mod pod;
+mod undo;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::yaml::Change;
 use overlay::Overlaid;
 
 pub use guard::ALLOWABLE;
+pub use undo::undo;
 
 /// The changes to one document.
 #[derive(Clone, Debug, PartialEq)]

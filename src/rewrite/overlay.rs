@@ -96,6 +96,26 @@ pub(super) fn only_context(
     findings
 }
 
+/// Returns why a rewrite of the file can't be undone: an overlay sees other probes in it, or
+/// another prober env.
+pub(super) fn differing<'t>(
+    plain: &WorkloadPrediction<'t>,
+    rendered: &[WorkloadPrediction<'t>],
+) -> Option<Refusal> {
+    let probers = |pod: &WorkloadPrediction<'t>| {
+        let env = pod.prober_env.as_ref();
+        env.map(|env| env.probers.clone())
+    };
+    let mut same = rendered
+        .iter()
+        .filter(|seen| is_same(&plain.workload, &seen.workload));
+    let seen = same.find(|seen| !leaves_probes(plain, seen) || probers(plain) != probers(seen))?;
+    let refusal = refusal(plain, seen, "changes its probes or how they are rewritten");
+    Some(refusal.with_help(
+        "undo it in what the overlay builds: `kustomize build DIR | meshprobe rewrite --undo -`",
+    ))
+}
+
 /// One rewrite of the file would be right for both.
 fn is_alike(one: &WorkloadPrediction<'_>, other: &WorkloadPrediction<'_>) -> bool {
     one.dataplane.value == other.dataplane.value

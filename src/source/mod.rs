@@ -10,6 +10,7 @@ mod kustomization;
 mod named;
 pub mod placeholder;
 mod split;
+mod tree;
 mod walk;
 
 pub use document::{Content, Document};
@@ -17,4 +18,5 @@ pub use file::{Fault, Role, SourceFile, SourceSet};
 pub use find::{Candidate, Input, Request, find, reason, shown_path};
 pub use kustomization::{is_kustomization, mark_patches};
 pub use named::{Named, mark_repositories};
+pub use tree::{TreeFile, tree_files};
 pub use walk::{Exclude, WalkOptions};

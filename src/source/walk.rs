@@ -89,21 +89,40 @@ pub(super) fn walk(
     options: &WalkOptions,
     shown: impl Fn(&Path) -> String + Send + Sync + 'static,
 ) -> Vec<Met> {
+    walk_for(root, options, shown, is_manifest)
+}
+
+/// Lists all files below `root`, manifests or not, as [`walk`] does.
+pub(super) fn walk_all(
+    root: &Path,
+    options: &WalkOptions,
+    shown: impl Fn(&Path) -> String + Send + Sync + 'static,
+) -> Vec<Met> {
+    walk_for(root, options, shown, |_| true)
+}
+
+fn walk_for(
+    root: &Path,
+    options: &WalkOptions,
+    shown: impl Fn(&Path) -> String + Send + Sync + 'static,
+    wanted: fn(&Path) -> bool,
+) -> Vec<Met> {
     let exclude = options.exclude.clone();
     let keep = move |path: &Path, is_directory: bool| {
         let own = |name: &OsStr| VERSION_CONTROL.iter().any(|known| name == *known);
         !path.file_name().is_some_and(own) && !exclude.excludes(&shown(path), is_directory)
     };
     if options.no_ignore {
-        walk_everything(root, keep)
+        walk_everything(root, keep, wanted)
     } else {
-        walk_visible(root, keep)
+        walk_visible(root, keep, wanted)
     }
 }
 
 fn walk_visible(
     root: &Path,
     keep: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+    wanted: fn(&Path) -> bool,
 ) -> Vec<Met> {
     let is_directory = |entry: &DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
     WalkBuilder::new(root)
@@ -114,7 +133,7 @@ fn walk_visible(
         .filter_entry(move |entry| entry.depth() == 0 || keep(entry.path(), is_directory(entry)))
         .build()
         .filter_map(|entry| match entry {
-            Ok(entry) => met(entry.file_type()?, entry.path()),
+            Ok(entry) => met(entry.file_type()?, entry.path(), wanted),
             Err(error) => {
                 let reason = error.io_error().map_or_else(|| error.to_string(), reason);
                 Some(Met::Fault(path_of(&error, root), reason))
@@ -123,12 +142,16 @@ fn walk_visible(
         .collect()
 }
 
-fn walk_everything(root: &Path, keep: impl Fn(&Path, bool) -> bool) -> Vec<Met> {
+fn walk_everything(
+    root: &Path,
+    keep: impl Fn(&Path, bool) -> bool,
+    wanted: fn(&Path) -> bool,
+) -> Vec<Met> {
     WalkDir::new(root)
         .into_iter()
         .filter_entry(|entry| entry.depth() == 0 || keep(entry.path(), entry.file_type().is_dir()))
         .filter_map(|entry| match entry {
-            Ok(entry) => met(entry.file_type(), entry.path()),
+            Ok(entry) => met(entry.file_type(), entry.path(), wanted),
             Err(error) => {
                 let path = error.path().unwrap_or(root).to_path_buf();
                 let reason = error.io_error().map_or_else(|| error.to_string(), reason);
@@ -138,9 +161,9 @@ fn walk_everything(root: &Path, keep: impl Fn(&Path, bool) -> bool) -> Vec<Met> 
         .collect()
 }
 
-/// What an entry of a directory is to us; nothing where it is no manifest.
-fn met(kind: FileType, path: &Path) -> Option<Met> {
-    if !is_manifest(path) {
+/// What an entry of a directory is to us; nothing where it is not wanted.
+fn met(kind: FileType, path: &Path, wanted: fn(&Path) -> bool) -> Option<Met> {
+    if !wanted(path) {
         return None;
     }
     if kind.is_file() {

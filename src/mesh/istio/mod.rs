@@ -10,4 +10,5 @@ pub mod mtls;
 pub mod prober_json;
 pub mod protocol;
 pub mod proxy_config;
+pub mod recorded;
 pub mod rewrite;

@@ -1,0 +1,144 @@
+//! The way back: from a prober env in the manifest to the probes that it records.
+//!
+//! Read from what stands in the pod alone: no fact of the mesh decides. All or nothing per pod.
+
+mod carrier;
+mod handler;
+mod patch;
+
+use std::collections::BTreeSet;
+
+use crate::context::Context;
+use crate::finding::{Finding, Severity};
+use crate::predict::WorkloadPrediction;
+use crate::yaml::Change;
+
+use super::guard::{self, Refusal};
+use super::{Plan, overlay};
+
+use carrier::Carrier;
+
+/// The note about what is not as it was before the rewrite.
+const NOT_LITERAL: &str = "undo-not-literal";
+
+/// Plans the way back for every workload that is to be reported on: handlers become what the
+/// prober env of their pod records, and what carried the env goes. `rendered` as for
+/// [`super::plan`].
+#[must_use]
+pub fn undo<'t>(
+    context: &Context<'t>,
+    predictions: &[WorkloadPrediction<'t>],
+    rendered: &[WorkloadPrediction<'t>],
+) -> Plan {
+    let mut plan = Plan::default();
+    let mut planned = BTreeSet::new();
+    for pod in predictions.iter().filter(|pod| pod.is_target) {
+        let object = &pod.workload.object;
+        if !planned.insert((object.path(), object.document.index, &object.route)) {
+            continue;
+        }
+        match undone(pod, rendered) {
+            Ok(None) => {}
+            Ok(Some(Undone { changes, remarks })) => {
+                plan.findings.extend(notes(pod, &remarks));
+                plan.add(pod, changes);
+            }
+            Err(refusal) => plan.findings.push(refused(refusal, pod)),
+        }
+    }
+    plan.findings.extend(patch::refusals(context.sources));
+    plan
+}
+
+/// What comes of one pod.
+struct Undone {
+    changes: Vec<Change>,
+    /// What could not be restored to the letter, in sentences.
+    remarks: Vec<String>,
+}
+
+/// `None` where the pod was not rewritten ahead.
+fn undone(
+    pod: &WorkloadPrediction<'_>,
+    rendered: &[WorkloadPrediction<'_>],
+) -> Result<Option<Undone>, Refusal> {
+    let carriers = Carrier::all_of(&pod.workload);
+    if carriers.is_empty() && !pod.handlers.iter().any(handler::asks_agent) {
+        return Ok(None);
+    }
+    if pod.workload.object.document.encrypted {
+        let said = "the document is encrypted with SOPS, whose checksum an edit would break";
+        let refusal = Refusal::new("sops", pod.workload.object.name_span(), said);
+        return Err(refusal.with_help("decrypt it, undo the rewrite, and encrypt it again"));
+    }
+    if let Some(refusal) = overlay::differing(pod, rendered) {
+        return Err(refusal);
+    }
+    if let [_, second, ..] = carriers.as_slice() {
+        let said = "it holds two prober envs, and only one of them reaches the sidecar";
+        return Err(Refusal::new("prober-env-conflict", second.span(), said));
+    }
+    if let Some(refusal) = guard::unreadable_env(pod) {
+        return Err(refusal);
+    }
+    let mut changes = Vec::new();
+    let mut remarks = Vec::new();
+    let mut asked = BTreeSet::new();
+    for prediction in pod.handlers.iter().filter(|one| handler::asks_agent(one)) {
+        if let Some(lost) = guard::lost_entry(pod, prediction) {
+            return Err(lost);
+        }
+        let restored = handler::restored(pod, prediction)?;
+        changes.extend(restored.changes);
+        remarks.extend(restored.remarks);
+        asked.insert(restored.entry);
+    }
+    let env = pod.prober_env.as_ref();
+    let probers = env.and_then(|env| env.probers.as_ref().ok());
+    let unasked = probers
+        .into_iter()
+        .flat_map(|probers| probers.keys())
+        .filter(|key| !asked.contains(*key));
+    remarks.extend(unasked.map(|key| format!("no probe asks for {key}, which is dropped")));
+    for carrier in &carriers {
+        changes.extend(carrier.removed(&pod.workload)?);
+    }
+    Ok(Some(Undone { changes, remarks }))
+}
+
+fn refused(refusal: Refusal, pod: &WorkloadPrediction<'_>) -> Finding {
+    let title = pod.workload.title();
+    let message = format!("the rewrite of {title} is not undone: {}", refusal.message);
+    Finding {
+        message,
+        ..refusal.finding(pod)
+    }
+}
+
+/// What the user should know about a pod that was restored.
+fn notes(pod: &WorkloadPrediction<'_>, remarks: &[String]) -> Vec<Finding> {
+    let object = &pod.workload.object;
+    let title = pod.workload.title();
+    let note = |id, message: String| {
+        let label = object.label_at(object.name_span(), String::new());
+        let mut finding = Finding::new(id, Severity::Note, label, message);
+        finding.document = object.document.index;
+        finding.object = Some(object.reference());
+        finding
+    };
+    let mut notes = Vec::new();
+    if object.kind == "Job" {
+        let said = format!(
+            "the pod template of a Job is immutable: an existing {title} has to be deleted first"
+        );
+        notes.push(note("job-immutable", said));
+    }
+    if !remarks.is_empty() {
+        let said = format!(
+            "{title} means what it did before, but not to the letter: {}",
+            remarks.join("; ")
+        );
+        notes.push(note(NOT_LITERAL, said));
+    }
+    notes
+}

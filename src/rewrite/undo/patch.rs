@@ -1,0 +1,55 @@
+//! Patches of kustomizations: parts of pods, which are never edited.
+
+use crate::finding::{Finding, Severity};
+use crate::kube::{Object, Workload};
+use crate::mesh::istio::rewrite::is_agent_path;
+use crate::source::{Role, SourceSet};
+use crate::yaml::{NodeRef, Span};
+
+use super::carrier::Carrier;
+
+/// Names the patches that hold something of a rewrite.
+pub(super) fn refusals(sources: &SourceSet) -> Vec<Finding> {
+    let files = sources.files.iter();
+    let documents = files
+        .filter(|file| file.role == Role::Target)
+        .flat_map(|file| &file.documents);
+    let objects = documents
+        .filter(|document| document.patch)
+        .flat_map(Object::all_in);
+    objects
+        .filter_map(|object| {
+            let workload = Workload::from_object(&object)?;
+            Some(refusal(&workload, rewritten_at(&workload)?))
+        })
+        .collect()
+}
+
+/// Where a part of a rewrite stands.
+fn rewritten_at(workload: &Workload<'_>) -> Option<Span> {
+    if let Some(carrier) = Carrier::all_of(workload).first() {
+        return Some(carrier.span());
+    }
+    let containers = workload.template.containers();
+    let handlers = containers.iter().flat_map(|one| one.handlers());
+    let mut paths = handlers.filter_map(|handler| handler.node.get("httpGet")?.get("path"));
+    paths
+        .find(|path| path.text().is_some_and(is_agent_path))
+        .map(NodeRef::span)
+}
+
+fn refusal(workload: &Workload<'_>, span: Span) -> Finding {
+    let object = &workload.object;
+    let message = format!(
+        "the rewrite of {} is not undone: it stands in a patch of a kustomization",
+        workload.title()
+    );
+    let label = object.label_at(span, String::new());
+    let mut finding = Finding::new("kustomize-patch", Severity::Error, label, message);
+    finding.document = object.document.index;
+    finding.object = Some(object.reference());
+    let help =
+        "undo it in what the overlay builds: `kustomize build DIR | meshprobe rewrite --undo -`";
+    finding.help = Some(help.into());
+    finding
+}
