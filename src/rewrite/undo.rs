@@ -3,7 +3,9 @@
 //! Read from what stands in the pod alone: no fact of the mesh decides. All or nothing per pod.
 
 mod carrier;
+mod comment;
 mod handler;
+mod leaving;
 mod patch;
 
 use std::collections::BTreeSet;

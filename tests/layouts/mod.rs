@@ -1,4 +1,5 @@
 //! Documents in layouts that people write, made at random.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use proptest::prelude::*;
 
@@ -110,7 +111,7 @@ fn node() -> impl Strategy<Value = Node> {
     })
 }
 
-fn layout() -> impl Strategy<Value = Layout> {
+pub(crate) fn layout() -> impl Strategy<Value = Layout> {
     (
         2usize..5,
         prop_oneof![Just(0usize), Just(2), Just(4)],
@@ -127,25 +128,28 @@ fn layout() -> impl Strategy<Value = Layout> {
 
 /// Makes texts of documents whose root is a block mapping.
 pub(crate) fn documents() -> impl Strategy<Value = String> {
-    (entries(node()), layout()).prop_map(|(entries, layout)| {
-        let mut printer = Printer {
-            layout: &layout,
-            out: String::new(),
-            anchors: Vec::new(),
-            maps: Vec::new(),
-            noise: 0,
-            comments: 0,
-            below_block: false,
-        };
-        printer.entries(&entries, None, 0);
-        let text = format!("{}{}", layout.start, printer.out);
-        let text = text.replace('\n', layout.eol);
-        if layout.final_break {
-            text
-        } else {
-            text.trim_end_matches(['\r', '\n']).to_owned()
-        }
-    })
+    (entries(node()), layout()).prop_map(|(entries, layout)| print(&entries, &layout))
+}
+
+/// Writes a mapping as the text of a document.
+pub(crate) fn print(entries: &[(&'static str, Node)], layout: &Layout) -> String {
+    let mut printer = Printer {
+        layout,
+        out: String::new(),
+        anchors: Vec::new(),
+        maps: Vec::new(),
+        noise: 0,
+        comments: 0,
+        below_block: false,
+    };
+    printer.entries(entries, None, 0);
+    let text = format!("{}{}", layout.start, printer.out);
+    let text = text.replace('\n', layout.eol);
+    if layout.final_break {
+        text
+    } else {
+        text.trim_end_matches(['\r', '\n']).to_owned()
+    }
 }
 
 struct Printer<'l> {

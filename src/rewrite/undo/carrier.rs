@@ -4,10 +4,10 @@ use crate::context::proxy_config;
 use crate::kube::{Container, ContainerList, EnvVar, Workload};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::ProxyConfig;
-use crate::mesh::istio::rewrite::parse_bool;
 use crate::yaml::{self, Change, Entry, NodeRef, Route, Span, Style, Tree, Value};
 
 use super::super::guard::Refusal;
+use super::leaving::Leaving;
 
 /// One place with a prober env.
 pub(super) enum Carrier<'t> {
@@ -53,26 +53,27 @@ impl<'t> Carrier<'t> {
 
     /// Returns the changes that take the carrier away, and the opt-out that was written with it.
     pub(super) fn removed(&self, workload: &Workload<'t>) -> Result<Vec<Change>, Refusal> {
-        let mut changes = Vec::new();
-        let mut gone = opt_out(workload);
+        let mut leaving = Leaving::new(workload);
+        leaving.opt_out();
         match self {
-            Self::Annotation(entry, config) => match left(config).map_err(|reason| {
-                let said = format!("`{}` can't be changed: {reason}", keys::PROXY_CONFIG);
-                Refusal::new("proxy-config-invalid", entry.key.span(), said)
-            })? {
-                Some(text) => changes.push(Change::Set {
-                    route: workload.template.annotation_route(keys::PROXY_CONFIG),
-                    value: styled(text, entry.value.style()),
-                }),
-                None => gone.push(keys::PROXY_CONFIG),
-            },
+            Self::Annotation(entry, config) => {
+                let left = left(config).map_err(|reason| {
+                    let said = format!("`{}` can't be changed: {reason}", keys::PROXY_CONFIG);
+                    Refusal::new("proxy-config-invalid", entry.key.span(), said)
+                })?;
+                match left {
+                    Some(text) => {
+                        leaving.set(keys::PROXY_CONFIG, styled(text, entry.value.style()));
+                    }
+                    None => leaving.take(keys::PROXY_CONFIG, ""),
+                }
+            }
             Self::Variable(container, variable) => {
                 let route = gone_of_container(container, variable);
-                changes.push(Change::Remove { route });
+                leaving.changes.push(Change::Remove { route });
             }
         }
-        changes.extend(without(workload, &gone));
-        Ok(changes)
+        Ok(leaving.changes())
     }
 }
 
@@ -93,17 +94,6 @@ fn variables<'t>(container: &Container<'t>) -> Vec<EnvVar<'t>> {
         .collect()
 }
 
-/// The opt-out beside a prober env was written with it. An opt-out that is not one is kept.
-fn opt_out(workload: &Workload<'_>) -> Vec<&'static str> {
-    let entry = workload.template.annotation(keys::REWRITE_PROBERS);
-    let word = entry.and_then(|entry| entry.value.text());
-    let is_off = word.and_then(parse_bool) == Some(false);
-    is_off
-        .then_some(keys::REWRITE_PROBERS)
-        .into_iter()
-        .collect()
-}
-
 /// The whole container where it is a stub of ours; else the variable, with the `env` that would
 /// be empty without it.
 fn gone_of_container(container: &Container<'_>, variable: &EnvVar<'_>) -> Route {
@@ -118,31 +108,6 @@ fn gone_of_container(container: &Container<'_>, variable: &EnvVar<'_>) -> Route 
         return container.route.child("env");
     }
     variable.route.clone()
-}
-
-/// Removes annotations, and the mappings that would be empty without them.
-fn without(workload: &Workload<'_>, gone: &[&'static str]) -> Vec<Change> {
-    let template = &workload.template;
-    let Some(annotations) = template.annotations().filter(|_| !gone.is_empty()) else {
-        return Vec::new();
-    };
-    if annotations.entries().len() > gone.len() {
-        let each = gone.iter().map(|key| Change::Remove {
-            route: template.annotation_route(key),
-        });
-        return each.collect();
-    }
-    let metadata = template.route.child("metadata");
-    let is_alone = template
-        .node
-        .get("metadata")
-        .is_some_and(|metadata| metadata.entries().len() == 1);
-    let route = if is_alone {
-        metadata
-    } else {
-        metadata.child("annotations")
-    };
-    vec![Change::Remove { route }]
 }
 
 /// The annotation's text without the env; `None` where nothing is left of it.

@@ -7,6 +7,7 @@ use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, NodeRef, Value};
 
 use super::super::guard::Refusal;
+use super::comment::has_comment;
 
 /// A handler on its way back.
 pub(super) struct Restored {
@@ -56,12 +57,13 @@ pub(super) fn restored(
     })?;
     Ok(Restored {
         entry: now.path.clone(),
-        changes: changes(prediction, now, &before.action)?,
+        changes: changes(pod, prediction, now, &before.action)?,
         remarks: remarks(prediction, &before),
     })
 }
 
 fn changes(
+    pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
     now: &HttpGet,
     before: &Action,
@@ -95,7 +97,15 @@ fn changes(
             return Ok(changes);
         }
         Action::TcpSocket { port, host } => ("tcpSocket", tcp(port, host.as_deref())),
-        Action::Grpc { port, service } => ("grpc", grpc(*port, service)),
+        Action::Grpc { port, service } => {
+            // A line with a comment was one of the probe: only the service's can have become it.
+            let line = handler
+                .node
+                .get("httpGet")
+                .and_then(|http| http.entry("path"));
+            let stays = line.is_some_and(|line| has_comment(&pod.workload.object, &line));
+            ("grpc", grpc(*port, service, stays))
+        }
         // No entry records them.
         Action::Exec | Action::Sleep | Action::Missing => return Ok(Vec::new()),
     };
@@ -126,8 +136,9 @@ fn tcp(port: &Port, host: Option<&str>) -> Vec<(String, Value)> {
     std::iter::once(port).chain(host).collect()
 }
 
-fn grpc(port: i64, service: &str) -> Vec<(String, Value)> {
-    let service = (!service.is_empty()).then(|| ("service".to_owned(), Value::from(service)));
+fn grpc(port: i64, service: &str, explicit: bool) -> Vec<(String, Value)> {
+    let is_written = explicit || !service.is_empty();
+    let service = is_written.then(|| ("service".to_owned(), Value::from(service)));
     let port = ("port".to_owned(), Value::Int(port));
     std::iter::once(port).chain(service).collect()
 }

@@ -173,6 +173,14 @@ impl<'t> Emitter<'t> {
         let span = node.span();
         match old {
             Old::Nothing => self.edit(slot.head, slot.head, format!(" {text}")),
+            _ if matches!(node.style(), Style::Literal | Style::Folded) => {
+                // The comment of the header stays in its line.
+                let line = node.source().split(['\n', '\r']).next().unwrap_or_default();
+                let word = line.split([' ', '\t']).next().unwrap_or_default();
+                self.edit(span.start, span.start + word.len(), text);
+                let kept = span.start + line.trim_end_matches([' ', '\t']).len();
+                self.edit(kept, span.end, "");
+            }
             Old::Here | Old::Below | Old::BlockHere => self.edit(span.start, span.end, text),
             Old::BlockBelow => {
                 self.edit(slot.head, slot.head, format!(" {text}"));

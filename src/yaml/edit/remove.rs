@@ -2,7 +2,7 @@
 
 use super::EditError;
 use super::emit::{Child, Emitter, last_leaf};
-use crate::yaml::tree::{NodeRef, Style};
+use crate::yaml::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {
     /// Removes children, but never all of them.
@@ -39,7 +39,14 @@ impl<'t> Emitter<'t> {
             let above = previous.map(|above| last_leaf(above.value));
             self.cut_lines(start, end);
             let keeps = above.is_some_and(keeps_lines);
-            let behind = self.behind(end, self.lines.column(start), keeps);
+            // Below a block scalar a comment would become text of it.
+            let is_single = matches!(child.value.kind(), Kind::Scalar | Kind::Alias);
+            let column = if is_single && !above.is_some_and(is_block_scalar) {
+                usize::MAX
+            } else {
+                self.lines.column(start)
+            };
+            let behind = self.behind(end, column, keeps);
             if behind > self.lines.end(end) {
                 self.edit(self.lines.end(end), behind, "");
             }
@@ -82,8 +89,8 @@ impl Emitter<'_> {
     }
 
     /// Returns the end of the last line that goes together with the lines up to `end`. Comments
-    /// deeper than `column` belong to what goes; so do empty lines that a block scalar above
-    /// would keep.
+    /// deeper than `column` belong to what goes; so
+    /// do empty lines that a block scalar above would keep.
     fn behind(&self, end: usize, column: usize, keeps_above: bool) -> usize {
         let mut last = self.lines.end(end);
         let mut line = self.lines.next(end);
@@ -105,6 +112,10 @@ impl Emitter<'_> {
     }
 }
 
+fn is_block_scalar(leaf: NodeRef<'_>) -> bool {
+    matches!(leaf.style(), Style::Literal | Style::Folded)
+}
+
 /// Tells whether a block scalar keeps all empty lines below it.
 fn keeps_lines(leaf: NodeRef<'_>) -> bool {
     let header = leaf
@@ -112,5 +123,5 @@ fn keeps_lines(leaf: NodeRef<'_>) -> bool {
         .split(char::is_whitespace)
         .next()
         .unwrap_or_default();
-    matches!(leaf.style(), Style::Literal | Style::Folded) && header.contains('+')
+    is_block_scalar(leaf) && header.contains('+')
 }

@@ -1,0 +1,33 @@
+//! Whose line is it: a rewrite writes no comments, so a line with one was there before.
+
+use crate::kube::Object;
+use crate::yaml::{Entry, NodeRef, Style, Tree};
+
+/// Tells whether a comment stands between the key and the value, behind the value, or, of a
+/// mapping, below it and deeper than the key.
+pub(super) fn has_comment(object: &Object<'_>, entry: &Entry<'_>) -> bool {
+    let Some(text) = object.document.tree().map(Tree::text) else {
+        return false;
+    };
+    let (key, value) = (entry.key.span(), entry.value.span());
+    let between = text.get(key.end..value.start).unwrap_or_default();
+    let header = header(entry.value);
+    let behind = text.get(value.end..).unwrap_or_default();
+    let mut below = behind.lines();
+    let same_line = if header.is_some() { None } else { below.next() };
+    let before = text.get(..key.start).unwrap_or_default();
+    let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
+    let is_mapping = entry.value.is_mapping();
+    let deeper = below
+        .take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+        .filter(|line| is_mapping && line.len() - line.trim_start().len() > column)
+        .any(|line| line.contains('#'));
+    let in_line = [Some(between), header, same_line];
+    deeper || in_line.into_iter().flatten().any(|part| part.contains('#'))
+}
+
+/// The first line of a block scalar.
+fn header(value: NodeRef<'_>) -> Option<&str> {
+    let is_block = matches!(value.style(), Style::Literal | Style::Folded);
+    value.source().lines().next().filter(|_| is_block)
+}
