@@ -24,25 +24,50 @@ fn fields(
     })
 }
 
+/// How much of a probe is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Ports as names and as numbers, defaults as people happen to write them.
+    Freely,
+    /// As a prober env records it: ports as numbers, paths always, nothing empty or shared.
+    AsRecorded,
+}
+
+impl Written {
+    /// The first options are those that an env records.
+    fn one_of(self, options: &[Option<Node>], recorded: usize) -> BoxedStrategy<Option<Node>> {
+        match self {
+            Self::Freely => one_of(options),
+            Self::AsRecorded => one_of(&options[..recorded]),
+        }
+    }
+}
+
 fn one_of(options: &[Option<Node>]) -> BoxedStrategy<Option<Node>> {
     select(options.to_vec()).boxed()
 }
 
-fn http() -> impl Strategy<Value = (&'static str, Node)> {
-    let path = one_of(&[
-        None,
-        Some(Node::Plain("/")),
-        Some(Node::Plain("/healthz")),
-        Some(Node::Plain("/ü?a=1&b=<2>")),
-        Some(Node::Double("/ready")),
-        Some(Node::Single("/a: b # x")),
-    ]);
-    let port = one_of(&[
-        Some(Node::Plain("8080")),
-        Some(Node::Plain("9090")),
-        Some(Node::Plain("http")),
-        Some(Node::Double("http")),
-    ]);
+fn http(written: Written) -> impl Strategy<Value = (&'static str, Node)> {
+    let path = written.one_of(
+        &[
+            Some(Node::Plain("/")),
+            Some(Node::Plain("/healthz")),
+            Some(Node::Double("/ready")),
+            Some(Node::Single("/a: b # x")),
+            Some(Node::Plain("/ü?a=1&b=<2>")),
+            None,
+        ],
+        4,
+    );
+    let port = written.one_of(
+        &[
+            Some(Node::Plain("8080")),
+            Some(Node::Plain("9090")),
+            Some(Node::Plain("http")),
+            Some(Node::Double("http")),
+        ],
+        2,
+    );
     let scheme = one_of(&[
         None,
         None,
@@ -68,10 +93,17 @@ fn http() -> impl Strategy<Value = (&'static str, Node)> {
     (any::<bool>(), all.prop_shuffle()).prop_map(|(flow, fields)| ("httpGet", map(flow, fields)))
 }
 
-fn handler() -> impl Strategy<Value = (&'static str, Node)> {
-    let tcp = (any::<bool>(), select(vec!["8080", "http", "5432"]))
+fn handler(written: Written) -> impl Strategy<Value = (&'static str, Node)> {
+    let tcp = (
+        any::<bool>(),
+        select(if written == Written::Freely {
+            vec!["8080", "5432", "http"]
+        } else {
+            vec!["8080", "5432"]
+        }),
+    )
         .prop_map(|(flow, port)| ("tcpSocket", map(flow, vec![("port", Node::Plain(port))])));
-    let service = one_of(&[None, Some(Node::Plain("app")), Some(Node::Double(""))]);
+    let service = written.one_of(&[None, Some(Node::Plain("app")), Some(Node::Double(""))], 2);
     let grpc = fields(vec![
         ("port", one_of(&[Some(Node::Plain("9090"))])),
         ("service", service),
@@ -84,10 +116,10 @@ fn handler() -> impl Strategy<Value = (&'static str, Node)> {
             vec![("command", Node::Seq(true, vec![Node::Plain("true")]))],
         ),
     ));
-    prop_oneof![6 => http(), 3 => tcp, 2 => grpc, 1 => exec]
+    prop_oneof![6 => http(written), 3 => tcp, 2 => grpc, 1 => exec]
 }
 
-fn probe() -> impl Strategy<Value = Node> {
+fn probe(written: Written) -> impl Strategy<Value = Node> {
     let timing = fields(vec![
         ("periodSeconds", one_of(&[None, Some(Node::Plain("5"))])),
         (
@@ -99,7 +131,8 @@ fn probe() -> impl Strategy<Value = Node> {
             one_of(&[None, None, Some(Node::Plain("10"))]),
         ),
     ]);
-    let written = (prop::bool::weighted(0.2), handler(), timing)
+    let freely = written == Written::Freely;
+    let written = (prop::bool::weighted(0.2), handler(written), timing)
         .prop_map(|(flow, handler, timing)| (flow, [vec![handler], timing].concat()));
     let written = written.prop_flat_map(|(flow, fields)| {
         Just(fields)
@@ -107,18 +140,22 @@ fn probe() -> impl Strategy<Value = Node> {
             .prop_map(move |fields| map(flow, fields))
     });
     let written = written.boxed();
+    if !freely {
+        return written;
+    }
     prop_oneof![
         12 => written.clone(),
         2 => written.prop_map(|probe| Node::Anchored(Box::new(probe))),
         1 => Just(Node::Alias(0)),
         1 => Just(Node::Merged(0, vec![("failureThreshold", Node::Plain("4"))])),
     ]
+    .boxed()
 }
 
-fn container(name: &'static str) -> impl Strategy<Value = Node> {
-    let hook = (any::<bool>(), http())
+fn container(name: &'static str, written: Written) -> impl Strategy<Value = Node> {
+    let hook = (any::<bool>(), http(written))
         .prop_map(|(flow, handler)| Some(map(false, vec![("preStop", map(flow, vec![handler]))])));
-    let some = || prop::option::weighted(0.5, probe()).boxed();
+    let some = || prop::option::weighted(0.5, probe(written)).boxed();
     let ports = Node::Seq(
         false,
         vec![map(
@@ -149,7 +186,7 @@ fn container(name: &'static str) -> impl Strategy<Value = Node> {
 }
 
 /// Annotations that a pod may have before a rewrite.
-fn annotations() -> BoxedStrategy<Option<Node>> {
+fn annotations(written: Written) -> BoxedStrategy<Option<Node>> {
     let config = |node: Node| {
         vec![
             ("example.com/a", Node::Double("yes")),
@@ -157,37 +194,46 @@ fn annotations() -> BoxedStrategy<Option<Node>> {
         ]
     };
     let some = |entries| Some(map(false, entries));
-    one_of(&[
-        None,
-        None,
-        Some(map(true, Vec::new())),
-        Some(Node::Empty),
-        some(vec![("example.com/a", Node::Double("yes"))]),
-        Some(map(true, vec![("example.com/a", Node::Double("yes"))])),
-        some(config(Node::Block(
-            "|",
-            &["concurrency: 2", "# kept", "proxyMetadata:", "  A: b"],
-        ))),
-        some(config(Node::Block("|-", &["concurrency: 2"]))),
-        some(config(Node::Single("{\"concurrency\": 2}"))),
-        some(config(Node::Single("concurrency: 2"))),
-        some(config(Node::Double(""))),
-        some(vec![(
-            "sidecar.istio.io/rewriteAppHTTPProbers",
-            Node::Double("true"),
-        )]),
-    ])
+    let literal = Node::Block(
+        "|",
+        &["concurrency: 2", "# kept", "proxyMetadata:", "  A: b"],
+    );
+    let other = vec![("example.com/a", Node::Double("yes"))];
+    written.one_of(
+        &[
+            None,
+            some(other.clone()),
+            Some(map(true, other)),
+            some(config(literal)),
+            some(config(Node::Block("|", &["concurrency: 2"]))),
+            some(config(Node::Single("{\"concurrency\": 2}"))),
+            Some(map(true, Vec::new())),
+            Some(Node::Empty),
+            some(config(Node::Block("|-", &["concurrency: 2"]))),
+            some(config(Node::Single("concurrency: 2"))),
+            some(config(Node::Double(""))),
+            some(vec![(
+                "sidecar.istio.io/rewriteAppHTTPProbers",
+                Node::Double("true"),
+            )]),
+        ],
+        6,
+    )
 }
 
 /// Makes Deployments with one or two containers, and now and then a native sidecar.
-pub(crate) fn deployments() -> impl Strategy<Value = Entries> {
+pub(crate) fn deployments(written: Written) -> impl Strategy<Value = Entries> {
     let labels = one_of(&[
         None,
         Some(map(true, vec![("app", Node::Plain("web"))])),
         Some(map(false, vec![("app", Node::Plain("web"))])),
     ]);
-    let metadata = fields(vec![("labels", labels), ("annotations", annotations())]).prop_shuffle();
-    let sidecar = container("side").prop_map(|container| match container {
+    let metadata = fields(vec![
+        ("labels", labels),
+        ("annotations", annotations(written)),
+    ])
+    .prop_shuffle();
+    let sidecar = container("side", written).prop_map(|container| match container {
         Node::Map(flow, mut fields) => {
             fields.push(("restartPolicy", Node::Plain("Always")));
             Some(Node::Seq(false, vec![map(flow, fields)]))
@@ -195,8 +241,9 @@ pub(crate) fn deployments() -> impl Strategy<Value = Entries> {
         _ => None,
     });
     let main = prop_oneof![
-        container("web").prop_map(|web| vec![web]),
-        (container("web"), container("log")).prop_map(|(web, log)| vec![web, log]),
+        container("web", written).prop_map(|web| vec![web]),
+        (container("web", written), container("log", written))
+            .prop_map(|(web, log)| vec![web, log]),
     ];
     let spec = fields(vec![
         (

@@ -22,8 +22,13 @@ pub(super) fn has_comment(object: &Object<'_>, entry: &Entry<'_>) -> bool {
         .take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
         .filter(|line| is_mapping && line.len() - line.trim_start().len() > column)
         .any(|line| line.contains('#'));
-    let in_line = [Some(between), header, same_line];
-    deeper || in_line.into_iter().flatten().any(|part| part.contains('#'))
+    // In brackets other entries may follow, whose comment it is then.
+    let own_end = same_line.is_some_and(|rest| {
+        let rest = rest.trim_start_matches([' ', '\t', ',']);
+        rest.starts_with('#')
+    });
+    let above = [Some(between), header];
+    deeper || own_end || above.into_iter().flatten().any(|part| part.contains('#'))
 }
 
 /// The first line of a block scalar.
