@@ -113,7 +113,7 @@ fn handler(written: Written) -> impl Strategy<Value = (&'static str, Node)> {
         "exec",
         map(
             false,
-            vec![("command", Node::Seq(true, vec![Node::Plain("true")]))],
+            vec![("command", Node::Seq(true, vec![Node::Double("x")]))],
         ),
     ));
     prop_oneof![6 => http(written), 3 => tcp, 2 => grpc, 1 => exec]
