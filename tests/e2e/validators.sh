@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# kubeconform -strict reads what `rewrite` writes: the demo, and goldens of the injector.
+# The schemas are those of the Python package kubernetes-validate; nothing is fetched.
+# shellcheck source=common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+find_meshprobe
+
+release=v1.33.0
+
+# Schemas that hold all that they refer to, as kubeconform wants them.
+python - "$release" "$work/schemas" <<'PYTHON'
+import json
+import pathlib
+import sys
+
+import kubernetes_validate
+
+NAMES = (
+    "namespace-v1 service-v1 configmap-v1 serviceaccount-v1 pod-v1 podtemplate-v1 list-v1 "
+    "replicationcontroller-v1 deployment-apps-v1 statefulset-apps-v1 daemonset-apps-v1 "
+    "replicaset-apps-v1 job-batch-v1 cronjob-batch-v1"
+).split()
+release, target = sys.argv[1], pathlib.Path(sys.argv[2])
+source = pathlib.Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema"
+source = source / f"{release}-local-strict"
+definitions = (source / "_definitions.json").read_text()
+definitions = definitions.replace('"/api/_definitions.json#', '"#')
+definitions = json.loads(definitions)["$defs"]
+target.mkdir()
+for name in NAMES:
+    path = source / f"{name}.json"
+    if path.exists():
+        schema = json.loads(path.read_text().replace('"/api/_definitions.json#', '"#'))
+        schema.pop("$id", None)
+        schema["$defs"] = definitions
+        (target / path.name).write_text(json.dumps(schema))
+PYTHON
+
+# validate FOLDER: kinds that Kubernetes itself has no schema for are skipped.
+validate() {
+  kubeconform -strict -summary -ignore-missing-schemas -kubernetes-version "${release#v}" \
+    -schema-location "$work/schemas/{{ .ResourceKind }}{{ .KindSuffix }}.json" "$1"
+}
+
+# The judge itself: a field that does not exist is found.
+mkdir "$work/wrong"
+sed 's/Probe:/Prob:/' "$root/fixtures/istio/rewrite/tcp-int/input.yaml" >"$work/wrong/input.yaml"
+status 1 "$work/wrong.log" validate "$work/wrong"
+has "$work/wrong.log" Prob
+pass "a field that does not exist is refused"
+
+# rewritten NAME OPTION...: $work/NAME is rewritten to $work/NAME.out and validated; something
+# must have changed, and what was valid must still be.
+rewritten() {
+  local name="$1" code=0
+  shift
+  status 0 "$work/$name.before.log" validate "$work/$name"
+  (cd "$work" && "$meshprobe" rewrite --isolated "$@" -o "$name.out" "$name") >"$work/$name.log" 2>&1 || code=$?
+  [ "$code" -le 1 ] || fail_with "$work/$name.log" "exit status $code: rewrite -o $name.out"
+  ! diff -rq "$work/$name" "$work/$name.out" >"$work/$name.diff" || fail "$name: nothing was rewritten"
+  status 0 "$work/$name.after.log" validate "$work/$name.out"
+  pass "$name: $(tail -n 1 "$work/$name.after.log"); $(wc -l <"$work/$name.diff") files rewritten"
+}
+
+cp -R "$root/fixtures/demo" "$work/demo"
+# A kustomization is no object of the API.
+find "$work/demo" -name kustomization.yaml -delete
+rewritten demo --mesh-version 1.28
+
+# Every golden that is valid as it stands: 20 at least.
+mkdir "$work/goldens"
+for folder in "$root"/fixtures/istio/rewrite/*/; do
+  name="$(basename "$folder")"
+  if validate "$folder/input.yaml" >/dev/null 2>&1; then
+    cp "$folder/input.yaml" "$work/goldens/$name.yaml"
+  fi
+done
+rewritten goldens --mesh-version 1.28 --assume injection=all
+count="$(wc -l <"$work/goldens.diff")"
+[ "$count" -ge 20 ] || fail "only $count goldens were rewritten"
