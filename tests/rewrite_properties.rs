@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use meshprobe::engine::{self, Rewritten};
-use meshprobe::settings::{InjectionAssumption, Settings};
+use meshprobe::settings::{Form, InjectionAssumption, Settings};
 use meshprobe::source::SourceSet;
 use meshprobe::yaml::verify::verify;
 use meshprobe::yaml::{edit, parse};
@@ -25,15 +25,16 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-const CASES: u32 = 600;
+const CASES: u32 = 300;
 const SLOTS: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const OPT_OUT: &str = "sidecar.istio.io/rewriteAppHTTPProbers";
 const CONFIG: &str = "proxy.istio.io/config";
 const ENV: &str = "ISTIO_KUBE_APP_PROBERS";
 
-fn settings() -> Settings {
+fn settings(form: Form) -> Settings {
     let mut settings = Settings {
         mesh_version: "1.28".parse().ok(),
+        form,
         ..Settings::default()
     };
     settings.assume.injection = Some(InjectionAssumption::All);
@@ -142,8 +143,17 @@ fn normal(text: &str) -> Value {
     value
 }
 
-/// What the sidecar will receive: the value between double quotes, as the template pastes it.
-fn probers(value: &Value) -> BTreeMap<String, Value> {
+/// What the sidecar will receive. The sealed form holds the value as the template pastes it between
+/// double quotes, a partial sidecar as it is.
+fn probers(value: &mut Value, form: Form) -> BTreeMap<String, Value> {
+    let env = match form {
+        Form::Sealed => sealed_env(value),
+        Form::Stub | Form::Equal => stub_env(value),
+    };
+    serde_json::from_str(&env).unwrap()
+}
+
+fn sealed_env(value: &Value) -> String {
     let config = format!(
         "/spec/template/metadata/annotations/{}",
         CONFIG.replace('/', "~1")
@@ -151,17 +161,33 @@ fn probers(value: &Value) -> BTreeMap<String, Value> {
     let config = value.pointer(&config).unwrap().as_str().unwrap();
     let config: Value = serde_yaml::from_str(config).unwrap();
     let escaped = config["proxyMetadata"][ENV].as_str().unwrap();
-    let env: String = serde_yaml::from_str(&format!("\"{escaped}\"")).unwrap();
-    serde_json::from_str(&env).unwrap()
+    serde_yaml::from_str(&format!("\"{escaped}\"")).unwrap()
+}
+
+/// Takes the partial sidecar, which comes last, out of the pod.
+fn stub_env(value: &mut Value) -> String {
+    let list = value.pointer_mut("/spec/template/spec/containers").unwrap();
+    let stub = list.as_array_mut().unwrap().pop().unwrap();
+    assert_eq!(stub["name"], "istio-proxy");
+    assert_eq!(stub["image"], "auto");
+    assert_eq!(stub["env"].as_array().unwrap().len(), 1);
+    assert_eq!(stub["env"][0]["name"], ENV);
+    stub["env"][0]["value"].as_str().unwrap().to_owned()
 }
 
 /// Every network handler asks the agent, whose entry is the handler as the API server has it;
 /// all else of the document is as before.
-fn is_intended(before: &str, after: &str) -> Result<(), TestCaseError> {
-    let (mut old, mut new) = (normal(before), value(after));
-    let mut entries = probers(&new);
-    let plain = normal(after);
-    let mut plain = plain;
+fn is_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseError> {
+    let (mut old, mut plain) = (normal(before), normal(after));
+    let mut written = value(after);
+    let annotations = written.pointer("/spec/template/metadata/annotations");
+    let opt_out = annotations.and_then(|annotations| annotations.get(OPT_OUT));
+    let is_off = opt_out.and_then(Value::as_str) == Some("false");
+    prop_assert_eq!(is_off, form != Form::Equal);
+    let mut entries = match form {
+        Form::Sealed => probers(&mut written, form),
+        Form::Stub | Form::Equal => probers(&mut plain, form),
+    };
     let (olds, news) = (containers(&mut old), containers(&mut plain));
     prop_assert_eq!(olds.len(), news.len());
     for (old, new) in olds.into_iter().zip(news) {
@@ -188,7 +214,7 @@ fn is_intended(before: &str, after: &str) -> Result<(), TestCaseError> {
         }
     }
     prop_assert!(entries.is_empty(), "entries of nobody: {entries:?}");
-    for value in [&mut old, &mut plain, &mut new] {
+    for value in [&mut old, &mut plain] {
         value
             .pointer_mut("/spec/template")
             .unwrap()
@@ -286,9 +312,9 @@ struct Counts {
     undo_refused: BTreeMap<&'static str, u32>,
 }
 
-fn check(text: &str, counts: &mut Counts) -> Result<(), TestCaseError> {
+fn check(text: &str, form: Form, counts: &mut Counts) -> Result<(), TestCaseError> {
     counts.cases += 1;
-    let settings = settings();
+    let settings = settings(form);
     let rewritten = engine::rewrite(&set(text), &settings);
     for guard in guards(&rewritten) {
         *counts.refused.entry(guard).or_default() += 1;
@@ -301,7 +327,7 @@ fn check(text: &str, counts: &mut Counts) -> Result<(), TestCaseError> {
     counts.rewritten += 1;
     only_edits(text, &rewritten)?;
     same_comments(text, &after)?;
-    is_intended(text, &after)?;
+    is_intended(text, &after, form)?;
     let again = engine::rewrite(&set(&after), &settings);
     prop_assert_eq!(
         text_of(&again),
@@ -332,7 +358,7 @@ fn check(text: &str, counts: &mut Counts) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn try_all(written: Written) -> Counts {
+fn try_all(written: Written, form: Form) -> Counts {
     let counts = RefCell::new(Counts::default());
     let cases = std::env::var("PROPTEST_CASES").ok();
     let config = Config {
@@ -343,14 +369,14 @@ fn try_all(written: Written) -> Counts {
     let texts = (pods::deployments(written), layouts::layout())
         .prop_map(|(entries, layout)| layouts::print(&entries, &layout));
     let outcome = TestRunner::new(config).run(&texts, |text| {
-        check(&text, &mut counts.borrow_mut())
+        check(&text, form, &mut counts.borrow_mut())
             .map_err(|error| TestCaseError::fail(format!("{error}\n--- document\n{text}")))
     });
     if let Err(error) = outcome {
         panic!("{error}");
     }
     let counts = counts.into_inner();
-    println!("{written:?}: {counts:?}");
+    println!("{written:?}, {form:?}: {counts:?}");
     // The generator must reach what it is for.
     assert!(counts.rewritten * 2 >= counts.cases, "{counts:?}");
     assert!(counts.undo_refused.is_empty(), "{counts:?}");
@@ -359,15 +385,19 @@ fn try_all(written: Written) -> Counts {
 
 #[test]
 fn a_rewrite_is_what_was_meant_and_can_be_undone() {
-    let counts = try_all(Written::Freely);
-    assert!(counts.identical * 20 >= counts.rewritten, "{counts:?}");
+    for form in Form::ALL {
+        let counts = try_all(Written::Freely, form);
+        assert!(counts.identical * 20 >= counts.rewritten, "{counts:?}");
+    }
 }
 
 #[test]
 fn what_an_env_records_comes_back_to_the_byte() {
-    let counts = try_all(Written::AsRecorded);
-    assert!(
-        counts.identical * 100 >= counts.rewritten * 90,
-        "{counts:?}"
-    );
+    for form in Form::ALL {
+        let counts = try_all(Written::AsRecorded, form);
+        // A partial sidecar behind the last line of a file gave that line its line break.
+        let least = if form == Form::Sealed { 90 } else { 75 };
+        let is_most = counts.identical * 100 >= counts.rewritten * least;
+        assert!(is_most, "{form:?}: {counts:?}");
+    }
 }

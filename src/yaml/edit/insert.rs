@@ -40,10 +40,12 @@ impl<'t> Emitter<'t> {
         Ok(())
     }
 
-    /// Inserts lines directly behind the last line of `child`: comments below stay below.
+    /// Inserts lines behind the last line of `child` and the comments that belong to it: those
+    /// below stay below.
     fn insert_behind(&mut self, node: NodeRef<'t>, child: &Child<'t>, added: &[Addition]) {
         self.seal(child.value);
-        let at = self.lines.end(child.span().end);
+        let column = self.own_column(child);
+        let at = self.behind(child.span().end, column, false);
         self.insert_lines(node, at, added);
     }
 

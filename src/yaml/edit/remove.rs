@@ -40,11 +40,10 @@ impl<'t> Emitter<'t> {
             self.cut_lines(start, end);
             let keeps = above.is_some_and(keeps_lines);
             // Below a block scalar a comment would become text of it.
-            let is_single = matches!(child.value.kind(), Kind::Scalar | Kind::Alias);
-            let column = if is_single && !above.is_some_and(is_block_scalar) {
-                usize::MAX
-            } else {
+            let column = if above.is_some_and(is_block_scalar) {
                 self.lines.column(start)
+            } else {
+                self.own_column(child)
             };
             let behind = self.behind(end, column, keeps);
             if behind > self.lines.end(end) {
@@ -88,10 +87,18 @@ impl Emitter<'_> {
         }
     }
 
+    /// Returns the column that comments below a child have to pass to belong to it. Those below a
+    /// single value belong to nobody.
+    pub(super) fn own_column(&self, child: &Child<'_>) -> usize {
+        match child.value.kind() {
+            Kind::Scalar | Kind::Alias => usize::MAX,
+            Kind::Mapping | Kind::Sequence => self.lines.column(self.child_start(child)),
+        }
+    }
+
     /// Returns the end of the last line that goes together with the lines up to `end`. Comments
-    /// deeper than `column` belong to what goes; so
-    /// do empty lines that a block scalar above would keep.
-    fn behind(&self, end: usize, column: usize, keeps_above: bool) -> usize {
+    /// deeper than `column` belong to it; so do empty lines that a block scalar above would keep.
+    pub(super) fn behind(&self, end: usize, column: usize, keeps_above: bool) -> usize {
         let mut last = self.lines.end(end);
         let mut line = self.lines.next(end);
         while self.lines.next(line) > line {
