@@ -1,8 +1,9 @@
 //! Every fact behind a prediction, for `predict --explain`.
 
-use crate::context::Context;
+use crate::context::{Context, Dataplane};
 use crate::finding::Label;
 use crate::mesh::Fact;
+use crate::mesh::istio::rewrite::rewritten_since;
 
 use super::row::{Row, rows};
 use super::{HandlerPrediction, WorkloadPrediction, World, worlds};
@@ -59,6 +60,12 @@ impl WorkloadPrediction<'_> {
         lines.push(fact(context, "dataplane", &self.dataplane, |value| {
             value.as_str().to_owned()
         }));
+        if matches!(
+            self.dataplane.value,
+            Dataplane::Sidecar | Dataplane::Uncaptured
+        ) {
+            lines.push(self.release_line(context, of));
+        }
         lines.push(fact(context, "rewrite", &self.rewrite, |on| switch(*on)));
         lines.push(fact(
             context,
@@ -92,6 +99,25 @@ impl WorkloadPrediction<'_> {
             place: shown(context, &key),
             lines,
         }
+    }
+}
+
+impl WorkloadPrediction<'_> {
+    /// The release, and what it does not rewrite yet.
+    fn release_line(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Line {
+        let mut line = fact(context, "release", &self.release, |release| {
+            release.map_or_else(|| "the latest".to_owned(), |release| release.to_string())
+        });
+        let action = of.handler.action.as_ref().ok();
+        let since =
+            action.and_then(|action| rewritten_since(action, of.handler.slot, of.container.list));
+        if let Some((since, release)) = since.zip(self.release.value)
+            && release < since
+        {
+            let said = format!("it leaves this handler alone, which is rewritten from {since} on");
+            line.because.push(said);
+        }
+        line
     }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# kubeconform -strict reads what `rewrite` writes: the demo, and goldens of the injector.
+# kubeconform -strict reads what `rewrite` writes: the demo, and goldens of the injector. What
+# kube-score says about it is what it said before.
 # The schemas are those of the Python package kubernetes-validate; nothing is fetched.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
@@ -49,6 +50,13 @@ status 1 "$work/wrong.log" validate "$work/wrong"
 has "$work/wrong.log" Prob
 pass "a field that does not exist is refused"
 
+# score FOLDER: what kube-score says with its default checks, sorted. It takes file by file, as one that
+# it can't read (a port too big for it) would hide the others; its status says that it says something.
+score() {
+  (cd "$1" && find . -name '*.yaml' -print0 |
+    xargs -0 -n 1 kube-score score --output-format ci 2>/dev/null || true) | sort
+}
+
 # rewritten NAME OPTION...: $work/NAME is rewritten to $work/NAME.out and validated; something
 # must have changed, and what was valid must still be.
 rewritten() {
@@ -60,6 +68,13 @@ rewritten() {
   ! diff -rq "$work/$name" "$work/$name.out" >"$work/$name.diff" || fail "$name: nothing was rewritten"
   status 0 "$work/$name.after.log" validate "$work/$name.out"
   pass "$name: $(tail -n 1 "$work/$name.after.log"); $(wc -l <"$work/$name.diff") files rewritten"
+
+  score "$work/$name" >"$work/$name.score"
+  score "$work/$name.out" >"$work/$name.out.score"
+  grep -q '^\[CRITICAL\]' "$work/$name.score" || fail_with "$work/$name.score" "$name: kube-score says nothing"
+  comm -13 "$work/$name.score" "$work/$name.out.score" >"$work/$name.worse"
+  [ ! -s "$work/$name.worse" ] || fail_with "$work/$name.worse" "$name: kube-score says this of the rewritten manifests only"
+  pass "$name: kube-score says the $(grep -c . "$work/$name.score") things that it said before"
 }
 
 cp -R "$root/fixtures/demo" "$work/demo"
