@@ -6,7 +6,7 @@ use crate::finding::{Certainty, Finding, Label, Severity};
 use crate::kube::{ContainerList, Slot};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::OLDEST_REWRITE;
-use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::settings::{Form, InjectionAssumption};
 
 use super::form::{self, Writing};
@@ -118,7 +118,8 @@ pub(super) fn of_rewritten(
         port_assumed(pod),
         newer_release(pod, writing),
     ];
-    all.into_iter().flatten().collect()
+    let told = all.into_iter().flatten();
+    told.chain(deadlocks(pod, wanted)).collect()
 }
 
 fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
@@ -208,4 +209,26 @@ fn newer_release(pod: &WorkloadPrediction<'_>, writing: Writing) -> Option<Findi
     let mut finding = note(pod, "newer-release", said);
     finding.severity = Severity::Warning;
     Some(finding)
+}
+
+/// Handlers that the rewrite spoils as the injector's own does: it is written all the same, since
+/// leaving it out would not help, and told under the id of the rule that finds it.
+fn deadlocks<'p>(
+    pod: &'p WorkloadPrediction<'_>,
+    wanted: &'p [&HandlerPrediction<'_>],
+) -> impl Iterator<Item = Finding> + 'p {
+    let struck = wanted
+        .iter()
+        .filter(|one| one.verdict.cause == Cause::BeforeSidecar);
+    struck.map(|one| {
+        let said = format!(
+            "{} is rewritten, as the injector would do it too, and can never pass: the agent starts \
+             only after this init container; `meshprobe check` says what helps",
+            one.title()
+        );
+        let at = pod.workload.object.label_at(one.handler.key.span(), String::new());
+        let mut finding = note_at(pod, "native-sidecar-startup-deadlock", at, said);
+        finding.severity = Severity::Warning;
+        finding
+    })
 }

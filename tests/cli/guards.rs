@@ -147,3 +147,55 @@ fn a_file_that_one_cluster_deploys_without_the_mesh_is_left_alone() {
         assert_eq!(is_rewritten, code == 0, "{mode}");
     }
 }
+
+/// The injector writes it too, so leaving it out would not help; but it is told.
+#[test]
+fn a_rewrite_that_spoils_a_probe_says_so() {
+    let rest = "  initContainers:\n  - name: db\n    restartPolicy: Always\n    startupProbe: \
+                {httpGet: {path: /, port: 8081}}\n";
+    let project = project("    a: b\n", rest);
+    let warned = |arguments: &[&str]| {
+        let run = project.run(arguments);
+        assert!(
+            run.stdout.contains("/app-health/db/startupz"),
+            "{}",
+            run.stdout
+        );
+        run.stderr
+            .contains("warning[native-sidecar-startup-deadlock]")
+    };
+    assert!(warned(&[
+        "rewrite",
+        "--diff",
+        "--mesh-version",
+        "1.26",
+        "pod.yaml"
+    ]));
+    let native = ["--override", "native-sidecars=true"];
+    assert!(!warned(
+        &[
+            &["rewrite", "--diff", "--mesh-version", "1.26", "pod.yaml"][..],
+            &native
+        ]
+        .concat()
+    ));
+}
+
+/// Kubernetes' own parser is of the line that does not take a tab behind a dash.
+#[test]
+fn a_document_that_only_one_parser_reads_is_left_alone_and_named() {
+    let project = project("    a: b\n", "  volumes:\n  -\tname: x\n");
+    let good = project
+        .read("pod.yaml")
+        .replace("  volumes:\n  -\tname: x\n", "");
+    project.write(
+        "good.yaml",
+        good.replace("name: web\n  namespace", "name: api\n  namespace"),
+    );
+    let before = project.read("pod.yaml");
+    let run = project.run(&["rewrite", "--write", "."]).exits(1);
+    assert!(run.stderr.contains("error[edit-refused]"), "{}", run.stderr);
+    assert!(run.stderr.contains("pod.yaml"), "{}", run.stderr);
+    assert_eq!(project.read("pod.yaml"), before);
+    assert!(project.read("good.yaml").contains("/app-health/web/livez"));
+}
