@@ -4,6 +4,7 @@
 //! 1.36; the decision order is in `docs/prediction.md`.
 
 mod agent;
+mod env;
 mod explain;
 mod hazard;
 mod kubelet;
@@ -22,6 +23,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
 use crate::mesh::{Fact, Reason, Version};
 
+pub use env::EnvRefusal;
 pub use explain::{Explanation, Line, explanations};
 pub use hazard::{Hazard, hazard, hazards};
 pub use owner::port_owner;
@@ -123,6 +125,12 @@ pub enum Cause {
     RewrittenWithoutSidecar,
     /// The probe points at the agent, which has no entry for it.
     RewrittenWithoutEntry,
+    /// A second injection replaces the prober env that holds its entry.
+    EntryReplaced,
+    /// The injector points the probe at the agent, and throws its entry away.
+    EntryDropped,
+    /// The agent does not start on its prober env.
+    AgentRefusesEnv,
     /// The probe points at a port on which no agent listens.
     RewrittenOtherPort,
     /// The probe asks the agent by HTTPS, which it does not speak.
@@ -183,6 +191,9 @@ impl Cause {
             Self::PortOfAgent => "the port is the agent's own, so the agent is asked about itself",
             Self::RewrittenWithoutSidecar => "points at an agent that is not there",
             Self::RewrittenWithoutEntry => "points at the agent, which has no entry for it",
+            Self::EntryReplaced => "a second injection replaces the env that has its entry",
+            Self::EntryDropped => "the injector points it at the agent and drops its entry",
+            Self::AgentRefusesEnv => "the agent does not start on its prober env",
             Self::RewrittenOtherPort => "points at a port on which no agent listens",
             Self::HttpsAtAgent => "asks the agent by HTTPS, which it does not speak",
             Self::AgentCallsItself => "a second injection has the agent call itself without end",
@@ -235,6 +246,15 @@ impl Verdict {
     }
 }
 
+/// Why a handler is left alone that later releases rewrite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// The first release that rewrites it is a later one.
+    Release(Version),
+    /// istiod is told not to rewrite tcpSocket probes, which it can be up to 1.18.
+    TcpSwitch,
+}
+
 /// What a handler is turned into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Becomes {
@@ -253,6 +273,9 @@ pub struct HandlerPrediction<'t> {
     pub handler: Handler<'t>,
     /// The injector points it at the agent.
     pub rewritten: bool,
+    /// Why the injector would leave it alone even with the rewrite on, where a later release would
+    /// not.
+    pub gap: Option<Gap>,
     /// The port the handler resolves to, if it does.
     pub port: Option<i64>,
     /// A connection to that port ends at the sidecar; `None` where the question does not arise.
@@ -274,6 +297,16 @@ impl<'t> HandlerPrediction<'t> {
             self.handler.slot.key(),
             self.container.name()
         )
+    }
+
+    /// Returns the path of the agent that the handler asks for as it is written; `None` where it
+    /// asks for another.
+    #[must_use]
+    pub fn agent_path(&self) -> Option<&str> {
+        match &self.handler.action {
+            Ok(Action::HttpGet(http)) if is_agent_path(&http.path) => Some(&http.path),
+            _ => None,
+        }
     }
 
     /// Tells whether the request of the handler, sent to the port of the application as it is, is
@@ -320,11 +353,23 @@ pub struct WorkloadPrediction<'t> {
     pub status_port_captured: Option<Fact<bool>>,
     /// The prober env that the manifest carries.
     pub prober_env: Option<ProberEnv>,
+    /// Why the agent does not start on it, where it does not.
+    pub env_refusal: Option<EnvRefusal>,
     /// Its probes and hooks.
     pub handlers: Vec<HandlerPrediction<'t>>,
 }
 
 impl WorkloadPrediction<'_> {
+    /// Returns the port of the application that a handler tests: of one that was rewritten ahead
+    /// it stands in the prober env.
+    #[must_use]
+    pub fn application_port(&self, handler: &HandlerPrediction<'_>) -> Option<i64> {
+        match handler.agent_path() {
+            Some(path) => self.prober_env.as_ref()?.port_of(path),
+            None => handler.port,
+        }
+    }
+
     /// Tells whether the manifest holds any part of a rewrite that was made ahead of deployment:
     /// a handler at a path of the agent, readable or not, or the name of the prober env anywhere.
     /// What such a pod does rests on how all its parts go together.
@@ -407,8 +452,12 @@ pub fn predict_with<'t>(
         agent_port: context.agent_port(workload),
         status_port_captured: None,
         prober_env: context.prober_env(workload),
+        env_refusal: None,
         handlers: Vec::new(),
     };
+    if prediction.dataplane.value.has_agent() {
+        prediction.env_refusal = env::refusal(context, &prediction);
+    }
     if prediction.dataplane.value == Dataplane::Sidecar {
         let captured = context.capture(workload, prediction.status_port.value);
         prediction.status_port_captured = Some(captured);
@@ -454,6 +503,7 @@ fn predict_handler<'t>(
     });
     let mut prediction = HandlerPrediction {
         container: container.clone(),
+        gap: gap(context, pod, container, &handler),
         handler,
         rewritten,
         port,
@@ -473,19 +523,28 @@ fn is_supported<'t>(
     container: &Container<'t>,
     handler: &Handler<'t>,
 ) -> bool {
-    let Ok(action) = &handler.action else {
-        return false;
-    };
-    let release = pod.release.value;
-    let since = rewritten_since(action, handler.slot, container.list);
-    if since.is_none_or(|since| release.is_some_and(|release| release < since)) {
-        return false;
+    let action = handler.action.as_ref().ok();
+    action.is_some_and(|action| rewritten_since(action, handler.slot, container.list).is_some())
+        && gap(context, pod, container, handler).is_none()
+}
+
+/// Returns why a handler is left alone that a later release rewrites.
+fn gap<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    container: &Container<'t>,
+    handler: &Handler<'t>,
+) -> Option<Gap> {
+    let action = handler.action.as_ref().ok()?;
+    let release = pod.release.value?;
+    let since = rewritten_since(action, handler.slot, container.list)?;
+    if release < since {
+        return Some(Gap::Release(since));
     }
     // The switch was there from 1.12 to 1.18.
-    let is_tcp = matches!(action, Action::TcpSocket { .. });
-    let has_switch = release.is_some_and(|release| release < Version::new(1, 19));
-    !(is_tcp && has_switch)
-        || context
-            .rewrites_tcp(&pod.workload)
-            .is_none_or(|on| on.value)
+    let has_switch = matches!(action, Action::TcpSocket { .. }) && release < Version::new(1, 19);
+    let switch = context
+        .rewrites_tcp(&pod.workload)
+        .filter(|on| has_switch && !on.value);
+    switch.map(|_| Gap::TcpSwitch)
 }

@@ -399,7 +399,7 @@ fn the_declared_fix_availability_is_true() {
         let seen: Vec<bool> = seen.get(rule.id).into_iter().flatten().copied().collect();
         let holds = match rule.fix {
             FixAvailability::None => seen == [false],
-            FixAvailability::Sometimes => seen.contains(&true),
+            FixAvailability::Sometimes => seen == [false, true],
             FixAvailability::Always => seen == [true],
         };
         if !holds {

@@ -46,6 +46,12 @@ impl Dataplane {
             Self::Unknown => "unknown",
         }
     }
+
+    /// Tells whether an agent answers for rewritten probes.
+    #[must_use]
+    pub const fn has_agent(self) -> bool {
+        matches!(self, Self::Sidecar | Self::Uncaptured)
+    }
 }
 
 const SETTLE: &str = "--assume injection=all|none";

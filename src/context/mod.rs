@@ -24,6 +24,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::kube::{Object, Workload};
+use crate::mesh::Version;
 use crate::mesh::istio::install::Install;
 use crate::settings::Settings;
 use crate::source::SourceSet;
@@ -38,7 +39,7 @@ pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
 pub use network_policy::{IngressRule, Source, isolates};
-pub use pod::{ProberEnv, ProberEnvPlace, proxy_config, proxy_container};
+pub use pod::{ProberEnv, ProberEnvPlace, Unread, proxy_config, proxy_container};
 pub use reach::Reach;
 pub use rivals::Rivals;
 
@@ -68,6 +69,8 @@ pub struct Context<'t> {
     candidate: Option<usize>,
     /// What is supposed for the one workload that is asked about.
     supposed: Option<Arc<Given>>,
+    /// The release that is supposed to be in use.
+    release: Option<Version>,
 }
 
 impl<'t> Context<'t> {
@@ -95,6 +98,7 @@ impl<'t> Context<'t> {
             inventory: Arc::new(inventory),
             candidate: None,
             supposed: None,
+            release: None,
         };
         context.workloads = Arc::new(context.workloads_by_namespace());
         context
@@ -113,6 +117,15 @@ impl<'t> Context<'t> {
     fn workloads_in(&self, namespace: &str) -> impl Iterator<Item = &Workload<'t>> {
         let found = self.workloads.get(namespace).into_iter().flatten();
         found.filter_map(|&index| Some(&self.inventory.workloads.get(index)?.workload))
+    }
+
+    /// Returns the facts as they would be with another release of the mesh.
+    #[must_use]
+    pub fn as_of(&self, release: Version) -> Self {
+        Self {
+            release: Some(release),
+            ..self.clone()
+        }
     }
 
     /// Tells whether `fact` stands in the namespace of `subject`. Where one of them names no

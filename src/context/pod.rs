@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::kube::{Container, ContainerList, Workload};
+use crate::mesh::istio::prober_json::PlainHttp;
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::istio::{keys, prober_json};
@@ -21,11 +22,29 @@ pub enum ProberEnvPlace {
     ProxyMetadata,
 }
 
+/// Why a prober env can't be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// Its value is not in the manifest: what the agent is given is not known.
+    Elsewhere(&'static str),
+    /// The agent can't read it either; the parser's words.
+    Invalid(String),
+}
+
+impl core::fmt::Display for Unread {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Elsewhere(why) => f.write_str(why),
+            Self::Invalid(error) => f.write_str(error),
+        }
+    }
+}
+
 /// The prober env of a pod: one fact, wherever it stands.
 #[derive(Clone, Debug)]
 pub struct ProberEnv {
     /// The probers by path, or why they can't be read.
-    pub probers: Result<BTreeMap<String, String>, String>,
+    pub probers: Result<BTreeMap<String, String>, Unread>,
     /// Which of the two places holds it.
     pub place: ProberEnvPlace,
     /// The bytes of the value.
@@ -50,6 +69,36 @@ impl ProberEnv {
         let json = probers.get_mut(path)?;
         *json = prober_json::with_timeout(json, seconds)?;
         Some(prober_json::object(&probers))
+    }
+
+    /// Returns the value with the number `port` in place of what `path` names as its port.
+    #[must_use]
+    pub fn with_port(&self, path: &str, port: i64) -> Option<String> {
+        let mut probers = self.probers.as_ref().ok()?.clone();
+        let json = probers.get_mut(path)?;
+        *json = prober_json::with_port(json, port)?;
+        Some(prober_json::object(&probers))
+    }
+
+    /// Returns the value without the entry of `path`.
+    #[must_use]
+    pub fn without(&self, path: &str) -> Option<String> {
+        let mut probers = self.probers.as_ref().ok()?.clone();
+        probers.remove(path)?;
+        Some(prober_json::object(&probers))
+    }
+
+    /// Returns the port name that the entry of `path` holds where a number belongs.
+    #[must_use]
+    pub fn port_name_of(&self, path: &str) -> Option<String> {
+        prober_json::port_name(self.probers.as_ref().ok()?.get(path)?)
+    }
+
+    /// Returns the HTTP request that the entry of `path` records, with the defaults of the API
+    /// server; `None` where it records another kind, headers or a host.
+    #[must_use]
+    pub fn plain_http_of(&self, path: &str) -> Option<PlainHttp> {
+        prober_json::plain_http(self.probers.as_ref().ok()?.get(path)?)
     }
 
     /// Returns the port of the application that the agent asks for a probe at `path`; `None` where
@@ -144,8 +193,10 @@ fn container_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     let variable = proxy_container(workload)?.env(keys::PROBERS_ENV)?;
     let value = variable.value();
     let probers = match value.and_then(NodeRef::text) {
-        Some(text) => prober_json::parse(text),
-        None => Err("its value is not written here (`valueFrom`)".to_owned()),
+        Some(text) => read(text),
+        None => Err(Unread::Elsewhere(
+            "its value is not written here (`valueFrom`)",
+        )),
     };
     Some(ProberEnv {
         probers,
@@ -154,12 +205,22 @@ fn container_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     })
 }
 
+fn read(text: &str) -> Result<BTreeMap<String, String>, Unread> {
+    prober_json::parse(text).map_err(|error| {
+        if placeholder::contains(text) {
+            Unread::Elsewhere("its value is filled in by another tool")
+        } else {
+            Unread::Invalid(error)
+        }
+    })
+}
+
 fn metadata_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     let entry = workload.template.annotation(keys::PROXY_CONFIG)?;
     let config = proxy_config(workload)?;
     let probers = match config.probers()? {
-        Ok(text) => prober_json::parse(&text),
-        Err(error) => Err(error.message),
+        Ok(text) => read(&text),
+        Err(error) => Err(Unread::Invalid(error.message)),
     };
     let place = ProberEnvPlace::ProxyMetadata;
     Some(ProberEnv {

@@ -53,7 +53,6 @@ pub const GUARDS: &[Notice] = &[
     page!(Error, "proxyless-template"),
     page!(Note, "release-assumed"),
     page!(Error, "release-too-old"),
-    page!(Error, "rewritten-without-entry"),
     page!(Error, "sops"),
     page!(Error, "status-port-in-use"),
     page!(Error, "status-port-invalid"),
@@ -64,6 +63,15 @@ pub const GUARDS: &[Notice] = &[
     page!(Note, "undo-not-literal"),
     page!(Error, "unknown-template"),
 ];
+
+/// Rules by whose names `rewrite` refuses a pod too: the fault is one for `check` as well.
+const SHARED: &[&str] = &["rewritten-without-entry"];
+
+/// Tells whether `rewrite` refuses pods by this id: that of a guard, or of a rule.
+#[must_use]
+pub fn refuses(id: &str) -> bool {
+    is_guard(id) || SHARED.contains(&id)
+}
 
 /// Tells whether an id is that of a guard or note of `rewrite`.
 #[must_use]
@@ -85,6 +93,12 @@ mod tests {
             let id = path.file_stem().unwrap().to_str().unwrap();
             assert!(super::is_guard(id), "{id}");
         }
+    }
+
+    #[test]
+    fn ids_that_are_shared_are_those_of_rules() {
+        let is_rule = |id: &&str| rules::all().iter().any(|rule| rule.id == *id);
+        assert!(super::SHARED.iter().all(is_rule));
     }
 
     #[test]

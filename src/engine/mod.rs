@@ -25,7 +25,7 @@ pub use check::{Outcome, check, not_followed};
 pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix};
 pub use guard::{Judged, judge};
-pub use guards::{GUARDS, is_guard};
+pub use guards::{GUARDS, is_guard, refuses};
 pub use load::{load, unread_paths};
 pub use mirror::{Mirror, is_earlier_copy, mirror_all};
 pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::engine::is_guard;
+use crate::engine::{is_guard, refuses};
 use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
 use crate::report::visible;
 use crate::yaml::{self, Change, NodeRef, Route, Span, Step, Value};
@@ -176,10 +176,11 @@ fn source_path(item: NodeRef<'_>) -> Option<String> {
 /// Notes are left to the results: kustomize would show them in every build.
 pub(super) fn told(items: &[NodeRef<'_>], findings: &[Finding]) -> String {
     let mut out = String::new();
-    for finding in findings
-        .iter()
-        .filter(|finding| finding.severity > Severity::Note && !is_told_already(findings, finding))
-    {
+    let loud = findings.iter().enumerate();
+    let loud = loud.filter(|(index, finding)| {
+        finding.severity > Severity::Note && !is_told_already(findings, *index, finding)
+    });
+    for (_, finding) in loud {
         let path = item_of(items, &finding.primary).and_then(source_path);
         let object = finding.object.as_ref().map(shown);
         let place: Vec<String> = path.into_iter().chain(object).collect();
@@ -200,14 +201,15 @@ pub(super) fn told(items: &[NodeRef<'_>], findings: &[Finding]) -> String {
 }
 
 /// A refusal where a check has found an error already says the same thing again.
-fn is_told_already(findings: &[Finding], finding: &Finding) -> bool {
-    let says_it = |other: &Finding| {
+fn is_told_already(findings: &[Finding], index: usize, finding: &Finding) -> bool {
+    let says_it = |(at, other): (usize, &Finding)| {
         let (mine, its) = (&finding.primary, &other.primary);
         other.severity == Severity::Error
             && !is_guard(other.rule)
             && (&its.path, its.span) == (&mine.path, mine.span)
+            && (other.rule != finding.rule || at < index)
     };
-    is_guard(finding.rule) && findings.iter().any(says_it)
+    refuses(finding.rule) && findings.iter().enumerate().any(says_it)
 }
 
 fn shown(object: &ObjectRef) -> String {

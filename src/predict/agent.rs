@@ -1,15 +1,16 @@
 //! Handlers that the agent in the sidecar answers for.
 
-use crate::context::Context;
+use crate::context::{Context, Unread};
 use crate::kube::{Action, Port, Slot};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
 use crate::mesh::istio::mtls::MtlsMode;
-use crate::mesh::istio::rewrite::{agent_path, is_agent_path};
+use crate::mesh::istio::rewrite::agent_path;
 
+use super::env::{Reinjection, reinjection};
 use super::hazard::path_fault;
-use super::verdict::{Weighing, resolve};
-use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction, is_supported};
+use super::verdict::Weighing;
+use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction};
 
 /// The manifest points at the agent already.
 pub(super) fn rewritten_ahead<'t>(
@@ -22,32 +23,32 @@ pub(super) fn rewritten_ahead<'t>(
     let (Action::HttpGet(http), Some(port)) = (action, handler.port) else {
         return weighing.verdict(Outcome::Unknown, Cause::MeshUnknown);
     };
-    weighing.rests_on(&pod.rewrite);
-    // Where the rewrite is in force the injector writes path and port anew.
-    let path = if handler.rewritten {
-        agent_path(handler.container.name(), handler.handler.slot)
-    } else {
-        http.path.clone()
-    };
-    let probers = pod
-        .prober_env
-        .as_ref()
-        .and_then(|env| env.probers.as_ref().ok());
-    if !probers.is_some_and(|probers| probers.contains_key(&path)) {
-        return weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
+    if pod.is_asked {
+        weighing.rests_on(&pod.rewrite);
     }
-    let expires = pod
-        .prober_env
-        .as_ref()
-        .is_some_and(|env| env.expires_at_once(&path));
+    let env = pod.prober_env.as_ref();
+    let unread = env.and_then(|env| env.probers.as_ref().err());
+    if let Some(Unread::Elsewhere(_)) = unread {
+        return weighing.verdict(Outcome::Unknown, Cause::Placeholder);
+    }
+    let has = |path: &str| {
+        let probers = env.and_then(|env| env.probers.as_ref().ok());
+        probers.is_some_and(|probers| probers.contains_key(path))
+    };
+    let expires = |path: &str| env.is_some_and(|env| env.expires_at_once(path));
     if handler.rewritten {
-        if let Some(cause) = reinjected(context, pod, port) {
+        // The injector writes path and port anew.
+        let path = agent_path(handler.container.name(), handler.handler.slot);
+        if let Some(cause) = reinjected(context, pod, port, has(&path), &mut weighing) {
             return weighing.verdict(Outcome::Fails, cause);
         }
-        if expires {
+        if expires(&path) {
             return weighing.verdict(Outcome::Fails, Cause::AgentTimeoutZero);
         }
         return at_agent(context, pod, handler, weighing);
+    }
+    if !has(&http.path) {
+        return weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
     }
     if http.host.is_some() {
         return weighing.verdict(Outcome::Fails, Cause::HostKept);
@@ -59,50 +60,43 @@ pub(super) fn rewritten_ahead<'t>(
         weighing.rests_on(&pod.agent_port);
         return weighing.verdict(Outcome::Fails, Cause::RewrittenOtherPort);
     }
-    if expires {
+    if expires(&http.path) {
         return weighing.verdict(Outcome::Fails, Cause::AgentTimeoutZero);
     }
     let captured = context.capture(&pod.workload, port);
     reached(context, pod, handler, (port, captured), weighing)
 }
 
-/// What a second injection does to a pod that was rewritten ahead and did not switch the rewrite
-/// off. Without the injector's own annotation it appends a second env, which wins, as soon as it
-/// records anything: a handler that is left, or a probe at a port that it does not know for the
-/// agent's.
-fn reinjected<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>, port: i64) -> Option<Cause> {
-    let template = &pod.workload.template;
-    if template.annotation(keys::STATUS).is_some() {
-        return None;
+/// What a second injection does to a probe that was rewritten ahead, in a pod that did not switch
+/// the rewrite off. A probe at the port of the mesh is taken for done; one at any other port is
+/// recorded like an application's, under the URL that it asks for.
+fn reinjected<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    port: i64,
+    has_entry: bool,
+    weighing: &mut Weighing,
+) -> Option<Cause> {
+    let mesh_port = context.mesh_status_port(&pod.workload);
+    let is_done = port == mesh_port.value;
+    match reinjection(context, pod) {
+        Reinjection::Replaced if is_done && has_entry => Some(Cause::EntryReplaced),
+        Reinjection::Untouched | Reinjection::Merged if has_entry => None,
+        Reinjection::Dropped if !is_done => {
+            weighing.rests_on(&pod.release);
+            Some(Cause::EntryDropped)
+        }
+        _ if is_done => Some(Cause::RewrittenWithoutEntry),
+        _ => {
+            weighing.rests_on(&mesh_port);
+            weighing.rests_on(&pod.status_port);
+            if port == pod.status_port.value {
+                Some(Cause::AgentCallsItself)
+            } else {
+                Some(Cause::RewrittenOtherPort)
+            }
+        }
     }
-    let mesh_port = context.mesh_status_port(&pod.workload).value;
-    if port == pod.status_port.value && port != mesh_port {
-        return Some(Cause::AgentCallsItself);
-    }
-    let containers = template.containers();
-    let applications = containers
-        .iter()
-        .filter(|c| c.name() != keys::PROXY_CONTAINER);
-    let mut left = applications.flat_map(|container| {
-        container
-            .handlers()
-            .into_iter()
-            .map(move |handler| (container, handler))
-    });
-    let records = left.any(|(container, handler)| {
-        let Ok(action) = &handler.action else {
-            return false;
-        };
-        let Some(written) = action.port() else {
-            return false;
-        };
-        let number = resolve(&written, container, &pod.workload).ok();
-        let points_at_agent = matches!(action, Action::HttpGet(http) if is_agent_path(&http.path));
-        number.is_some_and(|number| number != mesh_port)
-            && !points_at_agent
-            && is_supported(context, pod, container, &handler)
-    });
-    records.then_some(Cause::RewrittenWithoutEntry)
 }
 
 /// The kubelet asks the status port: is the agent there, and can it be reached?
@@ -176,6 +170,11 @@ pub(super) fn rewritten<'t>(
     let Ok(port) = resolved else {
         return weighing.verdict(Outcome::Fails, Cause::PortQuoted);
     };
+    let is_marked = pod.workload.template.annotation(keys::STATUS).is_some();
+    if is_marked && reinjection(context, pod) == Reinjection::Dropped {
+        weighing.rests_on(&pod.release);
+        return weighing.verdict(Outcome::Fails, Cause::EntryDropped);
+    }
     if port == context.mesh_status_port(&pod.workload).value {
         let by_name = matches!(action.port(), Some(Port::Name(_)));
         let connects = by_name && matches!(action, Action::TcpSocket { .. });

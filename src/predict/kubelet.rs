@@ -132,8 +132,26 @@ fn failure(
             let code = agent_of_itself(action, written);
             format!("HTTP probe failed with statuscode: {code}")
         }
-        (Cause::PortQuoted | Cause::RewrittenWithoutEntry, _) => {
-            "HTTP probe failed with statuscode: 400".to_owned()
+        // Nobody is there to miss the entry.
+        (Cause::RewrittenWithoutEntry, Action::HttpGet(http))
+            if !handler.rewritten && port != pod.agent_port.value =>
+        {
+            refused(&url(http, port), port)
+        }
+        (
+            Cause::PortQuoted
+            | Cause::RewrittenWithoutEntry
+            | Cause::EntryReplaced
+            | Cause::EntryDropped,
+            _,
+        ) => "HTTP probe failed with statuscode: 400".to_owned(),
+        // The agent asks the pod on the port that was written, where nobody listens.
+        (Cause::RewrittenOtherPort, _) if handler.rewritten => {
+            "HTTP probe failed with statuscode: 500".to_owned()
+        }
+        (Cause::AgentRefusesEnv, _) if handler.rewritten || handler.agent_path().is_some() => {
+            let agent = becomes.map_or(port, |becomes| becomes.port);
+            refused(&asked(handler, action), agent)
         }
         (Cause::RewrittenWithoutSidecar | Cause::RewrittenOtherPort, Action::HttpGet(http)) => {
             format!(
@@ -143,6 +161,10 @@ fn failure(
         }
         _ => return None,
     })
+}
+
+fn refused(url: &str, port: i64) -> String {
+    format!("Get \"{url}\": dial tcp <pod>:{port}: connect: connection refused")
 }
 
 /// What the agent answers when a handler asks for its own port. A number is left out of the prober

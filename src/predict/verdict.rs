@@ -14,7 +14,9 @@ use crate::mesh::istio::rewrite::is_agent_path;
 use crate::mesh::{Fact, Reason};
 
 use super::agent::{rewritten, rewritten_ahead};
-use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction, kubelet};
+use super::{
+    Cause, EnvRefusal, Gap, HandlerPrediction, Outcome, Verdict, WorkloadPrediction, kubelet,
+};
 
 /// Returns the placeholder that stands until the verdict is known.
 pub(super) const fn pending() -> Verdict {
@@ -208,6 +210,11 @@ fn in_mesh<'t>(
             weighing.rests_on(&denied);
             weighing.verdict(Outcome::Fails, Cause::NetworkPolicyDenies)
         }
+        Dataplane::Sidecar | Dataplane::Uncaptured
+            if pod.env_refusal.is_some() && (points_at_agent || handler.rewritten) =>
+        {
+            without_agent(pod, weighing)
+        }
         Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
             rewritten_ahead(context, pod, handler, action, weighing)
         }
@@ -215,8 +222,24 @@ fn in_mesh<'t>(
             rewritten(context, pod, handler, action, resolved, weighing)
         }
         Dataplane::Uncaptured => weighing.verdict(Outcome::Ok, Cause::NotCaptured),
-        Dataplane::Sidecar => unrewritten(context, pod, handler, action, weighing),
+        Dataplane::Sidecar => {
+            let verdict = unrewritten(context, pod, handler, action, weighing);
+            // The proxy starts with the agent: until then nobody takes what is redirected.
+            if pod.env_refusal.is_some() && verdict.cause == Cause::Fine {
+                without_agent(pod, Weighing::new())
+            } else {
+                verdict
+            }
+        }
     }
+}
+
+/// The agent does not start, and the proxy with it.
+fn without_agent(pod: &WorkloadPrediction<'_>, mut weighing: Weighing) -> Verdict {
+    if let Some(EnvRefusal::Hook { .. }) = pod.env_refusal {
+        weighing.rests_on(&pod.release);
+    }
+    weighing.verdict(Outcome::Fails, Cause::AgentRefusesEnv)
 }
 
 /// Most plugins let the node's own packets pass every NetworkPolicy; where an option says that this
@@ -268,14 +291,16 @@ fn unrewritten<'t>(
     action: &Action,
     mut weighing: Weighing,
 ) -> Verdict {
-    weighing.rests_on(&pod.rewrite);
-    if pod.rewrite.value && pod.release.certainty > Certainty::Unknown {
-        // The rewrite is on, but this release leaves such handlers alone.
+    if handler.gap.is_some() {
+        // Whatever the switch says, this release leaves such handlers alone.
         weighing.rests_on(&pod.release);
-        let switch = context.rewrites_tcp(&pod.workload).filter(|on| !on.value);
-        if let (Some(switch), Action::TcpSocket { .. }) = (switch, action) {
-            weighing.rests_on(&switch);
-        }
+    } else if pod.is_asked {
+        weighing.rests_on(&pod.rewrite);
+    }
+    if handler.gap == Some(Gap::TcpSwitch)
+        && let Some(switch) = context.rewrites_tcp(&pod.workload)
+    {
+        weighing.rests_on(&switch);
     }
     if action.host().is_some() {
         return weighing.verdict(Outcome::Ok, Cause::OtherHost);

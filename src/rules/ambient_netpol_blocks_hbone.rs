@@ -85,6 +85,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     /// Admitting 15008 is unsafe: it opens all ports of the application to clients of the mesh.
+    /// There is no fix where a YAML merge key brings the ports in.
     ///
     /// ## References
     /// - Istio documentation: "Ambient and Kubernetes NetworkPolicy"

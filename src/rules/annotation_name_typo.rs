@@ -62,6 +62,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     /// Writing the right name is unsafe: the setting then takes effect.
+    /// There is no fix where the right name is there already.
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"

@@ -1,7 +1,7 @@
 //! Rule `annotation-not-a-string`.
 
 use super::rule::declare_rule;
-use super::{Scene, pod_key, scene};
+use super::{Scene, scene};
 use crate::finding::{Applicability, Finding};
 use crate::kube::Object;
 use crate::yaml::{Change, Entry, NodeRef, Route, Scalar, Value};
@@ -68,7 +68,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
         let template = pod.workload.template.within.child("metadata");
         let of_object = Route::keys(&["metadata"]);
         let is_pod = template == of_object;
-        let plain = !pod_key::is_rewritten_ahead(pod);
+        let plain = !pod.is_rewritten_ahead();
         findings.extend(report(object, &template, plain));
         if !is_pod {
             findings.extend(report(object, &of_object, plain));

@@ -6,7 +6,7 @@ use crate::mesh::istio::keys;
 use crate::predict::{WorkloadPrediction, predict_with};
 use crate::yaml::{Change, Value};
 
-use super::{Scene, ahead, scene};
+use super::{Scene, scene};
 
 /// Gives a finding the fix that switches the rewrite off for the pods of its workload; where that
 /// would spoil another handler, or the pod was rewritten ahead, it is only shown.
@@ -17,7 +17,7 @@ pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding
         .handlers
         .iter()
         .any(|handler| handler.verdict.outcome.is_bad());
-    let applicability = if spoils || ahead::is_rewritten(pod) {
+    let applicability = if spoils || pod.is_rewritten_ahead() {
         Applicability::DisplayOnly
     } else {
         Applicability::Unsafe

@@ -1,10 +1,9 @@
 //! The cure that several rules share: let the mesh rewrite the pod's probes.
 
 use crate::finding::{Applicability, Certainty, Finding};
-use crate::kube::Action;
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
-use crate::mesh::istio::rewrite::{is_agent_path, parse_bool};
+use crate::mesh::istio::rewrite::parse_bool;
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction, hazard, predict_with};
 use crate::yaml::{Change, Entry, NodeRef, Route, Value};
 
@@ -120,11 +119,7 @@ fn applicability(
         return (Applicability::DisplayOnly, Some(help));
     }
     let keeps_meaning = after.handlers.iter().all(|handler| {
-        let points_at_agent = matches!(
-            &handler.handler.action,
-            Ok(Action::HttpGet(http)) if is_agent_path(&http.path)
-        );
-        !points_at_agent
+        handler.agent_path().is_none()
             && handler.verdict.outcome == Outcome::Ok
             && hazard(scene.context, &after, handler).is_none()
     });

@@ -111,8 +111,8 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let struck = scene.handlers().filter(|(pod, handler)| {
-        handler.verdict.cause == Cause::HttpAtHttp2Port && service_port::decides(pod, handler)
+    let struck = scene.handlers().filter(|(_, handler)| {
+        handler.verdict.cause == Cause::HttpAtHttp2Port && service_port::decides(handler)
     });
     struck
         .map(|(pod, handler)| {

@@ -1,7 +1,7 @@
 //! Rule `https-probe-strict`.
 
 use super::rule::declare_rule;
-use super::{Scene, enable_rewrite, scene};
+use super::{Scene, rewrite_off_before_1_6, switched_off};
 use crate::finding::Finding;
 use crate::predict::Cause;
 
@@ -91,32 +91,30 @@ declare_rule! {
     /// Switching the rewrite on is safe when every probe and hook of the pod keeps its meaning
     /// behind the agent. Where one would be spoiled (a probe of another host, a port name that
     /// resolves nowhere) the fix is only shown; otherwise it is unsafe.
+    /// There is no fix where the manifest brings its own sidecar and nobody injects the pod.
     /// The agent makes the HTTPS request itself and does not verify the certificate.
     ///
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
     /// - Istio reference: "PeerAuthentication"
-    "https-probe-strict", Error, fix: Always, scope: Workloads
+    "https-probe-strict", Error, fix: Sometimes, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let struck = scene.handlers().filter(|(pod, handler)| {
-        handler.verdict.cause == Cause::HttpsAtStrict
-            && !pod.rewrite.value
-            && !handler.handler.slot.is_lifecycle()
-    });
-    struck
-        .map(|(pod, handler)| {
-            let message = format!(
+    switched_off::report(
+        &RULE,
+        scene,
+        |pod, handler| {
+            handler.verdict.cause == Cause::HttpsAtStrict
+                && rewrite_off_before_1_6::release(pod).is_none()
+        },
+        |_, handler| {
+            format!(
                 "{} will fail: its TLS ends at the sidecar, which demands a client certificate on \
                  port {} (STRICT)",
                 handler.title(),
                 handler.port.unwrap_or_default(),
-            );
-            let span = handler.handler.key.span();
-            let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-            enable_rewrite::offer(scene, pod, &mut finding);
-            finding
-        })
-        .collect()
+            )
+        },
+    )
 }

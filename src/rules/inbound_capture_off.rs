@@ -95,6 +95,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     /// Removing the annotation is unsafe: from then on clients that speak plain text are refused.
+    /// There is no fix where the whole mesh is told so.
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"

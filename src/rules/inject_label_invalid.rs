@@ -13,7 +13,7 @@ use crate::source::placeholder;
 use crate::yaml::{Change, Value};
 
 /// Since when only "true" and "false" count (Istio 1.27, `pkg/kube/inject/inject.go`; measured).
-const STRICT_SINCE: Version = Version::new(1, 27);
+pub(super) const STRICT_SINCE: Version = Version::new(1, 27);
 
 declare_rule! {
     /// Finds words for injection that Istio does not read any more.
@@ -83,6 +83,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     /// Writing "true" or "false" is unsafe: it may change whether the pod is injected.
+    /// There is no fix for a word that means neither.
     ///
     /// ## References
     /// - Istio reference: "Resource Labels"

@@ -1,16 +1,12 @@
 //! Rule `manual-probers-env`.
 
-use std::collections::BTreeMap;
-
 use super::rule::declare_rule;
-use super::{Scene, scene};
+use super::{Scene, prober_env, scene};
 use crate::context::proxy_container;
-use crate::finding::{Applicability, Finding, Fix};
-use crate::kube::Action;
+use crate::finding::Finding;
 use crate::mesh::istio::keys;
-use crate::mesh::istio::rewrite::is_agent_path;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
-use crate::yaml::{Change, NodeRef, Value};
+use crate::yaml::NodeRef;
 
 declare_rule! {
     /// Finds prober envs that the injector makes void.
@@ -109,85 +105,74 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
-    let path = match &handler.handler.action {
-        Ok(Action::HttpGet(http)) if handler.verdict.cause == Cause::RewrittenWithoutEntry => {
-            &http.path
-        }
-        _ => return None,
-    };
-    let env = pod.prober_env.as_ref()?;
-    let known = |probers: &Result<BTreeMap<String, String>, String>| {
-        probers
-            .as_ref()
-            .is_ok_and(|probers| probers.contains_key(path))
-    };
-    let object = &pod.workload.object;
-    let span = handler.handler.field_span("path");
-    if known(&env.probers) {
-        let message = format!(
-            "{} will fail: the injector adds a second {} for handlers that are still to be rewritten, \
-             and the one in the manifest is lost",
-            handler.title(),
-            keys::PROBERS_ENV,
-        );
-        let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-        finding
-            .related
-            .insert(0, object.label_at(env.span, "this variable is lost"));
-        if let Some(left) = still_to_rewrite(pod) {
-            let said = "the injector rewrites this one";
-            let place = object.label_at(left.handler.key.span(), said);
-            finding.related.insert(1, place);
-        }
-        finding.help = Some(format!(
-            "rewrite the other handlers ahead too, or set `{}` to \"false\"",
-            keys::REWRITE_PROBERS
-        ));
-        finding.fix = Some(opt_out(pod));
-        return Some(finding);
+    match handler.verdict.cause {
+        Cause::EntryReplaced => Some(replaced(pod, handler)),
+        Cause::RewrittenWithoutEntry => Some(doubled(pod, handler, written_twice(pod)?)),
+        _ => None,
     }
-    let first = written_twice(pod)?;
+}
+
+fn replaced(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
+    let object = &pod.workload.object;
+    let message = format!(
+        "{} will fail: the injector adds a second {} for handlers that are still to be rewritten, \
+         and the one in the manifest is lost",
+        handler.title(),
+        keys::PROBERS_ENV,
+    );
+    let span = handler.handler.field_span("path");
+    let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
+    let env = pod.prober_env.as_ref();
+    let lost = env.map(|env| object.label_at(env.span, "this variable is lost"));
+    let left = still_to_rewrite(pod).map(|left| {
+        let said = "the injector rewrites this one";
+        object.label_at(left.handler.key.span(), said)
+    });
+    finding.related.splice(0..0, lost.into_iter().chain(left));
+    finding.help = Some(format!(
+        "rewrite the other handlers ahead too, or set `{}` to \"false\"",
+        keys::REWRITE_PROBERS
+    ));
+    finding.fix = Some(prober_env::seal(pod));
+    finding
+}
+
+fn doubled(
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+    first: NodeRef<'_>,
+) -> Finding {
     let message = format!(
         "{} will fail: {} is written twice, and of two variables only the last counts",
         handler.title(),
         keys::PROBERS_ENV,
     );
+    let span = handler.handler.field_span("path");
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-    let place = object.label_at(first.span(), "this variable is lost");
+    let place = pod
+        .workload
+        .object
+        .label_at(first.span(), "this variable is lost");
     finding.related.insert(0, place);
     finding.help = Some("put all probers into one variable".to_owned());
-    Some(finding)
+    finding
 }
 
-/// A handler that makes the injector write a variable of its own.
+/// A handler that makes the injector write a variable of its own: one of the application's, or
+/// one that asks the agent at a port which is not the mesh's.
 fn still_to_rewrite<'p, 't>(pod: &'p WorkloadPrediction<'t>) -> Option<&'p HandlerPrediction<'t>> {
     let mut left = pod.handlers.iter().filter(|handler| handler.rewritten);
     left.find(|handler| {
-        let action = &handler.handler.action;
-        !matches!(action, Ok(Action::HttpGet(http)) if is_agent_path(&http.path))
+        let recorded = [Cause::AgentCallsItself, Cause::RewrittenOtherPort];
+        handler.agent_path().is_none() || recorded.contains(&handler.verdict.cause)
     })
 }
 
 /// The name of the first of two variables.
-fn written_twice<'t>(pod: &WorkloadPrediction<'t>) -> Option<NodeRef<'t>> {
+pub(super) fn written_twice<'t>(pod: &WorkloadPrediction<'t>) -> Option<NodeRef<'t>> {
     let env = proxy_container(&pod.workload)?.node.get("env")?;
     let names = env.items().filter_map(|item| item.get("name"));
     let mut ours = names.filter(|name| name.text() == Some(keys::PROBERS_ENV));
     let first = ours.next()?;
     ours.next().map(|_| first)
-}
-
-fn opt_out(pod: &WorkloadPrediction<'_>) -> Fix {
-    let key = keys::REWRITE_PROBERS;
-    let change = Change::Set {
-        route: pod.workload.template.annotation_route(key),
-        value: Value::from("false"),
-    };
-    let title = format!("set `{key}` to \"false\": the probes then stay as they are written");
-    scene::fix(
-        &pod.workload.object,
-        title,
-        Applicability::Unsafe,
-        vec![change],
-    )
 }

@@ -1,6 +1,5 @@
 //! The rules: one file each, on top of the prediction.
 
-mod ahead;
 mod ambient_and_injection_labels;
 mod ambient_disable_unsupported;
 mod ambient_inbound_bypass;
@@ -25,6 +24,7 @@ mod envoyfilter_unknown;
 mod exclude_ignored_with_include_list;
 mod exec_probe_through_sidecar;
 mod exec_tcp_through_service;
+mod grpc_probe_needs_1_13;
 mod grpc_probe_on_http1_service_port;
 mod hold_application;
 mod hostnetwork_not_in_mesh;
@@ -33,9 +33,11 @@ mod http_probe_on_http2_service_port;
 mod https_probe_on_http_service_port;
 mod https_probe_strict;
 mod inbound_capture_off;
+mod init_probe_needs_1_19;
 mod inject_annotation_never_seen;
 mod inject_label_blocked_by_namespace;
 mod inject_label_invalid;
+mod inject_value_changed_in_1_27;
 mod injection_template_unknown;
 mod interception_none_no_ingress;
 mod invalid_traffic_annotation;
@@ -43,6 +45,8 @@ mod late_injected_container;
 mod legacy_authentication_api;
 mod lifecycle_hook_host_rewritten;
 mod lifecycle_hook_strict;
+mod lifecycle_key_needs_1_25;
+mod localhost_destination_changed;
 mod manual_probers_env;
 mod mesh_config_conflict;
 mod named_port_unresolved;
@@ -63,6 +67,7 @@ mod peerauth_unset_inherits;
 mod pod_key;
 mod port_exception;
 mod poststart_http_before_sidecar;
+mod prerewritten_custom_port_recursion;
 mod probe_env_reference;
 mod probe_field_invalid;
 mod probe_on_reserved_port;
@@ -73,12 +78,20 @@ mod probe_port_out_of_range;
 mod probe_port_quoted_number;
 mod probe_timeout_missing_in_env;
 mod probe_two_handlers;
+mod prober_env;
+mod probers_env_invalid;
+mod probers_lost_on_reinjection;
 mod proxyless_template_no_rewrite;
 mod redundant_rewrite_annotation;
 mod refused;
+mod release_gap;
 mod rev_label_with_disabled_inject;
 mod revision_not_installed;
 mod rewrite_disabled_globally;
+mod rewrite_off_before_1_6;
+mod rewritten_and_rewrite_off;
+mod rewritten_status_port_differs;
+mod rewritten_without_entry;
 mod rewritten_without_sidecar;
 mod rule;
 mod scene;
@@ -86,15 +99,18 @@ mod service_port;
 mod sidecar_boot_kills_app;
 mod sidecar_ingress_tls_ignored;
 mod stale_probe_exception;
+mod status_annotation_by_hand;
 mod status_port_in_include_list;
 mod status_port_mesh_mismatch;
 mod status_port_per_pod_proxyconfig;
 mod status_port_zero;
 mod strict_probe_not_rewritten;
 mod suggest;
+mod switched_off;
 mod system_namespace_never_injected;
 mod tcp_probe_always_passes;
 mod tcp_probe_host_dropped;
+mod tcp_probe_needs_1_12;
 mod unrendered_template;
 mod verdict_differs_between_overlays;
 mod worlds;
@@ -130,6 +146,7 @@ static ALL: &[Rule] = &[
     exclude_ignored_with_include_list::RULE,
     exec_probe_through_sidecar::RULE,
     exec_tcp_through_service::RULE,
+    grpc_probe_needs_1_13::RULE,
     grpc_probe_on_http1_service_port::RULE,
     hostnetwork_not_in_mesh::RULE,
     http_probe_host_rewritten::RULE,
@@ -137,9 +154,11 @@ static ALL: &[Rule] = &[
     https_probe_on_http_service_port::RULE,
     https_probe_strict::RULE,
     inbound_capture_off::RULE,
+    init_probe_needs_1_19::RULE,
     inject_annotation_never_seen::RULE,
     inject_label_blocked_by_namespace::RULE,
     inject_label_invalid::RULE,
+    inject_value_changed_in_1_27::RULE,
     injection_template_unknown::RULE,
     interception_none_no_ingress::RULE,
     invalid_traffic_annotation::RULE,
@@ -147,6 +166,8 @@ static ALL: &[Rule] = &[
     legacy_authentication_api::RULE,
     lifecycle_hook_host_rewritten::RULE,
     lifecycle_hook_strict::RULE,
+    lifecycle_key_needs_1_25::RULE,
+    localhost_destination_changed::RULE,
     manual_probers_env::RULE,
     mesh_config_conflict::RULE,
     named_port_unresolved::RULE,
@@ -164,6 +185,7 @@ static ALL: &[Rule] = &[
     peerauth_root_selector_ignored::RULE,
     peerauth_unset_inherits::RULE,
     poststart_http_before_sidecar::RULE,
+    prerewritten_custom_port_recursion::RULE,
     probe_env_reference::RULE,
     probe_field_invalid::RULE,
     probe_on_reserved_port::RULE,
@@ -174,15 +196,22 @@ static ALL: &[Rule] = &[
     probe_port_quoted_number::RULE,
     probe_timeout_missing_in_env::RULE,
     probe_two_handlers::RULE,
+    probers_env_invalid::RULE,
+    probers_lost_on_reinjection::RULE,
     proxyless_template_no_rewrite::RULE,
     redundant_rewrite_annotation::RULE,
     rev_label_with_disabled_inject::RULE,
     revision_not_installed::RULE,
     rewrite_disabled_globally::RULE,
+    rewrite_off_before_1_6::RULE,
+    rewritten_and_rewrite_off::RULE,
+    rewritten_status_port_differs::RULE,
+    rewritten_without_entry::RULE,
     rewritten_without_sidecar::RULE,
     sidecar_boot_kills_app::RULE,
     sidecar_ingress_tls_ignored::RULE,
     stale_probe_exception::RULE,
+    status_annotation_by_hand::RULE,
     status_port_in_include_list::RULE,
     status_port_mesh_mismatch::RULE,
     status_port_per_pod_proxyconfig::RULE,
@@ -191,6 +220,7 @@ static ALL: &[Rule] = &[
     system_namespace_never_injected::RULE,
     tcp_probe_always_passes::RULE,
     tcp_probe_host_dropped::RULE,
+    tcp_probe_needs_1_12::RULE,
     unrendered_template::RULE,
     verdict_differs_between_overlays::RULE,
 ];

@@ -1,8 +1,7 @@
 //! Annotations and labels of a pod: findings about one of them, and changes that take it away.
 
 use crate::finding::{Applicability, Finding};
-use crate::kube::{Action, PodTemplate, Workload};
-use crate::mesh::istio::rewrite::is_agent_path;
+use crate::kube::{PodTemplate, Workload};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{Change, Entry, NodeRef, Route, Span};
 
@@ -110,19 +109,11 @@ pub(super) fn degree(
     if removed.iter().any(|entry| has_comment(*entry)) {
         return Applicability::DisplayOnly;
     }
-    if is_rewritten_ahead(pod) {
+    if pod.is_rewritten_ahead() {
         wanted.max(Applicability::Unsafe)
     } else {
         wanted
     }
-}
-
-/// Tells whether the pod carries a prober env or asks the agent already.
-pub(super) fn is_rewritten_ahead(pod: &WorkloadPrediction<'_>) -> bool {
-    let mut actions = pod.handlers.iter().map(|one| &one.handler.action);
-    pod.prober_env.is_some()
-        || actions
-            .any(|action| matches!(action, Ok(Action::HttpGet(http)) if is_agent_path(&http.path)))
 }
 
 /// Returns a list of ports without one of them.

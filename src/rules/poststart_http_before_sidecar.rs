@@ -1,7 +1,7 @@
 //! Rule `poststart-http-before-sidecar`.
 
 use super::rule::declare_rule;
-use super::{Scene, ahead, hold_application, scene};
+use super::{Scene, hold_application, scene};
 use crate::context::Dataplane;
 use crate::finding::Finding;
 use crate::kube::{Action, ContainerList, Slot};
@@ -135,5 +135,5 @@ fn needs_sidecar(handler: &HandlerPrediction<'_>) -> bool {
         .as_ref()
         .is_some_and(|captured| captured.value);
     let is_http = matches!(action, Some(Action::HttpGet(http)) if http.host.is_none());
-    handler.rewritten || ahead::points_at_agent(action) || is_http && captured
+    handler.rewritten || handler.agent_path().is_some() || is_http && captured
 }

@@ -1,7 +1,7 @@
 //! Rule `probe-env-reference`.
 
 use super::rule::declare_rule;
-use super::{Scene, ahead, scene};
+use super::{Scene, scene};
 use crate::finding::Finding;
 use crate::kube::Action;
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
@@ -89,7 +89,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         return None;
     }
     let action = handler.handler.action.as_ref().ok()?;
-    let (span, text) = if ahead::points_at_agent(Some(action)) {
+    let (span, text) = if handler.agent_path().is_some() {
         (handler.handler.field_span("path"), recorded(pod, action)?)
     } else if handler.rewritten {
         written(handler, action)?

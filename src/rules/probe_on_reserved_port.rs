@@ -1,7 +1,7 @@
 //! Rule `probe-on-reserved-port`.
 
 use super::rule::declare_rule;
-use super::{Scene, ahead, scene};
+use super::{Scene, scene};
 use crate::finding::Finding;
 use crate::kube::Action;
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction, port_owner};
@@ -84,7 +84,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
     let action = handler.handler.action.as_ref().ok()?;
-    let elsewhere = action.host().is_some() || ahead::points_at_agent(Some(action));
+    let elsewhere = action.host().is_some() || handler.agent_path().is_some();
     if elsewhere || handler.verdict.outcome != Outcome::Ok {
         return None;
     }

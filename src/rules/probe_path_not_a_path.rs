@@ -1,7 +1,7 @@
 //! Rule `probe-path-not-a-path`.
 
 use super::rule::declare_rule;
-use super::{Scene, ahead, scene};
+use super::{Scene, scene};
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Action;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
@@ -103,7 +103,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         None => "write a `%` that is meant as such as `%25`".to_owned(),
     });
     finding.fix = only
-        .filter(|_| !ahead::is_rewritten(pod))
+        .filter(|_| !pod.is_rewritten_ahead())
         .map(|only| shorten(pod, handler, only));
     finding
 }

@@ -121,6 +121,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     /// Taking the port out is unsafe: clients that speak plain text are refused from then on.
+    /// There is no fix while a probe of the port is not rewritten.
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"

@@ -1,7 +1,7 @@
 //! Rule `probe-port-quoted-number`.
 
 use super::rule::declare_rule;
-use super::{Scene, ahead, scene};
+use super::{Scene, scene};
 use crate::finding::{Applicability, Finding};
 use crate::kube::{Action, Port};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
@@ -100,7 +100,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         finding.help = Some("write the number of a port, without quotes".to_owned());
         return Some(finding);
     };
-    let applicability = if ahead::is_rewritten(pod) {
+    let applicability = if pod.is_rewritten_ahead() {
         Applicability::Unsafe
     } else {
         Applicability::Safe

@@ -1,13 +1,10 @@
 //! Rule `probe-timeout-missing-in-env`.
 
 use super::rule::declare_rule;
-use super::{Scene, scene};
-use crate::context::{ProberEnvPlace, proxy_container};
+use super::{Scene, prober_env, scene};
 use crate::finding::{Applicability, Finding, Fix};
-use crate::kube::Action;
 use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
-use crate::yaml::{Change, Value};
 
 declare_rule! {
     /// Finds gRPC probes that were rewritten ahead without their timeout.
@@ -101,28 +98,15 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
-    let path = match &handler.handler.action {
-        Ok(Action::HttpGet(http)) => http.path.as_str(),
-        _ => "",
-    };
+    let path = handler.agent_path().unwrap_or_default();
     let message = format!(
         "{} will fail: the entry {path} of `{}` has no timeout, so the agent's gRPC check is over \
          before it starts",
         handler.title(),
         keys::PROBERS_ENV,
     );
-    let object = &pod.workload.object;
-    let probe = handler.handler.field_span("path");
-    let env = pod.prober_env.as_ref().map(|env| env.span);
-    // A value of several lines is no place to point at.
-    let text = handler.handler.node.tree().text();
-    let env = env.filter(|span| !span.slice(text).contains('\n'));
-    let span = env.unwrap_or(probe);
-    let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-    if env.is_some() {
-        let asks = object.label_at(probe, "the probe that asks for it");
-        finding.related.insert(0, asks);
-    }
+    let mut finding =
+        prober_env::about_handler(&RULE, pod, handler, message, "the probe that asks for it");
     finding.help =
         Some("write the default of Kubernetes into the entry: `\"timeoutSeconds\":1`".to_owned());
     finding.fix = mend(pod, path);
@@ -130,18 +114,10 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
 }
 
 fn mend(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
-    let env = pod.prober_env.as_ref()?;
-    if env.place != ProberEnvPlace::Container {
-        return None;
-    }
-    let variable = proxy_container(&pod.workload)?.env(keys::PROBERS_ENV)?;
-    let value = Value::Str(env.with_timeout(path, 1)?);
-    let route = variable.route.child("value");
-    let change = Change::Set { route, value };
-    Some(scene::fix(
-        &pod.workload.object,
-        "give the entry a timeout of 1 second",
-        Applicability::Unsafe,
-        vec![change],
-    ))
+    let value = pod.prober_env.as_ref()?.with_timeout(path, 1)?;
+    let change = prober_env::with_value(pod, value)?;
+    let title = "give the entry a timeout of 1 second";
+    let object = &pod.workload.object;
+    let degree = Applicability::Unsafe;
+    Some(scene::fix(object, title, degree, vec![change]))
 }

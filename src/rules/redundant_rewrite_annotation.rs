@@ -1,7 +1,7 @@
 //! Rule `redundant-rewrite-annotation`.
 
 use super::rule::declare_rule;
-use super::{Scene, ahead, enable_rewrite, scene};
+use super::{Scene, enable_rewrite, scene};
 use crate::context::Dataplane;
 use crate::finding::{Applicability, Finding};
 use crate::mesh::istio::keys;
@@ -106,7 +106,7 @@ fn report<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Fin
     finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
     let applicability = if enable_rewrite::has_comment(entry) {
         Applicability::DisplayOnly
-    } else if ahead::is_rewritten(pod) {
+    } else if pod.is_rewritten_ahead() {
         Applicability::Unsafe
     } else {
         Applicability::Safe

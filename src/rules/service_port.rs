@@ -3,12 +3,12 @@
 use crate::finding::Finding;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 
-use super::{Rule, Scene, enable_rewrite, scene};
+use super::{Rule, Scene, scene, switched_off};
 
-/// Tells whether the protocol is what is to be mended: with the rewrite on only hooks still meet
-/// it, and probes that the release is too old for, which are a fault of their own.
-pub(super) fn decides(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> bool {
-    !pod.rewrite.value || handler.handler.slot.is_lifecycle()
+/// Tells whether the protocol is what is to be mended: that the release is too old for a probe is a
+/// fault of its own.
+pub(super) fn decides(handler: &HandlerPrediction<'_>) -> bool {
+    handler.gap.is_none() || handler.handler.slot.is_lifecycle()
 }
 
 /// Names the Service that gives the port of a handler its protocol: "Service `web`".
@@ -35,8 +35,8 @@ pub(super) fn finding(
 ) -> Finding {
     let span = handler.handler.key.span();
     let mut finding = scene::about_handler(rule, pod, handler, span, message);
-    if !pod.rewrite.value {
-        enable_rewrite::offer(scene, pod, &mut finding);
+    if handler.gap.is_none() {
+        switched_off::offer(scene, pod, &mut finding);
     }
     finding.help.get_or_insert_with(|| help.to_owned());
     finding

@@ -7,9 +7,7 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::Dataplane;
 use crate::finding::Finding;
-use crate::kube::Action;
 use crate::mesh::istio::mtls::MtlsMode;
-use crate::mesh::istio::rewrite::is_agent_path;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Span;
 
@@ -151,7 +149,7 @@ fn exception<'t>(
         return None;
     }
     let workload = &pod.workload;
-    let port = asked_port(pod, handler)?;
+    let port = pod.application_port(handler)?;
     let mtls = scene.context.mtls(workload, port);
     let in_general = scene.context.mtls(workload, ANY_PORT);
     if mtls.value == MtlsMode::Strict || in_general.value != MtlsMode::Strict {
@@ -184,14 +182,4 @@ fn exception<'t>(
     finding.help =
         Some("remove the exception, unless other clients speak plain text there".to_owned());
     Some((place, Some(finding)))
-}
-
-/// The port of the application: of a probe that was rewritten ahead it stands in the prober env.
-fn asked_port(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<i64> {
-    match &handler.handler.action {
-        Ok(Action::HttpGet(http)) if is_agent_path(&http.path) => {
-            pod.prober_env.as_ref()?.port_of(&http.path)
-        }
-        _ => handler.port,
-    }
 }

@@ -95,6 +95,7 @@ declare_rule! {
     /// Taking the port out of the list of the pod is safe: until then every rewritten probe fails. It
     /// is unsafe where plain text is let in, on a pod that was rewritten ahead, and where the list
     /// becomes empty: then nothing is captured any more.
+    /// There is no fix where the whole mesh has the list.
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"

@@ -75,7 +75,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     /// Writing the port without blanks, or removing the annotation, is unsafe: pods that were refused
-    /// until now start.
+    /// until now start. There is no fix where the whole mesh has such a port.
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"

@@ -1,7 +1,7 @@
 //! Rule `strict-probe-not-rewritten`.
 
 use super::rule::declare_rule;
-use super::{Scene, enable_rewrite, scene};
+use super::{Scene, rewrite_off_before_1_6, switched_off};
 use crate::finding::Finding;
 use crate::predict::Cause;
 
@@ -90,30 +90,28 @@ declare_rule! {
     /// Switching the rewrite on is safe when every probe and hook of the pod keeps its meaning
     /// behind the agent. Where one would be spoiled (a probe of another host, a port name that
     /// resolves nowhere) the fix is only shown; otherwise it is unsafe.
+    /// There is no fix where the manifest brings its own sidecar and nobody injects the pod.
     ///
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
     /// - Istio reference: "PeerAuthentication"
-    "strict-probe-not-rewritten", Error, fix: Always, scope: Workloads
+    "strict-probe-not-rewritten", Error, fix: Sometimes, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let struck = scene.handlers().filter(|(pod, handler)| {
-        handler.verdict.cause == Cause::PlaintextAtStrict
-            && !pod.rewrite.value
-            && !handler.handler.slot.is_lifecycle()
-    });
-    struck
-        .map(|(pod, handler)| {
-            let message = format!(
+    switched_off::report(
+        &RULE,
+        scene,
+        |pod, handler| {
+            handler.verdict.cause == Cause::PlaintextAtStrict
+                && rewrite_off_before_1_6::release(pod).is_none()
+        },
+        |_, handler| {
+            format!(
                 "{} will fail: port {} demands mutual TLS (STRICT) and the probe is not rewritten",
                 handler.title(),
                 handler.port.unwrap_or_default(),
-            );
-            let span = handler.handler.key.span();
-            let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-            enable_rewrite::offer(scene, pod, &mut finding);
-            finding
-        })
-        .collect()
+            )
+        },
+    )
 }

@@ -1,7 +1,7 @@
 //! Rule `tcp-probe-always-passes`.
 
 use super::rule::declare_rule;
-use super::{Scene, enable_rewrite, scene};
+use super::{Scene, switched_off};
 use crate::finding::Finding;
 use crate::predict::Cause;
 
@@ -69,31 +69,27 @@ declare_rule! {
     /// Switching the rewrite on is safe when every probe and hook of the pod keeps its meaning
     /// behind the agent. Where one would be spoiled (a probe of another host, a port name that
     /// resolves nowhere) the fix is only shown; otherwise it is unsafe.
+    /// There is no fix where the manifest brings its own sidecar and nobody injects the pod.
     /// From then on the probe can fail.
     ///
     /// ## References
     /// - Istio documentation: "Health Checking of Istio Services"
     /// - Istio 1.12 upgrade notes: rewrite of TCP probes
-    "tcp-probe-always-passes", Error, fix: Always, scope: Workloads
+    "tcp-probe-always-passes", Error, fix: Sometimes, scope: Workloads
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    let struck = scene.handlers().filter(|(pod, handler)| {
-        handler.verdict.cause == Cause::SidecarAccepts && !pod.rewrite.value
-    });
-    struck
-        .map(|(pod, handler)| {
-            let message = format!(
+    switched_off::report(
+        &RULE,
+        scene,
+        |_, handler| handler.verdict.cause == Cause::SidecarAccepts,
+        |_, handler| {
+            format!(
                 "{} can never fail: the sidecar accepts connections to port {} even when the \
                  application is dead",
                 handler.title(),
                 handler.port.unwrap_or_default(),
-            );
-            let span = handler.handler.key.span();
-            let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-            finding.kubelet = None;
-            enable_rewrite::offer(scene, pod, &mut finding);
-            finding
-        })
-        .collect()
+            )
+        },
+    )
 }

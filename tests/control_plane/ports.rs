@@ -127,7 +127,7 @@ fn the_verdict_points_at_the_lines_that_decide() {
 fn a_rewrite_written_ahead_is_judged_by_the_agents_port() {
     let sealed = concat!(
         "sidecar.istio.io/rewriteAppHTTPProbers: 'false', ",
-        r#"proxy.istio.io/config: 'proxyMetadata: {ISTIO_KUBE_APP_PROBERS: ''{\"/app-health/web/readyz\":{}}''}'"#,
+        r#"proxy.istio.io/config: 'proxyMetadata: {ISTIO_KUBE_APP_PROBERS: ''{\"/app-health/web/readyz\":{\"tcpSocket\":{\"port\":8080}}}''}'"#,
     );
     let text = web("", sealed).replace(
         "path: /healthz, port: 8080",

@@ -4,7 +4,7 @@ use crate::finding::{Certainty, Label};
 use crate::kube::{Requirements, Workload};
 use crate::mesh::istio::injection::inject_required;
 use crate::mesh::istio::keys;
-use crate::mesh::{Fact, Reason};
+use crate::mesh::{Fact, Reason, Version};
 
 use super::super::Context;
 use super::super::install::{InstallView, Labels, Server};
@@ -64,7 +64,8 @@ impl<'t> Context<'t> {
             return if required(true) {
                 injected(workload, view, install, hook)
             } else {
-                self.not_injected(workload, view, labels, None)
+                let why = written_off(workload, version);
+                self.not_injected(workload, view, labels, why)
             };
         }
         match policy(install, labels) {
@@ -205,6 +206,18 @@ fn policy(install: &InstallView<'_>, labels: &Labels<'_>) -> Option<Fact<bool>> 
         return Some(always.map(|_| true));
     }
     install.fact(SETTLE, |one| one.auto_inject.as_ref())
+}
+
+/// The pod's own word against a sidecar: the label, which counts since 1.12, before the annotation.
+fn written_off(workload: &Workload<'_>, version: Option<Version>) -> Option<Fact<()>> {
+    let template = &workload.template;
+    let label = template
+        .label(keys::INJECT)
+        .filter(|_| version.is_none_or(|version| version >= Version::new(1, 12)));
+    let entry = label.or_else(|| template.annotation(keys::INJECT))?;
+    let said = "injection is switched off here";
+    let place = workload.object.label_at(entry.value.span(), said);
+    Some(Fact::known((), place))
 }
 
 /// The labels name a revision, and nobody answers to it.

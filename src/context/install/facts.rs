@@ -64,6 +64,9 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn version(&self, workload: &Workload<'t>) -> Fact<Option<Version>> {
         const SETTLE: &str = "--mesh-version 1.N";
+        if let Some(version) = self.release {
+            return Fact::settled(Some(version), format!("Istio {version}"));
+        }
         if let Some(version) = self.settings.mesh_version {
             return Fact::settled(Some(version), format!("Istio {version} (--mesh-version)"));
         }
@@ -156,6 +159,32 @@ impl<'t> Context<'t> {
     pub fn rewrites_tcp(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
         self.install(workload)
             .fact("--override rewrite=false", |one| one.rewrite_tcp.as_ref())
+    }
+
+    /// Tells whether the agent, and the sidecar for it, call the application on 127.0.0.1 instead
+    /// of the pod's address: the way of releases before 1.10, which a pod or the mesh can ask for.
+    /// Source: Istio 1.31, `pilot/cmd/pilot-agent/status/server.go`
+    /// (`REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION`) and `injection-template.yaml`, which sets it
+    /// for `meshConfig.inboundTrafficPolicy.mode: LOCALHOST`.
+    #[must_use]
+    pub fn calls_localhost(&self, workload: &Workload<'t>) -> bool {
+        let release = self.version(workload).value;
+        if release.is_some_and(|release| release < Version::new(1, 10)) {
+            return true;
+        }
+        let annotation = workload.template.annotation(keys::PROXY_CONFIG);
+        let config = annotation.and_then(|entry| entry.value.text());
+        if config.is_some_and(|text| text.contains(keys::LOCALHOST_PROBES)) {
+            return true;
+        }
+        let view = self.install(workload);
+        let mut planes = view.candidates.iter();
+        planes.any(|plane| {
+            let legacy = plane.probe_localhost.as_ref();
+            let policy = plane.inbound_traffic_policy.as_ref();
+            legacy.is_some_and(|on| on.value)
+                || policy.is_some_and(|mode| mode.value == "LOCALHOST")
+        })
     }
 
     /// Returns the root namespace of the mesh that serves a workload.

@@ -51,6 +51,8 @@ pub const PROXY_CONTAINER: &str = "istio-proxy";
 pub const INIT_CONTAINER: &str = "istio-init";
 /// Env variable of the sidecar that holds the original probes.
 pub const PROBERS_ENV: &str = "ISTIO_KUBE_APP_PROBERS";
+/// Env variable of the agent that has it call the application on 127.0.0.1, as before 1.10.
+pub const LOCALHOST_PROBES: &str = "REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION";
 /// Port of the agent's status server unless configured otherwise.
 pub const DEFAULT_STATUS_PORT: u16 = 15020;
 /// Namespace of the control plane unless configured otherwise.

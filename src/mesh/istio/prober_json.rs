@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 
 use crate::kube::{Action, HttpGet};
 
+use super::rewrite::is_agent_path;
+
 /// Why a handler has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotRecorded;
@@ -151,6 +153,112 @@ pub fn with_timeout(json: &str, seconds: i64) -> Option<String> {
     Some(object(&prober))
 }
 
+/// Returns a prober whose port is the number `port`; `None` where it holds no `httpGet` and no
+/// `tcpSocket`.
+#[must_use]
+pub fn with_port(json: &str, port: i64) -> Option<String> {
+    let mut prober = parse(json).ok()?;
+    let kind = ["httpGet", "tcpSocket"]
+        .into_iter()
+        .find(|kind| prober.contains_key(*kind))?;
+    let mut handler = parse(prober.get(kind)?).ok()?;
+    handler.insert("port".to_owned(), port.to_string());
+    prober.insert(kind.to_owned(), object(&handler));
+    Some(object(&prober))
+}
+
+/// Returns the name that a prober holds in place of a port number.
+#[must_use]
+pub fn port_name(json: &str) -> Option<String> {
+    let fields: BTreeMap<String, serde_json::Value> = serde_json::from_str(json).ok()?;
+    let kinds = ["httpGet", "tcpSocket"].into_iter();
+    let mut ports = kinds.filter_map(|kind| fields.get(kind)?.get("port")?.as_str());
+    ports.next().map(str::to_owned)
+}
+
+/// An HTTP request without host and headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainHttp {
+    /// The path.
+    pub path: String,
+    /// The port.
+    pub port: i64,
+    /// `HTTP` or `HTTPS`.
+    pub scheme: String,
+}
+
+/// Reads a prober that is an HTTP request without host and headers.
+#[must_use]
+pub fn plain_http(json: &str) -> Option<PlainHttp> {
+    let fields: BTreeMap<String, serde_json::Value> = serde_json::from_str(json).ok()?;
+    let http = fields.get("httpGet")?.as_object()?;
+    let known = ["path", "port", "scheme"];
+    if !http.keys().all(|key| known.contains(&key.as_str())) {
+        return None;
+    }
+    let text = |key: &str, default: &str| {
+        let written = http.get(key).and_then(serde_json::Value::as_str);
+        written
+            .filter(|text| !text.is_empty())
+            .unwrap_or(default)
+            .to_owned()
+    };
+    Some(PlainHttp {
+        path: text("path", "/"),
+        port: http.get("port")?.as_i64()?,
+        scheme: text("scheme", "HTTP"),
+    })
+}
+
+/// Returns why the agent does not start on an entry, in words that follow "its entry `path`";
+/// `None` where it accepts it. Releases before 1.25 know no paths of hooks.
+///
+/// Source: Istio 1.31, `pilot/cmd/pilot-agent/status/server.go` (`NewServer`,
+/// `validateAppKubeProber`); measured.
+#[must_use]
+pub fn refused(path: &str, json: &str) -> Option<&'static str> {
+    if !is_agent_path(path) {
+        return Some("is no path of the agent (`/app-health/<container>/livez` …)");
+    }
+    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(json) else {
+        return Some("is no JSON object");
+    };
+    // Go reads the names of fields in any case.
+    let field = |name: &str| {
+        let mut found = fields.iter();
+        let found = found.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found
+            .map(|(_, value)| value)
+            .filter(|value| !value.is_null())
+    };
+    let kinds = ["httpGet", "tcpSocket", "grpc"];
+    let mut handlers = kinds
+        .into_iter()
+        .filter_map(|kind| Some((kind, field(kind)?)));
+    let (Some((kind, handler)), None) = (handlers.next(), handlers.next()) else {
+        return Some("must hold exactly one of `httpGet`, `tcpSocket` and `grpc`");
+    };
+    let serde_json::Value::Object(handler) = handler else {
+        return Some("holds a handler that is no JSON object");
+    };
+    let is_int32 = |value: &serde_json::Value| {
+        let number = value.as_i64();
+        value.is_null() || number.is_some_and(|number| i32::try_from(number).is_ok())
+    };
+    let mut keys = handler.iter();
+    match keys.find(|(key, _)| key.eq_ignore_ascii_case("port")) {
+        Some((_, value)) if value.is_string() && kind != "grpc" => {
+            return Some("names its port, and the agent takes numbers only");
+        }
+        Some((_, value)) if !is_int32(value) => return Some("has a port that is no whole number"),
+        _ => {}
+    }
+    match field("timeoutSeconds") {
+        Some(seconds) if !is_int32(seconds) => Some("has a timeout that is no whole number"),
+        _ => None,
+    }
+}
+
 /// Returns the port that one prober asks, whatever its kind.
 #[must_use]
 pub fn port(prober: &str) -> Option<i64> {
@@ -181,6 +289,54 @@ mod tests {
         ));
         assert!(!expires_at_once(r#"{"httpGet":{"port":8080}}"#));
         assert!(!expires_at_once("[]"));
+    }
+
+    #[test]
+    fn the_agent_starts_on_what_the_injector_writes_and_on_little_else() {
+        let path = "/app-health/web/livez";
+        for fine in [
+            r#"{"httpGet":{"path":"/","port":8080,"scheme":"HTTP"},"timeoutSeconds":1}"#,
+            r#"{"tcpSocket":{"port":0}}"#,
+            r#"{"grpc":{"port":9090,"service":null},"httpGet":null}"#,
+            r#"{"HTTPGet":{"Port":8080}}"#,
+        ] {
+            assert_eq!(refused(path, fine), None, "{fine}");
+        }
+        for wrong in [
+            "null",
+            "[]",
+            "{}",
+            r#"{"httpGet":{"port":"http"}}"#,
+            r#"{"tcpSocket":{"port":"8080"}}"#,
+            r#"{"grpc":{"port":"9090"}}"#,
+            r#"{"httpGet":{"port":80.5}}"#,
+            r#"{"httpGet":{"port":1},"tcpSocket":{"port":1}}"#,
+            r#"{"httpGet":{"port":1},"timeoutSeconds":"1"}"#,
+            r#"{"httpGet":"/"}"#,
+            r#"{"exec":{"command":[]}}"#,
+        ] {
+            assert!(refused(path, wrong).is_some(), "{wrong}");
+        }
+        let fine = r#"{"tcpSocket":{"port":1}}"#;
+        for wrong in ["/healthz", "/app-health//livez", "/app-health/a/b/livez"] {
+            assert!(refused(wrong, fine).is_some(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ports_are_read_and_written() {
+        let named = r#"{"httpGet":{"path":"/","port":"http"},"timeoutSeconds":2}"#;
+        assert_eq!(port_name(named).as_deref(), Some("http"));
+        let mended = with_port(named, 8080).unwrap();
+        assert_eq!(
+            mended,
+            r#"{"httpGet":{"path":"/","port":8080},"timeoutSeconds":2}"#
+        );
+        assert_eq!(port_name(&mended), None);
+        assert_eq!(with_port(r#"{"grpc":{"port":1}}"#, 2), None);
+        let plain = plain_http(&mended).unwrap();
+        assert_eq!((plain.path.as_str(), plain.port), ("/", 8080));
+        assert_eq!(plain_http(r#"{"httpGet":{"port":1,"host":"a"}}"#), None);
     }
 
     #[test]

@@ -76,6 +76,16 @@ pub fn is_agent_path(path: &str) -> bool {
         )
 }
 
+/// Tells whether a path of the agent is that of a hook: agents before 1.25 do not start on it.
+/// Source: Istio 1.24.6 and 1.25.0, `pilot/cmd/pilot-agent/status/server.go` (`regex`).
+#[must_use]
+pub fn is_hook_path(path: &str) -> bool {
+    is_agent_path(path)
+        && (path.starts_with("/app-lifecycle/")
+            || path.ends_with("/prestopz")
+            || path.ends_with("/poststartz"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +94,8 @@ mod tests {
     fn agent_paths_are_recognised() {
         assert!(is_agent_path(&agent_path("web", Slot::Readiness)));
         assert!(is_agent_path("/app-lifecycle/web/prestopz"));
+        assert!(is_hook_path("/app-lifecycle/web/prestopz"));
+        assert!(!is_hook_path("/app-health/web/livez"));
         for path in [
             "/app-health//livez",
             "/app-health/web/live",
