@@ -35,12 +35,12 @@ fn rows(name: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The faults whose rule exists.
+/// The faults, each with its rule.
 fn faults() -> Vec<Fault> {
     let known: BTreeSet<&str> = meshprobe::rules::all().iter().map(|rule| rule.id).collect();
     rows("catalogue.csv")
         .into_iter()
-        .filter(|row| known.contains(row[0].as_str()))
+        .inspect(|row| assert!(known.contains(row[0].as_str()), "no rule {}", row[0]))
         .map(|row| Fault {
             folder: root().join(&row[0]),
             rule: row[0].clone(),

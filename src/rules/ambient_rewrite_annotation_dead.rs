@@ -1,13 +1,12 @@
 //! Rule `ambient-rewrite-annotation-dead`.
 
-use super::enable_rewrite::{has_comment, removal};
+use super::pod_key::{self, Place};
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::Dataplane;
 use crate::finding::{Applicability, Certainty, Finding};
 use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
-use crate::yaml::Change;
 
 declare_rule! {
     /// Finds the switch of the probe rewrite on pods in ambient mode.
@@ -99,21 +98,16 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     finding.field = Some(route.child(keys::REWRITE_PROBERS).to_string());
     scene::rest_on_fact(&mut finding, &pod.dataplane);
     finding.help = Some("remove it".to_owned());
-    let applicability = if has_comment(entry) {
-        Applicability::DisplayOnly
-    } else if pod.dataplane.certainty == Certainty::Known {
+    let wanted = if pod.dataplane.certainty == Certainty::Known {
         Applicability::Safe
     } else {
         Applicability::Unsafe
     };
-    let route = removal(pod, template.annotation_route(keys::REWRITE_PROBERS));
+    let degree = pod_key::degree(pod, &[entry], wanted);
+    let keys = [keys::REWRITE_PROBERS];
+    let changes = pod_key::removal(template, Place::Annotation, &keys);
     let title = format!("remove `{}`", keys::REWRITE_PROBERS);
-    let change = vec![Change::Remove { route }];
-    finding.fix = Some(scene::fix(
-        &pod.workload.object,
-        title,
-        applicability,
-        change,
-    ));
+    let object = &pod.workload.object;
+    finding.fix = Some(scene::fix(object, title, degree, changes));
     Some(finding)
 }

@@ -1,8 +1,8 @@
 //! Rule `annotation-on-workload-metadata`.
 
 use super::annotation_name_typo::meant;
-use super::enable_rewrite::has_comment;
 use super::pod_key::Place;
+use super::pod_key::has_comment;
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::{Applicability, Finding, Fix};

@@ -1,6 +1,6 @@
 //! Rule `namespace-two-injection-labels`.
 
-use super::enable_rewrite::has_comment;
+use super::pod_key::has_comment;
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::{Applicability, Finding};

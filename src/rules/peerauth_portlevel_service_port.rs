@@ -1,6 +1,6 @@
 //! Rule `peerauth-portlevel-service-port`.
 
-use super::enable_rewrite::has_comment;
+use super::pod_key::has_comment;
 use super::port_exception::{self, Exception};
 use super::rule::declare_rule;
 use super::{Scene, scene};

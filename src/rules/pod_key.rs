@@ -5,7 +5,6 @@ use crate::kube::{PodTemplate, Workload};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{Change, Entry, NodeRef, Route, Span};
 
-use super::enable_rewrite::has_comment;
 use super::{Rule, scene};
 
 /// Which mapping of the metadata a key stands in.
@@ -114,6 +113,22 @@ pub(super) fn degree(
     } else {
         wanted
     }
+}
+
+/// Tells whether a comment stands on the line of the entry or on the one above: removing the
+/// entry would lose it or leave it without its subject.
+pub(super) fn has_comment(entry: Entry<'_>) -> bool {
+    let text = entry.key.tree().text();
+    let span = entry.span();
+    let behind = text
+        .get(span.end..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let above = before.rsplit('\n').nth(1).unwrap_or_default();
+    behind.contains('#') || above.trim_start().starts_with('#')
 }
 
 /// Returns a list of ports without one of them.

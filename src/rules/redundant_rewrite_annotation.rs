@@ -1,5 +1,6 @@
 //! Rule `redundant-rewrite-annotation`.
 
+use super::pod_key::{self, Place};
 use super::rule::declare_rule;
 use super::{Scene, enable_rewrite, scene};
 use crate::context::Dataplane;
@@ -7,7 +8,6 @@ use crate::finding::{Applicability, Finding};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::predict::WorkloadPrediction;
-use crate::yaml::Change;
 
 declare_rule! {
     /// Finds annotations that switch the probe rewrite on where it is on anyway.
@@ -104,19 +104,10 @@ fn report<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Fin
     scene::rest_on_fact(&mut finding, &scene.context.rewrite_default(&pod.workload));
     let field = template.within.child("metadata").child("annotations");
     finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
-    let applicability = if enable_rewrite::has_comment(entry) {
-        Applicability::DisplayOnly
-    } else if pod.is_rewritten_ahead() {
-        Applicability::Unsafe
-    } else {
-        Applicability::Safe
-    };
-    let route = enable_rewrite::removal(pod, template.annotation_route(keys::REWRITE_PROBERS));
-    finding.fix = Some(scene::fix(
-        &pod.workload.object,
-        "remove the annotation",
-        applicability,
-        vec![Change::Remove { route }],
-    ));
+    let degree = pod_key::degree(pod, &[entry], Applicability::Safe);
+    let keys = [keys::REWRITE_PROBERS];
+    let changes = pod_key::removal(template, Place::Annotation, &keys);
+    let object = &pod.workload.object;
+    finding.fix = Some(scene::fix(object, "remove the annotation", degree, changes));
     Some(finding)
 }

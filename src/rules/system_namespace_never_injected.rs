@@ -1,6 +1,6 @@
 //! Rule `system-namespace-never-injected`.
 
-use super::enable_rewrite::has_comment;
+use super::pod_key::has_comment;
 use super::pod_key::{self, Place};
 use super::rule::declare_rule;
 use super::{Scene, scene};

@@ -1,7 +1,7 @@
 //! Rule `tcp-probe-host-dropped`.
 
 use super::rule::declare_rule;
-use super::{Scene, disable_rewrite, enable_rewrite, scene};
+use super::{Scene, disable_rewrite, enable_rewrite, pod_key, scene};
 use crate::finding::{Applicability, Finding};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, NodeRef};
@@ -124,7 +124,7 @@ fn remove_host(
 ) {
     let socket: Option<NodeRef<'_>> = handler.handler.node.get("tcpSocket");
     let entry = socket.and_then(|socket| socket.entry("host"));
-    let applicability = if entry.is_some_and(enable_rewrite::has_comment) {
+    let applicability = if entry.is_some_and(pod_key::has_comment) {
         Applicability::DisplayOnly
     } else {
         Applicability::Unsafe

@@ -192,6 +192,18 @@ fn findings_are_results_and_lines_and_the_exit_code() {
     function(&lenient).exits(0).says("results:\n");
 }
 
+/// The fault has one name in `check` and in `rewrite`.
+#[test]
+fn a_refusal_that_is_a_rule_too_is_told_once() {
+    let list = SHOP
+        .replace("path: /healthz", "path: /app-health/web/livez")
+        .replace("port: 8080", "port: 15020")
+        .replace("OPTION", "true");
+    let run = function(&list).exits(1);
+    let told = run.stderr.matches("[rewritten-without-entry]").count();
+    assert_eq!(told, 1, "{}", run.stderr);
+}
+
 #[test]
 fn a_legacy_plugin_gets_a_file_and_a_stream() {
     let project = Project::with(&[(
