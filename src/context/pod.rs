@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::kube::{Container, ContainerList, Workload};
-use crate::mesh::istio::prober_json::PlainHttp;
+use crate::kube::{Action, Container, ContainerList, HttpGet, Workload};
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::parse_bool;
-use crate::mesh::istio::{keys, prober_json};
+use crate::mesh::istio::{keys, prober_json, recorded};
 use crate::mesh::{Fact, Version};
 use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
@@ -97,8 +96,12 @@ impl ProberEnv {
     /// Returns the HTTP request that the entry of `path` records, with the defaults of the API
     /// server; `None` where it records another kind, headers or a host.
     #[must_use]
-    pub fn plain_http_of(&self, path: &str) -> Option<PlainHttp> {
-        prober_json::plain_http(self.probers.as_ref().ok()?.get(path)?)
+    pub fn plain_http_of(&self, path: &str) -> Option<HttpGet> {
+        let json = self.probers.as_ref().ok()?.get(path)?;
+        match recorded::read(json).ok()?.action {
+            Action::HttpGet(http) if http.host.is_none() && http.headers.is_empty() => Some(http),
+            _ => None,
+        }
     }
 
     /// Returns the port of the application that the agent asks for a probe at `path`; `None` where

@@ -4,6 +4,7 @@ use super::probers_env_invalid::about;
 use super::rule::declare_rule;
 use super::{Scene, prober_env, scene};
 use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Port;
 use crate::mesh::istio::keys;
 use crate::predict::{EnvRefusal, WorkloadPrediction};
 use crate::yaml::{Change, Value};
@@ -145,7 +146,9 @@ fn restore(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
             });
         };
         set("path", Value::Str(recorded.path));
-        set("port", Value::Int(recorded.port));
+        if let Port::Number(port) = recorded.port {
+            set("port", Value::Int(port));
+        }
         if recorded.scheme != "HTTP" {
             set("scheme", Value::Str(recorded.scheme));
         }

@@ -1,7 +1,7 @@
 //! Rule `tcp-probe-host-dropped`.
 
 use super::rule::declare_rule;
-use super::{Scene, disable_rewrite, enable_rewrite, pod_key, scene};
+use super::{Scene, disable_rewrite, pod_key, scene};
 use crate::finding::{Applicability, Finding};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, NodeRef};

@@ -176,40 +176,6 @@ pub fn port_name(json: &str) -> Option<String> {
     ports.next().map(str::to_owned)
 }
 
-/// An HTTP request without host and headers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlainHttp {
-    /// The path.
-    pub path: String,
-    /// The port.
-    pub port: i64,
-    /// `HTTP` or `HTTPS`.
-    pub scheme: String,
-}
-
-/// Reads a prober that is an HTTP request without host and headers.
-#[must_use]
-pub fn plain_http(json: &str) -> Option<PlainHttp> {
-    let fields: BTreeMap<String, serde_json::Value> = serde_json::from_str(json).ok()?;
-    let http = fields.get("httpGet")?.as_object()?;
-    let known = ["path", "port", "scheme"];
-    if !http.keys().all(|key| known.contains(&key.as_str())) {
-        return None;
-    }
-    let text = |key: &str, default: &str| {
-        let written = http.get(key).and_then(serde_json::Value::as_str);
-        written
-            .filter(|text| !text.is_empty())
-            .unwrap_or(default)
-            .to_owned()
-    };
-    Some(PlainHttp {
-        path: text("path", "/"),
-        port: http.get("port")?.as_i64()?,
-        scheme: text("scheme", "HTTP"),
-    })
-}
-
 /// Returns why the agent does not start on an entry, in words that follow "its entry `path`";
 /// `None` where it accepts it. Releases before 1.25 know no paths of hooks.
 ///
@@ -334,9 +300,6 @@ mod tests {
         );
         assert_eq!(port_name(&mended), None);
         assert_eq!(with_port(r#"{"grpc":{"port":1}}"#, 2), None);
-        let plain = plain_http(&mended).unwrap();
-        assert_eq!((plain.path.as_str(), plain.port), ("/", 8080));
-        assert_eq!(plain_http(r#"{"httpGet":{"port":1,"host":"a"}}"#), None);
     }
 
     #[test]
