@@ -152,6 +152,8 @@ pub struct Settings {
     pub select: Option<BTreeSet<String>>,
     /// `--min-severity`: findings below are left out.
     pub min_severity: Option<Severity>,
+    /// `--require-rewritten`: what the mesh would rewrite is to be rewritten ahead.
+    pub require_rewritten: bool,
     /// `ignore`: findings that the user has silenced.
     pub ignore: Vec<Ignore>,
 }

@@ -132,6 +132,12 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff", "statistics"], help_heading = "Rules")]
     pub(super) add_ignore: Option<String>,
 
+    /// Report every probe that the mesh would rewrite and that is not rewritten ahead.
+    ///
+    /// For the end of a pipeline: kustomize skips functions without a word when a flag is missing.
+    #[arg(long, help_heading = "Rules")]
+    pub(super) require_rewritten: bool,
+
     /// Apply safe fixes.
     #[arg(long, group = "fixing", help_heading = "Fixes")]
     pub(super) fix: bool,
@@ -272,6 +278,24 @@ pub(super) struct Common {
     #[arg(long, help_heading = "Input")]
     pub(super) no_ignore: bool,
 
+    /// Render this folder with the `kustomize` (or `kubectl`) on the PATH and read the result
+    /// (repeatable).
+    ///
+    /// Findings name the files of the build. Without a PATH nothing else is read; check and
+    /// predict read the folder itself where the build fails.
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    pub(super) kustomize: Vec<PathBuf>,
+
+    /// Render this chart with the `helm` on the PATH and read the result (repeatable).
+    ///
+    /// Findings name the templates. The namespace of --namespace is passed on.
+    #[arg(long, value_name = "CHART", help_heading = "Input")]
+    pub(super) helm: Vec<PathBuf>,
+
+    /// A file with values for --helm (repeatable).
+    #[arg(long, value_name = "FILE", requires = "helm", help_heading = "Input")]
+    pub(super) values: Vec<PathBuf>,
+
     /// The path to show for standard input.
     #[arg(long, value_name = "PATH", help_heading = "Input")]
     pub(super) stdin_filename: Option<String>,
@@ -305,6 +329,13 @@ pub(super) struct Common {
     /// Say which files were read, and what each was taken for.
     #[arg(short, long, help_heading = "Output")]
     pub(super) verbose: bool,
+}
+
+impl Common {
+    /// Tells whether a renderer is to be run.
+    pub(super) const fn renders(&self) -> bool {
+        !self.kustomize.is_empty() || !self.helm.is_empty()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

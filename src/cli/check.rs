@@ -9,13 +9,14 @@ use crate::settings::{FailOn, Layer, RuleLevel, Settings, not_one_of};
 use crate::source::SourceSet;
 
 use super::args::{CheckArgs, FailOnArg, OutputFormat, SeverityArg};
-use super::input::{Run, prepare, tell_files};
+use super::input::{Instead, Run, prepare, tell_files};
 use super::output::{Stop, eprint, errln, print, print_whole, write};
 use super::terminal::look;
 
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
     let chosen = chosen(args)?;
-    let mut run = prepare(&args.common)?;
+    keep_rendered(args)?;
+    let mut run = prepare(&args.common, Instead::Files)?;
     run.layer = chosen.over(std::mem::take(&mut run.layer));
     let settings = run.layer.resolved(FailOn::default());
     tell_files(&run.set, &args.common);
@@ -38,6 +39,22 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
     )?;
     print(&text)?;
     Ok(exit(&run, &outcome, &settings))
+}
+
+/// There is no file to write where a tool makes the manifests.
+fn keep_rendered(args: &CheckArgs) -> Result<(), Stop> {
+    let edits = [
+        ("--fix", args.fix),
+        ("--diff", args.diff),
+        ("--add-ignore", args.add_ignore.is_some()),
+    ];
+    let asked = edits.iter().find(|(_, given)| *given);
+    match asked {
+        Some((option, _)) if args.common.renders() => Err(Stop::usage(format!(
+            "{option} cannot edit what --kustomize or --helm renders: name the files that it is made from"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What the options of this command say, as a layer of settings.
@@ -65,6 +82,7 @@ fn chosen(args: &CheckArgs) -> Result<Layer, Stop> {
         rules: ignored.collect(),
         select: (!args.select.is_empty()).then(|| args.select.iter().cloned().collect()),
         min_severity: args.min_severity.map(least),
+        require_rewritten: args.require_rewritten,
         ..Layer::default()
     })
 }

@@ -13,6 +13,7 @@ use crate::source::{Content, Exclude, Input, Request, SourceFile, SourceSet, Wal
 use super::args::Common;
 use super::config;
 use super::output::{Stop, eprint, errln};
+use super::render;
 use super::terminal::look;
 
 /// What every command starts from.
@@ -21,8 +22,9 @@ pub(super) struct Run {
     pub(super) layer: Layer,
     /// What was asked for.
     pub(super) request: Request,
+    /// There is a text that no file holds: standard input, or what was rendered.
     pub(super) from_stdin: bool,
-    /// Exactly one path was named, and it is a file or standard input.
+    /// Exactly one path was named, and it is a file, standard input, or to be rendered.
     pub(super) single: bool,
     pool: rayon::ThreadPool,
 }
@@ -40,11 +42,20 @@ impl Run {
     }
 }
 
+/// What is read where rendering fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Instead {
+    /// The files as they stand.
+    Files,
+    /// Nothing: they are not what was asked for.
+    Nothing,
+}
+
 /// Reads settings and files.
-pub(super) fn prepare(common: &Common) -> Result<Run, Stop> {
+pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
     let directory = working_directory()?;
     let layer = config::layer(common, &directory)?;
-    let request = request(common, &layer, &directory)?;
+    let request = request(common, &layer, &directory, instead)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(common.threads.map_or_else(cores, usize::from))
         .build()
@@ -52,10 +63,10 @@ pub(super) fn prepare(common: &Common) -> Result<Run, Stop> {
     let from_stdin = request
         .targets
         .iter()
-        .any(|input| matches!(input, Input::Bytes { .. }));
+        .any(|input| matches!(input, Input::Bytes { .. } | Input::Rendered(_)));
     let single = match request.targets.as_slice() {
         [Input::Path(path)] => !directory.join(path).is_dir(),
-        [Input::Bytes { .. }] => true,
+        [Input::Bytes { .. } | Input::Rendered(_)] => true,
         _ => false,
     };
     let set = pool.install(|| engine::load(&request));
@@ -82,7 +93,12 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn request(common: &Common, layer: &Layer, directory: &Path) -> Result<Request, Stop> {
+fn request(
+    common: &Common,
+    layer: &Layer,
+    directory: &Path,
+    instead: Instead,
+) -> Result<Request, Stop> {
     let exclude = Exclude::new(common.exclude.iter().map(String::as_str))
         .map_err(|error| Stop::usage(format!("--exclude: {error}")))?;
     let mut targets = Vec::new();
@@ -95,6 +111,12 @@ fn request(common: &Common, layer: &Layer, directory: &Path) -> Result<Request, 
             return Err(Stop::usage("standard input (`-`) can be read only once"));
         }
         targets.push(input(path, common, directory)?);
+    }
+    for run in render::all(common, directory)? {
+        if run.rendered.outcome.is_err() && instead == Instead::Files {
+            targets.push(Input::Path(run.asked));
+        }
+        targets.push(Input::Rendered(run.rendered.into()));
     }
     if targets.is_empty() {
         targets.push(Input::Path(PathBuf::from(".")));

@@ -7,6 +7,7 @@ mod config;
 mod input;
 mod output;
 mod predict;
+mod render;
 mod rewrite;
 mod rule;
 mod shell;

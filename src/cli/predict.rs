@@ -10,12 +10,12 @@ use crate::rules;
 use crate::settings::FailOn;
 
 use super::args::{PredictArgs, TableFormat};
-use super::input::{prepare, tell_files, tell_findings};
+use super::input::{Instead, prepare, tell_files, tell_findings};
 use super::output::{Stop, print};
 use super::terminal::look;
 
 pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
-    let run = prepare(&args.common)?;
+    let run = prepare(&args.common, Instead::Files)?;
     let settings = run.layer.resolved(FailOn::default());
     tell_files(&run.set, &args.common);
     let judged = run.on_threads(|| {

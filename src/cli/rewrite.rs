@@ -9,12 +9,17 @@ use crate::settings::{FailOn, Form};
 
 use super::args::RewriteArgs;
 use super::check::print_diffs;
-use super::input::{Run, prepare, tell_files, tell_findings};
+use super::input::{Instead, Run, prepare, tell_files, tell_findings};
 use super::output::{Stop, errln, print_whole, tell_failures, write};
 use super::terminal::look;
 
 pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
-    let mut run = prepare(&args.common)?;
+    if args.common.renders() && (args.write || args.output.is_some()) {
+        return Err(Stop::usage(
+            "what --kustomize or --helm renders goes to standard output: leave out --write and -o",
+        ));
+    }
+    let mut run = prepare(&args.common, Instead::Nothing)?;
     let to_stdout = !args.write && !args.diff && args.output.is_none();
     if to_stdout && !run.single {
         return Err(Stop::usage(

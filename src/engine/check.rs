@@ -15,6 +15,7 @@ use super::baseline::keeps_meaning;
 use super::guard::judge;
 use super::notices::NOT_MODELLED;
 use super::problems::problems;
+use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::Suppressions;
 
@@ -59,6 +60,13 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
             suppressions.mark(set, &[], &mut finding);
             finding
         }));
+        if settings.require_rewritten {
+            let left = not_rewritten(&predictions).into_iter();
+            findings.extend(left.map(|mut finding| {
+                mark(&predictions, &mut finding);
+                finding
+            }));
+        }
         counted.unseen = unseen_whole(set, &renderings, &predictions);
         counted.not_judged += counted.unseen;
         // Context is read for facts; what is wrong in it is for another run to say, unless an
@@ -69,7 +77,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
                 || overlays.any(|one| context.inventory.is_target_overlay(one))
         });
         for finding in &mut findings {
-            keep_context(set, finding);
+            keep_unedited(set, finding);
         }
         (findings, counted, suppressions)
     });
@@ -84,20 +92,22 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         finding
     }));
     for finding in &mut findings {
-        suppressions.mark_configured(settings, finding);
+        suppressions.mark_configured(set, settings, finding);
     }
     findings.extend(
         suppressions
             .findings(set, settings)
             .into_iter()
             .map(|mut finding| {
-                suppressions.mark_configured(settings, &mut finding);
+                suppressions.mark_configured(set, settings, &mut finding);
                 finding
             }),
     );
-    let mut findings = settled(findings, settings);
+    let mut findings = settled(set, findings, settings);
     for finding in &mut findings {
-        if let Some(fix) = &mut finding.fix {
+        // Edits are only ever of real files.
+        let fix = finding.fix.as_mut();
+        if let Some(fix) = fix.filter(|fix| !is_rendered(set, &fix.path)) {
             place(set, fix);
         }
     }
@@ -173,17 +183,20 @@ fn unseen_whole(
     renderings.iter().filter(is_unseen).count()
 }
 
-/// What is only context is never edited: the finding says how to do it.
-fn keep_context(set: &SourceSet, finding: &mut Finding) {
-    let Some(fix) = finding
-        .fix
-        .as_mut()
-        .filter(|fix| !is_target(set, &fix.path))
-    else {
+/// What is only context, or made for this run, is never edited: the finding says how to do it.
+fn keep_unedited(set: &SourceSet, finding: &mut Finding) {
+    let Some(fix) = finding.fix.as_mut() else {
         return;
     };
+    let rendered = is_rendered(set, &fix.path);
+    if is_target(set, &fix.path) && !rendered {
+        return;
+    }
     let may_be_named = fix.applicability != Applicability::DisplayOnly;
     fix.applicability = Applicability::DisplayOnly;
+    if rendered {
+        return;
+    }
     let way = if may_be_named {
         "name it among the paths to have it fixed"
     } else {
@@ -200,15 +213,23 @@ fn keep_context(set: &SourceSet, finding: &mut Finding) {
 }
 
 /// Applies the levels of the settings and brings findings in their order.
-pub(super) fn settled(findings: Vec<Finding>, settings: &Settings) -> Vec<Finding> {
+pub(super) fn settled(
+    set: &SourceSet,
+    findings: Vec<Finding>,
+    settings: &Settings,
+) -> Vec<Finding> {
     let mut kept: Vec<Finding> = findings
         .into_iter()
         .filter_map(|mut finding| {
-            let path = &finding.primary.path;
-            if !is_on(settings, finding.rule, path) {
+            let paths = paths_of(set, &finding);
+            let mut all = paths.iter();
+            if !all.all(|path| is_on(settings, finding.rule, path)) {
                 return None;
             }
-            if let Some(RuleLevel::Severity(severity)) = settings.level(finding.rule, path) {
+            let mut levels = paths
+                .iter()
+                .filter_map(|path| settings.level(finding.rule, path));
+            if let Some(RuleLevel::Severity(severity)) = levels.next() {
                 finding.severity = severity;
             }
             Some(finding)
@@ -216,6 +237,18 @@ pub(super) fn settled(findings: Vec<Finding>, settings: &Settings) -> Vec<Findin
         .collect();
     kept.sort_by(|a, b| order(a).cmp(&order(b)));
     kept
+}
+
+/// The paths that settings may mean a finding by: of what was rendered, the file that it was made
+/// from, too.
+pub(super) fn paths_of(set: &SourceSet, finding: &Finding) -> Vec<Arc<str>> {
+    let label = &finding.primary;
+    let source = set.source_of(&label.path, label.span);
+    let source = source.map(|source| source.path);
+    source
+        .into_iter()
+        .chain([Arc::clone(&label.path)])
+        .collect()
 }
 
 /// Tells whether findings of a rule are wanted for a file. `--select` chooses among rules: what
@@ -240,6 +273,10 @@ fn order(finding: &Finding) -> impl Ord + '_ {
 
 fn is_target(set: &SourceSet, path: &str) -> bool {
     set.file(path).is_none_or(|file| file.role == Role::Target)
+}
+
+fn is_rendered(set: &SourceSet, path: &str) -> bool {
+    set.file(path).is_some_and(|file| file.rendered)
 }
 
 /// Turns the changes of a fix into bytes. One that cannot be written is only shown.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::source::{
-    Candidate, Fault, Named, Request, SourceFile, SourceSet, find, mark_patches, mark_repositories,
+    Candidate, Fault, Named, Request, SourceFile, SourceSet, find, mark_origins, mark_patches,
+    mark_repositories,
 };
 
 /// Finds, reads and parses the files of a run, and the local files that its kustomizations name.
@@ -27,6 +28,7 @@ pub fn load(request: &Request) -> SourceSet {
     }
     mark_repositories(&mut set);
     mark_patches(&mut set);
+    mark_origins(&mut set, request);
     set
 }
 

@@ -87,7 +87,7 @@ pub fn is_earlier_copy(request: &Request, directory: &Path, path: &Path) -> bool
             let named = request.working_directory.join(named).canonicalize();
             named.is_ok_and(|named| named.starts_with(&directory))
         }
-        Input::Bytes { .. } => false,
+        Input::Bytes { .. } | Input::Rendered(_) => false,
     });
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
     !is_named && parent.is_some_and(|parent| parent.starts_with(&directory))

@@ -14,6 +14,7 @@ mod load;
 mod mirror;
 mod notices;
 mod problems;
+mod required;
 mod rewrite;
 mod summary;
 mod suppress;

@@ -21,6 +21,8 @@ pub(super) const EDIT_REFUSED: &str = "edit-refused";
 pub(super) const INTERNAL_ERROR: &str = "internal-error";
 pub(super) const INVALID_SUPPRESSION: &str = "invalid-suppression";
 pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
+pub(super) const NOT_RENDERED: &str = "not-rendered";
+pub(super) const NOT_REWRITTEN: &str = "not-rewritten-ahead";
 pub(super) const NOT_UTF8: &str = "not-utf8";
 pub(super) const SYNTAX_ERROR: &str = "syntax-error";
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
@@ -99,6 +101,51 @@ a chart, a generator, a plugin. What it brings in or changes was not seen.
 ## What to do
 
 Pipe the build in: `kustomize build DIR | meshprobe check -`.
+",
+    },
+    Notice {
+        id: NOT_RENDERED,
+        severity: Severity::Error,
+        docs: "\
+`--kustomize` or `--helm` was given, and the program that renders failed, or is not there.
+
+## Why it matters
+
+What the cluster is given was not seen. The files themselves were checked as they stand: a
+kustomization as far as it can be followed without kustomize, a chart not at all, as its templates
+are not YAML.
+
+## What to do
+
+Run the command that the message names, and mend what it complains about. `kustomize` is looked for
+on the `PATH`, then `kubectl`; for charts, `helm`.
+",
+    },
+    Notice {
+        id: NOT_REWRITTEN,
+        severity: Severity::Error,
+        docs: "\
+`--require-rewritten` was given, and the mesh would still rewrite this probe at admission: nobody
+has done it ahead of deployment.
+
+## Why it matters
+
+kustomize skips an exec function without a word when `--enable-exec` is missing, and so does
+`kubectl kustomize`, always: the build succeeds, and its output is the unchanged one. A pipeline that
+counts on the rewrite sees nothing of it. This is the guard for its end:
+
+```sh
+kustomize build --enable-alpha-plugins --enable-exec DIR | meshprobe check --require-rewritten -
+```
+
+What a rewrite would leave alone is not asked for: pods that no mesh takes in, as far as the
+manifests and `--assume` say, pods that opted out, and handlers that the release does not rewrite. A pod
+that a guard keeps from being rewritten is told, as it is not rewritten.
+
+## What to do
+
+Run the function, or `meshprobe rewrite`. Where a pod is to stay as it is, say so on it, with the
+annotation `meshprobe.dev/ignore: 'not-rewritten-ahead: reason'`.
 ",
     },
     Notice {

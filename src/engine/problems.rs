@@ -7,7 +7,7 @@ use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
 use crate::yaml::Span;
 
 use super::guard;
-use super::notices::{DUPLICATE_KEY, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
+use super::notices::{DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
 
 /// Reports everything that kept a file or a document from being judged.
 #[must_use]
@@ -37,6 +37,19 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
                 severity,
                 label(file, Span::empty(0)),
                 message,
+            ))
+        }
+        Fault::NotRendered { reason, asked } => {
+            let label = Label {
+                path: Arc::clone(asked),
+                span: Span::empty(0),
+                message: String::new(),
+            };
+            Some(Finding::new(
+                NOT_RENDERED,
+                Severity::Error,
+                label,
+                reason.clone(),
             ))
         }
         Fault::NotUtf8 { kubernetes } => {

@@ -89,7 +89,7 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     }
     Rewritten {
         changed: Changed::between(original, &set),
-        findings: settled(findings, settings),
+        findings: settled(original, findings, settings),
         set,
         changes,
         pods,

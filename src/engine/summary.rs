@@ -60,7 +60,10 @@ impl Summary {
     }
 
     fn count_file(&mut self, file: &SourceFile) {
-        if !matches!(file.fault, Some(Fault::Unreadable(_))) {
+        if !matches!(
+            file.fault,
+            Some(Fault::Unreadable(_) | Fault::NotRendered { .. })
+        ) {
             self.files.read += 1;
         }
         let has = |wanted: fn(&Content) -> bool| {

@@ -86,13 +86,13 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
     let actions = actions(&layer, emit, &list)?;
     let done = act(&set, &settings, &actions);
     let items: Vec<_> = list.items().collect();
-    let told = results::told(&items, &done.findings);
+    let told = results::told(&set, &done.findings);
     Ok(Answer {
         output: Some(output(
             &list,
             emit,
             done.changes,
-            results::value(&items, &done.findings),
+            results::value(&set, &items, &done.findings),
         )?),
         messages: told,
         exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),

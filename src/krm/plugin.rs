@@ -33,11 +33,10 @@ pub(super) fn answer(
     let both = BTreeSet::from([Action::Check, Action::Rewrite]);
     let done = act(&set, &settings, &layer.actions.clone().unwrap_or(both));
     let after = done.set.as_ref().unwrap_or(&set);
-    let items: Vec<_> = trees(&set).filter_map(Tree::root).collect();
     let text = after.file(NAME).map(|file| file.text.to_string());
     Ok(Answer {
         output: text,
-        messages: results::told(&items, &done.findings),
+        messages: results::told(&set, &done.findings),
         exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
     })
 }

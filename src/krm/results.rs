@@ -1,12 +1,12 @@
 //! Findings as `results` of the list, and as lines for people.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use crate::engine::{is_guard, refuses};
 use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
 use crate::report::visible;
-use crate::yaml::{self, Change, NodeRef, Route, Span, Step, Value};
+use crate::source::SourceSet;
+use crate::yaml::{Change, NodeRef, Route, Step, Value};
 
 use super::list::{NAME, annotation};
 
@@ -20,23 +20,20 @@ const INDEXES: [&str; 2] = [
     "config.kubernetes.io/index",
 ];
 
-/// Where a resource of a kustomize build comes from, where `buildMetadata` asks for it.
-const ORIGIN: &str = "config.kubernetes.io/origin";
-
 /// The value of `results`, if there is anything to say.
-pub(super) fn value(items: &[NodeRef<'_>], findings: &[Finding]) -> Option<Value> {
+pub(super) fn value(set: &SourceSet, items: &[NodeRef<'_>], findings: &[Finding]) -> Option<Value> {
     if findings.is_empty() {
         return None;
     }
     Some(Value::Seq(
         findings
             .iter()
-            .map(|finding| result(items, finding))
+            .map(|finding| result(set, items, finding))
             .collect(),
     ))
 }
 
-fn result(items: &[NodeRef<'_>], finding: &Finding) -> Value {
+fn result(set: &SourceSet, items: &[NodeRef<'_>], finding: &Finding) -> Value {
     let mut entries = vec![
         ("message".to_owned(), Value::Str(message(finding))),
         ("severity".to_owned(), severity(finding.severity).into()),
@@ -47,7 +44,7 @@ fn result(items: &[NodeRef<'_>], finding: &Finding) -> Value {
             entries.push(("field".to_owned(), field_entry(field, items, finding)));
         }
     }
-    entries.extend(file(items, &finding.primary).map(|file| ("file".to_owned(), file)));
+    entries.extend(file(set, items, &finding.primary).map(|file| ("file".to_owned(), file)));
     entries.push(("tags".to_owned(), tags(finding)));
     Value::Map(entries)
 }
@@ -140,9 +137,14 @@ fn reference(object: &ObjectRef) -> Value {
     Value::Map(entries)
 }
 
-fn file(items: &[NodeRef<'_>], label: &Label) -> Option<Value> {
+/// A path that the caller gave comes back as it was; one of a build is that of the file.
+fn file(set: &SourceSet, items: &[NodeRef<'_>], label: &Label) -> Option<Value> {
     let item = item_of(items, label)?;
-    let path = source_path(item)?;
+    let given = PATHS.iter().find_map(|key| annotation(item, key));
+    let path = match given {
+        Some(path) => path.to_owned(),
+        None => set.source_of(&label.path, label.span)?.path.to_string(),
+    };
     let mut entries = vec![("path".to_owned(), Value::Str(path))];
     let index = INDEXES
         .iter()
@@ -162,26 +164,25 @@ fn item_of<'t>(items: &[NodeRef<'t>], label: &Label) -> Option<NodeRef<'t>> {
     }
 }
 
-fn source_path(item: NodeRef<'_>) -> Option<String> {
-    if let Some(path) = PATHS.iter().find_map(|key| annotation(item, key)) {
-        return Some(path.to_owned());
-    }
-    // The origin is itself YAML.
-    let origin: Arc<str> = annotation(item, ORIGIN)?.into();
-    let tree = yaml::parse(&origin, Span::new(0, origin.len())).ok()??;
-    tree.root()?.get("path")?.text().map(str::to_owned)
+/// The file that a person edits, with the line where it is known.
+fn source_place(set: &SourceSet, label: &Label) -> Option<String> {
+    let source = set.source_of(&label.path, label.span)?;
+    Some(match source.place {
+        Some((start, _)) => format!("{}:{}:{}", source.path, start.line, start.column),
+        None => source.path.to_string(),
+    })
 }
 
 /// One line per finding: the place in the user's files where it is known, then the object.
 /// Notes are left to the results: kustomize would show them in every build.
-pub(super) fn told(items: &[NodeRef<'_>], findings: &[Finding]) -> String {
+pub(super) fn told(set: &SourceSet, findings: &[Finding]) -> String {
     let mut out = String::new();
     let loud = findings.iter().enumerate();
     let loud = loud.filter(|(index, finding)| {
         finding.severity > Severity::Note && !is_told_already(findings, *index, finding)
     });
     for (_, finding) in loud {
-        let path = item_of(items, &finding.primary).and_then(source_path);
+        let path = source_place(set, &finding.primary);
         let object = finding.object.as_ref().map(shown);
         let place: Vec<String> = path.into_iter().chain(object).collect();
         let place = if place.is_empty() {

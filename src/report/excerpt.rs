@@ -8,6 +8,7 @@ use crate::source::{SourceFile, SourceSet};
 use crate::yaml::Span;
 
 use super::escape::{push_visible, visible};
+use super::place::told;
 
 /// Lines shown before and after the one at fault; lines that decide stand alone, as there may
 /// be many.
@@ -60,13 +61,14 @@ pub(super) fn regions(
     }
     let mut regions: Vec<Region> = files
         .iter()
-        .flat_map(|(file, lines)| of_file(file, lines, &finding.primary, width))
+        .flat_map(|(file, lines)| of_file(set, file, lines, &finding.primary, width))
         .collect();
     regions.sort_by_key(|region| !region.marks.iter().any(|mark| mark.primary));
     regions
 }
 
 fn of_file(
+    set: &SourceSet,
     file: &SourceFile,
     labels: &BTreeMap<usize, Vec<&Label>>,
     primary: &Label,
@@ -101,7 +103,7 @@ fn of_file(
         before = Some(number);
         if let Some(region) = regions.last_mut() {
             let labels = labels.get(&number).map(Vec::as_slice).unwrap_or_default();
-            region.add_line(file, line, labels, primary, width);
+            region.add_line(set, file, line, labels, primary, width);
         }
     }
     regions
@@ -110,6 +112,7 @@ fn of_file(
 impl Region {
     fn add_line(
         &mut self,
+        set: &SourceSet,
         file: &SourceFile,
         line: Span,
         labels: &[&Label],
@@ -133,13 +136,24 @@ impl Region {
                 span: Span::new(base + span.start, base + span.end),
                 line: position.line,
                 column: position.column,
-                message: visible(&label.message).into_owned(),
+                message: visible(&remark(set, label, primary)).into_owned(),
                 primary: std::ptr::eq(*label, primary),
             });
         }
         self.text.push_str(&shown.text);
         self.text.push('\n');
     }
+}
+
+/// A remark names the file that a person edits where it is another one than that of the finding.
+fn remark(set: &SourceSet, label: &Label, primary: &Label) -> String {
+    let told = told(set, label);
+    let said = &label.message;
+    let same = std::ptr::eq(label, primary) || said.is_empty();
+    if same || told.rendered.is_none() || told.path == self::told(set, primary).path {
+        return said.clone();
+    }
+    format!("{said} ({})", told.shown())
 }
 
 /// A line as it is shown, and where the marked bytes are in it.

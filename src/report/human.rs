@@ -17,6 +17,7 @@ use crate::yaml::Span;
 use super::escape::visible;
 use super::excerpt::{Mark, Region, regions};
 use super::look::{Look, Tone};
+use super::place::told;
 use super::wrap::wrap;
 
 /// How many lines that decide are drawn; the others are counted.
@@ -41,6 +42,12 @@ pub fn human(set: &SourceSet, findings: &[Finding], look: Look) -> String {
             // There is nothing to draw of a file without text, but it has a name.
             let path = visible(&finding.primary.path);
             out.push_str(&format!("  --> {}\n", look.paint(Tone::Faint, &path)));
+        }
+        let told = told(set, &finding.primary);
+        if told.rendered.is_some() {
+            // The lines below are those that were judged; this is the file to edit.
+            let path = visible(&told.shown()).into_owned();
+            out.push_str(&format!("  --> {}\n", look.paint(Tone::Strong, &path)));
         }
         out.push_str(&drawn(Frames::new(regions), look));
         if left > 0 {

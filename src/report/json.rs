@@ -7,7 +7,7 @@ use crate::finding::{Finding, Fix, Label};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
-use super::place::place;
+use super::place::{Told, told};
 use super::statistics::RuleCount;
 
 /// Writes the outcome of `check`; `summary` counts what was seen. Findings that the user has
@@ -61,12 +61,14 @@ struct Entry<'a> {
     severity: &'static str,
     certainty: &'static str,
     message: &'a str,
-    path: &'a str,
+    path: String,
     document: usize,
     line: Option<usize>,
     column: Option<usize>,
     end_line: Option<usize>,
     end_column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<RenderedPlace>,
     object: Option<Object<'a>>,
     container: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -98,11 +100,20 @@ struct Object<'a> {
     name: &'a str,
 }
 
+/// Where the lines that were judged stand, where a tool has made them.
+#[derive(Serialize)]
+struct RenderedPlace {
+    path: String,
+    line: Option<usize>,
+}
+
 #[derive(Serialize)]
 struct Related<'a> {
-    path: &'a str,
+    path: String,
     line: Option<usize>,
     column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<RenderedPlace>,
     message: &'a str,
 }
 
@@ -122,18 +133,20 @@ struct EditEntry<'a> {
 }
 
 fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
-    let place = place(set, &finding.primary);
+    let told = told(set, &finding.primary);
+    let place = told.place;
     Entry {
         rule: finding.rule,
         severity: finding.severity.as_str(),
         certainty: finding.certainty.as_str(),
         message: &finding.message,
-        path: &finding.primary.path,
+        path: told.path.to_string(),
         document: finding.document,
         line: place.map(|place| place.start.line),
         column: place.map(|place| place.start.column),
         end_line: place.map(|place| place.end.line),
         end_column: place.map(|place| place.end.column),
+        rendered: rendered(&told),
         object: finding.object.as_ref().map(|object| Object {
             api_version: &object.api_version,
             kind: &object.kind,
@@ -163,13 +176,22 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
 }
 
 fn related<'a>(set: &SourceSet, label: &'a Label) -> Related<'a> {
-    let place = place(set, label);
+    let told = told(set, label);
     Related {
-        path: &label.path,
-        line: place.map(|place| place.start.line),
-        column: place.map(|place| place.start.column),
+        path: told.path.to_string(),
+        line: told.place.map(|place| place.start.line),
+        column: told.place.map(|place| place.start.column),
+        rendered: rendered(&told),
         message: &label.message,
     }
+}
+
+fn rendered(told: &Told) -> Option<RenderedPlace> {
+    let (path, place) = told.rendered.as_ref()?;
+    Some(RenderedPlace {
+        path: path.to_string(),
+        line: place.map(|place| place.start.line),
+    })
 }
 
 fn fix_entry(fix: &Fix) -> FixEntry<'_> {

@@ -13,9 +13,9 @@ mod undo;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Context, Dataplane};
 use crate::finding::Finding;
-use crate::predict::WorkloadPrediction;
+use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Change;
 
 use overlay::Overlaid;
@@ -79,6 +79,17 @@ pub fn plan<'t>(
         }
     }
     plan
+}
+
+/// Returns the handlers that the mesh rewrites at admission and that are not rewritten ahead of
+/// it: none of a pod that is not injected or that opted out.
+#[must_use]
+pub fn outstanding<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPrediction<'t>> {
+    let opted_out = !pod.rewrite.value && pod.prober_env.is_none();
+    if pod.dataplane.value != Dataplane::Sidecar || opted_out || !pod.is_target {
+        return Vec::new();
+    }
+    handlers::wanted(pod)
 }
 
 impl Plan {

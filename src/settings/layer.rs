@@ -52,6 +52,8 @@ pub struct Layer {
     pub select: Option<BTreeSet<String>>,
     /// `--min-severity`.
     pub min_severity: Option<Severity>,
+    /// `--require-rewritten`.
+    pub require_rewritten: bool,
     /// `ignore`.
     pub ignore: Vec<Ignore>,
     /// `context`: paths, relative to where the layer comes from.
@@ -96,6 +98,7 @@ impl Layer {
             rules,
             select: self.select.or(below.select),
             min_severity: self.min_severity.or(below.min_severity),
+            require_rewritten: self.require_rewritten || below.require_rewritten,
             ignore: below.ignore.into_iter().chain(self.ignore).collect(),
             context: below.context.into_iter().chain(self.context).collect(),
             actions: self.actions.or(below.actions),
@@ -119,6 +122,7 @@ impl Layer {
             rules: self.rules.clone(),
             select: self.select.clone(),
             min_severity: self.min_severity,
+            require_rewritten: self.require_rewritten,
             ignore: self.ignore.clone(),
         }
     }

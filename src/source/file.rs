@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::yaml::{LineIndex, Position, Span};
 
 use super::document::Document;
+use super::origin::Origins;
 use super::split::segments;
 
 /// What a file is read for.
@@ -29,6 +30,21 @@ pub enum Fault {
     },
     /// Reading it made meshprobe itself fail.
     Internal,
+    /// The renderer that was to make it failed.
+    NotRendered {
+        /// The message of the renderer.
+        reason: String,
+        /// The file that it was asked to render, as shown to the user.
+        asked: Arc<str>,
+    },
+}
+
+impl Fault {
+    /// Tells whether nothing at all of the file could be read.
+    #[must_use]
+    pub const fn is_without_text(&self) -> bool {
+        !matches!(self, Self::NotUtf8 { .. })
+    }
 }
 
 /// A file, or standard input.
@@ -46,6 +62,8 @@ pub struct SourceFile {
     pub repository: Option<Arc<str>>,
     /// A template of a Helm chart, whether or not it parses as YAML.
     pub chart_template: bool,
+    /// A tool has made it for this run: there is no file to edit.
+    pub rendered: bool,
     /// What it is read for.
     pub role: Role,
     /// The user named it; it was not met while walking.
@@ -57,6 +75,8 @@ pub struct SourceFile {
     /// Why there is no, or not all of the, text.
     pub fault: Option<Fault>,
     lines: OnceLock<LineIndex>,
+    /// Where rendered objects come from.
+    origins: Arc<Origins>,
 }
 
 impl SourceFile {
@@ -76,12 +96,14 @@ impl SourceFile {
             lies_at: None,
             repository: None,
             chart_template: false,
+            rendered: false,
             role: Role::Target,
             explicit,
             text,
             documents: Vec::new(),
             fault: None,
             lines: OnceLock::new(),
+            origins: Arc::default(),
         }
     }
 
@@ -93,7 +115,8 @@ impl SourceFile {
             .collect();
     }
 
-    /// Returns this file with another text; which documents are patches is kept.
+    /// Returns this file with another text that holds the same objects; which documents are patches,
+    /// and where objects come from, is kept.
     #[must_use]
     pub fn with_text(&self, text: Arc<str>) -> Self {
         let mut file = Self {
@@ -111,6 +134,14 @@ impl SourceFile {
         for document in &mut self.documents {
             document.patch = patch;
         }
+    }
+
+    pub(super) fn origins(&self) -> &Origins {
+        &self.origins
+    }
+
+    pub(super) fn set_origins(&mut self, origins: Origins) {
+        self.origins = origins.into();
     }
 
     /// Returns the starts of the lines.

@@ -10,6 +10,7 @@ use super::chart::is_in_chart;
 use super::document::looks_like_kubernetes;
 use super::file::{Fault, Role, SourceFile};
 use super::kustomization::identity;
+use super::rendered::Rendered;
 use super::walk::{Met, WalkOptions, walk};
 
 /// What the user asks to read.
@@ -26,6 +27,8 @@ pub enum Input {
         /// What was read.
         bytes: Arc<[u8]>,
     },
+    /// What a renderer made, run by the caller.
+    Rendered(Arc<Rendered>),
 }
 
 /// Everything that decides which files are read.
@@ -58,6 +61,7 @@ enum Origin {
     Disk(PathBuf),
     Bytes(Arc<[u8]>, Option<PathBuf>),
     Fault(String),
+    Rendered(Arc<Rendered>),
 }
 
 /// Lists the files of a run, sorted by path, each once, whatever names lead to it: under the
@@ -107,6 +111,15 @@ fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
                 explicit: true,
                 origin: Origin::Bytes(Arc::clone(bytes), lies_at.clone()),
                 identity: identity(lies_at.as_ref().unwrap_or(&named)),
+            }];
+        }
+        Input::Rendered(rendered) => {
+            return vec![Candidate {
+                path: Arc::clone(&rendered.name),
+                role,
+                explicit: true,
+                origin: Origin::Rendered(Arc::clone(rendered)),
+                identity: request.working_directory.join(&*rendered.name),
             }];
         }
     };
@@ -216,13 +229,14 @@ impl Candidate {
             Origin::Disk(path) => (
                 Some(path.clone()),
                 Some(path.clone()),
-                std::fs::read(path).map_err(|error| reason(&error)),
+                std::fs::read(path).map_err(|error| Fault::Unreadable(reason(&error))),
             ),
-            Origin::Fault(reason) => (None, None, Err(reason.clone())),
+            Origin::Fault(reason) => (None, None, Err(Fault::Unreadable(reason.clone()))),
+            Origin::Rendered(rendered) => (None, None, output(rendered)),
         };
         let (text, fault) = match bytes {
             Ok(bytes) => decode(bytes),
-            Err(reason) => (String::new(), Some(Fault::Unreadable(reason))),
+            Err(fault) => (String::new(), Some(fault)),
         };
         let mut file = self.shell(text.into());
         file.location = location;
@@ -244,6 +258,7 @@ impl Candidate {
     fn shell(&self, text: Arc<str>) -> SourceFile {
         let mut file = SourceFile::unparsed(Arc::clone(&self.path), text, self.explicit);
         file.role = self.role;
+        file.rendered = matches!(self.origin, Origin::Rendered(_));
         file
     }
 }
@@ -251,6 +266,16 @@ impl Candidate {
 /// A file of a Helm chart is a template even where it happens to parse as YAML.
 fn text_is_template(text: &str, lies_at: Option<&Path>) -> bool {
     text.contains("{{") && lies_at.is_some_and(is_in_chart)
+}
+
+fn output(rendered: &Rendered) -> Result<Vec<u8>, Fault> {
+    match &rendered.outcome {
+        Ok(bytes) => Ok(bytes.to_vec()),
+        Err(reason) => Err(Fault::NotRendered {
+            reason: reason.clone(),
+            asked: Arc::clone(&rendered.asked),
+        }),
+    }
 }
 
 fn decode(bytes: Vec<u8>) -> (String, Option<Fault>) {

@@ -21,6 +21,13 @@ pub fn is_kustomization(path: &str) -> bool {
     NAMES.contains(&name)
 }
 
+/// Returns the kustomization file in a folder, if there is one.
+#[must_use]
+pub fn kustomization_in(folder: &Path) -> Option<PathBuf> {
+    let mut paths = NAMES.iter().map(|name| folder.join(name));
+    paths.find(|path| path.is_file())
+}
+
 /// Marks the documents of every file that a kustomization uses as a patch: one of the set, or
 /// one in the directory of a file or above it, up to the root of the repository.
 pub fn mark_patches(set: &mut SourceSet) {
@@ -96,7 +103,7 @@ pub(super) fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| folded(path))
 }
 
-fn folded(path: &Path) -> PathBuf {
+pub(super) fn folded(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

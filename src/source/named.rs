@@ -99,7 +99,7 @@ fn entries(file: &SourceFile) -> Vec<&str> {
 }
 
 /// A regular file of ordinary size.
-fn is_ordinary(path: &Path) -> bool {
+pub(super) fn is_ordinary(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|one| one.is_file() && one.len() <= BYTES)
 }
 

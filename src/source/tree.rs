@@ -26,7 +26,7 @@ pub fn tree_files(request: &Request) -> Vec<Result<TreeFile, (PathBuf, String)>>
         .iter()
         .filter_map(|target| match target {
             Input::Path(path) => Some(request.working_directory.join(path)),
-            Input::Bytes { .. } => None,
+            Input::Bytes { .. } | Input::Rendered(_) => None,
         })
         .filter(|path| {
             let shown = shown_path(path, &request.working_directory);

@@ -19,6 +19,7 @@ mod named_files;
 mod names;
 mod program;
 mod project;
+mod rendered;
 mod scope;
 mod settings;
 mod suppressed;

@@ -13,6 +13,8 @@ use crate::predict::WorkloadPrediction;
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
+use super::check::paths_of;
+
 use collect::{Covers, Directive, collect, entries, lines_before};
 use directive::{Name, of_annotation};
 
@@ -124,9 +126,19 @@ impl Suppressions {
     }
 
     /// Marks a finding that the configuration silences.
-    pub(super) fn mark_configured(&self, settings: &Settings, finding: &mut Finding) {
+    pub(super) fn mark_configured(
+        &self,
+        set: &SourceSet,
+        settings: &Settings,
+        finding: &mut Finding,
+    ) {
+        if settings.ignore.is_empty() {
+            return;
+        }
+        let paths = paths_of(set, finding);
         for (at, entry) in settings.ignore.iter().enumerate() {
-            if entry.rule == finding.rule && entry.holds_for(&finding.primary.path) {
+            let here = paths.iter().any(|path| entry.holds_for(path));
+            if entry.rule == finding.rule && here {
                 self.used_entries.borrow_mut().insert(at);
                 finding.suppressed.get_or_insert_with(|| Suppression {
                     by: SuppressedBy::Configuration,

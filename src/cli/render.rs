@@ -1,0 +1,200 @@
+//! `--kustomize` and `--helm`: runs the user's own renderer. Nothing is written but one file in a
+//! folder of its own, which is gone afterwards.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use crate::source::{Rendered, Trail, kustomization_in, reason, relative_path, shown_path};
+
+use super::args::Common;
+use super::output::Stop;
+
+/// The file that a build through another kustomization needs.
+/// Source: kustomize 5.8, `api/types/kustomization.go`, `buildMetadata`; absolute paths are refused
+/// in `resources`.
+const WRAPPER: &str = "kustomization.yaml";
+
+/// One run of a renderer, and the path that it was asked to render.
+pub(super) struct Run {
+    pub(super) asked: PathBuf,
+    pub(super) rendered: Rendered,
+}
+
+/// Renders all that the user asks for, one after the other.
+///
+/// # Errors
+/// Paths that cannot be rendered at all, as they are not there. A renderer that fails is no error.
+pub(super) fn all(common: &Common, directory: &Path) -> Result<Vec<Run>, Stop> {
+    let mut runs = Vec::new();
+    for folder in &common.kustomize {
+        let place = existing("--kustomize", folder, directory)?;
+        if !place.is_dir() {
+            let shown = folder.display();
+            return Err(Stop::usage(format!("--kustomize: {shown} is not a folder")));
+        }
+        runs.push(kustomize(folder, &place, directory));
+    }
+    for file in &common.values {
+        existing("--values", file, directory)?;
+    }
+    for chart in &common.helm {
+        let place = existing("--helm", chart, directory)?;
+        runs.push(helm(chart, &place, directory, common));
+    }
+    Ok(runs)
+}
+
+/// The one spelling of a path. What is not on disk would have to be fetched.
+fn existing(option: &str, path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
+    let place = directory.join(path);
+    place.canonicalize().map_err(|error| {
+        let (shown, reason) = (path.display(), reason(&error));
+        Stop::usage(format!("{option}: cannot read {shown}: {reason}"))
+    })
+}
+
+fn kustomize(folder: &Path, place: &Path, directory: &Path) -> Run {
+    // Twice, at the same time: as it stands, and with the origin of every resource. The second build
+    // goes through another root, which may bring resources in another order.
+    let (built, traced) = std::thread::scope(|scope| {
+        let traced = scope.spawn(|| traced(place));
+        (build(folder), traced.join().ok().flatten())
+    });
+    let shown = shown_path(&directory.join(folder), directory);
+    let file = kustomization_in(&directory.join(folder));
+    let file = file.unwrap_or_else(|| directory.join(folder).join(WRAPPER));
+    let (output, base) = traced.unzip();
+    Run {
+        asked: folder.to_path_buf(),
+        rendered: Rendered {
+            name: below(&shown, "(kustomize build)"),
+            asked: shown_path(&file, directory).into(),
+            outcome: built.map(Arc::from),
+            trail: Trail::Annotations {
+                output: output.map(Arc::from),
+                folder: base.unwrap_or_default(),
+            },
+        },
+    }
+}
+
+/// Builds with kustomize, or with the one in kubectl.
+fn build(folder: &Path) -> Result<Vec<u8>, String> {
+    let folder = argument(folder);
+    let mut kustomize = Command::new("kustomize");
+    let built = output(kustomize.arg("build").arg(&folder));
+    if !matches!(built, Err(Failure::NotThere)) {
+        return built.map_err(|failure| failure.told("kustomize build", &folder));
+    }
+    let mut kubectl = Command::new("kubectl");
+    match output(kubectl.arg("kustomize").arg(&folder)) {
+        Err(Failure::NotThere) => Err(format!(
+            "{} was not built: neither `kustomize` nor `kubectl` is on the PATH",
+            folder.display()
+        )),
+        built => built.map_err(|failure| failure.told("kubectl kustomize", &folder)),
+    }
+}
+
+/// The same build with the origin of every resource, and the folder that origins are relative to.
+fn traced(place: &Path) -> Option<(Vec<u8>, PathBuf)> {
+    let folder = tempfile::Builder::new()
+        .prefix("meshprobe-")
+        .tempdir()
+        .ok()?;
+    let at = folder.path().canonicalize().ok()?;
+    let root = serde_json::to_string(&relative_path(place, &at)).ok()?;
+    let text = format!("resources: [{root}]\nbuildMetadata: [originAnnotations]\n");
+    std::fs::write(at.join(WRAPPER), text).ok()?;
+    Some((build(&at).ok()?, at))
+}
+
+fn helm(chart: &Path, place: &Path, directory: &Path, common: &Common) -> Run {
+    let mut helm = Command::new("helm");
+    helm.arg("template").arg(argument(chart));
+    if let Some(namespace) = &common.namespace {
+        helm.arg("--namespace").arg(namespace);
+    }
+    for file in &common.values {
+        helm.arg("--values").arg(file);
+    }
+    let outcome = output(&mut helm).map_err(|failure| match failure {
+        Failure::NotThere => format!(
+            "{} was not rendered: `helm` is not on the PATH",
+            chart.display()
+        ),
+        failure => failure.told("helm template", chart),
+    });
+    let shown = shown_path(&directory.join(chart), directory);
+    let asked = if place.is_dir() {
+        below(&shown, "Chart.yaml")
+    } else {
+        shown.as_str().into()
+    };
+    Run {
+        asked: chart.to_path_buf(),
+        rendered: Rendered {
+            name: below(&shown, "(helm template)"),
+            asked,
+            outcome: outcome.map(Arc::from),
+            trail: Trail::Chart(place.to_path_buf()),
+        },
+    }
+}
+
+/// What a renderer makes lies, for all questions of nearness, in what it was asked to render.
+fn below(folder: &str, name: &str) -> Arc<str> {
+    match folder {
+        "." => name.into(),
+        _ => format!("{folder}/{name}").into(),
+    }
+}
+
+/// A path is never an option.
+fn argument(path: &Path) -> PathBuf {
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        Path::new(".").join(path)
+    } else {
+        path.to_path_buf()
+    }
+}
+
+/// Why there is no output.
+enum Failure {
+    NotThere,
+    /// In the words of the renderer, or of the system.
+    Said(String),
+}
+
+impl Failure {
+    fn told(self, command: &str, path: &Path) -> String {
+        let said = match self {
+            Self::NotThere => "it is not on the PATH".to_owned(),
+            Self::Said(said) => said,
+        };
+        format!("`{command} {}` failed: {said}", path.display())
+    }
+}
+
+fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
+    let done = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Failure::NotThere,
+            _ => Failure::Said(reason(&error)),
+        })?;
+    if done.status.success() {
+        return Ok(done.stdout);
+    }
+    let words = String::from_utf8_lossy(&done.stderr);
+    let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said = lines.collect::<Vec<_>>().join("; ");
+    Err(Failure::Said(if said.is_empty() {
+        done.status.to_string()
+    } else {
+        said
+    }))
+}
