@@ -18,6 +18,7 @@ tools_go=(
   "kubeconform github.com/yannh/kubeconform/cmd/kubeconform v0.8.0"
   "kube-score github.com/zegl/kube-score/cmd/kube-score v1.20.0"
   "actionlint github.com/rhysd/actionlint/cmd/actionlint v1.7.12"
+  "helm helm.sh/helm/v3/cmd/helm v3.22.0"
   "kustomize-5.5/kustomize sigs.k8s.io/kustomize/kustomize/v5 v5.5.0"
 )
 
@@ -35,7 +36,7 @@ tools_go_current() {
 }
 
 tools_install_go() {
-  command -v go >/dev/null || { tools_fail "go is not on PATH; it is needed to install kustomize, kubeconform, kube-score, act and actionlint"; return 1; }
+  command -v go >/dev/null || { tools_fail "go is not on PATH; it is needed to install kustomize, helm, kubeconform, kube-score, act and actionlint"; return 1; }
   local entry name package version
   for entry in "${tools_go[@]}"; do
     read -r name package version <<<"$entry"

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Charts and kustomizations rendered with the real helm and kustomize: findings name the file that a
+# person edits, and nothing is written into the tree.
+# shellcheck source=common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+find_meshprobe
+
+tree="$work/tree"
+mkdir "$tree"
+cp -R "$root/fixtures/helm" "$tree/helm"
+cp -R "$root/fixtures/krm" "$tree/krm"
+git -C "$tree" init --quiet
+cd "$tree"
+find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort >"$work/before"
+
+# check LOG ARGUMENTS...: one line per finding.
+check() {
+  local log="$1"
+  shift
+  status 1 "$log" "$meshprobe" check --output-format concise --assume injection=all "$@"
+}
+
+# expected LOG: the places on stdin, `file:line rule`, are those of the log, in this order.
+expected() {
+  sed -n 's/^\([^ ]*:[0-9]*\):[0-9]*: [a-z]*\[\([a-z-]*\)\].*/\1 \2/p' "$1" | sort >"$work/places"
+  sort >"$work/expected"
+  diff -u "$work/expected" "$work/places" >&2 || fail_with "$1" "other places"
+}
+
+# 1. A chart through the pipe, with the values of production.
+helm template prod helm/shop --values helm/production.yaml >"$work/chart.yaml"
+check "$work/log" - <"$work/chart.yaml"
+cat >"$work/chart" <<'END'
+helm/shop/templates/web.yaml:26 strict-probe-not-rewritten
+helm/shop/templates/web.yaml:31 strict-probe-not-rewritten
+helm/shop/templates/web.yaml:38 tcp-probe-always-passes
+helm/shop/charts/cache/templates/cache.yaml:20 named-port-unresolved
+END
+expected "$work/log" <"$work/chart"
+has "$work/log" '(rendered: stdin:'
+pass "helm template | meshprobe check -: findings name the templates, and the lines in them"
+
+# 2. The same by --helm.
+check "$work/log" --helm helm/shop --values helm/production.yaml
+expected "$work/log" <"$work/chart"
+has "$work/log" '(rendered: helm/shop/(helm template):'
+pass "check --helm: the same places"
+
+# 3. Where the chart is not at hand, its files are named in the words of helm.
+mkdir "$work/elsewhere"
+(cd "$work/elsewhere" && check "$work/log" - <"$work/chart.yaml")
+has "$work/log" 'shop/templates/web.yaml: warning[strict-probe-not-rewritten]'
+pass "without the chart: the names that helm gives"
+
+# 4. A chart that does not render is a finding with helm's own words.
+sed -i 's/{{- end }}$/{{- end/' helm/shop/templates/mesh.yaml
+check "$work/log" --helm helm/shop
+has "$work/log" "helm/shop/Chart.yaml:1:1: error[not-rendered] \`helm template helm/shop\` failed: Error: parse error"
+cp "$root/fixtures/helm/shop/templates/mesh.yaml" helm/shop/templates/mesh.yaml
+pass "a chart that does not render is a finding, with what helm says"
+
+# 5. rewrite --helm prints what the pipe prints.
+sed -i '/annotations:/d; /rewriteAppHTTPProbers/d' helm/shop/templates/web.yaml
+sed -i 's/port: cache/port: 6379/' helm/shop/charts/cache/templates/cache.yaml
+"$meshprobe" rewrite --quiet --assume injection=all --helm helm/shop >"$work/a.yaml"
+helm template helm/shop | "$meshprobe" rewrite --quiet --assume injection=all - >"$work/b.yaml"
+has "$work/a.yaml" /app-health/worker/readyz
+has "$work/a.yaml" '# Source: shop/templates/web.yaml'
+cp -R "$root/fixtures/helm" .
+cmp "$work/a.yaml" "$work/b.yaml" || fail "rewrite --helm differs from the pipe"
+pass "rewrite --helm prints what the pipe prints"
+
+for version in 5.8 5.5; do
+  [ "$version" = 5.8 ] || PATH="$tools_dir/kustomize-$version:$PATH"
+
+  # 6. A kustomization: places in the base and in no file but those of the build.
+  check "$work/log" --kustomize krm/production --assume rewrite=false
+  places="$(sed -n 's/^\([^ ]*\): .*/\1/p' "$work/log" | sort -u | sed 's/:[0-9].*//' | sort -u)"
+  [ "$places" = krm/base/shop.yaml ] || fail_with "$work/log" "other files: $places"
+  has "$work/log" '(rendered: krm/production/(kustomize build):'
+  grep -q '^krm/base/shop.yaml:[0-9]*:[0-9]*: warning\[strict-probe-not-rewritten\] livenessProbe' "$work/log" ||
+    fail_with "$work/log" "no line"
+  pass "kustomize $version: check --kustomize names the files of the base"
+
+  # 7. rewrite --kustomize prints what the pipe prints; the guard sees both.
+  "$meshprobe" rewrite --quiet --kustomize krm/production >"$work/a.yaml"
+  kustomize build krm/production >"$work/plain.yaml"
+  "$meshprobe" rewrite --quiet - <"$work/plain.yaml" >"$work/b.yaml"
+  cmp "$work/a.yaml" "$work/b.yaml" || fail "rewrite --kustomize differs from the pipe"
+  lacks "$work/a.yaml" config.kubernetes.io/origin
+  has "$work/a.yaml" app-health
+  status 0 "$work/log" "$meshprobe" check --require-rewritten --fail-on error - <"$work/a.yaml"
+  status 1 "$work/log" "$meshprobe" check --require-rewritten --fail-on error - <"$work/plain.yaml"
+  has "$work/log" not-rewritten-ahead
+  pass "kustomize $version: rewrite --kustomize prints what the pipe prints; --require-rewritten tells both apart"
+
+  # 8. A build that fails: what kustomize says, and the files as they stand.
+  cp -R krm "$work/broken-$version"
+  printf 'components: [../missing]\n' >>"$work/broken-$version/production/kustomization.yaml"
+  (cd "$work" && check "$work/log" --kustomize "broken-$version/production" --assume rewrite=false)
+  has "$work/log" "broken-$version/production/kustomization.yaml:1:1: error[not-rendered] \`kustomize build broken-$version/production\` failed: Error: "
+  has "$work/log" 'strict-probe-not-rewritten'
+  pass "kustomize $version: a build that fails is a finding, and the files are checked all the same"
+done
+
+find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort >"$work/after"
+cmp "$work/before" "$work/after" || fail "the tree was written to"
+pass "nothing was written into the tree"
