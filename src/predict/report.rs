@@ -5,6 +5,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::finding::ObjectRef;
 use crate::mesh::{Fact, Reason};
+use crate::source::SourceSet;
+use crate::yaml::Span;
 
 use super::{HandlerPrediction, WorkloadPrediction};
 
@@ -19,6 +21,8 @@ pub struct Report {
 struct WorkloadReport {
     path: String,
     document: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<RenderedReport>,
     object: ObjectReport,
     overlay: Option<String>,
     dataplane: FactReport<&'static str>,
@@ -41,10 +45,19 @@ struct FactReport<T> {
     because: Vec<ReasonReport>,
 }
 
+/// Where the lines that were judged stand, where a tool has made them.
+#[derive(Debug, Serialize)]
+struct RenderedReport {
+    path: String,
+    line: usize,
+}
+
 #[derive(Debug, Serialize)]
 struct ReasonReport {
     path: Option<String>,
     line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<RenderedReport>,
     message: String,
 }
 
@@ -55,7 +68,9 @@ struct HandlerReport {
     slot: &'static str,
     kind: &'static str,
     field: String,
-    line: usize,
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<RenderedReport>,
     rewritten: bool,
     captured: Option<bool>,
     mtls: Option<&'static str>,
@@ -83,37 +98,64 @@ impl Report {
     /// Builds the report of the workloads that are to be reported on.
     #[must_use]
     pub fn new(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Self {
-        let lines = |path: &str, offset: usize| {
-            context
-                .sources
-                .file(path)
-                .map(|file| file.position(offset).line)
-        };
+        let places = |path: &str, span: Span| told(context.sources, path, span);
         let targets = predictions.iter().filter(|prediction| prediction.is_target);
         Self {
             version: 1,
-            workloads: targets.map(|p| workload(p, &lines)).collect(),
+            workloads: targets.map(|p| workload(p, &places)).collect(),
         }
     }
 }
 
-type Lines<'a> = &'a dyn Fn(&str, usize) -> Option<usize>;
+/// Where something is told to be: in the file that a person edits.
+struct Told {
+    path: String,
+    line: Option<usize>,
+    rendered: Option<RenderedReport>,
+}
 
-fn workload(prediction: &WorkloadPrediction<'_>, lines: Lines<'_>) -> WorkloadReport {
+fn told(sources: &SourceSet, path: &str, span: Span) -> Told {
+    let line = sources.file(path).map(|file| file.line_of(span));
+    match sources.source_of(path, span) {
+        Some(source) => Told {
+            path: source.path.to_string(),
+            line: source.place.map(|(start, _)| start.line),
+            rendered: line.map(|line| RenderedReport {
+                path: path.to_owned(),
+                line,
+            }),
+        },
+        None => Told {
+            path: path.to_owned(),
+            line,
+            rendered: None,
+        },
+    }
+}
+
+type Places<'a> = &'a dyn Fn(&str, Span) -> Told;
+
+fn workload(prediction: &WorkloadPrediction<'_>, places: Places<'_>) -> WorkloadReport {
     let object = &prediction.workload.object;
+    let told = places(object.path(), object.name_span());
     WorkloadReport {
-        path: object.path().to_string(),
+        path: told.path,
         document: object.document.index,
+        rendered: told.rendered,
         object: ObjectReport {
             namespace: prediction.namespace.clone(),
             ..object.reference().into()
         },
         overlay: object.overlay.map(ToString::to_string),
-        dataplane: fact(&prediction.dataplane, |dataplane| dataplane.as_str(), lines),
+        dataplane: fact(
+            &prediction.dataplane,
+            |dataplane| dataplane.as_str(),
+            places,
+        ),
         handlers: prediction
             .handlers
             .iter()
-            .map(|prediction| handler(object.path(), prediction, lines))
+            .map(|prediction| handler(object.path(), prediction, places))
             .collect(),
     }
 }
@@ -135,9 +177,10 @@ impl From<ObjectRef> for ObjectReport {
     }
 }
 
-fn handler(path: &str, prediction: &HandlerPrediction<'_>, lines: Lines<'_>) -> HandlerReport {
+fn handler(path: &str, prediction: &HandlerPrediction<'_>, places: Places<'_>) -> HandlerReport {
     let verdict = &prediction.verdict;
     let handler = &prediction.handler;
+    let told = places(path, handler.key.span());
     HandlerReport {
         container: prediction.container.name().to_owned(),
         list: prediction.container.list.key(),
@@ -147,7 +190,8 @@ fn handler(path: &str, prediction: &HandlerPrediction<'_>, lines: Lines<'_>) -> 
             .as_ref()
             .map_or("unreadable", |action| action.key()),
         field: handler.within.to_string(),
-        line: lines(path, handler.key.span().start).unwrap_or_default(),
+        line: told.line,
+        rendered: told.rendered,
         rewritten: prediction.rewritten,
         captured: prediction.captured.as_ref().map(|fact| fact.value),
         mtls: prediction.mtls.as_ref().map(|fact| fact.value.as_str()),
@@ -161,23 +205,33 @@ fn handler(path: &str, prediction: &HandlerPrediction<'_>, lines: Lines<'_>) -> 
             },
         }),
         assumptions: verdict.assumptions(),
-        because: verdict.because.iter().map(|r| reason(r, lines)).collect(),
+        because: verdict.because.iter().map(|r| reason(r, places)).collect(),
     }
 }
 
-fn fact<T: Copy, U>(fact: &Fact<T>, value: impl FnOnce(T) -> U, lines: Lines<'_>) -> FactReport<U> {
+fn fact<T: Copy, U>(
+    fact: &Fact<T>,
+    value: impl FnOnce(T) -> U,
+    places: Places<'_>,
+) -> FactReport<U> {
     FactReport {
         value: value(fact.value),
         certainty: fact.certainty.as_str(),
-        because: fact.because.iter().map(|r| reason(r, lines)).collect(),
+        because: fact.because.iter().map(|r| reason(r, places)).collect(),
     }
 }
 
-fn reason(reason: &Reason, lines: Lines<'_>) -> ReasonReport {
+fn reason(reason: &Reason, places: Places<'_>) -> ReasonReport {
     let place = reason.place.as_ref();
+    let told = place.map(|place| places(&place.path, place.span));
+    let (path, line, rendered) = match told {
+        Some(told) => (Some(told.path), told.line, told.rendered),
+        None => (None, None, None),
+    };
     ReasonReport {
-        path: place.map(|place| place.path.to_string()),
-        line: place.and_then(|place| lines(&place.path, place.span.start)),
+        path,
+        line,
+        rendered,
         message: reason.message.clone(),
     }
 }

@@ -137,6 +137,19 @@ fn settings_may_name_the_file_that_a_person_edits() {
 }
 
 #[test]
+fn predict_names_the_template_too() {
+    let arguments = ["predict", "--output-format", "json", "-"];
+    let run = chart().pipe(&arguments, helm_output()).exits(0);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let at = |pointer: &str| report.pointer(pointer).unwrap().clone();
+    assert_eq!(at("/workloads/0/path"), "deploy/templates/web.yaml");
+    let handler = "/workloads/0/handlers/0";
+    assert_eq!(at(&format!("{handler}/line")), 13);
+    assert_eq!(at(&format!("{handler}/rendered/path")), "stdin");
+    assert_eq!(at(&format!("{handler}/rendered/line")), 21);
+}
+
+#[test]
 fn a_rendered_file_of_the_tree_keeps_its_place_where_the_source_is_not_there() {
     let project = Project::with(&[("rendered/all.yaml", &helm_output())]);
     let run = project
