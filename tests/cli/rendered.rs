@@ -166,6 +166,24 @@ fn a_rendered_file_of_the_tree_keeps_its_place_where_the_source_is_not_there() {
         "{}",
         run.stdout
     );
+    let itself = POD.replace(
+        "annotations:\n",
+        "annotations:\n    config.kubernetes.io/path: pod.yaml\n",
+    );
+    let own = Project::with(&[("pod.yaml", &itself), ("mtls.yaml", STRICT)]);
+    let arguments = [
+        "check",
+        "--assume",
+        "injection=all",
+        "--output-format",
+        "concise",
+    ];
+    let run = own.run(&arguments).exits(1);
+    assert!(
+        run.stdout.starts_with("pod.yaml:14:7:") && !run.stdout.contains("(rendered"),
+        "{}",
+        run.stdout
+    );
     let project = chart();
     project.write("rendered/all.yaml", helm_output());
     project

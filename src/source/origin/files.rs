@@ -70,9 +70,10 @@ impl<'r> Files<'r> {
         self.origin_at(file, found, said)
     }
 
-    /// A real file is not passed over for one that is not there.
+    /// A real file is not passed over for one that is not there, and is not made from itself.
     fn origin_at(&self, file: &SourceFile, found: Option<PathBuf>, said: Said) -> Option<Origin> {
-        if found.is_none() && file.location.is_some() {
+        let real = file.location.as_deref().map(folded);
+        if real.is_some() && (found.is_none() || found == real) {
             return None;
         }
         let read = found.as_ref().and_then(|place| self.read.get(place));

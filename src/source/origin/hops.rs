@@ -1,6 +1,6 @@
 //! The way from an object down to a field, in terms that hold in another text as well.
 
-use crate::yaml::{NodeRef, Span};
+use crate::yaml::{Kind, NodeRef, Span};
 
 /// One step down.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,8 @@ pub(super) fn to(object: NodeRef<'_>, span: Span) -> Option<Hops> {
     let mut steps = Vec::new();
     let mut node = object;
     let is = |node: NodeRef<'_>| node.span() == span || node.outer_span() == span;
-    while !is(node) {
+    // An alias may lead up to where it stands.
+    while !is(node) && node.kind() != Kind::Alias {
         if let Some(entry) = node.entries().find(|entry| entry.span().contains(span)) {
             steps.push(Hop::Key(entry.key.text()?.to_owned()));
             let covers = if entry.key.outer_span().contains(span) {

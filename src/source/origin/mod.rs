@@ -12,7 +12,7 @@ mod template;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::yaml::{NodeRef, Position, Span};
+use crate::yaml::{Kind, NodeRef, Position, Span};
 
 use super::document::{Content, Document};
 use super::file::{SourceFile, SourceSet};
@@ -126,7 +126,8 @@ fn collect<'t>(node: NodeRef<'t>, depth: usize, found: &mut Vec<NodeRef<'t>>) {
     let items = node.get("items").filter(|items| items.is_sequence());
     match (items, depth.checked_sub(1)) {
         (Some(items), Some(depth)) if kind.ends_with("List") => {
-            for item in items.items() {
+            // What an alias leads to is an object where it stands; a chain of them is an attack.
+            for item in items.items().filter(|item| item.kind() != Kind::Alias) {
                 collect(item, depth, found);
             }
         }

@@ -215,3 +215,14 @@ fn paths_are_relative_to_the_working_directory() {
     assert_eq!(relative("/w/b/c.yaml"), "../b/c.yaml");
     assert_eq!(relative("/w/a"), ".");
 }
+
+#[test]
+fn aliases_that_lead_up_come_to_an_end() {
+    let folder = folder(&[("a.yaml", BASE)]);
+    let text = "apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {config.kubernetes.io/path: a.yaml}}\nspec: &s\n  ports: {x: *s}\n";
+    let found = source(folder.path(), text, "s}\n");
+    assert_eq!(found, Some(("a.yaml".to_owned(), None)));
+    let list =
+        "kind: List\napiVersion: v1\nitems: &a [*a, *a, *a, *a]\n# config.kubernetes.io/path\n";
+    assert_eq!(source(folder.path(), list, "*a"), None);
+}
