@@ -88,7 +88,19 @@ skipped() {
   with_function "$at/production"
   kustomize build --enable-alpha-plugins "$at/production" >"$at/out.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
   lacks "$at/out.yaml" app-health
-  pass "kustomize $version: without --enable-exec kustomize skips the function without a word, as the README warns"
+  status 1 "$at/log" "$meshprobe" check --require-rewritten --fail-on error - <"$at/out.yaml"
+  has "$at/log" not-rewritten-ahead
+  pass "kustomize $version: without --enable-exec kustomize skips the function without a word, as the README warns, and --require-rewritten notices"
+}
+
+places() {
+  local at="$work/$version/places"
+  cp -R "$root/fixtures/krm" "$at"
+  with_function "$at/production" 'failOn: never, assume: {rewrite: "false"}'
+  printf 'buildMetadata: [originAnnotations]\n' >>"$at/production/kustomization.yaml"
+  build "$at/production" 2>"$at/log" >"$at/out.yaml" || fail_with "$at/log" "it fails"
+  has "$at/log" '../base/shop.yaml:34:11: Deployment '
+  pass "kustomize $version: findings name the file of the base, and the line"
 }
 
 in_place() {
@@ -110,6 +122,7 @@ for version in 5.8 5.5; do
   untouched
   validators
   skipped
+  places
   in_place
 done
 
