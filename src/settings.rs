@@ -15,7 +15,7 @@ pub use crate::mesh::Version;
 pub use crate::mesh::istio::mtls::MtlsMode;
 
 pub use facts::FACT_KEYS;
-pub use file::{API_VERSION, KIND, Problem, read};
+pub use file::{API_VERSION, KIND, Problem, read, schema};
 pub use ignore::Ignore;
 pub use layer::{Action, Emit, Layer};
 pub use scope::Scope;

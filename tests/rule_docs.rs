@@ -1,4 +1,4 @@
-//! `docs/rules` is generated from the doc comments of the rules; drift fails.
+//! `docs/rules`, the schema and the definition of the function are generated; drift fails.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -35,5 +35,29 @@ fn the_pages_say_what_the_doc_comments_say() {
     for (name, text) in &wanted {
         let page = fs::read_to_string(root.join(name)).unwrap();
         assert!(page == *text, "docs/rules/{name} is out of date: {how}");
+    }
+}
+
+/// The schema of the configuration and the definition of the function are generated as well.
+#[test]
+fn the_schemas_are_those_of_the_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let schema = meshprobe::settings::schema(&meshprobe::engine::rule_ids());
+    let schema = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    let definition = meshprobe::krm::definition().unwrap();
+    for (name, text) in [
+        ("docs/schema/meshprobe.schema.json", schema),
+        ("packaging/krm-function.yaml", definition),
+    ] {
+        let file = root.join(name);
+        if std::env::var_os("MESHPROBE_UPDATE_DOCS").is_some() {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, &text).unwrap();
+        }
+        let published = fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            published == text,
+            "{name} is out of date: run `MESHPROBE_UPDATE_DOCS=1 cargo test --test rule_docs`"
+        );
     }
 }

@@ -77,6 +77,8 @@ pub(super) enum Command {
     },
     /// Explain a rule, or a guard of rewrite.
     Rule(RuleArgs),
+    /// Print the JSON schema of the configuration, or the definition of the KRM function.
+    Schema(SchemaArgs),
     /// Print the completion script of a shell.
     Completions {
         /// The shell.
@@ -387,6 +389,22 @@ pub(super) enum SeverityArg {
     Warning,
     /// Everything.
     Note,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SchemaArgs {
+    /// What to print.
+    #[arg(value_name = "OF", value_enum, default_value_t)]
+    pub(super) of: SchemaKind,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum SchemaKind {
+    /// The JSON schema of `.meshprobe.yaml` and of functionConfigs.
+    #[default]
+    Config,
+    /// The KRMFunctionDefinition, for catalogues of functions.
+    Function,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

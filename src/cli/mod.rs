@@ -10,6 +10,7 @@ mod predict;
 mod render;
 mod rewrite;
 mod rule;
+mod schema;
 mod shell;
 mod terminal;
 
@@ -76,6 +77,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         ))),
         Some(Command::Krm { config }) => function(config.as_deref()),
         Some(Command::Rule(args)) => rule::run(&args),
+        Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man) => shell::man(),
         None if std::io::stdin().is_terminal() => {
@@ -86,8 +88,8 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
     }
 }
 
-/// Reads a `ResourceList`, or what a plugin is given with its configuration file, and prints in one go at the end: half a list would make the caller
-/// delete the other half.
+/// Reads a `ResourceList`, or what a plugin is given with its configuration file, and prints in
+/// one go at the end: half a list would make the caller delete the other half.
 fn function(config: Option<&Path>) -> Result<Exit, Stop> {
     let mut bytes = Vec::new();
     std::io::stdin()

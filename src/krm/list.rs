@@ -105,7 +105,7 @@ impl<'t> List<'t> {
     /// The one document, and nothing around it: the caller unwraps the list only when it is
     /// alone in the stream.
     pub(super) fn text(&self) -> &'t str {
-        self.tree.segment().slice(&self.file.text)
+        without_directives(self.tree.segment().slice(&self.file.text))
     }
 
     pub(super) fn text_with(&self, edits: &[Edit]) -> String {
@@ -113,8 +113,21 @@ impl<'t> List<'t> {
         let whole = yaml::splice(&self.file.text, edits);
         let behind = self.file.text.len() - segment.end;
         let end = whole.len().saturating_sub(behind);
-        Span::new(segment.start, end).slice(&whole).to_owned()
+        without_directives(Span::new(segment.start, end).slice(&whole)).to_owned()
     }
+}
+
+/// kustomize takes no `%YAML` back.
+fn without_directives(text: &str) -> &str {
+    let blank = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    let first = text.split_inclusive('\n').find(|line| !blank(line));
+    if !first.is_some_and(|line| line.starts_with('%')) {
+        return text;
+    }
+    let lines = text.split_inclusive('\n');
+    let head = lines.take_while(|line| !line.starts_with("---"));
+    let start = head.map(str::len).sum();
+    text.get(start..).unwrap_or(text)
 }
 
 /// Returns the value of an annotation.

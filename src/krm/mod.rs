@@ -5,6 +5,7 @@
 //! where the call fails.
 
 mod config;
+mod definition;
 mod list;
 mod plugin;
 mod results;
@@ -17,6 +18,8 @@ use crate::finding::{Finding, Severity};
 use crate::settings::{Action, Emit, FailOn, Layer, Settings};
 use crate::source::{Input, Request, SourceSet};
 use crate::yaml::{self, Change, Route, Value};
+
+pub use definition::definition;
 
 use list::{List, NAME};
 

@@ -85,10 +85,14 @@ fn field_entry(field: &str, items: &[NodeRef<'_>], finding: &Finding) -> Value {
 /// The path of a change from its object, in a list of resources or in a document of its own.
 fn within_item(item: NodeRef<'_>, route: &Route) -> Option<String> {
     let listed = item.tree().root()?.get("items").is_some();
-    let own = match route.steps() {
-        [Step::Key(_), Step::Index(_), rest @ ..] if listed => rest,
-        steps => steps,
-    };
+    let mut own = route.steps();
+    // An item may be a list itself.
+    while let [Step::Key(key), Step::Index(_), rest @ ..] = own
+        && listed
+        && key == "items"
+    {
+        own = rest;
+    }
     let route = own
         .iter()
         .fold(Route::root(), |route, step| route.child(step.clone()));

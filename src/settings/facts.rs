@@ -18,6 +18,12 @@ pub const FACT_KEYS: &[&str] = &[
     "status-port",
 ];
 
+/// What `injection` may be.
+pub(super) const INJECTIONS: &[&str] = &["evidence", "all", "none"];
+
+/// What `mtls` may be.
+pub(super) const MTLS_MODES: &[&str] = &["DISABLE", "PERMISSIVE", "STRICT"];
+
 impl Facts {
     /// Takes one `KEY=VALUE`.
     ///
@@ -92,11 +98,7 @@ fn injection(value: &str) -> Result<InjectionAssumption, String> {
         "evidence" => Ok(InjectionAssumption::Evidence),
         "all" => Ok(InjectionAssumption::All),
         "none" => Ok(InjectionAssumption::None),
-        _ => Err(not_one_of(
-            "value of `injection`",
-            value,
-            &["evidence", "all", "none"],
-        )),
+        _ => Err(not_one_of("value of `injection`", value, INJECTIONS)),
     }
 }
 
@@ -105,11 +107,7 @@ fn mtls(value: &str) -> Result<MtlsMode, String> {
         "DISABLE" => Ok(MtlsMode::Disable),
         "PERMISSIVE" => Ok(MtlsMode::Permissive),
         "STRICT" => Ok(MtlsMode::Strict),
-        _ => Err(not_one_of(
-            "value of `mtls`",
-            value,
-            &["DISABLE", "PERMISSIVE", "STRICT"],
-        )),
+        _ => Err(not_one_of("value of `mtls`", value, MTLS_MODES)),
     }
 }
 

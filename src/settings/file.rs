@@ -4,16 +4,19 @@
 //! ConfigMap, where a key is the path (`mesh.version`) and a list is separated by commas.
 
 mod ignores;
+mod schema;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
-use crate::yaml::{Entry, NodeRef, Span};
+use crate::yaml::{Entry, NodeRef, Scalar, Span};
 
 use super::layer::{Action, Emit, Layer};
 use super::suggest::not_one_of;
 use super::{FailOn, Form, MeshKind, RuleLevel};
+
+pub use schema::schema;
 
 /// The API version of the configuration object.
 pub const API_VERSION: &str = "meshprobe.dev/v1alpha1";
@@ -26,6 +29,14 @@ const SPEC_KEYS: &[&str] = &[
     "actions", "assume", "context", "emit", "failOn", "form", "ignore", "mesh", "rules", "scopes",
 ];
 const MESH_KEYS: &[&str] = &["kind", "revision", "rootNamespace", "version"];
+const CONFIG_MAP_KEYS: &[&str] = &["apiVersion", "data", "immutable", "kind", "metadata"];
+
+// The words that values are made of; the schema is made from the same lists.
+const ACTIONS: &[&str] = &["check", "rewrite"];
+const EMITS: &[&str] = &["items", "none"];
+const FAIL_LEVELS: &[&str] = &["error", "warning", "note", "never"];
+const MESHES: &[&str] = &["auto", "istio", "none"];
+const RULE_LEVELS: &[&str] = &["error", "warning", "note", "ignore"];
 
 /// Something wrong in a configuration object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +126,9 @@ impl Reader<'_> {
                 "mesh" => {
                     for entry in self.mapping(value, "mesh") {
                         let key = entry.key.text().unwrap_or_default();
-                        if MESH_KEYS.contains(&key) {
+                        if is_bare_version(key, entry.value) {
+                            self.bare_version(&format!("mesh.{key}"), entry.value);
+                        } else if MESH_KEYS.contains(&key) {
                             self.scalar(&format!("mesh.{key}"), entry.value);
                         } else {
                             self.unknown(entry.key, MESH_KEYS);
@@ -125,7 +138,12 @@ impl Reader<'_> {
                 group @ ("assume" | "rules") => {
                     for entry in self.mapping(value, group) {
                         let key = entry.key.text().unwrap_or_default();
-                        self.keyed(&format!("{group}.{key}"), entry);
+                        let path = format!("{group}.{key}");
+                        if is_bare_version(key, entry.value) {
+                            self.bare_version(&path, entry.value);
+                        } else {
+                            self.keyed(&path, entry);
+                        }
                     }
                 }
                 list @ ("actions" | "context") => self.list(list, value),
@@ -139,6 +157,12 @@ impl Reader<'_> {
 
     /// `data` of a ConfigMap: strings only.
     fn config_map(&mut self, object: NodeRef<'_>) {
+        for entry in object.entries() {
+            let key = entry.key.text().unwrap_or_default();
+            if !CONFIG_MAP_KEYS.contains(&key) {
+                self.unknown(entry.key, CONFIG_MAP_KEYS);
+            }
+        }
         let Some(data) = object.get("data") else {
             return;
         };
@@ -147,7 +171,10 @@ impl Reader<'_> {
             let (head, rest) = path.split_once('.').unwrap_or((path, ""));
             match (head, rest) {
                 ("actions" | "context", "") => {
-                    let text = entry.value.text().unwrap_or_default();
+                    let Some(text) = entry.value.text() else {
+                        self.scalar(path, entry.value);
+                        continue;
+                    };
                     for part in text
                         .split(',')
                         .map(str::trim)
@@ -162,6 +189,16 @@ impl Reader<'_> {
                 ("assume" | "rules", key) if !key.is_empty() => self.keyed(path, entry),
                 ("scopes" | "ignore", _) => {
                     let message = format!("`{head}` is no string: give an object of kind `{KIND}`");
+                    self.problem(entry.key.span(), message);
+                }
+                ("mesh", _) => {
+                    let known: Vec<String> =
+                        MESH_KEYS.iter().map(|key| format!("mesh.{key}")).collect();
+                    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                    self.unknown(entry.key, &known);
+                }
+                ("assume" | "rules", _) => {
+                    let message = format!("`{head}` is no string: give `{head}.KEY`");
                     self.problem(entry.key.span(), message);
                 }
                 _ => self.unknown(entry.key, SPEC_KEYS),
@@ -200,6 +237,12 @@ impl Reader<'_> {
         if path == "actions" {
             self.layer.actions.get_or_insert_default();
         }
+    }
+
+    fn bare_version(&mut self, path: &str, value: NodeRef<'_>) {
+        let text = value.text().unwrap_or_default();
+        let message = format!("`{path}` takes a string: write \"{text}\" in quotes");
+        self.problem(value.span(), message);
     }
 
     fn leaf(&mut self, path: &str, text: &str, span: Span) {
@@ -254,12 +297,22 @@ impl Reader<'_> {
     }
 }
 
+/// A release without quotes is a number, and kustomize hands 1.30 over as 1.3. In a ConfigMap, which
+/// is made from arguments, the runners leave the text as it was typed.
+fn is_bare_version(key: &str, value: NodeRef<'_>) -> bool {
+    matches!(key, "version" | "node-version")
+        && matches!(
+            value.scalar(),
+            Some(Scalar::Float(_) | Scalar::Int(_) | Scalar::UInt(_))
+        )
+}
+
 fn mesh(text: &str) -> Result<MeshKind, String> {
     match text {
         "auto" => Ok(MeshKind::Auto),
         "istio" => Ok(MeshKind::Istio),
         "none" => Ok(MeshKind::None),
-        _ => Err(not_one_of("mesh", text, &["auto", "istio", "none"])),
+        _ => Err(not_one_of("mesh", text, MESHES)),
     }
 }
 
@@ -276,7 +329,7 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
     }
     severity(text)
         .map(FailOn::Severity)
-        .ok_or_else(|| not_one_of("level", text, &["error", "warning", "note", "never"]))
+        .ok_or_else(|| not_one_of("level", text, FAIL_LEVELS))
 }
 
 fn rule_level(id: &str, text: &str, known: &[&str]) -> Result<RuleLevel, String> {
@@ -293,7 +346,7 @@ fn level(text: &str) -> Result<RuleLevel, String> {
     }
     severity(text)
         .map(RuleLevel::Severity)
-        .ok_or_else(|| not_one_of("level", text, &["error", "warning", "note", "ignore"]))
+        .ok_or_else(|| not_one_of("level", text, RULE_LEVELS))
 }
 
 fn severity(text: &str) -> Option<Severity> {
@@ -306,7 +359,7 @@ fn emit(text: &str) -> Result<Emit, String> {
     match text {
         "items" => Ok(Emit::Items),
         "none" => Ok(Emit::None),
-        _ => Err(not_one_of("value of `emit`", text, &["items", "none"])),
+        _ => Err(not_one_of("value of `emit`", text, EMITS)),
     }
 }
 
@@ -314,7 +367,7 @@ fn action(text: &str) -> Result<Action, String> {
     match text {
         "check" => Ok(Action::Check),
         "rewrite" => Ok(Action::Rewrite),
-        _ => Err(not_one_of("action", text, &["check", "rewrite"])),
+        _ => Err(not_one_of("action", text, ACTIONS)),
     }
 }
 
@@ -347,7 +400,7 @@ mod tests {
     #[test]
     fn both_shapes_say_the_same() {
         let nested = spec(
-            "  mesh: {kind: istio, version: 1.30, rootNamespace: mesh, revision: canary}\n  actions: [check]\n  form: sealed\n  failOn: never\n  emit: none\n  context: [\".\", ../x]\n  assume: {injection: all}\n  rules: {syntax-error: ignore}\n",
+            "  mesh: {kind: istio, version: \"1.30\", rootNamespace: mesh, revision: canary}\n  actions: [check]\n  form: sealed\n  failOn: never\n  emit: none\n  context: [\".\", ../x]\n  assume: {injection: all}\n  rules: {syntax-error: ignore}\n",
         )
         .unwrap();
         let flat = read_text(

@@ -5,13 +5,16 @@
 
 mod compare;
 
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use compare::compare;
 use serde_yaml::Value as Yaml;
 
 use super::change::Change;
+use super::edit::{Edit, splice};
 use super::merge::effective_entries;
 use super::parse::parse;
 use super::scalar::Scalar;
@@ -35,7 +38,6 @@ pub fn verify(before: &str, changes: &[Change], after: &str) -> Result<(), Strin
 /// Does what [`verify`] does, for a document that is parsed already.
 pub(super) fn check(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
     let changed = |reason: String| format!("the edited document {reason}");
-    let text = before.segment().slice(before.text());
     let after_tree = parsed(after).map_err(changed)?;
     measure(before).map_err(|reason| format!("the document {reason}"))?;
     measure(&after_tree).map_err(changed)?;
@@ -44,8 +46,9 @@ pub(super) fn check(before: &Tree, changes: &[Change], after: &str) -> Result<()
     let new = own_value(&after_tree).map_err(changed)?;
     compare(old, changes, &new, None)?;
 
-    let old = referee_value(text).map_err(|reason| format!("the document {reason}"))?;
-    let new = referee_value(after).map_err(changed)?;
+    let old = referee_value(&with_own_names(before))
+        .map_err(|reason| format!("the document {reason}"))?;
+    let new = referee_value(&with_own_names(&after_tree)).map_err(changed)?;
     compare(old, changes, &new, after_tree.root())
 }
 
@@ -59,16 +62,42 @@ fn parsed(text: &str) -> Result<Tree, String> {
     }
 }
 
-/// Refuses what the other parser reads wrongly or at length: it takes the second of two anchors
-/// with one name for another one, and repeats nodes as often as aliases say.
-fn measure(tree: &Tree) -> Result<(), String> {
-    let mut names = std::collections::HashSet::new();
-    for anchor in &tree.anchors {
-        let name = anchor.span.slice(tree.text());
-        if !names.insert(name) {
-            return Err(format!("defines the anchor `{name}` twice"));
+/// Returns the text for the other parser, which takes the second of two anchors with one name for
+/// another one: there each gets a name of its own.
+fn with_own_names(tree: &Tree) -> Cow<'_, str> {
+    let text = tree.text();
+    let mut names = HashSet::new();
+    if tree
+        .anchors
+        .iter()
+        .all(|anchor| names.insert(anchor.span.slice(text)))
+    {
+        return Cow::Borrowed(tree.segment().slice(text));
+    }
+    let renamed = |mark: char, span: Span, node: NodeRef<'_>| Edit {
+        span,
+        text: format!("{mark}a{}", node.id()),
+    };
+    let mut edits = Vec::new();
+    for node in tree.all() {
+        edits.extend(node.anchor_span().map(|span| renamed('&', span, node)));
+        if node.kind() == Kind::Alias {
+            edits.push(renamed('*', node.span(), node.resolved()));
         }
     }
+    edits.sort_by_key(|edit| edit.span.start);
+    let behind = text.len() - tree.segment().end;
+    let whole = splice(text, &edits);
+    let end = whole.len().saturating_sub(behind);
+    Cow::Owned(
+        Span::new(tree.segment().start, end)
+            .slice(&whole)
+            .to_owned(),
+    )
+}
+
+/// Refuses what the other parser reads at length: it repeats nodes as often as aliases say.
+fn measure(tree: &Tree) -> Result<(), String> {
     let mut budget = tree.len().saturating_add(REPEATED);
     let mut stack: Vec<NodeRef<'_>> = tree.root().into_iter().collect();
     while let Some(node) = stack.pop() {

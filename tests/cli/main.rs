@@ -14,6 +14,8 @@ mod fixes;
 mod formats;
 mod guards;
 mod krm;
+mod krm_contract;
+mod krm_settings;
 mod mirror;
 mod named_files;
 mod names;

@@ -7,7 +7,7 @@ use super::super::scope::glob;
 use super::super::suggest::not_one_of;
 use super::Reader;
 
-const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
+pub(super) const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
 
 impl Reader<'_> {
     /// A list of entries. Their file and folders are for the caller to fill in.

@@ -4,9 +4,9 @@ use crate::yaml::NodeRef;
 
 use super::super::Facts;
 use super::super::scope::{Scope, glob};
-use super::{Reader, rule_level};
+use super::{Reader, is_bare_version, rule_level};
 
-const SCOPE_KEYS: &[&str] = &["assume", "override", "paths", "rules"];
+pub(super) const SCOPE_KEYS: &[&str] = &["assume", "override", "paths", "rules"];
 
 impl Reader<'_> {
     /// A list of scopes. The folders are for the caller to fill in: the object knows no place.
@@ -69,6 +69,9 @@ impl Reader<'_> {
         for entry in self.mapping(node, name) {
             let key = entry.key.text().unwrap_or_default();
             match entry.value.text() {
+                Some(_) if is_bare_version(key, entry.value) => {
+                    self.bare_version(key, entry.value);
+                }
                 Some(text) => {
                     if let Err(message) = facts.set(key, text) {
                         self.problem(entry.key.span(), message);

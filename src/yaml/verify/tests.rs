@@ -92,9 +92,19 @@ fn what_one_parser_alone_accepts_is_refused() {
     );
     let words = verify("a: 1\na: 2\n", &[], "a: 1\na: 2\n").unwrap_err();
     assert!(words.contains("duplicate"), "{words}");
-    let words = verify("a: &x 1\nb: &x 2\n", &[], "a: &x 1\nb: &x 2\n").unwrap_err();
-    assert_eq!(words, "the document defines the anchor `&x` twice");
     assert!(verify("", &[], "a: 1\n").is_err());
+}
+
+/// kpt puts files into one list that use the same name for an anchor, each for itself.
+#[test]
+fn an_alias_means_the_nearest_anchor_above() {
+    let before = "a: &x 1\nb: *x\nc: &x {k: 2}\nd:\n  <<: *x\n";
+    let after = "a: &x 1\nb: *x\nc: &x {k: 2}\nd:\n  <<: *x\n  l: 3\n";
+    assert_eq!(verify(before, &[set(&["d", "l"], 3)], after), Ok(()));
+    let other = after.replace("b: *x", "b: &x 2");
+    assert!(verify(before, &[set(&["d", "l"], 3)], &other).is_err());
+    let moved = "c: &x {k: 2}\na: &x 1\nb: *x\nd:\n  <<: *x\n  l: 3\n";
+    assert!(verify(before, &[set(&["d", "l"], 3)], moved).is_err());
 }
 
 #[test]

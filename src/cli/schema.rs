@@ -1,0 +1,20 @@
+//! `meshprobe schema`.
+
+use crate::engine::{Exit, rule_ids};
+use crate::{krm, settings};
+
+use super::args::{SchemaArgs, SchemaKind};
+use super::output::{Stop, print};
+
+pub(super) fn run(args: &SchemaArgs) -> Result<Exit, Stop> {
+    let text = match args.of {
+        SchemaKind::Config => serde_json::to_string_pretty(&settings::schema(&rule_ids()))
+            .map(|text| text + "\n")
+            .map_err(|error| Stop::usage(error.to_string()))?,
+        SchemaKind::Function => {
+            krm::definition().map_err(|error| Stop::usage(error.to_string()))?
+        }
+    };
+    print(&text)?;
+    Ok(Exit::Success)
+}

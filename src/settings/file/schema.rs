@@ -1,0 +1,202 @@
+//! The configuration object as a JSON schema, made from the lists that the reader goes by.
+
+use serde_json::{Map, Value, json};
+
+use super::super::Form;
+use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
+use super::ignores::IGNORE_KEYS;
+use super::scopes::SCOPE_KEYS;
+use super::{
+    ACTIONS, API_VERSION, EMITS, FAIL_LEVELS, KIND, MESH_KEYS, MESHES, OBJECT_KEYS, RULE_LEVELS,
+    SPEC_KEYS,
+};
+
+const ID: &str = "https://meshprobe.dev/schema/v1alpha1/meshprobe.schema.json";
+
+/// Returns the schema (draft 7) of the configuration object. `rules` are the ids that may be named
+/// in it.
+///
+/// It is as strict as [`read`](super::read) and stricter in two things: an empty mapping is
+/// written `{}`, and modes of mutual TLS are written in capitals.
+#[must_use]
+pub fn schema(rules: &[&str]) -> Value {
+    let Value::Object(mut object) = object(OBJECT_KEYS, |key| object_key(key, rules)) else {
+        return Value::Null;
+    };
+    object.insert(
+        "$schema".into(),
+        "http://json-schema.org/draft-07/schema#".into(),
+    );
+    object.insert("$id".into(), ID.into());
+    object.insert("title".into(), KIND.into());
+    object.insert("required".into(), json!(["apiVersion", "kind"]));
+    described(
+        Value::Object(object),
+        "Settings of meshprobe: the file .meshprobe.yaml, or the functionConfig of the KRM function.",
+    )
+}
+
+fn object_key(key: &str, rules: &[&str]) -> Value {
+    match key {
+        "apiVersion" => json!({"type": "string", "enum": [API_VERSION]}),
+        "kind" => json!({"type": "string", "enum": [KIND]}),
+        "metadata" => json!({"type": "object"}),
+        _ => object(SPEC_KEYS, |key| spec_key(key, rules)),
+    }
+}
+
+fn spec_key(key: &str, rules: &[&str]) -> Value {
+    match key {
+        "actions" => described(
+            list(words(ACTIONS)),
+            "What the KRM function does, in one call; both by default. `check` sees what came in; what `rewrite` cures becomes a note.",
+        ),
+        "assume" => {
+            facts("Facts that fill a gap of the manifests; what the manifests say wins over them.")
+        }
+        "context" => described(
+            list(json!({"type": "string"})),
+            "Files and folders that are read for facts and not reported on, relative to the file, or to the kustomization that calls the function.",
+        ),
+        "emit" => described(
+            words(EMITS),
+            "What the KRM function gives back. `none` is for `validators:` of kustomize build only.",
+        ),
+        "failOn" => described(
+            words(FAIL_LEVELS),
+            "The run fails on findings of this severity and above; by default `warning`, as a KRM function `error`.",
+        ),
+        "form" => described(
+            words(&Form::ALL.map(Form::as_str)),
+            "How a rewrite carries the original probes; by default `sealed`.",
+        ),
+        "ignore" => described(
+            list(ignore(rules)),
+            "Findings that are silenced, with reasons.",
+        ),
+        "mesh" => described(object(MESH_KEYS, mesh_key), "The mesh to judge by."),
+        "rules" => levels(rules),
+        "scopes" => described(
+            list(scope(rules)),
+            "Facts and levels for some files only; later ones win. Not in a functionConfig.",
+        ),
+        _ => Value::Null,
+    }
+}
+
+fn mesh_key(key: &str) -> Value {
+    match key {
+        "kind" => described(words(MESHES), "By default decided from the manifests."),
+        "revision" => described(text(), "The revision of the control plane."),
+        "rootNamespace" => described(text(), "The namespace whose policies hold for the mesh."),
+        "version" => described(version(), "The release of the mesh, such as \"1.28\"."),
+        _ => Value::Null,
+    }
+}
+
+fn facts(about: &str) -> Value {
+    described(object(FACT_KEYS, fact), about)
+}
+
+fn fact(key: &str) -> Value {
+    match key {
+        "ambient" | "cni" | "cni-enforces-node-traffic" | "native-sidecars" | "rewrite" => {
+            json!({"enum": [true, false, "true", "false"]})
+        }
+        "injection" => words(INJECTIONS),
+        "mtls" => words(MTLS_MODES),
+        "node-version" => described(version(), "The oldest Kubernetes release among the nodes."),
+        "revision" | "root-namespace" => text(),
+        "status-port" => {
+            json!({"type": ["integer", "string"], "minimum": 1, "maximum": 65535, "pattern": "^[0-9]+$"})
+        }
+        _ => Value::Null,
+    }
+}
+
+fn ignore(rules: &[&str]) -> Value {
+    let mut entry = object(IGNORE_KEYS, |key| match key {
+        "path" => described(
+            text(),
+            "A glob; all files without it. Not in a functionConfig.",
+        ),
+        "reason" => json!({"type": "string", "pattern": "\\S"}),
+        "rule" => words(rules),
+        _ => Value::Null,
+    });
+    require(&mut entry, &["reason", "rule"]);
+    entry
+}
+
+fn scope(rules: &[&str]) -> Value {
+    let mut scope = object(SCOPE_KEYS, |key| match key {
+        "assume" => facts("As `assume` of the whole."),
+        "override" => facts("Facts that win over the manifests."),
+        "paths" => {
+            json!({"type": "array", "minItems": 1, "items": text(), "description": "Globs, relative to the folder of the file."})
+        }
+        "rules" => levels(rules),
+        _ => Value::Null,
+    });
+    require(&mut scope, &["paths"]);
+    scope
+}
+
+fn levels(rules: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "propertyNames": {"enum": rules},
+        "additionalProperties": words(RULE_LEVELS),
+        "description": "Levels of rules and guards, by id.",
+    })
+}
+
+/// A mapping of these keys and no others.
+fn object(keys: &[&str], value: impl Fn(&str) -> Value) -> Value {
+    let properties: Map<String, Value> = keys
+        .iter()
+        .map(|key| ((*key).to_owned(), value(key)))
+        .collect();
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn require(object: &mut Value, keys: &[&str]) {
+    if let Value::Object(object) = object {
+        object.insert("required".into(), json!(keys));
+    }
+}
+
+fn words(words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words})
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+fn text() -> Value {
+    json!({"type": "string", "minLength": 1})
+}
+
+fn version() -> Value {
+    json!({"type": "string", "pattern": "^v?[0-9]+[.-][0-9]+"})
+}
+
+fn described(mut schema: Value, about: &str) -> Value {
+    if let Value::Object(schema) = &mut schema {
+        schema.insert("description".into(), about.into());
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key that the reader knows and the schema does not say anything about would be `null`.
+    #[test]
+    fn every_key_is_described() {
+        let text = schema(&["syntax-error"]).to_string();
+        assert!(!text.contains("null"), "{text}");
+    }
+}
