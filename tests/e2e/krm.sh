@@ -42,8 +42,12 @@ transformers() {
     build "$at/meshed/$overlay" >"$at/meshed.yaml" 2>"$at/log" || fail_with "$at/log" "$overlay does not build"
     [ "$(grep -c 'settings-[a-z0-9]\{10\}' "$at/meshed.yaml")" = 2 ] || fail "$overlay: the hash is lost"
     python "$judge" rewritten "$at/plain.yaml" "$at/meshed.yaml" "$overlay-checkout"
+    kustomize build "$at/plain/$overlay" | "$meshprobe" rewrite - >"$at/piped.yaml" 2>"$at/log" ||
+      fail_with "$at/log" "$overlay: the pipe fails"
+    python "$judge" same "$at/meshed.yaml" "$at/piped.yaml"
   done
   pass "kustomize $version: prefix, namespace, images, patches and hashes: the rewrite is the only difference"
+  pass "kustomize $version: a pipe into rewrite gives the same resources"
 
   # A function in the base sees other names than one in the overlay, and not the probe that the
   # overlay adds; both together come to the same.

@@ -1,6 +1,7 @@
 """Judges the output of `kustomize build` for kustomize.sh, independently of the tool.
 
     kustomize.py rewritten PLAIN MESHED NAME...
+    kustomize.py same ONE OTHER
     kustomize.py strip-opt-out FOLDER
     kustomize.py strip-probes FOLDER
 """
@@ -21,7 +22,8 @@ STATUS_PORT = 15020
 
 
 def main(verb, *args):
-    {"rewritten": rewritten, "strip-opt-out": strip_opt_out, "strip-probes": strip_probes}[verb](*args)
+    verbs = {"rewritten": rewritten, "same": same, "strip-opt-out": strip_opt_out, "strip-probes": strip_probes}
+    verbs[verb](*args)
 
 
 def rewritten(plain, meshed, *names):
@@ -41,6 +43,14 @@ def rewritten(plain, meshed, *names):
         assert now == expected, f"{name}:\n  is     {json.dumps(now)}\n  wanted {json.dumps(expected)}"
         seen.add(name)
     assert seen == set(names), f"no workload for {set(names) - seen}"
+
+
+def same(one, other):
+    """Both hold the same resources, in the same order."""
+    first, second = load(one), load(other)
+    assert list(first) == list(second), f"{first.keys() ^ second.keys()}"
+    for key, value in first.items():
+        assert value == second[key], f"{key}:\n  {json.dumps(value)}\n  {json.dumps(second[key])}"
 
 
 def expectation(workload):
