@@ -280,7 +280,12 @@ fn rules_ask_the_model_and_no_mesh() {
 #[test]
 fn the_tests_that_the_pages_name_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for page in ["docs/architecture.md", "docs/rewrite.md", "CONTRIBUTING.md"] {
+    for page in [
+        "docs/architecture.md",
+        "docs/krm.md",
+        "docs/rewrite.md",
+        "CONTRIBUTING.md",
+    ] {
         let text = fs::read_to_string(root.join(page)).unwrap();
         for (at, _) in text.match_indices("`tests/") {
             let rest = text.get(at + 1..).unwrap();

@@ -318,3 +318,50 @@ fn another_kind_is_refused() {
         .exits(0)
         .says("app-health");
 }
+
+/// `kustomize build` marks every item; one that it has not marked is somebody's file.
+#[test]
+fn nothing_is_given_back_only_where_all_items_come_from_a_build() {
+    let id = "annotations: {kustomize.config.k8s.io/id: \"kind: x\"}";
+    let marked = "metadata: {name: a, annotations: {kustomize.config.k8s.io/id: 'kind: x'}}";
+    let list = |items: &str| {
+        format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:{items}\n")
+    };
+    let item = |metadata: &str| format!("\n- {{apiVersion: v1, kind: ConfigMap, {metadata}}}");
+    let both = item(marked) + &item("metadata: {name: b}");
+    refuses(run(&list(&both), "{emit: none}"), "delete every resource");
+    refuses(
+        run(&list(&item("metadata: {name: b}")), "{emit: none}"),
+        "delete every resource",
+    );
+    for items in [item(marked), " []".to_owned()] {
+        let answer = run(&list(&items), "{emit: none}").exits(0).stdout;
+        assert!(answer.contains("items: []"), "{answer}");
+    }
+    refuses(
+        run_map(&list(&both), "{emit: none}"),
+        "delete every resource",
+    );
+    // What is found is told all the same, and fails the call.
+    let web = failing()
+        .replace(
+            "    name: web\n    namespace",
+            &format!("    {id}\n    name: web\n    namespace"),
+        )
+        .replace("    name: shop\n", &format!("    name: shop\n    {id}\n"))
+        .replace(
+            "metadata: {name: default",
+            &format!("metadata: {{{id}, name: default"),
+        );
+    let checked = run(&web, "{emit: none}").exits(1).says("items: []");
+    assert!(
+        checked.stdout.contains("rule: strict-probe-not-rewritten"),
+        "{}",
+        checked.stdout
+    );
+    assert!(
+        !checked.stdout.contains("kind: Deployment\n  spec"),
+        "{}",
+        checked.stdout
+    );
+}

@@ -121,6 +121,11 @@ cmp "$work/generated.yaml" "$work/rendered.yaml" || fail "render.sh gives someth
 if flux-ci/render.sh broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build became an empty artifact"; fi
 pass "Flux: rendered in CI"
 
+# One flag alone makes kustomize skip the function without a word: no page may name it so.
+if grep -rhE --include='*.md' 'kustomize build.*--enable-exec' "$root/README.md" "$root/docs" . | grep -v -- --enable-alpha-plugins; then
+  fail "a page names --enable-exec alone"
+fi
+
 # Every YAML file parses, and every configuration fits the published schema.
 python - "$root/docs/schema/meshprobe.schema.json" <<'P'
 import json, pathlib, sys

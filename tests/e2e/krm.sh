@@ -84,6 +84,17 @@ validators() {
   status 1 "$at/log" build "$at/production"
   has "$at/log" strict-probe-not-rewritten
   pass "kustomize $version: as a validator it gives nothing back, and fails the build on a finding"
+
+  # What docs/krm.md warns of: comments are gone by then, annotations are not; and the same configuration
+  # under \`transformers\` deletes everything.
+  printf '%s\n' 'commonAnnotations:' '  meshprobe.dev/ignore: |' '    strict-probe-not-rewritten: known' \
+    '    tcp-probe-always-passes: known' >>"$at/production/kustomization.yaml"
+  build "$at/production" >"$at/silenced.yaml" 2>"$at/log" || fail_with "$at/log" "the annotation silences nothing"
+  config 'emit: none, failOn: never' >"$at/production/meshprobe.yaml"
+  sed -i 's/^validators:/transformers:/' "$at/production/kustomization.yaml"
+  build "$at/production" >"$at/gone.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
+  [ ! -s "$at/gone.yaml" ] || fail "a transformer that gives nothing back no longer deletes: docs/krm.md says so"
+  pass "kustomize $version: annotations silence findings; as a transformer, giving nothing back deletes"
 }
 
 skipped() {
