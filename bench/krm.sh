@@ -59,14 +59,14 @@ for name in ("plain", "function"):
     (folder / "kustomization.yaml").write_text("resources: [all.yaml]\n" + ("transformers: [fn.yaml]\n" if name == "function" else ""))
 (work / "function/fn.yaml").write_text(
     "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata:\n  name: fn\n  annotations:\n"
-    f"    config.kubernetes.io/function: |\n      exec: {{path: {function}}}\nspec: {{actions: [rewrite]}}\n"
+    f"    config.kubernetes.io/function: |\n      exec: {{path: {function}}}\nspec: {{actions: [rewrite], mesh: {{version: \"1.28\"}}}}\n"
 )
 
 build = "kustomize build --enable-alpha-plugins --enable-exec"
 ways = {
     "build": f"{build} {work}/plain",
     "build with the function": f"{build} {work}/function",
-    "build | meshprobe rewrite -": f"set -o pipefail; {build} {work}/plain | {meshprobe} rewrite -",
+    "build | meshprobe rewrite -": f"set -o pipefail; {build} {work}/plain | {meshprobe} rewrite --mesh-version 1.28 -",
 }
 
 
