@@ -336,18 +336,30 @@ fn unrewritten<'t>(
         return weighing.verdict(Outcome::Fails, cause);
     }
     let protocol = context.protocol(&pod.workload, port);
+    let request = request(action, port, protocol.value);
     match mismatch(action, protocol.value) {
-        Some(cause) => {
+        Some(cause) if !refused_first(context, pod, cause, &request, protocol.certainty) => {
             weighing.rests_on(&protocol);
             weighing.verdict(Outcome::Fails, cause)
         }
-        None => authorized(
-            context,
-            pod,
-            &request(action, port, protocol.value),
-            weighing,
-        ),
+        _ => authorized(context, pod, &request, weighing),
     }
+}
+
+/// Tells whether a policy refuses the request before its protocol matters. TLS finds no filter
+/// chain and so no policy; plain text meets the policies before anything speaks to the application
+/// (measured, `tests/live`).
+fn refused_first(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+    cause: Cause,
+    request: &Request,
+    sure: Certainty,
+) -> bool {
+    let authorization = context.authorization(&pod.workload, request);
+    cause != Cause::HttpsAtHttpPort
+        && authorization.value == Authorization::Denied
+        && authorization.certainty >= sure
 }
 
 /// The request reaches a filter chain: the policies decide.
