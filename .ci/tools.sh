@@ -5,6 +5,8 @@
 #   bash .ci/tools.sh       installs
 #   source .ci/tools.sh     installs and puts the tools on PATH
 #
+# On Debian and its kin also iptables, iproute2 and openssl, from the system's packages.
+#
 # Needs Go and Python 3 with its venv module; Rust comes from rustup, at the
 # version that rust-toolchain.toml names.
 
@@ -63,11 +65,32 @@ tools_install_python() {
   printf '%s\n' "$stamp" >"$venv/stamp"
 }
 
+# What the live proof builds its network with: from the packages of the system, where that asks
+# nobody. Where it cannot be installed, tests/e2e/live.sh says what is missing.
+tools_install_network() {
+  [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null || return 0
+  local entry command package missing=() as_root=()
+  for entry in "iptables iptables" "ip iproute2" "openssl openssl"; do
+    read -r command package <<<"$entry"
+    PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null || missing+=("$package")
+  done
+  [ "${#missing[@]}" != 0 ] || return 0
+  if [ "$(id -u)" != 0 ]; then
+    [ "${CI:-}" = true ] && sudo -n true 2>/dev/null || return 0
+    as_root=(sudo -n)
+  fi
+  printf 'tools: installing %s\n' "${missing[*]}" >&2
+  { "${as_root[@]}" apt-get -qq update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq install --yes --no-install-recommends "${missing[@]}"; } >/dev/null ||
+    printf 'tools: cannot install %s\n' "${missing[*]}" >&2
+}
+
 # Run or sourced, with or without errexit: the status says whether it worked.
 tools_main() {
   mkdir -p "$tools_dir" || return 1
   tools_install_go || return 1
   tools_install_python || return 1
+  tools_install_network
   export PATH="$tools_dir:$tools_dir/venv/bin:$PATH"
 }
 

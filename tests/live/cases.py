@@ -1,0 +1,129 @@
+"""The tested pods: the workloads of fixtures/live, each with its application in several states."""
+
+import copy
+import json
+from dataclasses import dataclass, field
+
+import manifests
+import network
+
+EXCLUDE = "traffic.sidecar.istio.io/excludeInboundPorts"
+NETWORK_HANDLERS = ("httpGet", "tcpSocket", "grpc")
+# What the manifests call the pod's own address.
+POD_IN_MANIFEST = "10.77.0.2"
+ANYWHERE, LOOPBACK, ANY_IPV6 = None, "127.0.0.1", "::"
+# Ports of the manifests on which the application listens elsewhere than on the pod's address.
+BOUND_ELSEWHERE = {8180: LOOPBACK, 8181: LOOPBACK, 8182: LOOPBACK,
+                   8380: ANY_IPV6, 8381: ANY_IPV6, 8382: ANY_IPV6}
+TLS_PORTS = {8443, 8444, 8445, 8453, 8454, 8455, 8543, 8643}
+# What was measured -> the states in which the same probe is tried here. An application that is
+# up is also tried dead and failing; the others are at fault in the way their path or header says.
+STATES = {"up": ("alive", "dead", "failing"), "down": ("dead",), "unhealthy": ("unhealthy",)}
+MEASURED = {"up": "alive", "down": "dead", "unhealthy": "unhealthy"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One workload: its only probe, as the manifest has it."""
+
+    name: str
+    probe: dict = field(hash=False)
+    ports: dict = field(hash=False)
+    measured: str
+
+    @property
+    def handler(self):
+        check = self.probe.get("httpGet")
+        if check:
+            return "https" if check.get("scheme") == "HTTPS" else "http"
+        return next(kind for kind in NETWORK_HANDLERS if kind in self.probe)
+
+    @property
+    def _check(self):
+        return next(self.probe[kind] for kind in NETWORK_HANDLERS if kind in self.probe)
+
+    @property
+    def host(self):
+        """The host that the probe names, or None."""
+        return self._check.get("host")
+
+    @property
+    def names_pod(self):
+        """Whether that is the address that the pod will turn out to have."""
+        return self.host == POD_IN_MANIFEST
+
+    @property
+    def port(self):
+        """The number of the probed port, or None where the container declares no such name."""
+        port = self._check["port"]
+        if isinstance(port, str):
+            port = self.ports.get(port, int(port) if port.isdigit() else None)
+        return port
+
+
+@dataclass(frozen=True)
+class Pod:
+    """A case with its application in one state, at an address of its own."""
+
+    case: Case
+    state: str
+    address: str
+
+    @property
+    def key(self):
+        return f"{self.case.name}/{self.state}"
+
+    @property
+    def as_measured(self):
+        return self.state == MEASURED[self.case.measured]
+
+    def here(self, probe):
+        """The probe with this pod's address where the manifest means its own."""
+        return json.loads(json.dumps(probe).replace(f'"{POD_IN_MANIFEST}"', f'"{self.address}"'))
+
+    def listener(self):
+        """What the application listens on, or None."""
+        port = self.case.port
+        if self.state == "dead" or port is None:
+            return None
+        address = BOUND_ELSEWHERE.get(port, ANYWHERE) or self.address
+        state = "failing" if self.state == "failing" else "alive"
+        return {"address": address, "port": port, "kind": _kind(port), "state": state}
+
+
+def _kind(port):
+    if port in TLS_PORTS:
+        return "https"
+    return {7: "tcp", 9: "grpc"}.get(port // 1000, "http")
+
+
+def read(text, rows):
+    """(cases, left out): what the rig can try, and the names of what it cannot."""
+    measured = {row["case"]: row["app"] for row in rows}
+    cases, left_out = [], []
+    for name, template in manifests.templates(text).items():
+        container = template["spec"]["containers"][0]
+        ports = {port["name"]: port["containerPort"] for port in container.get("ports", [])}
+        if not container["readinessProbe"].keys() & set(NETWORK_HANDLERS):
+            left_out.append(name)
+        else:
+            cases.append(Case(name, copy.deepcopy(container["readinessProbe"]), ports, measured[name]))
+    return cases, left_out
+
+
+def excluded_ports(text):
+    """The ports that the workloads take out of the redirect; they all say the same."""
+    said = {template["metadata"]["annotations"].get(EXCLUDE, "") for template in manifests.templates(text).values()}
+    if len(said) != 1:
+        raise ValueError("the workloads exclude different ports, and share one sidecar here")
+    return said.pop().split(",")
+
+
+def pods(cases):
+    """One pod per case and state."""
+    found = []
+    for case in cases:
+        for state in STATES[case.measured]:
+            if not (state == "failing" and case.handler == "tcpSocket"):
+                found.append(Pod(case, state, network.pod_address(len(found))))
+    return found

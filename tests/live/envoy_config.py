@@ -1,0 +1,148 @@
+"""What Envoy needs to stand for a sidecar: its inbound listener, as Istio makes it for the mode of
+mutual TLS, the protocols of the Service's ports, and one policy of callers.
+"""
+
+INBOUND = 15006
+SOURCE = "127.0.0.6"
+DEFAULT_MODE = "PERMISSIVE"
+TYPE = "type.googleapis.com/envoy."
+# What sidecars offer in ALPN: HTTP inside of mutual TLS, and anything else inside of it.
+ALPN_HTTP = ["istio-http/1.0", "istio-http/1.1", "istio-h2"]
+ALPN_TCP = ["istio-peer-exchange", "istio"]
+# What the HTTP inspector finds in plain text.
+PLAIN_HTTP = ["http/1.0", "http/1.1", "h2c"]
+UPSTREAMS = {
+    "http": {"explicit_http_config": {"http_protocol_options": {}}},
+    "http2": {"explicit_http_config": {"http2_protocol_options": {}}},
+    "auto": {"use_downstream_protocol_config": {"http_protocol_options": {}, "http2_protocol_options": {}}},
+}
+
+
+def bootstrap(policy, protocols, certificate):
+    """The whole configuration. `protocols`: port of the Service -> http, http2, tcp or auto."""
+    return {
+        "static_resources": {
+            "listeners": [_listener(policy, protocols, certificate)],
+            "clusters": [_cluster(name) for name in UPSTREAMS],
+        },
+    }
+
+
+def _listener(policy, protocols, certificate):
+    chains = []
+    for port in sorted(set(protocols) | set(policy.ports)):
+        chains += _Chains(policy, certificate, port).of(protocols.get(port, "auto"))
+    chains += _Chains(policy, certificate, None).of("auto")
+    return {
+        "name": "virtualInbound",
+        "address": {"socket_address": {"address": "0.0.0.0", "port_value": INBOUND}},
+        # A client that says nothing is kept for ever: this is what a tcpSocket probe meets.
+        "listener_filters_timeout": "0s",
+        "continue_on_listener_filters_timeout": True,
+        "listener_filters": [
+            _typed("envoy.filters.listener.original_dst", "extensions.filters.listener.original_dst.v3.OriginalDst"),
+            _typed("envoy.filters.listener.tls_inspector", "extensions.filters.listener.tls_inspector.v3.TlsInspector"),
+            _typed("envoy.filters.listener.http_inspector",
+                   "extensions.filters.listener.http_inspector.v3.HttpInspector"),
+        ],
+        "filter_chains": chains,
+    }
+
+
+class _Chains:
+    """The filter chains of one port, or of all ports that have none of their own."""
+
+    def __init__(self, policy, certificate, port):
+        self.mode = policy.ports.get(port, policy.mode)
+        self.principals = policy.principals
+        self.certificate = certificate
+        self.port = port
+
+    def of(self, protocol):
+        is_tcp, is_auto = protocol == "tcp", protocol == "auto"
+        web, stream = self._http(protocol), self._tcp()
+        if self.mode == "STRICT":
+            chains = [] if is_tcp else [self._chain(web, tls=True, alpn=ALPN_HTTP if is_auto else None, mutual=True)]
+            return chains + ([self._chain(stream, tls=True, mutual=True)] if is_tcp or is_auto else [])
+        if self.mode == "DISABLE":
+            if not is_auto:
+                return [self._chain(stream if is_tcp else web)]
+            return [self._chain(web, tls=False, alpn=PLAIN_HTTP), self._chain(stream)]
+        if is_tcp:
+            return self._permissive_tcp(stream)
+        chains = [self._chain(web, tls=True, alpn=ALPN_HTTP, mutual=True),
+                  self._chain(web, tls=False, alpn=PLAIN_HTTP if is_auto else None)]
+        return chains + (self._permissive_tcp(stream) if is_auto else [])
+
+    def _permissive_tcp(self, stream):
+        return [self._chain(stream, tls=True, alpn=ALPN_TCP, mutual=True),
+                self._chain(stream, tls=False), self._chain(stream, tls=True)]
+
+    def _chain(self, filters, tls=None, alpn=None, mutual=False):
+        match = {}
+        if self.port is not None:
+            match["destination_port"] = self.port
+        if tls is not None:
+            match["transport_protocol"] = "tls" if tls else "raw_buffer"
+        if alpn:
+            match["application_protocols"] = alpn
+        chain = {"filter_chain_match": match, "filters": filters}
+        if mutual:
+            chain["transport_socket"] = _mutual_tls(self.certificate)
+        return chain
+
+    def _http(self, protocol):
+        filters = []
+        if self.principals:
+            filters.append(_typed("envoy.filters.http.rbac", "extensions.filters.http.rbac.v3.RBAC",
+                                  rules=_allow(self.principals)))
+        filters.append(_typed("envoy.filters.http.router", "extensions.filters.http.router.v3.Router"))
+        route = {"match": {"prefix": "/"}, "route": {"cluster": protocol, "timeout": "0s"}}
+        manager = _typed(
+            "envoy.filters.network.http_connection_manager",
+            "extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+            stat_prefix="inbound", http_filters=filters,
+            route_config={"virtual_hosts": [{"name": "inbound", "domains": ["*"], "routes": [route]}]})
+        return [manager]
+
+    def _tcp(self):
+        filters = []
+        if self.principals:
+            filters.append(_typed("envoy.filters.network.rbac", "extensions.filters.network.rbac.v3.RBAC",
+                                  stat_prefix="tcp", rules=_allow(self.principals)))
+        filters.append(_typed("envoy.filters.network.tcp_proxy", "extensions.filters.network.tcp_proxy.v3.TcpProxy",
+                              stat_prefix="inbound", cluster="auto"))
+        return filters
+
+
+def _typed(name, kind, **fields):
+    return {"name": name, "typed_config": {"@type": TYPE + kind, **fields}}
+
+
+def _allow(principals):
+    named = [{"authenticated": {"principal_name": {"exact": f"spiffe://{name}"}}} for name in principals]
+    return {"action": "ALLOW", "policies": {"callers": {"permissions": [{"any": True}], "principals": named}}}
+
+
+def _mutual_tls(certificate):
+    pem = {"filename": certificate}
+    return _typed(
+        "envoy.transport_sockets.tls", "extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+        require_client_certificate=True,
+        common_tls_context={
+            "alpn_protocols": ["istio-peer-exchange", "h2", "http/1.1"],
+            "tls_certificates": [{"certificate_chain": pem, "private_key": pem}],
+            "validation_context": {"trusted_ca": pem},
+        })
+
+
+def _cluster(name):
+    options = {"@type": TYPE + "extensions.upstreams.http.v3.HttpProtocolOptions", **UPSTREAMS[name]}
+    return {
+        "name": name,
+        "type": "ORIGINAL_DST",
+        "lb_policy": "CLUSTER_PROVIDED",
+        "connect_timeout": "10s",
+        "upstream_bind_config": {"source_address": {"address": SOURCE, "port_value": 0}},
+        "typed_extension_protocol_options": {"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": options},
+    }

@@ -1,0 +1,17 @@
+"""Reading manifests."""
+
+import yaml
+
+# The one in C where there is one: a tree is read many times.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def documents(text):
+    """The documents of a stream, without the empty ones."""
+    return [document for document in yaml.load_all(text, LOADER) if document]
+
+
+def templates(text):
+    """Name -> pod template, of the Deployments of a stream."""
+    return {document["metadata"]["name"]: document["spec"]["template"]
+            for document in documents(text) if document["kind"] == "Deployment"}

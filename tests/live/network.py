@@ -1,0 +1,126 @@
+"""A pod and a node: two network namespaces, and the redirect of a sidecar in the first.
+
+The node holds the prober. The pod holds one address per tested pod, all behind the same sidecar, so
+that one Envoy serves them all and every tested pod still has a port 8080 and an agent of its own.
+"""
+
+import os
+import subprocess
+
+NODE = "10.77.0.1"
+PREFIX = 16
+POD_NAME = "mp-live-{}-{}"
+PROXY_USER = "1337"
+# Where the agent dials from. The redirect knows it and leaves it alone.
+PROXY_SOURCE = "127.0.0.6/32"
+INBOUND, OUTBOUND, TUNNEL = "15006", "15001", "15008"
+# The ports of the agent and of Envoy itself are never captured.
+OWN_PORTS = (TUNNEL, "15090", "15021", "15020")
+PODS_AT_MOST = 250 * 250
+
+
+def pod_address(index):
+    """The address of the n-th tested pod."""
+    if not 0 <= index < PODS_AT_MOST:
+        raise ValueError(f"no address for pod {index}")
+    return f"10.77.{1 + index // 250}.{1 + index % 250}"
+
+
+def run(*command, stdin=None):
+    """Runs a command that has to succeed; what it says is in the error."""
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def missing_privilege():
+    """Why this machine or user cannot run the rig, or None."""
+    if os.geteuid() != 0:
+        return "it needs root, for network namespaces and iptables"
+    try:
+        with Namespaces("try") as namespaces:
+            namespaces.in_pod("iptables", "-t", "nat", "-A", "OUTPUT", "-p", "tcp", "-m", "owner",
+                              "--uid-owner", PROXY_USER, "-j", "REDIRECT", "--to-ports", INBOUND)
+    except (RuntimeError, OSError) as error:
+        return f"network namespaces or iptables do not work: {error}"
+    return None
+
+
+def sweep():
+    """Deletes what runs that were killed have left."""
+    listed = subprocess.run(("ip", "netns", "list"), capture_output=True, text=True, check=False).stdout
+    for line in listed.splitlines():
+        name = line.split()[0]
+        if name.startswith("mp-live-") and not os.path.exists(f"/proc/{name.split('-')[2]}"):
+            subprocess.run(("ip", "netns", "delete", name), capture_output=True, check=False)
+
+
+class Namespaces:
+    """Two joined namespaces, gone when the block ends."""
+
+    def __init__(self, name):
+        self.pod = POD_NAME.format(os.getpid(), name)
+        self.node = self.pod + "-node"
+
+    def __enter__(self):
+        try:
+            self._join()
+        except BaseException:
+            self._delete()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._delete()
+
+    def in_pod(self, *command, stdin=None):
+        return run("ip", "netns", "exec", self.pod, *command, stdin=stdin)
+
+    def add_pods(self, addresses):
+        lines = "".join(f"address add {address}/{PREFIX} dev eth0\n" for address in addresses)
+        run("ip", "-netns", self.pod, "-batch", "-", stdin=lines)
+
+    def capture(self, excluded, redirect=True):
+        """The rules of Istio's init container. Without `redirect` the one that captures is missing."""
+        rules = []
+
+        def rule(chain, *parts):
+            rules.append(f"-A {chain} {' '.join(parts)}")
+
+        rule("PREROUTING", "-p tcp -j ISTIO_INBOUND")
+        for port in [*OWN_PORTS, *excluded]:
+            rule("ISTIO_INBOUND", f"-p tcp --dport {port} -j RETURN")
+        if redirect:
+            rule("ISTIO_INBOUND", "-p tcp -j ISTIO_IN_REDIRECT")
+        rule("ISTIO_IN_REDIRECT", f"-p tcp -j REDIRECT --to-ports {INBOUND}")
+        rule("ISTIO_REDIRECT", f"-p tcp -j REDIRECT --to-ports {OUTBOUND}")
+        rule("OUTPUT", "-p tcp -j ISTIO_OUTPUT")
+        rule("ISTIO_OUTPUT", f"-s {PROXY_SOURCE} -o lo -j RETURN")
+        owned = f"-m owner --uid-owner {PROXY_USER}"
+        rule("ISTIO_OUTPUT", f"! -d 127.0.0.1/32 -o lo -p tcp ! --dport {TUNNEL} {owned} -j ISTIO_IN_REDIRECT")
+        rule("ISTIO_OUTPUT", f"-o lo -m owner ! --uid-owner {PROXY_USER} -j RETURN")
+        rule("ISTIO_OUTPUT", f"{owned} -j RETURN")
+        rule("ISTIO_OUTPUT", "-d 127.0.0.1/32 -j RETURN")
+        rule("ISTIO_OUTPUT", "-j ISTIO_REDIRECT")
+        chains = [f":{name} - [0:0]" for name in
+                  ("ISTIO_INBOUND", "ISTIO_IN_REDIRECT", "ISTIO_REDIRECT", "ISTIO_OUTPUT")]
+        self.in_pod("iptables-restore", stdin="\n".join(["*nat", *chains, *rules, "COMMIT", ""]))
+
+    def _join(self):
+        for namespace in (self.pod, self.node):
+            run("ip", "netns", "add", namespace)
+            run("ip", "-netns", namespace, "link", "set", "lo", "up")
+        run("ip", "link", "add", "eth0", "netns", self.pod, "type", "veth",
+            "peer", "name", "eth0", "netns", self.node)
+        run("ip", "-netns", self.node, "address", "add", f"{NODE}/{PREFIX}", "dev", "eth0")
+        for namespace in (self.pod, self.node):
+            run("ip", "-netns", namespace, "link", "set", "eth0", "up")
+        # Without a route out, connections fail before iptables sees them; a pod always has one.
+        self.add_pods([pod_address(0)])
+        run("ip", "-netns", self.pod, "route", "add", "default", "via", NODE)
+
+    def _delete(self):
+        # Deleting a namespace deletes its interfaces and rules.
+        for namespace in (self.pod, self.node):
+            subprocess.run(("ip", "netns", "delete", namespace), capture_output=True, check=False)

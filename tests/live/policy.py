@@ -1,0 +1,49 @@
+"""The mode of mutual TLS and the callers that are let in, from the same files that meshprobe reads."""
+
+from dataclasses import dataclass, field
+
+import envoy_config
+import manifests
+
+PROTOCOLS = {"http": "http", "https": "tcp", "tcp": "tcp", "grpc": "http2", "http2": "http2"}
+
+
+@dataclass
+class Policy:
+    """What holds for the tested pods."""
+
+    mode: str = envoy_config.DEFAULT_MODE
+    ports: dict = field(default_factory=dict)
+    principals: list = field(default_factory=list)
+
+
+def read(text):
+    """The policy that the objects of one file of fixtures/live/policies come to."""
+    policy = Policy()
+    for document in manifests.documents(text):
+        spec = document["spec"]
+        if document["kind"] == "PeerAuthentication":
+            policy.mode = spec["mtls"]["mode"]
+            policy.ports |= {port: one["mode"] for port, one in spec.get("portLevelMtls", {}).items()}
+        elif document["kind"] == "AuthorizationPolicy":
+            policy.principals += [name for rule in spec["rules"] for source in rule["from"]
+                                  for name in source["source"]["principals"]]
+        else:
+            raise ValueError(f"the rig cannot enforce a {document['kind']}")
+    return policy
+
+
+def prefixes(text):
+    """Port -> what the name of the Service's port begins with, where that is a protocol, else ""."""
+    found = {}
+    for document in manifests.documents(text):
+        if document["kind"] == "Service":
+            for port in document["spec"]["ports"]:
+                prefix = port["name"].split("-")[0]
+                found[port["targetPort"]] = prefix if prefix in PROTOCOLS else ""
+    return found
+
+
+def protocols(text):
+    """Port -> protocol, as the Service says it."""
+    return {port: PROTOCOLS.get(prefix, "auto") for port, prefix in prefixes(text).items()}

@@ -1,0 +1,32 @@
+"""Giving up root: the redirect tells the application from the proxy by user id.
+
+As a program it runs another one:  privileges.py UID PROGRAM ARGUMENT...
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+
+def drop_to(uid):
+    """Becomes this user, and ends with the parent process, however that ends."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    # After the change of user, which clears the setting.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main():
+    uid, program, *arguments = sys.argv[1:]
+    # By descriptor: the user need not be able to reach the folder that the program lies in.
+    descriptor = os.open(program, os.O_RDONLY)
+    drop_to(int(uid))
+    os.execve(descriptor, [program, *arguments], os.environ)
+
+
+if __name__ == "__main__":
+    main()

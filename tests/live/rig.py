@@ -1,0 +1,118 @@
+"""One mode of the mesh, up and running: the applications, Envoy, the agents, and the prober."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import envoy
+import network
+from processes import HERE, Processes
+
+APP_USER, PROXY_USER = 1000, 1337
+START_WITHIN = 20
+
+
+def envoy_binary():
+    return Path(envoy.__file__).parent / "_bin" / "envoy"
+
+
+def certificate(folder):
+    """One certificate for everything: the applications', the sidecar's, and its own authority."""
+    pem = folder / "all.pem"
+    network.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-days", "2", "-subj", "/CN=live", "-keyout", str(pem), "-out", str(folder / "crt.pem"))
+    pem.write_text(pem.read_text() + (folder / "crt.pem").read_text())
+    pem.chmod(0o644)
+    return pem
+
+
+@dataclass
+class Sidecar:
+    """What stands between the prober and the application."""
+
+    # Everything that Envoy loads, but its admin socket.
+    bootstrap: dict
+    # {"address", "port", "probers"} of each agent.
+    agents: list
+    excluded: list
+    redirect: bool = True
+
+
+class Rig:
+    """What the modes share: the pods and the certificate."""
+
+    def __init__(self, folder, pods):
+        self.folder, self.pods = folder, pods
+        self.certificate = certificate(folder)
+
+    def measure(self, name, sidecar, probes):
+        """key -> {"passed", "text"} of each probe; without a mesh where `sidecar` is None."""
+        folder = self.folder / name
+        folder.mkdir()
+        folder.chmod(0o755)
+        with network.Namespaces(name) as namespaces, Processes() as processes:
+            namespaces.add_pods([pod.address for pod in self.pods if pod.address != network.pod_address(0)])
+            self._start_app(folder, namespaces, processes)
+            if sidecar:
+                namespaces.capture(sidecar.excluded, sidecar.redirect)
+                self._start_agents(folder, namespaces, processes, sidecar.agents)
+                self._start_envoy(folder, namespaces, processes, sidecar.bootstrap)
+            return self._probe(namespaces, probes)
+
+    def _start_app(self, folder, namespaces, processes):
+        # Several pods may have the same listener on the loopback; nobody outside can tell them apart.
+        listeners = {(one["address"], one["port"]): one for one in (pod.listener() for pod in self.pods) if one}
+        config = folder / "app.json"
+        config.write_text(json.dumps({"certificate": str(self.certificate), "uid": APP_USER,
+                                      "listeners": list(listeners.values())}))
+        processes.python(namespaces.pod, "app.py", config)
+
+    def _start_agents(self, folder, namespaces, processes, agents):
+        config = folder / "agent.json"
+        config.write_text(json.dumps({"uid": PROXY_USER, "agents": agents}))
+        processes.python(namespaces.pod, "agent.py", config)
+
+    def _start_envoy(self, folder, namespaces, processes, bootstrap):
+        # Envoy makes its socket here, as its own user.
+        own = folder / "envoy"
+        own.mkdir()
+        os.chown(own, PROXY_USER, PROXY_USER)
+        admin = str(own / "admin")
+        config = own / "envoy.json"
+        config.write_text(json.dumps({"admin": {"address": {"pipe": {"path": admin}}}, **bootstrap}))
+        started = processes.program(namespaces.pod, PROXY_USER, envoy_binary(), "-c", config, "--concurrency", 1,
+                                    "--disable-hot-restart", "--log-level", "critical")
+        wait_until_live(admin, started)
+
+    def _probe(self, namespaces, probes):
+        command = ["ip", "netns", "exec", namespaces.node, sys.executable, "-B", str(HERE / "prober.py")]
+        done = subprocess.run(command, input=json.dumps(probes), capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"the prober failed: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+
+def wait_until_live(admin, process):
+    """Returns when Envoy says LIVE on its admin socket."""
+    end = time.monotonic() + START_WITHIN
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"Envoy ended with status {process.returncode}")
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(admin)
+                client = http.client.HTTPConnection("envoy")
+                client.sock = connection
+                client.request("GET", "/ready")
+                if client.getresponse().read().strip() == b"LIVE":
+                    return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    raise RuntimeError("Envoy is not live in time")
