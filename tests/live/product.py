@@ -14,6 +14,7 @@ SPOILED = ("fails", "always-passes", "target-changed")
 ENV = "ISTIO_KUBE_APP_PROBERS"
 OPT_OUT = "sidecar.istio.io/rewriteAppHTTPProbers"
 PROXY_CONFIG = "proxy.istio.io/config"
+# In the other form, so that both places of the env are used.
 FUNCTION = """\
 apiVersion: meshprobe.dev/v1alpha1
 kind: MeshProbe
@@ -25,6 +26,7 @@ metadata:
         path: ./meshprobe-krm
 spec:
   actions: [rewrite]
+  form: stub
   failOn: never
 """
 

@@ -40,10 +40,14 @@ def main():
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="mp-live-") as folder:
-        os.chmod(folder, 0o711)
-        proof = Proof(arguments, Path(folder))
-        wrong = proof.run()
+    try:
+        with tempfile.TemporaryDirectory(prefix="mp-live-") as folder:
+            os.chmod(folder, 0o711)
+            proof = Proof(arguments, Path(folder))
+            wrong = proof.run()
+    except (RuntimeError, OSError, ValueError) as error:
+        print(f"the rig did not work: {error}", file=sys.stderr)
+        return 2
     print(proof.summary(wrong, time.monotonic() - start))
     if not (arguments.plant or arguments.cases) and arguments.modes == list(MODES):
         wrong += document(proof.matrix(), arguments.update)
