@@ -36,7 +36,11 @@ fi
 cat "$work/log"
 pass "rewritten probes behave as without a mesh; predict and check name the others"
 
-# 2. What would make the proof worthless, were it not found.
-planted wrong-port 'http-live-svc/alive, strict: rewritten fail'
-planted no-redirect 'http-live-svc, strict: predicted fails, seen ok'
-planted rule-off 'http-live-svc, strict: check says None, predict says fails'
+# 2. What would make the proof worthless, were it not found; all at once, as each has its own network.
+pids=()
+planted wrong-port 'http-live-svc/alive, strict: rewritten fail' & pids+=("$!")
+planted no-redirect 'http-live-svc, strict: predicted fails, seen ok' & pids+=("$!")
+planted rule-off 'http-live-svc, strict: check says None, predict says fails' & pids+=("$!")
+for pid in "${pids[@]}"; do
+  wait "$pid"
+done
