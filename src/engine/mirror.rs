@@ -124,6 +124,6 @@ impl Copy {
         let permissions = fs::metadata(&self.file.path).map_err(words)?.permissions();
         let folder = self.to.parent().unwrap_or_else(|| Path::new("."));
         fs::create_dir_all(folder).map_err(words)?;
-        replace(folder, &self.to, &bytes, permissions).map_err(words)
+        replace(folder, &self.to, &bytes, Some(permissions)).map_err(words)
     }
 }

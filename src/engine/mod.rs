@@ -33,4 +33,4 @@ pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};
 pub use problems::problems;
 pub use rewrite::{Rewritten, rewrite, undo};
 pub use summary::{FileCounts, Summary};
-pub use write::{WriteFailure, write_all};
+pub use write::{WriteFailure, append_report, write_all, write_report};

@@ -51,7 +51,7 @@ fn write_one(location: &Path, file: &Changed) -> Result<(), String> {
         directory,
         &target,
         file.after.as_bytes(),
-        metadata.permissions(),
+        Some(metadata.permissions()),
     )
     .map_err(words)
 }
@@ -61,17 +61,73 @@ pub(super) fn replace(
     directory: &Path,
     target: &Path,
     bytes: &[u8],
-    permissions: fs::Permissions,
+    permissions: Option<fs::Permissions>,
 ) -> io::Result<()> {
-    let mut beside = tempfile::Builder::new()
-        .prefix(".meshprobe-")
-        .tempfile_in(directory)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".meshprobe-");
+    #[cfg(unix)]
+    if permissions.is_none() {
+        use std::os::unix::fs::PermissionsExt as _;
+        // A new file is as open as the user lets files be, not for its owner alone.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut beside = builder.tempfile_in(directory)?;
     beside.write_all(bytes)?;
-    beside.as_file().set_permissions(permissions)?;
+    if let Some(permissions) = permissions {
+        beside.as_file().set_permissions(permissions)?;
+    }
     // Without this, a crash soon after could leave an empty file under the old name.
     beside.as_file().sync_all()?;
     beside.persist(target).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Writes a report to a file, all of it or nothing, in place of what it holds. What is no regular
+/// file, such as a pipe, is written to as it is.
+///
+/// # Errors
+/// Why it cannot be written, in words.
+pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
+    if path.starts_with("/dev") {
+        // Such as /dev/stdout, behind which may lie a file that somebody holds open.
+        return fs::write(path, text).map_err(words);
+    }
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    match fs::metadata(&target) {
+        Ok(metadata) if metadata.is_dir() => Err("it is a folder".into()),
+        Ok(metadata) if metadata.permissions().readonly() => Err("it is read-only".into()),
+        Ok(metadata) if metadata.is_file() => {
+            let permissions = Some(metadata.permissions());
+            put(&target, text, permissions)
+        }
+        Ok(_) => fs::write(&target, text).map_err(words),
+        Err(_) => put(&target, text, None),
+    }
+}
+
+/// Writes a report behind what a file holds.
+///
+/// # Errors
+/// Why it cannot be written, in words.
+pub fn append_report(path: &Path, text: &str) -> Result<(), String> {
+    if path.is_dir() {
+        return Err("it is a folder".into());
+    }
+    let mut file = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map_err(words)?;
+    file.write_all(text.as_bytes()).map_err(words)
+}
+
+fn put(target: &Path, text: &str, permissions: Option<fs::Permissions>) -> Result<(), String> {
+    let parent = target.parent().filter(|parent| *parent != Path::new(""));
+    let directory = parent.unwrap_or_else(|| Path::new("."));
+    if !directory.is_dir() {
+        return Err(format!("there is no folder {}", directory.display()));
+    }
+    replace(directory, target, text.as_bytes(), permissions).map_err(words)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
@@ -110,6 +166,31 @@ mod tests {
         let failures = write_all(&[changed(&path, "a", "b")]);
         assert!(failures[0].reason.contains("somebody else"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "other");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn reports_are_for_everybody_and_keep_links_and_permissions() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let plain = directory.path().join("plain");
+        fs::write(&plain, "").unwrap();
+        let new = directory.path().join("new");
+        write_report(&new, "a").unwrap();
+        assert_eq!(mode(&new), mode(&plain));
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o640)).unwrap();
+        let link = directory.path().join("link");
+        symlink("new", &link).unwrap();
+        write_report(&link, "b").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(
+            (fs::read_to_string(&new).unwrap().as_str(), mode(&new)),
+            ("b", 0o640)
+        );
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o444)).unwrap();
+        assert_eq!(write_report(&new, "c").unwrap_err(), "it is read-only");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3);
     }
 
     #[cfg(unix)]

@@ -10,10 +10,11 @@ use miette::{
     MietteSpanContents, SourceCode, SourceSpan, SpanContents,
 };
 
-use crate::finding::{Applicability, Finding, Fix, Label};
+use crate::finding::{Finding, Label};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
+use super::account::consent;
 use super::escape::visible;
 use super::excerpt::{Mark, Region, regions};
 use super::look::{Look, Tone};
@@ -94,14 +95,6 @@ fn footer(out: &mut String, finding: &Finding, look: Look) {
     }
     if let Some(fix) = &finding.fix {
         line("fix", &format!("{} ({})", fix.title, consent(fix)));
-    }
-}
-
-const fn consent(fix: &Fix) -> &'static str {
-    match fix.applicability {
-        Applicability::Safe => "--fix",
-        Applicability::Unsafe => "--fix --unsafe-fixes, as it changes behaviour",
-        Applicability::DisplayOnly => "by hand",
     }
 }
 

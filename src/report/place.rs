@@ -73,3 +73,50 @@ fn with_place(path: &str, place: Option<Place>) -> String {
         None => path.to_owned(),
     }
 }
+
+/// Returns the file to edit.
+pub(super) fn told_path(set: &SourceSet, label: &Label) -> Arc<str> {
+    told(set, label).path
+}
+
+/// A part of one line: GitHub shows a finding in a pull request only where every line of its
+/// region is in the diff (docs.github.com, "SARIF support for code scanning").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    /// From 1.
+    pub(super) line: usize,
+    /// From 1, in code points.
+    pub(super) column: usize,
+    /// Behind the last code point.
+    pub(super) end_column: usize,
+}
+
+impl Region {
+    /// Stands for a file that has no text.
+    pub(super) const START: Self = Self {
+        line: 1,
+        column: 1,
+        end_column: 1,
+    };
+}
+
+/// Returns the first line of a label, in the file to edit; `None` where no line of that is known.
+pub(super) fn region(set: &SourceSet, label: &Label) -> Option<Region> {
+    let told = told(set, label);
+    let Place { start, end } = told.place?;
+    let end_column = if end.line == start.line {
+        end.column
+    } else {
+        // A template is no file of the set: its line is shown from where the place starts.
+        let line_end = set.file(&told.path).and_then(|file| {
+            let line = file.lines().line(&file.text, start.line)?;
+            Some(file.position(line.end).column)
+        });
+        line_end.unwrap_or(start.column)
+    };
+    Some(Region {
+        line: start.line,
+        column: start.column,
+        end_column: end_column.max(start.column),
+    })
+}

@@ -40,7 +40,7 @@ fn fix(notice: &Notice) -> &'static str {
 }
 
 /// Doc comments keep the blank behind `///`.
-fn docs(notice: &Notice) -> String {
+pub(super) fn documentation(notice: &Notice) -> String {
     let lines = notice.docs.trim().lines();
     let lines: Vec<&str> = lines
         .map(|line| line.strip_prefix(' ').unwrap_or(line))
@@ -49,9 +49,22 @@ fn docs(notice: &Notice) -> String {
 }
 
 /// The first paragraph, on one line.
-fn summary(notice: &Notice) -> String {
-    let docs = docs(notice);
-    let lines = docs.lines().take_while(|line| !line.trim().is_empty());
+pub(super) fn summary(notice: &Notice) -> String {
+    paragraph(documentation(notice).lines())
+}
+
+/// The first paragraph under "Why it matters", on one line; empty where there is none.
+pub(super) fn reason(notice: &Notice) -> String {
+    let docs = documentation(notice);
+    let below = docs
+        .lines()
+        .skip_while(|line| *line != "## Why it matters")
+        .skip(1);
+    paragraph(below.skip_while(|line| line.trim().is_empty()))
+}
+
+fn paragraph<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let lines = lines.take_while(|line| !line.trim().is_empty());
     lines.collect::<Vec<_>>().join(" ")
 }
 
@@ -59,7 +72,11 @@ fn summary(notice: &Notice) -> String {
 #[must_use]
 pub fn rule_page(notice: &Notice) -> String {
     let severity = notice.severity.as_str();
-    format!("# {} ({severity})\n\n{}\n", notice.id, docs(notice))
+    format!(
+        "# {} ({severity})\n\n{}\n",
+        notice.id,
+        documentation(notice)
+    )
 }
 
 /// Lists everything that can be explained in JSON, version 1.
@@ -87,7 +104,7 @@ pub fn rules_json() -> serde_json::Result<String> {
         severity: notice.severity.as_str(),
         fix: fix(notice),
         summary: summary(notice),
-        docs: docs(notice),
+        docs: documentation(notice),
     };
     let list = List {
         version: 1,
@@ -115,7 +132,7 @@ fn page_of_file(notice: &Notice) -> String {
         Kind::Notice => format!("Severity: {severity}."),
         Kind::Guard => format!("Severity: {severity}. A guard of `rewrite`."),
     };
-    format!("# {}\n\n{line}\n\n{}\n", notice.id, docs(notice))
+    format!("# {}\n\n{line}\n\n{}\n", notice.id, documentation(notice))
 }
 
 fn index(all: &[Notice]) -> String {

@@ -22,6 +22,7 @@ mod names;
 mod program;
 mod project;
 mod rendered;
+mod reports;
 mod scope;
 mod settings;
 mod suppressed;

@@ -12,7 +12,7 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 fn read(project: &Project, directory: &str, arguments: &[&str]) -> String {
     let arguments = [&["check", "-v"], arguments].concat();
     let run = project.run_in(directory, &arguments, "").exits(0);
-    run.stderr
+    run.untimed()
 }
 
 #[test]

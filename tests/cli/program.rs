@@ -84,3 +84,15 @@ fn standard_input_can_be_named() {
         .exits(1)
         .says("apps/x.yaml:3:4: error[syntax-error]");
 }
+
+#[test]
+fn verbose_says_how_long_it_took() {
+    let project = Project::with(&[("a.yaml", "apiVersion: v1\nkind: Pod\n")]);
+    for command in ["check", "predict", "rewrite"] {
+        let run = project.run(&[command, "-v", "a.yaml"]);
+        let run = run.complains("time: reading files 0.");
+        run.complains("time: judging 0.");
+        let run = project.run(&[command, "a.yaml"]);
+        assert!(!run.stderr.contains("time: "), "{}", run.stderr);
+    }
+}

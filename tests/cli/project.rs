@@ -127,6 +127,15 @@ impl Run {
         self
     }
 
+    /// Standard error without the times of `--verbose`.
+    pub(crate) fn untimed(&self) -> String {
+        let lines = self
+            .stderr
+            .lines()
+            .filter(|line| !line.starts_with("time: "));
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
     /// All that is shown of the run, for snapshots.
     pub(crate) fn shown(&self) -> String {
         let stderr = if self.stderr.is_empty() {

@@ -115,7 +115,7 @@ fn context_of_the_file_is_relative_to_it() {
         .exits(0)
         .says("in 1 file");
     assert_eq!(
-        run.stderr,
+        run.untimed(),
         "../infra/b.yaml: Kubernetes\na.yaml: Kubernetes\n"
     );
 }

@@ -8,7 +8,7 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 fn read(project: &Project, arguments: &[&str]) -> Vec<String> {
     let arguments: Vec<&str> = [&["check", "-v"], arguments].concat();
     let run = project.run(&arguments).exits(0);
-    run.stderr.lines().map(str::to_owned).collect()
+    run.untimed().lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -107,11 +107,11 @@ fn paths_are_shown_relative_to_the_working_directory() {
     let run = project
         .run_in("a", &["check", "-v", "b.yaml", "../c.yaml"], "")
         .exits(0);
-    assert_eq!(run.stderr, "../c.yaml: Kubernetes\nb.yaml: Kubernetes\n");
+    assert_eq!(run.untimed(), "../c.yaml: Kubernetes\nb.yaml: Kubernetes\n");
     let run = project
         .run(&["check", "-v", absolute.to_str().unwrap()])
         .exits(0);
-    assert_eq!(run.stderr, "c.yaml: Kubernetes\n");
+    assert_eq!(run.untimed(), "c.yaml: Kubernetes\n");
 }
 
 #[test]

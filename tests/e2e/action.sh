@@ -1,69 +1,25 @@
 #!/usr/bin/env bash
-# The composite action: its report script on a made-up report, its shell script
-# with a made-up tool, then the whole of it in act with the real binary.
+# The composite action: its script with a made-up tool and a made-up release,
+# then the whole of it in act with the real binary.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 
-report() {
-  (cd "$work" && GITHUB_WORKSPACE="$work" python3 "$root/action/report.py" "$@")
-}
-
-# 1. Escaping, order and the limit of ten.
-python3 - "$work/report.json" <<'PYTHON'
-import json, sys
-
-def finding(**changes):
-    return {"rule": "some-rule", "severity": "error", "certainty": "known", "message": "plain", "path": "a.yaml",
-            "line": 3, "column": 5, "end_line": 3, "end_column": 9, "related": [], "assumptions": [], **changes}
-
-findings = [
-    finding(severity="note", message="a note"),
-    finding(certainty="assumed", message="less sure"),
-    finding(path="odd,name: 5%.yaml", message="100% sure\r\nsecond::line",
-            related=[{"path": "pa.yaml", "line": 7, "column": 1, "message": "STRICT"}]),
-    finding(message="two lines", end_line=4),
-    finding(message="rendered", line=None, column=None, end_line=None, end_column=None),
-    finding(message="silenced", suppressed={"reason": "known"}),
-    *(finding(severity="warning", message=f"warning {n}", line=n, end_line=n) for n in range(1, 13)),
-]
-json.dump({"version": 1, "findings": findings, "summary": {}}, open(sys.argv[1], "w"))
-PYTHON
-report annotations "$work/report.json" >"$work/annotations"
-diff -u - "$work/annotations" <<'EXPECTED' || fail "annotations are not as expected"
-::error file=odd%2Cname%3A 5%25.yaml,line=3,endLine=3,col=5,endColumn=9,title=meshprobe%3A some-rule::100%25 sure%0D%0Asecond::line%0Apa.yaml:7:1: STRICT
-::error file=a.yaml,line=3,endLine=4,title=meshprobe%3A some-rule::two lines
-::error file=a.yaml,title=meshprobe%3A some-rule::rendered
-::error file=a.yaml,line=3,endLine=3,col=5,endColumn=9,title=meshprobe%3A some-rule::less sure
-::warning file=a.yaml,line=1,endLine=1,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 1
-::warning file=a.yaml,line=2,endLine=2,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 2
-::warning file=a.yaml,line=3,endLine=3,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 3
-::warning file=a.yaml,line=4,endLine=4,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 4
-::warning file=a.yaml,line=5,endLine=5,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 5
-::warning file=a.yaml,line=6,endLine=6,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 6
-::warning file=a.yaml,line=7,endLine=7,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 7
-::warning file=a.yaml,line=8,endLine=8,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 8
-::warning file=a.yaml,line=9,endLine=9,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 9
-::warning file=a.yaml,line=10,endLine=10,col=5,endColumn=9,title=meshprobe%3A some-rule::warning 10
-2 more warnings without annotation, see above
-::notice file=a.yaml,line=3,endLine=3,col=5,endColumn=9,title=meshprobe%3A some-rule::a note
-EXPECTED
-report log "$work/report.json" >"$work/log"
-has "$work/log" 'odd,name: 5%.yaml:3:5: error[some-rule] 100% sure second::line'
-has "$work/log" '    pa.yaml:7:1: STRICT'
-has "$work/log" '4 errors, 12 warnings, 1 note (1 suppressed)'
-lacks "$work/log" silenced
-[ "$(report outputs "$work/report.json")" = $'findings=17\nerrors=4' ] || fail "outputs"
-status 1 "$work/log" report outputs /dev/null
-pass "report: escaping, order, limit, counts"
-
-# 2. The step's script: arguments arrive as given, exit codes as they are.
+# 1. The step's script: arguments arrive as given, exit codes as they are.
 mkdir -p "$work/fake" "$work/space/sub folder"
 cat >"$work/fake/meshprobe" <<'FAKE'
 #!/usr/bin/env bash
 printf '<%s>' "$@" >"$FAKE_SEEN"
-printf '%s' "$FAKE_STDOUT"
-printf '::error::not a command\n' >&2
+for word in "$@"; do
+  case "$word" in
+    json=*) if [ -n "$FAKE_REPORT" ]; then printf '%s\n' "$FAKE_REPORT" >"${word#*=}"; fi ;;
+    github=*) printf '::error file=a.yaml::an annotation\n' >"${word#*=}" ;;
+    sarif=*) printf '{}\n' >"${word#*=}" ;;
+    summary=*) printf 'a summary\n' >>"${word#*=}" ;;
+  esac
+done
+printf '::error::not a command\n'
+printf '::error::not a command either\n' >&2
 exit "$FAKE_CODE"
 FAKE
 chmod +x "$work/fake/meshprobe"
@@ -75,38 +31,103 @@ cat >"$work/fake/cargo" <<'FAKE'
 mkdir -p "${*: -1}/release"
 cp "$(dirname "$0")/meshprobe" "${*: -1}/release/meshprobe"
 FAKE
-chmod +x "$work/fake/cargo"
 
-# step CODE STDOUT [VERSION]: runs the script with the fake tool.
+# A curl that "downloads" from a folder.
+cat >"$work/fake/curl" <<'FAKE'
+#!/usr/bin/env bash
+for word in "$@"; do
+  case "${previous:-}" in --output) to="$word" ;; esac
+  previous="$word"
+done
+printf '%s\n' "$word" >>"$FAKE_URLS"
+case "$*" in *"--proto =https"*) cp "$FAKE_RELEASE/$(basename "$word")" "$to" ;; *) exit 101 ;; esac
+FAKE
+chmod +x "$work/fake/"*
+
+# step CODE REPORT [NAME=VALUE...]: runs the script with the fake tool.
 step() {
+  local code="$1" report="$2"
+  shift 2
+  rm -f "$work/seen" "$work/urls" "$work/space/sub folder/out.sarif"
   : >"$work/outputs"
-  status "$1" "$work/log" env PATH="$work/fake:$PATH" FAKE_SEEN="$work/seen" FAKE_CODE="$1" FAKE_STDOUT="$2" \
-    GITHUB_WORKSPACE="$work/space" GITHUB_OUTPUT="$work/outputs" RUNNER_TEMP="$work" \
-    INPUT_PATHS=$'apps\n  two words/$(touch x)\n' INPUT_ARGS="--assume 'mtls=STRICT' --ignore \"a b\"" \
-    INPUT_VERSION="${3:-path}" INPUT_FAIL_ON=error INPUT_WORKING_DIRECTORY='sub folder' INPUT_ANNOTATIONS=true \
-    bash "$root/action/run.sh"
+  : >"$work/summary"
+  status "$code" "$work/log" env PATH="$work/fake:$PATH" \
+    FAKE_SEEN="$work/seen" FAKE_CODE="$code" FAKE_REPORT="$report" FAKE_URLS="$work/urls" FAKE_RELEASE="$work/release" \
+    GITHUB_WORKSPACE="$work/space" GITHUB_OUTPUT="$work/outputs" GITHUB_STEP_SUMMARY="$work/summary" \
+    RUNNER_TEMP="$work" RUNNER_OS=Linux RUNNER_ARCH=X64 \
+    INPUT_PATHS=. INPUT_ARGS= INPUT_VERSION=path INPUT_CONFIG= INPUT_ANNOTATIONS=true INPUT_SUMMARY=true \
+    INPUT_SARIF_FILE= INPUT_FAIL_ON=error INPUT_WORKING_DIRECTORY='sub folder' "$@" bash "$root/action/run.sh"
 }
 
-one='{"version":1,"findings":[{"rule":"r","severity":"error","message":"m","path":"a.yaml","line":1}],"summary":{}}'
-step 1 "$one"
+outputs() {
+  [ "$(cat "$work/outputs")" = "$1" ] || fail_with "$work/outputs" "outputs are not $1"
+}
+
+report() {
+  printf '{\n  "summary": {\n    "errors": %s,\n    "warnings": %s,\n    "notes": %s,\n    "hidden": 0\n  }\n}\n' "$@"
+}
+
 # shellcheck disable=SC2016 # the command substitution must arrive as text
-has "$work/seen" '<check><--output-format><json><--fail-on><error><--assume><mtls=STRICT><--ignore><a b><--><apps><two words/$(touch x)>'
-has "$work/log" '::error file=sub folder/a.yaml,line=1,title=meshprobe%3A r::m'
-[ "$(cat "$work/outputs")" = $'findings=1\nerrors=1\nexit-code=1' ] || fail_with "$work/outputs" "outputs of a run with findings"
+step 1 "$(report 2 1 4)" INPUT_PATHS=$'apps\n  two words/$(touch x)\n\n' \
+  INPUT_ARGS=$'--assume \'mtls=STRICT\' --ignore "a b"\n-n a\\ b \'\'' \
+  INPUT_CONFIG='my config.yaml' INPUT_SARIF_FILE=out.sarif
+# shellcheck disable=SC2016
+has "$work/seen" '<--config><my config.yaml><--assume><mtls=STRICT><--ignore><a b><-n><a b><><--><apps><two words/$(touch x)>'
+has "$work/seen" "<check><--fail-on><error><--report-root><$work/space><--report><json="
+has "$work/seen" "<--report><summary=$work/summary><--report><sarif=out.sarif>"
+has "$work/summary" 'a summary'
+outputs $'findings=7\nerrors=2\nsarif-file=sub folder/out.sarif\nexit-code=1'
 # What the tool says is not taken for a command: it stands between the marks.
 awk '/^::stop-commands::/ { quiet = 1; mark = "::" substr($0, 18) "::" }
-     $0 == mark { quiet = 0 }
-     /not a command/ && !quiet { exit 1 }' "$work/log" || fail_with "$work/log" "stderr could give commands"
-step 0 '{"version":1,"findings":[],"summary":{}}'
-[ "$(cat "$work/outputs")" = $'findings=0\nerrors=0\nexit-code=0' ] || fail_with "$work/outputs" "outputs of a clean run"
+     $0 == mark { quiet = 0; ended = 1 }
+     /not a command/ && !quiet { exit 1 }
+     /an annotation/ { if (quiet) exit 1; shown = 1 }
+     END { if (!shown || !ended) exit 1 }' "$work/log" || fail_with "$work/log" "what is a command and what is not"
+step 0 "$(report 0 0 0)" INPUT_ANNOTATIONS=false INPUT_SUMMARY=false
+outputs $'findings=0\nerrors=0\nexit-code=0'
+lacks "$work/log" 'an annotation'
+lacks "$work/seen" 'summary='
+lacks "$work/seen" 'sarif='
+lacks "$work/seen" '--config'
 step 2 ''
 has "$work/log" '::error title=meshprobe::meshprobe ended with exit code 2'
-[ "$(cat "$work/outputs")" = 'exit-code=2' ] || fail_with "$work/outputs" "outputs of a failed run"
-step 1 "$one" source
+outputs 'exit-code=2'
+step 2 "$(report 1 0 0)"
+outputs $'findings=1\nerrors=1\nexit-code=2'
+step 1 "$(report 1 0 0)" INPUT_VERSION=source
 [ -x "$work/meshprobe-target/release/meshprobe" ] || fail "the binary was not built in the runner's temporary folder"
-step 2 '' 1.2.3
-has "$work/log" '::error title=meshprobe::version must be'
+for wrong in INPUT_VERSION=latest INPUT_VERSION='1.0/../2' INPUT_ANNOTATIONS=yes INPUT_SUMMARY=no INPUT_ARGS="'open" \
+  INPUT_WORKING_DIRECTORY=nowhere; do
+  step 2 '' "$wrong"
+  has "$work/log" '::error title=meshprobe::'
+  outputs 'exit-code=2'
+  [ ! -e "$work/seen" ] || fail "$wrong: the tool was run"
+done
 pass "step: arguments, exit codes, outputs, silenced commands"
+
+# 2. A release: the archive of this runner, and no other bytes than its checksum says.
+name="meshprobe-9.9.9-x86_64-unknown-linux-musl"
+mkdir -p "$work/release/$name"
+cp "$work/fake/meshprobe" "$work/release/$name/"
+tar -C "$work/release" -czf "$work/release/$name.tar.gz" "$name"
+(cd "$work/release" && sha256sum "$name.tar.gz" >SHA256SUMS)
+for version in 9.9.9 v9.9.9; do
+  step 1 "$(report 1 0 0)" INPUT_VERSION="$version"
+  outputs $'findings=1\nerrors=1\nexit-code=1'
+  has "$work/urls" "/releases/download/v9.9.9/$name.tar.gz"
+done
+printf 'more' >>"$work/release/$name.tar.gz"
+step 2 '' INPUT_VERSION=9.9.9
+has "$work/log" "the checksum of $name.tar.gz is another"
+[ ! -e "$work/seen" ] || fail "a binary with a wrong checksum was run"
+: >"$work/release/SHA256SUMS"
+step 2 '' INPUT_VERSION=9.9.9
+has "$work/log" "the checksum of $name.tar.gz is not known"
+step 2 '' INPUT_VERSION=9.9.8
+has "$work/log" "cannot download meshprobe-9.9.8"
+step 2 '' INPUT_VERSION=9.9.9 RUNNER_OS=Haiku
+has "$work/log" 'there is no release for this runner'
+pass "release: downloaded, compared, refused"
 
 # 3. The action in act. act copies the tree without what Git ignores, so the
 # binary comes from PATH; without a checkout step it would not copy at all.
@@ -128,18 +149,35 @@ jobs:
       - name: never fails
         id: never
         uses: ./
-        with: {paths: demo, version: path, fail-on: never}
+        with:
+          paths: .
+          working-directory: demo
+          version: path
+          fail-on: never
+          sarif-file: meshprobe.sarif
       - name: outputs
         shell: bash
         env:
           FINDINGS: ${{ steps.never.outputs.findings }}
           ERRORS: ${{ steps.never.outputs.errors }}
           CODE: ${{ steps.never.outputs.exit-code }}
+          SARIF: ${{ steps.never.outputs.sarif-file }}
+          KEEP: @KEEP@
         run: |
-          echo "findings=$FINDINGS errors=$ERRORS code=$CODE"
+          echo "findings=$FINDINGS errors=$ERRORS code=$CODE sarif=$SARIF"
           test "$ERRORS" = 3
           test "$FINDINGS" -ge 3
           test "$CODE" = 0
+          test "$SARIF" = demo/meshprobe.sarif
+          cp "$SARIF" "$KEEP"
+  quiet:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+        with: {persist-credentials: false}
+      - name: neither annotations nor summary
+        uses: ./
+        with: {paths: demo, version: path, fail-on: never, annotations: "false", summary: "false"}
   fails:
     runs-on: ubuntu-latest
     needs: reports
@@ -150,6 +188,8 @@ jobs:
         uses: ./
         with: {paths: demo, version: path, fail-on: error}
 WORKFLOW
+sed -i.bak "s|@KEEP@|$work/kept.sarif|" "$repository/.github/workflows/test.yml"
+rm "$repository/.github/workflows/test.yml.bak"
 commit_all "$repository"
 
 in_act() {
@@ -163,6 +203,22 @@ has "$work/act.log" '::error file=demo/apps/cache/statefulset.yaml,line='
 has "$work/act.log" 'title=meshprobe%3A strict-probe-not-rewritten::'
 has "$work/act.log" 'title=meshprobe%3A tcp-probe-always-passes::'
 lacks "$work/act.log" 'file=demo/apps/storefront'
+has "$work/act.log" 'Summary - ## meshprobe'
+has "$work/act.log" '| error | [strict-probe-not-rewritten](https://meshprobe.dev/rules/strict-probe-not-rewritten) | demo/apps/payments/deployment.yaml:31 |'
+check-jsonschema --quiet --regex-variant python --schemafile "$root/.tools/schemas/sarif-2.1.0.json" "$work/kept.sarif" ||
+  fail "the SARIF report of the action is not valid"
+python3 - "$work/kept.sarif" "$repository" <<'PYTHON'
+import json, os, sys
+results = json.load(open(sys.argv[1], encoding="utf-8"))["runs"][0]["results"]
+uris = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results]
+assert len(uris) >= 3, uris
+for uri in uris:
+    assert os.path.isfile(os.path.join(sys.argv[2], uri)), f"{uri} is no file of the repository"
+PYTHON
+status 0 "$work/act.log" in_act --job quiet
+lacks "$work/act.log" '::error'
+lacks "$work/act.log" 'Summary - '
+has "$work/act.log" 'error[strict-probe-not-rewritten]'
 status 1 "$work/act.log" in_act
 has "$work/act.log" 'Failure - Main must fail'
-pass "act: annotations on the lines, outputs, and a job that fails"
+pass "act: annotations on the lines, summary, SARIF, outputs, and a job that fails"

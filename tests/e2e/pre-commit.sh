@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # The hooks, installed by pre-commit from a commit of this tree.
 #
-# pre-commit builds without Cargo.lock and in folders of its own. To keep that
-# short the build shares the intermediate artefacts of the normal release
-# build, and stays offline if what cargo has at hand is enough.
+# The hooks of language rust: pre-commit builds without Cargo.lock and in folders
+# of its own. To keep that short the build shares the intermediate artefacts of
+# the normal release build, and stays offline if what cargo has at hand is enough.
+# Those of language python take the wheel of this tree from a folder, as users
+# take that of the release from PyPI.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
@@ -18,6 +20,10 @@ if (cd "$hooks" && rm -f Cargo.lock && cargo generate-lockfile --offline --quiet
   export CARGO_NET_OFFLINE=true
 fi
 git -C "$hooks" checkout --quiet -- . 2>/dev/null
+
+CARGO_TARGET_DIR="$target" bash "$root/packaging/wheel.sh" "$work/wheels" --profile "${MESHPROBE_PROFILE:-release}" \
+  >"$work/wheel.log" 2>&1 || fail_with "$work/wheel.log" "the wheel was not built"
+export PIP_FIND_LINKS="$work/wheels" PIP_DISABLE_PIP_VERSION_CHECK=1
 
 # A repository with a namespace, a policy and one workload; $2 is the value of
 # the annotation.
@@ -72,11 +78,13 @@ YAML
 new_repository "$work/bad" '      annotations:
         sidecar.istio.io/rewriteAppHTTPProbers: "false"'
 cd "$work/bad"
-status 1 "$work/bad.log" pre-commit try-repo "$hooks" meshprobe-check --files web.yaml --verbose
-has "$work/bad.log" 'strict-probe-not-rewritten'
-has "$work/bad.log" 'web.yaml'
-has "$work/bad.log" '- exit code: 1'
-pass "meshprobe-check fails on a bad manifest and names the finding"
+for hook in meshprobe-check meshprobe-check-src; do
+  status 1 "$work/bad.log" pre-commit try-repo "$hooks" "$hook" --files web.yaml --verbose
+  has "$work/bad.log" 'strict-probe-not-rewritten'
+  has "$work/bad.log" 'web.yaml'
+  has "$work/bad.log" '- exit code: 1'
+  pass "$hook fails on a bad manifest and names the finding"
+done
 
 # 2. Both hooks from a configuration, as users have them, in a clean repository.
 new_repository "$work/clean" ''
@@ -95,6 +103,18 @@ status 0 "$work/clean.log" pre-commit run meshprobe-check --all-files --verbose
 has "$work/clean.log" 'Passed'
 git diff --exit-code || fail "the check changed files"
 pass "meshprobe-check passes on a clean repository, its own configuration included"
+
+# Hundreds of files are one run: the facts are read once, and nothing is told twice.
+mkdir many
+for number in $(seq 1 300); do
+  sed "s/name: web$/name: web-$number/" web.yaml >"many/$number.yaml"
+done
+git add many
+status 0 "$work/many.log" pre-commit run meshprobe-check --verbose
+[ "$(grep -c ' in 300 files (300 workloads, ' "$work/many.log")" = 1 ] || fail_with "$work/many.log" "not one run over all files"
+git rm -rq --cached many
+rm -r many
+pass "meshprobe-check takes 300 files in one run"
 
 status 1 "$work/rewrite.log" pre-commit run meshprobe-rewrite --all-files --verbose --hook-stage manual
 has "$work/rewrite.log" 'files were modified by this hook'

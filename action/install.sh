@@ -1,0 +1,85 @@
+# Finds or makes the binary; sourced by run.sh, never run.
+# shellcheck shell=bash
+
+releases=https://github.com/meshprobe/meshprobe/releases/download
+
+# Sets $binary. A build log goes to the log of the step as it comes.
+find_binary() {
+  case "$INPUT_VERSION" in
+    path)
+      binary="$(command -v meshprobe)" || give_up 'version is "path", but no meshprobe is on PATH'
+      ;;
+    source) build_binary ;;
+    [0-9]* | v[0-9]*) download_binary "${INPUT_VERSION#v}" ;;
+    *) give_up 'version must be a release such as "0.1.0", "source" or "path"' ;;
+  esac
+}
+
+build_binary() {
+  command -v cargo >/dev/null || give_up 'version is "source", but cargo is not on PATH'
+  local folder="${RUNNER_TEMP:-$scratch}/meshprobe-target"
+  # From the action's folder, so that its rust-toolchain.toml counts.
+  (cd "${action:?}" && cargo build --release --locked --bin meshprobe --target-dir "$folder") ||
+    give_up 'the build from source failed, see the log of this step'
+  binary="$folder/release/meshprobe"
+}
+
+# A release never changes: its archives are named after the exact version, and
+# none is unpacked before its checksum is compared.
+download_binary() {
+  local version="$1" archive sum
+  case "$version" in
+    *[!0-9A-Za-z.+-]*) give_up 'version must be a release such as "0.1.0", "source" or "path"' ;;
+  esac
+  archive="meshprobe-$version-$(platform).tar.gz" || give_up "there is no release for this runner ($(uname -sm)): take version \"source\""
+  fetch "$version" "$archive"
+  sum="$(expected_sum "$version" "$archive")"
+  [ -n "$sum" ] || give_up "the checksum of $archive is not known"
+  [ "$(sha256 "$scratch/$archive")" = "$sum" ] || give_up "the checksum of $archive is another than that of the release"
+  # By its bare name: tar takes a drive letter for the name of a machine.
+  (cd "$scratch" && tar -xzf "$archive") || give_up "$archive cannot be unpacked"
+  binary="$scratch/meshprobe-$version-$(platform)/meshprobe"
+  [ -f "$binary" ] || binary="$binary.exe"
+  [ -f "$binary" ] || give_up "$archive holds no meshprobe"
+}
+
+fetch() {
+  curl --fail --silent --show-error --location --proto '=https' --retry 3 --max-time 120 \
+    --output "$scratch/$2" "$releases/v$1/$2" || give_up "cannot download $2 of release $1"
+}
+
+# The list in this checkout comes first: whoever pins the action by commit pins
+# these with it. A release that is younger than the checkout has its own list.
+expected_sum() {
+  local sum
+  sum="$(sum_of "$2" "$action/action/SHA256SUMS")"
+  if [ -z "$sum" ]; then
+    fetch "$1" SHA256SUMS >&2
+    sum="$(sum_of "$2" "$scratch/SHA256SUMS")"
+  fi
+  printf '%s' "$sum"
+}
+
+sum_of() {
+  awk -v name="$1" '$2 == name || $2 == "*" name { print $1; exit }' "$2"
+}
+
+sha256() {
+  if command -v sha256sum >/dev/null; then
+    sha256sum "$1" | cut -d ' ' -f 1
+  else
+    shasum -a 256 "$1" | cut -d ' ' -f 1
+  fi
+}
+
+# The targets that releases are made for.
+platform() {
+  case "${RUNNER_OS:-$(uname -s)}-${RUNNER_ARCH:-$(uname -m)}" in
+    Linux-X64 | Linux-x86_64) printf 'x86_64-unknown-linux-musl' ;;
+    Linux-ARM64 | Linux-aarch64) printf 'aarch64-unknown-linux-musl' ;;
+    macOS-X64 | Darwin-x86_64) printf 'x86_64-apple-darwin' ;;
+    macOS-ARM64 | Darwin-arm64) printf 'aarch64-apple-darwin' ;;
+    Windows-X64) printf 'x86_64-pc-windows-msvc' ;;
+    *) return 1 ;;
+  esac
+}

@@ -1,0 +1,156 @@
+//! What `check` has found, in the formats that the user wants: one on standard output, any number
+//! in files.
+
+use std::path::Path;
+
+use crate::engine::{Outcome, append_report, write_report};
+use crate::report::{self, Hint, Look, Results, Root, SUMMARY_LIMIT};
+use crate::settings::Settings;
+use crate::source::SourceSet;
+
+use super::args::{CheckArgs, OutputFormat, ReportArg};
+use super::input::working_directory;
+use super::output::{Stop, errln};
+
+/// The results of a run with the wishes of its user.
+pub(super) struct Reports<'a> {
+    args: &'a CheckArgs,
+    root: Root,
+    settings: &'a Settings,
+}
+
+impl<'a> Reports<'a> {
+    /// Fails where a report cannot be what the user asks for.
+    pub(super) fn new(args: &'a CheckArgs, settings: &'a Settings) -> Result<Self, Stop> {
+        let mut wrong = Vec::new();
+        for (number, report) in args.reports.iter().enumerate() {
+            let mut before = args.reports.iter().take(number);
+            if before.any(|other| other.path == report.path) {
+                let path = report.path.display();
+                wrong.push(format!("--report: {path} is named twice"));
+            }
+        }
+        if args.statistics && !args.output_format.has_statistics() {
+            wrong.push("--statistics goes with the formats full, concise and json".to_owned());
+        }
+        if !wrong.is_empty() {
+            return Err(Stop::Usage(wrong));
+        }
+        Ok(Self {
+            args,
+            root: root(args)?,
+            settings,
+        })
+    }
+
+    /// Writes the files; tells about those that cannot be written, and whether there are any.
+    pub(super) fn write(
+        &self,
+        set: &SourceSet,
+        outcome: &Outcome,
+        hint: Hint,
+    ) -> Result<bool, Stop> {
+        let mut failed = false;
+        for report in &self.args.reports {
+            let written = match report.format {
+                OutputFormat::Summary => {
+                    let text = report::markdown(&self.results(set, outcome), room(report));
+                    append_report(&report.path, &text)
+                }
+                format => {
+                    let text = self.text(set, outcome, format, Look::PLAIN, hint)?;
+                    write_report(&report.path, &text)
+                }
+            };
+            if let Err(reason) = written {
+                let path = report.path.display();
+                errln(&format!("error: cannot write {path}: {reason}"));
+                failed = true;
+            }
+        }
+        Ok(failed)
+    }
+
+    /// Returns what goes to standard output.
+    pub(super) fn shown(
+        &self,
+        set: &SourceSet,
+        outcome: &Outcome,
+        look: Look,
+        hint: Hint,
+    ) -> Result<String, Stop> {
+        self.text(set, outcome, self.args.output_format, look, hint)
+    }
+
+    fn results<'b>(&'b self, set: &'b SourceSet, outcome: &'b Outcome) -> Results<'b> {
+        Results {
+            set,
+            outcome,
+            root: &self.root,
+            fail_on: self.settings.fail_on,
+        }
+    }
+
+    fn text(
+        &self,
+        set: &SourceSet,
+        outcome: &Outcome,
+        format: OutputFormat,
+        look: Look,
+        hint: Hint,
+    ) -> Result<String, Stop> {
+        let results = self.results(set, outcome);
+        let counts = || report::statistics(outcome);
+        let statistics = self.args.statistics;
+        let machine = match format {
+            OutputFormat::Json => report::json(set, outcome, statistics.then(counts)),
+            OutputFormat::Sarif => report::sarif(&results),
+            OutputFormat::Gitlab => report::gitlab(&results),
+            OutputFormat::Github => Ok(report::github(&results)),
+            OutputFormat::Junit => Ok(report::junit(&results)),
+            OutputFormat::Summary => Ok(report::markdown(&results, SUMMARY_LIMIT)),
+            OutputFormat::Full | OutputFormat::Concise => {
+                let mut text = match format {
+                    _ if statistics => report::statistics_table(&counts(), look),
+                    OutputFormat::Concise => report::concise(set, &outcome.findings, look),
+                    _ => report::human(set, &outcome.findings, look),
+                };
+                if !self.args.common.quiet {
+                    text.push_str(&report::summary_line(outcome, hint, look));
+                }
+                Ok(text)
+            }
+        };
+        machine.map_err(|error| Stop::usage(error.to_string()))
+    }
+}
+
+/// The folder that paths in reports start at. Links are resolved on both sides: a runner may name
+/// its workspace by one.
+fn root(args: &CheckArgs) -> Result<Root, Stop> {
+    let directory = working_directory()?;
+    let here = directory.canonicalize().unwrap_or(directory);
+    let root = match &args.report_root {
+        None => here.clone(),
+        Some(path) => folder(path)?,
+    };
+    Ok(Root::new(&here, &root))
+}
+
+fn folder(path: &Path) -> Result<std::path::PathBuf, Stop> {
+    path.canonicalize()
+        .ok()
+        .filter(|path| path.is_dir())
+        .ok_or_else(|| {
+            Stop::usage(format!(
+                "--report-root: there is no folder {}",
+                path.display()
+            ))
+        })
+}
+
+/// What is left of the limit: others may have written to the same summary.
+fn room(report: &ReportArg) -> usize {
+    let written = std::fs::metadata(&report.path).map_or(0, |metadata| metadata.len());
+    SUMMARY_LIMIT.saturating_sub(usize::try_from(written).unwrap_or(usize::MAX))
+}

@@ -1,0 +1,160 @@
+//! `JUnit` XML: a suite per file, a case per finding, a passing case for a file without any.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::finding::{Finding, Label};
+
+use super::account::{account, subject};
+use super::escape::visible;
+use super::place::{region, told_path};
+use super::results::Results;
+
+/// Writes all findings. Those that make the run fail are failures, those that the user has
+/// silenced are skipped, others pass and carry their text as output.
+#[must_use]
+pub fn junit(results: &Results<'_>) -> String {
+    let suites: Vec<Suite> = files(results)
+        .iter()
+        .map(|(path, findings)| suite(results, path, findings))
+        .collect();
+    let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuites name=\"meshprobe\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n",
+        sum(|suite| suite.tests),
+        sum(|suite| suite.failures),
+    );
+    for suite in &suites {
+        out.push_str(&suite.text);
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+struct Suite {
+    tests: usize,
+    failures: usize,
+    text: String,
+}
+
+/// Every file that was judged, with its findings.
+fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
+    let judged = results.set.targets().filter(|file| {
+        let mut documents = file.documents.iter();
+        documents.any(|document| document.tree().is_some())
+    });
+    let mut files: BTreeMap<Arc<str>, Vec<&Finding>> = judged
+        .map(|file| (Arc::clone(&file.path), Vec::new()))
+        .collect();
+    for finding in results.outcome.all() {
+        files
+            .entry(told_path(results.set, &finding.primary))
+            .or_default()
+            .push(finding);
+    }
+    files
+}
+
+fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
+    let shown = xml(&results.root.path(results.set, path));
+    let told = |finding: &&&Finding| finding.suppressed.is_none();
+    let failures = findings
+        .iter()
+        .filter(told)
+        .filter(|finding| results.fails(finding))
+        .count();
+    let silenced = findings.len() - findings.iter().filter(told).count();
+    let tests = findings.len().max(1);
+    let mut text = format!(
+        "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{silenced}\">\n"
+    );
+    for finding in findings {
+        text.push_str(&case(results, finding, &shown));
+    }
+    if findings.is_empty() {
+        let passed = format!("    <testcase name=\"no findings\" classname=\"{shown}\"/>\n");
+        text.push_str(&passed);
+    }
+    text.push_str("  </testsuite>\n");
+    Suite {
+        tests,
+        failures,
+        text,
+    }
+}
+
+fn case(results: &Results<'_>, finding: &Finding, shown: &str) -> String {
+    let subject = subject(finding);
+    let name = match subject.as_str() {
+        "" => finding.rule.to_owned(),
+        subject => format!("{}: {subject}", finding.rule),
+    };
+    format!(
+        "    <testcase name=\"{}\" classname=\"{shown}\">\n{}    </testcase>\n",
+        xml(&name),
+        outcome(results, finding),
+    )
+}
+
+fn outcome(results: &Results<'_>, finding: &Finding) -> String {
+    let severity = finding.severity.as_str();
+    if let Some(suppression) = &finding.suppressed {
+        let why = match suppression.reason.as_str() {
+            "" => "silenced".to_owned(),
+            reason => format!("silenced: {reason}"),
+        };
+        return format!("      <skipped message=\"{}\"/>\n", xml(&why));
+    }
+    let body = text(results, finding);
+    if results.fails(finding) {
+        let message = xml(&finding.message);
+        format!("      <failure message=\"{message}\" type=\"{severity}\">{body}</failure>\n")
+    } else {
+        format!("      <system-out>{body}</system-out>\n")
+    }
+}
+
+fn text(results: &Results<'_>, finding: &Finding) -> String {
+    let at = |label: &Label| {
+        let path = results
+            .root
+            .path(results.set, &told_path(results.set, label));
+        let region = region(results.set, label);
+        region.map_or(path.clone(), |region| format!("{path}:{}", region.line))
+    };
+    let primary = &finding.primary;
+    let mut lines = vec![format!(
+        "{}: {}[{}]",
+        at(primary),
+        finding.severity.as_str(),
+        finding.rule
+    )];
+    lines.extend(account(finding));
+    let related = finding.related.iter();
+    lines.extend(related.map(|label| format!("{}: {}", at(label), label.message)));
+    // A line of ours is one line, whatever stands in a manifest.
+    let lines: Vec<String> = lines.iter().map(|line| xml(line)).collect();
+    lines.join("\n")
+}
+
+/// Good for text and for attributes.
+fn xml(text: &str) -> String {
+    escaped(&visible(text))
+}
+
+/// XML 1.0 has no way to write control characters and the last two of the first plane.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}

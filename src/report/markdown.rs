@@ -1,0 +1,151 @@
+//! Markdown, for the summary of a GitHub job.
+
+use std::fmt::Write as _;
+
+use crate::finding::{Finding, docs_url};
+
+use super::escape::visible;
+use super::place::{region, told_path};
+use super::results::Results;
+use super::summary::counted;
+
+/// A job may write so many bytes per step; more of it is an error and shows nothing
+/// (docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits).
+pub const SUMMARY_LIMIT: usize = 1024 * 1024;
+
+/// Room for the last line, and for what others count differently.
+const RESERVE: usize = 1024;
+
+/// Writes what was found as a table, the worst first, in at most `room` bytes; findings that do
+/// not fit are counted.
+#[must_use]
+pub fn markdown(results: &Results<'_>, room: usize) -> String {
+    let findings = results.worst_first();
+    let mut out = heading(results);
+    if !findings.is_empty() {
+        out.push_str("\n| severity | rule | place | finding |\n|---|---|---|---|\n");
+    }
+    let mut left = findings.len();
+    for finding in findings {
+        let row = row(results, finding);
+        if out.len() + row.len() + RESERVE > room {
+            break;
+        }
+        out.push_str(&row);
+        left -= 1;
+    }
+    if left > 0 {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "\n{} more, which do not fit in here: see the log.",
+            counted(left, "finding")
+        );
+    }
+    out
+}
+
+fn heading(results: &Results<'_>) -> String {
+    let summary = &results.outcome.summary;
+    let counts = [
+        (summary.errors, "error"),
+        (summary.warnings, "warning"),
+        (summary.notes, "note"),
+    ];
+    let counts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| counted(count, noun))
+        .collect();
+    let found = if counts.is_empty() {
+        "No findings".to_owned()
+    } else {
+        format!("**{}**", counts.join(", "))
+    };
+    let silenced = match summary.suppressed {
+        0 => String::new(),
+        count => format!(" {} silenced by the user.", counted(count, "finding")),
+    };
+    format!(
+        "## meshprobe\n\n{found} in {} ({}, {}).{silenced}\n",
+        counted(summary.files.read, "file"),
+        counted(summary.workloads, "workload"),
+        counted(summary.handlers, "handler"),
+    )
+}
+
+fn row(results: &Results<'_>, finding: &Finding) -> String {
+    let path = results
+        .root
+        .path(results.set, &told_path(results.set, &finding.primary));
+    let line = region(results.set, &finding.primary).map(|region| format!(":{}", region.line));
+    let mut cell = prose(&finding.message);
+    for assumption in &finding.assumptions {
+        cell.push_str("<br>assumed: ");
+        cell.push_str(&prose(assumption));
+    }
+    if let Some(help) = &finding.help {
+        cell.push_str("<br>help: ");
+        cell.push_str(&prose(help));
+    }
+    format!(
+        "| {} | [{rule}]({url}) | {} | {cell} |\n",
+        finding.severity.as_str(),
+        plain(&visible(&format!("{path}{}", line.unwrap_or_default()))),
+        rule = finding.rule,
+        url = docs_url(finding.rule),
+    )
+}
+
+/// Our messages put names between backticks; what stands there is code, all else plain text. A
+/// manifest that brings backticks of its own gets no code at all.
+fn prose(text: &str) -> String {
+    let text = visible(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    // An even number of backticks leaves an odd number of parts.
+    if parts.len().is_multiple_of(2) {
+        return plain(&text);
+    }
+    let mut out = String::new();
+    for (number, part) in parts.iter().enumerate() {
+        match (number % 2, part.is_empty()) {
+            (0, _) => out.push_str(&plain(part)),
+            (_, true) => out.push_str("\\`\\`"),
+            (_, false) => {
+                let code = part.replace('|', "\\|");
+                out.push_str(&format!("`{code}`"));
+            }
+        }
+    }
+    out
+}
+
+/// Text of which nothing is taken for Markdown or HTML.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' | '!' | '|' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_manifest_becomes_markup() {
+        assert_eq!(prose("port `a|b` of *x*"), "port `a\\|b` of \\*x\\*");
+        assert_eq!(prose("odd ` <b>"), "odd \\` &lt;b&gt;");
+        assert_eq!(prose("``[x](y)"), "\\`\\`\\[x\\](y)");
+    }
+}

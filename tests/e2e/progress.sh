@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Progress: told on a terminal after a second, and never anywhere else.
+# shellcheck source=common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+find_meshprobe
+
+# slow SECONDS [ARGUMENT...]: the work lasts as long as its input. Prints what a terminal at standard
+# error is sent.
+slow() {
+  python3 - "$meshprobe" "$@" <<'PYTHON'
+import os, pty, subprocess, sys, time
+program, seconds, *arguments = sys.argv[1:]
+terminal, error = pty.openpty()
+run = subprocess.Popen([program, "check", "--isolated", *arguments, "-"], stdin=subprocess.PIPE,
+                       stdout=subprocess.DEVNULL, stderr=error, env={"TERM": os.environ["SHOWN_TERM"]})
+os.close(error)
+time.sleep(float(seconds))
+run.communicate(b"apiVersion: v1\nkind: Pod\n")
+seen = b""
+while True:
+    try:
+        part = os.read(terminal, 4096)
+    except OSError:  # the other end is closed
+        break
+    if not part:
+        break
+    seen += part
+assert run.returncode == 0, (run.returncode, seen)
+print(seen.decode().replace("\x1b", "ESC").replace("\r", "CR"), end="")
+PYTHON
+}
+
+export SHOWN_TERM=xterm
+slow 2.5 >"$work/log"
+has "$work/log" 'CRESC[2Kmeshprobe: reading standard input, 1 s'
+[ "$(tail -c 8 "$work/log")" = 'CRESC[2K' ] || fail_with "$work/log" "the line was left there"
+pass "progress: told after a second, and taken back"
+
+[ -z "$(slow 0.2)" ] || fail "told before a second"
+[ -z "$(slow 1.5 --quiet)" ] || fail "told in spite of --quiet"
+[ -z "$(SHOWN_TERM=dumb slow 1.5)" ] || fail "told on a terminal that cannot write over a line"
+(sleep 1.5 && printf 'apiVersion: v1\nkind: Pod\n') | "$meshprobe" check --isolated - >/dev/null 2>"$work/log"
+[ ! -s "$work/log" ] || fail_with "$work/log" "told in a file"
+pass "progress: not before, not with --quiet, not without a terminal"

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# What users install: the wheel in a new virtual environment, and the archive of a release.
+# MESHPROBE_PROFILE=dev takes the debug build instead of the release build.
+# shellcheck source=common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+find_meshprobe
+version="$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)"
+
+# 1. The wheel.
+CARGO_TARGET_DIR="$target" bash "$root/packaging/wheel.sh" "$work/wheels" --profile "${MESHPROBE_PROFILE:-release}" \
+  >"$work/log" 2>&1 || fail_with "$work/log" "the wheel was not built"
+[ ! -e "$root/packaging/pypi/README.md" ] || fail "the texts of the wheel were left in packaging/pypi"
+wheel=("$work"/wheels/*.whl)
+[ "${#wheel[@]}" = 1 ] || fail "there are ${#wheel[@]} wheels"
+case "${wheel[0]}" in
+  */"meshprobe-$version-py3-none-"*.whl) ;;
+  *) fail "the wheel is named ${wheel[0]}" ;;
+esac
+python3 -m venv "$work/venv"
+"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "${wheel[0]}" >"$work/log" 2>&1 ||
+  fail_with "$work/log" "the wheel was not installed"
+[ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "another version"
+status 1 "$work/log" "$work/venv/bin/meshprobe" check --isolated --output-format concise "$root/fixtures/demo"
+has "$work/log" 'error[strict-probe-not-rewritten]'
+"$work/venv/bin/python" - >"$work/log" <<'PYTHON'
+from importlib.metadata import distribution
+meshprobe = distribution("meshprobe")
+print(meshprobe.metadata["License-Expression"])
+print(*sorted(str(file) for file in meshprobe.files), sep="\n")
+assert meshprobe.metadata.get_payload().startswith("# meshprobe"), "no README"
+PYTHON
+has "$work/log" 'MIT OR Apache-2.0'
+has "$work/log" 'licenses/LICENSE-MIT'
+has "$work/log" 'licenses/LICENSE-APACHE'
+pass "wheel: built, installed in a new environment, run"
+
+# 2. What pre-commit installs brings the wheel of the same version.
+has "$root/pyproject.toml" "dependencies = [\"meshprobe==$version\"]"
+pass "pyproject.toml: names this version"
+
+# 3. The archive: the same bytes twice, complete, and found by those who look for it.
+platform="$(RUNNER_OS=Linux RUNNER_ARCH=X64 bash -c 'source "$1/action/install.sh" && platform' _ "$root")"
+bash "$root/packaging/archive.sh" "$meshprobe" "$platform" "$work/a" >"$work/log"
+bash "$root/packaging/archive.sh" "$meshprobe" "$platform" "$work/b" >>"$work/log"
+name="meshprobe-$version-$platform"
+cmp "$work/a/$name.tar.gz" "$work/b/$name.tar.gz" || fail "two archives of one binary differ"
+mkdir "$work/unpacked"
+tar -C "$work/unpacked" -xzf "$work/a/$name.tar.gz"
+for file in meshprobe README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE completions/meshprobe.bash \
+  completions/_meshprobe completions/meshprobe.fish completions/_meshprobe.ps1 man/meshprobe.1; do
+  [ -s "$work/unpacked/$name/$file" ] || fail "the archive holds no $file"
+done
+[ "$("$work/unpacked/$name/meshprobe" --version)" = "meshprobe $version" ] || fail "the archive holds another version"
+bash -n "$work/unpacked/$name/completions/meshprobe.bash"
+has "$work/unpacked/$name/man/meshprobe.1" '.SH NAME'
+pass "archive: complete, and the same twice"
+
+# 4. The formula has a checksum for every target it names, and no blank left.
+for target_of in aarch64-apple-darwin x86_64-apple-darwin aarch64-unknown-linux-musl x86_64-unknown-linux-musl; do
+  printf '%s  meshprobe-%s-%s.tar.gz\n' "$(printf '%s' "$target_of" | sha256sum | cut -d ' ' -f 1)" "$version" "$target_of"
+done >"$work/SHA256SUMS"
+bash "$root/packaging/homebrew.sh" "$version" "$work/SHA256SUMS" >"$work/meshprobe.rb"
+lacks "$work/meshprobe.rb" '@'
+[ "$(grep -c 'sha256 "[0-9a-f]\{64\}"' "$work/meshprobe.rb")" = 4 ] || fail_with "$work/meshprobe.rb" "checksums"
+sed -i.bak '/x86_64-apple/d' "$work/SHA256SUMS"
+status 1 "$work/log" bash "$root/packaging/homebrew.sh" "$version" "$work/SHA256SUMS"
+pass "formula: complete, or refused"
+
+# 5. What the release workflow decides.
+status 1 "$work/log" bash "$root/packaging/release.sh" agrees v99.0.0
+has "$work/log" 'Cargo.toml has another version'
+has "$work/log" 'pyproject.toml brings another version'
+has "$work/log" 'CHANGELOG.md says nothing about 99.0.0'
+mkdir -p "$work/copy"
+cp -R "$root/packaging" "$root/Cargo.toml" "$root/pyproject.toml" "$work/copy/"
+printf '# Changelog\n\n## [Unreleased]\n\n- later\n\n## [%s] - 2000-01-01\n\n- now\n\n## [0.0.1]\n\n- before\n' "$version" \
+  >"$work/copy/CHANGELOG.md"
+status 0 "$work/log" bash "$work/copy/packaging/release.sh" agrees "v$version"
+mkdir "$work/dist"
+for target_of in aarch64-apple-darwin x86_64-apple-darwin aarch64-unknown-linux-musl x86_64-unknown-linux-musl; do
+  printf '%s' "$target_of" >"$work/dist/meshprobe-$version-$target_of.tar.gz"
+done
+cp "${wheel[0]}" "$work/dist/"
+status 0 "$work/log" bash "$work/copy/packaging/release.sh" collect "v$version" "$work/dist"
+(cd "$work/dist" && sha256sum --check --quiet SHA256SUMS) || fail "checksums"
+[ "$(tr -d '\n' <"$work/dist/NOTES.md")" = '- now' ] || fail_with "$work/dist/NOTES.md" "notes"
+[ -s "$work/dist/meshprobe.rb" ] || fail "there is no formula"
+pass "release: refused where files disagree, collected where they agree"
