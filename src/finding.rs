@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::yaml::{Change, Span};
+use crate::yaml::{Change, Span, Value};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,6 +122,8 @@ pub struct Fix {
     pub document: usize,
     /// The changes, all or none.
     pub changes: Vec<Change>,
+    /// A document to add behind this one.
+    pub adds: Option<Value>,
     /// The same as bytes of the file; filled in by the engine.
     pub edits: Vec<FileEdit>,
 }

@@ -256,6 +256,8 @@ const KNOWN_TO_RULES: &[&str] = &[
     "mesh::istio::keys;",
     // A plain value, which predictions hold.
     "mesh::istio::mtls::MtlsMode;",
+    // What a WorkloadGroup says, and which of it is refused: no other mesh has such an object.
+    "mesh::istio::vm;",
     "mesh::istio::rewrite::is_agent_path;",
     "mesh::istio::rewrite::parse_bool;",
     "mesh::istio::rewrite::{is_agent_path, parse_bool};",

@@ -85,6 +85,7 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
             "probe-two-handlers",
             "probe-port-out-of-range",
             "container-name-invalid",
+            "yaml11-header-value",
         ],
         Cause::Fine
         | Cause::NoNetwork

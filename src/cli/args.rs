@@ -199,6 +199,25 @@ pub(super) struct RewriteArgs {
     #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["form", "allow"])]
     pub(super) undo: bool,
 
+    /// Write mesh.yaml for the virtual machines of a WorkloadGroup, not manifests.
+    ///
+    /// The readinessProbe is that of `istioctl x workload entry configure`, without its cluster:
+    /// spec.probe as written, without defaults. With the ConfigMap `istio` of the control plane in
+    /// the tree or under --context, the whole file is that of istioctl with default flags. What
+    /// istiod would refuse is not written. One WorkloadGroup goes to standard output or, with
+    /// -o DIR, to DIR/mesh.yaml; several go to DIR/NAMESPACE/NAME/mesh.yaml.
+    #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
+    pub(super) vm: bool,
+
+    /// Make a WorkloadGroup of each workload whose pods have a readinessProbe.
+    ///
+    /// For machines that run what pods run today. Port names become numbers, and the kubelet's
+    /// defaults are written out, since the agent of a machine has others. Printed as manifests, or
+    /// with -o DIR written as workloadgroup.yaml; with --vm, mesh.yaml of these groups is written
+    /// instead.
+    #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
+    pub(super) from_deployment: bool,
+
     /// Pass a guard that is a matter of judgement (repeatable).
     #[arg(long, value_name = "GUARD", value_parser = PossibleValuesParser::new(ALLOWABLE), help_heading = "Rewrite")]
     pub(super) allow: Vec<String>,

@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod config;
 mod input;
+mod machine;
 mod output;
 mod predict;
 mod progress;

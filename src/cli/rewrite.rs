@@ -10,10 +10,14 @@ use crate::settings::{FailOn, Form};
 use super::args::RewriteArgs;
 use super::check::print_diffs;
 use super::input::{Instead, Run, prepare, tell_files, tell_findings};
+use super::machine;
 use super::output::{Stop, errln, print_whole, tell_failures, write};
 use super::terminal::look;
 
 pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
+    if args.vm || args.from_deployment {
+        return machine::run(args);
+    }
     if args.common.renders() && (args.write || args.output.is_some()) {
         return Err(Stop::usage(
             "what --kustomize or --helm renders goes to standard output: leave out --write and -o",
@@ -56,7 +60,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
 }
 
 /// What an earlier run has written into the tree is no part of it.
-fn leave_out_copies(run: &mut Run, directory: &Path) {
+pub(super) fn leave_out_copies(run: &mut Run, directory: &Path) {
     let request = &run.request;
     run.set.files.retain(|file| {
         let location = file.location.as_deref();

@@ -42,6 +42,10 @@ pub struct Inventory<'t> {
     pub envoy_filters: Vec<Object<'t>>,
     /// Objects of `authentication.istio.io`, which no release since 1.6 reads.
     pub legacy_policies: Vec<Object<'t>>,
+    /// `WorkloadGroup`s of `networking.istio.io`: virtual machines of one kind.
+    pub workload_groups: Vec<Object<'t>>,
+    /// `WorkloadEntry`s of `networking.istio.io`: virtual machines.
+    pub workload_entries: Vec<Object<'t>>,
     /// Objects of other tools, which may bring pods that are not in the tree: `HelmRelease`,
     /// `Kafka` and their like.
     pub makers: Vec<Object<'t>>,
@@ -166,6 +170,8 @@ impl<'t> Inventory<'t> {
             ("networking.k8s.io", "NetworkPolicy") => self.network_policies.push(object),
             ("networking.istio.io", "Sidecar") => self.mesh_signs.push(object),
             ("networking.istio.io", "EnvoyFilter") => self.envoy_filters.push(object),
+            ("networking.istio.io", "WorkloadGroup") => self.workload_groups.push(object),
+            ("networking.istio.io", "WorkloadEntry") => self.workload_entries.push(object),
             ("authentication.istio.io", _) => self.legacy_policies.push(object),
             _ => {
                 if let Some(workload) = Workload::from_object(&object) {

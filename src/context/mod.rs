@@ -27,7 +27,7 @@ use crate::kube::{Object, Workload};
 use crate::mesh::Version;
 use crate::mesh::istio::install::Install;
 use crate::settings::Settings;
-use crate::source::SourceSet;
+use crate::source::{Role, SourceSet};
 
 use given::Givens;
 use inventory::are_related;
@@ -126,6 +126,17 @@ impl<'t> Context<'t> {
             release: Some(release),
             ..self.clone()
         }
+    }
+
+    /// Tells whether an object is to be reported on: it stands in a file that is not only read for
+    /// facts, or comes out of a kustomization that is not.
+    #[must_use]
+    pub fn is_target(&self, object: &Object<'_>) -> bool {
+        let is_target = |path: &str| {
+            let file = self.sources.file(path);
+            file.is_some_and(|file| file.role == Role::Target)
+        };
+        is_target(object.path()) || object.rendered_by.is_some_and(|path| is_target(path))
     }
 
     /// Tells whether `fact` stands in the namespace of `subject`. Where one of them names no

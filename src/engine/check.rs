@@ -11,6 +11,7 @@ use crate::settings::{RuleLevel, Settings};
 use crate::source::{Role, SourceSet};
 use crate::yaml::{self, Edit};
 
+use super::addition::addition;
 use super::baseline::keeps_meaning;
 use super::guard::judge;
 use super::notices::NOT_MODELLED;
@@ -303,6 +304,12 @@ pub(super) fn place(set: &SourceSet, fix: &mut Fix) {
                 .collect();
         }
         _ => fix.applicability = Applicability::DisplayOnly,
+    }
+    if let Some(added) = &fix.adds {
+        match addition(set, &fix.path, fix.document, added) {
+            Some(edit) => fix.edits.push(edit),
+            None => fix.applicability = Applicability::DisplayOnly,
+        }
     }
 }
 

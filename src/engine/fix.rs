@@ -162,8 +162,12 @@ fn apply_round(set: &mut SourceSet, outcome: &Outcome, also_unsafe: bool) -> boo
         let chosen = by_document
             .entry((Arc::clone(&fix.path), fix.document))
             .or_default();
+        // What adds a document goes alone: its bytes are those of the text as it is.
+        let is_alone = |other: &&Fix| other.adds.is_some();
         if is_wanted(fix, also_unsafe)
             && is_target
+            && !chosen.iter().any(is_alone)
+            && (fix.adds.is_none() || chosen.is_empty())
             && !chosen.iter().any(|other| overlap(fix, other))
         {
             chosen.push(fix);
@@ -190,7 +194,7 @@ fn apply_round(set: &mut SourceSet, outcome: &Outcome, also_unsafe: bool) -> boo
 /// order. What is left waits for the next round.
 fn edits_of(tree: &Tree, fixes: &[&Fix]) -> Option<Vec<Edit>> {
     let mut all: Vec<_> = fixes.iter().flat_map(|fix| fix.changes.clone()).collect();
-    if all.is_empty() {
+    if all.is_empty() || fixes.iter().any(|fix| fix.adds.is_some()) {
         return comment_edits(fixes);
     }
     if let Ok(edits) = yaml::apply(tree, &all) {
@@ -209,7 +213,7 @@ fn edits_of(tree: &Tree, fixes: &[&Fix]) -> Option<Vec<Edit>> {
     edits
 }
 
-/// Edits that are bytes from the start, proven one by one; each line goes once.
+/// Edits that are taken as bytes, proven one by one; each line goes once.
 fn comment_edits(fixes: &[&Fix]) -> Option<Vec<Edit>> {
     let mut edits: Vec<Edit> = Vec::new();
     for edit in fixes.iter().flat_map(|fix| &fix.edits) {
@@ -268,6 +272,7 @@ mod tests {
             path: "a.yaml".into(),
             document: 0,
             changes,
+            adds: None,
             edits: Vec::new(),
         });
         finding

@@ -62,6 +62,10 @@ pub const GUARDS: &[Notice] = &[
     page!(Error, "undo-entry-unreadable"),
     page!(Note, "undo-not-literal"),
     page!(Error, "unknown-template"),
+    page!(Note, "vm-mesh-config-missing"),
+    page!(Error, "vm-no-equivalent"),
+    page!(Error, "vm-probe-refused"),
+    page!(Error, "vm-probe-unreadable"),
 ];
 
 /// Rules by whose names `rewrite` refuses a pod too: the fault is one for `check` as well.

@@ -3,14 +3,17 @@
 //! Nothing here prints or exits. Threads are never visible: files are sorted before and findings
 //! after every step that runs in parallel.
 
+mod addition;
 mod baseline;
 mod changed;
 mod check;
+mod emit;
 mod exit;
 mod fix;
 mod guard;
 mod guards;
 mod load;
+mod machine;
 mod mirror;
 mod notices;
 mod problems;
@@ -28,6 +31,7 @@ pub use fix::{Fixed, fix};
 pub use guard::{Judged, judge};
 pub use guards::{GUARDS, is_guard, refuses};
 pub use load::{load, unread_paths};
+pub use machine::{MadeFile, MadeFiles, mesh_yamls, with_groups, workload_groups, write_made};
 pub use mirror::{Mirror, is_earlier_copy, mirror_all};
 pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};
 pub use problems::problems;

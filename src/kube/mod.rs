@@ -1,6 +1,7 @@
 //! Typed views of Kubernetes objects, with their places.
 
 mod exec;
+mod exec_request;
 mod handler;
 mod nearness;
 mod object;
@@ -11,6 +12,7 @@ mod selector;
 mod workload;
 
 pub use exec::{ExecCall, ExecKind, exec_calls};
+pub use exec_request::{OwnRequest, own_request};
 pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
 pub use nearness::{lies_above, nearness};
 pub use object::{Destination, Object, Provenance};

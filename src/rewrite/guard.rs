@@ -64,7 +64,12 @@ impl Refusal {
 
 /// Guards whose refusal is a matter of judgement: `--allow` may pass them. A template that the
 /// tree does not show is one for a container only, which every template takes its env from.
-pub const ALLOWABLE: [&str; 3] = ["foreign-injector", "knative", "unknown-template"];
+pub const ALLOWABLE: [&str; 4] = [
+    "foreign-injector",
+    "knative",
+    "unknown-template",
+    super::machine::PROBE_REFUSED,
+];
 
 /// Returns everything that speaks against writing a pod which holds handlers to rewrite.
 pub(super) fn refusals<'t>(

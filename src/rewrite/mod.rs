@@ -5,6 +5,7 @@
 mod form;
 mod guard;
 mod handlers;
+mod machine;
 mod notes;
 mod overlay;
 mod pod;
@@ -21,6 +22,7 @@ use crate::yaml::Change;
 use overlay::Overlaid;
 
 pub use guard::ALLOWABLE;
+pub use machine::{Machines, Made, mesh_yamls, workload_groups};
 pub use undo::undo;
 
 /// The changes to one document.

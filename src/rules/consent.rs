@@ -58,6 +58,7 @@ mod tests {
             changes: vec![Change::Remove {
                 route: Route::keys(&["metadata", "annotations"]),
             }],
+            adds: None,
             edits: Vec::new(),
         });
         guard(&predict::predict_all(&context), &mut finding);

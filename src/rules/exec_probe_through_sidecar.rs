@@ -61,8 +61,9 @@ declare_rule! {
     ///     - name: web
     ///       image: registry.example/web:1
     ///       livenessProbe:
-    ///         exec:
-    ///           command: [curl, -f, "http://localhost:8080/healthz"]
+    ///         httpGet:
+    ///           path: /healthz
+    ///           port: 8080
     /// ```
     ///
     /// ## Fix safety
@@ -96,6 +97,6 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
     finding.outcome = None;
     scene::rest_on_fact(&mut finding, &pod.dataplane);
-    finding.help = Some("ask the application itself, on 127.0.0.1".to_owned());
+    finding.help = Some("ask the application itself: by httpGet, or on 127.0.0.1".to_owned());
     Some(finding)
 }

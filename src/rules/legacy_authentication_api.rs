@@ -2,10 +2,10 @@
 
 use super::rule::declare_rule;
 use super::{Scene, scene};
-use crate::finding::Finding;
-use crate::kube::Object;
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::{Object, integer};
 use crate::mesh::Version;
-use crate::yaml::NodeRef;
+use crate::yaml::{Change, Entry, NodeRef, Route, Value};
 
 declare_rule! {
     /// Finds authentication policies that no release of Istio reads any more.
@@ -43,13 +43,15 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// There is no fix by machine: the new policy takes effect at once, and may be too strict for
-    /// some client.
+    /// Unsafe: the new policy takes effect at once, and may be too strict for some client. It is
+    /// offered for policies that speak of mutual TLS only and name one Service of the tree at most;
+    /// ports of the Service become `portLevelMtls` for the ports of its pods. Comments within `spec`
+    /// would be lost, so there the fix is only shown.
     ///
     /// ## References
     /// - Istio documentation: "Upgrade Notes"
     /// - Istio reference: "PeerAuthentication"
-    "legacy-authentication-api", Error, fix: None, scope: Tree
+    "legacy-authentication-api", Error, fix: Sometimes, scope: Tree
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
@@ -85,5 +87,114 @@ fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     finding.help = Some(format!(
         "write a PeerAuthentication of security.istio.io {place}"
     ));
+    finding.fix = conversion(scene, policy);
     Some(finding)
+}
+
+fn conversion<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Fix> {
+    let spec = policy.node.get("spec")?;
+    let known = |entry: Entry<'_>| matches!(entry.key.text(), Some("peers" | "targets"));
+    let mode = mode(spec.get("peers")?).filter(|_| spec.entries().all(known))?;
+    let mode = map("mode", Value::from(mode));
+    let mut changes = vec![
+        set(policy, &["apiVersion"], Value::from("security.istio.io/v1")),
+        set(policy, &["kind"], Value::from("PeerAuthentication")),
+    ];
+    let new = match spec.get("targets") {
+        None if policy.kind == "MeshPolicy" => {
+            let root = scene.context.root_namespace_near(policy).value;
+            changes.push(set(policy, &["metadata", "namespace"], Value::Str(root)));
+            map("mtls", mode)
+        }
+        None => map("mtls", mode),
+        Some(targets) => of_target(scene, policy, targets, mode)?,
+    };
+    changes.push(set(policy, &["spec"], new));
+    let degree = if spec.source().contains('#') {
+        Applicability::DisplayOnly
+    } else {
+        Applicability::Unsafe
+    };
+    let title = "write it as a PeerAuthentication";
+    Some(scene::fix(policy, title, degree, changes))
+}
+
+/// The mode of a list of peers that holds `mtls` and nothing else.
+fn mode(peers: NodeRef<'_>) -> Option<&'static str> {
+    let mut items = peers.items();
+    let (peer, None) = (items.next()?, items.next()) else {
+        return None;
+    };
+    let mut methods = peer.entries();
+    let (method, None) = (methods.next()?, methods.next()) else {
+        return None;
+    };
+    let only_mode = |entry: Entry<'_>| entry.key.text() == Some("mode");
+    if method.key.text() != Some("mtls") || !method.value.entries().all(only_mode) {
+        return None;
+    }
+    match method.value.get("mode").map(NodeRef::text) {
+        None => Some("STRICT"),
+        Some(Some("STRICT")) => Some("STRICT"),
+        Some(Some("PERMISSIVE")) => Some("PERMISSIVE"),
+        Some(_) => None,
+    }
+}
+
+/// What a policy for one Service becomes: its pods, and the ports that its ports lead to.
+fn of_target<'t>(
+    scene: &Scene<'_, 't>,
+    policy: &Object<'t>,
+    targets: NodeRef<'t>,
+    mode: Value,
+) -> Option<Value> {
+    let mut items = targets.items();
+    let (target, None) = (items.next()?, items.next()) else {
+        return None;
+    };
+    let name = target.get("name")?.text()?;
+    let context = scene.context;
+    let mut services = context.inventory.services.iter();
+    let home = context.namespace_of(policy).0;
+    let service = services.find(|one| one.name() == name && context.namespace_of(one).0 == home)?;
+    let selector = service.node.get("spec")?.get("selector")?;
+    let labels: Option<Vec<(String, Value)>> = selector
+        .entries()
+        .map(|label| {
+            Some((
+                label.key.text()?.to_owned(),
+                Value::from(label.value.text()?),
+            ))
+        })
+        .collect();
+    let mut spec = vec![(
+        "selector".to_owned(),
+        map("matchLabels", Value::Map(labels?)),
+    )];
+    let Some(ports) = target.get("ports") else {
+        spec.push(("mtls".to_owned(), mode));
+        return Some(Value::Map(spec));
+    };
+    let ports: Option<Vec<(String, Value)>> = ports
+        .items()
+        .map(|port| {
+            let number = integer(port.get("number")?)?;
+            let behind = scene.pods_behind(service, number);
+            let (_, target) = behind.first()?;
+            Some((target.to_string(), mode.clone()))
+        })
+        .collect();
+    spec.push(("portLevelMtls".to_owned(), Value::Map(ports?)));
+    Some(Value::Map(spec))
+}
+
+fn set(policy: &Object<'_>, path: &[&'static str], value: Value) -> Change {
+    Change::Set {
+        route: policy.route.join(&Route::keys(path)),
+        value,
+    }
+}
+
+fn map(key: &str, value: Value) -> Value {
+    Value::Map(vec![(key.to_owned(), value)])
 }

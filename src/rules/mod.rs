@@ -22,6 +22,7 @@ mod disable_rewrite;
 mod enable_rewrite;
 mod envoyfilter_unknown;
 mod exclude_ignored_with_include_list;
+mod exec_curl_to_itself;
 mod exec_probe_through_sidecar;
 mod exec_tcp_through_service;
 mod grpc_probe_needs_1_13;
@@ -42,6 +43,7 @@ mod injection_template_unknown;
 mod interception_none_no_ingress;
 mod invalid_traffic_annotation;
 mod late_injected_container;
+mod legacy_auth_annotation;
 mod legacy_authentication_api;
 mod lifecycle_hook_host_rewritten;
 mod lifecycle_hook_strict;
@@ -113,7 +115,28 @@ mod tcp_probe_host_dropped;
 mod tcp_probe_needs_1_12;
 mod unrendered_template;
 mod verdict_differs_between_overlays;
+mod vm_exec_empty;
+mod vm_failure_threshold_1;
+mod vm_field_type;
+mod vm_grpc_probe;
+mod vm_header_name;
+mod vm_host_not_local;
+mod vm_https_verified;
+mod vm_multi_doc;
+mod vm_negative;
+mod vm_port;
+mod vm_port_name;
+mod vm_probe_in_annotation;
+mod vm_probe_port_conflict;
+mod vm_probe_two_handlers;
+mod vm_probe_without_handler;
+mod vm_scheme;
+mod vm_template_missing;
+mod vm_unknown_field;
+mod vm_workloadentry_not_health_checked;
+mod workload_group;
 mod worlds;
+mod yaml11_header_value;
 
 use crate::context::Context;
 use crate::finding::Finding;
@@ -144,6 +167,7 @@ static ALL: &[Rule] = &[
     container_name_invalid::RULE,
     envoyfilter_unknown::RULE,
     exclude_ignored_with_include_list::RULE,
+    exec_curl_to_itself::RULE,
     exec_probe_through_sidecar::RULE,
     exec_tcp_through_service::RULE,
     grpc_probe_needs_1_13::RULE,
@@ -163,6 +187,7 @@ static ALL: &[Rule] = &[
     interception_none_no_ingress::RULE,
     invalid_traffic_annotation::RULE,
     late_injected_container::RULE,
+    legacy_auth_annotation::RULE,
     legacy_authentication_api::RULE,
     lifecycle_hook_host_rewritten::RULE,
     lifecycle_hook_strict::RULE,
@@ -223,6 +248,26 @@ static ALL: &[Rule] = &[
     tcp_probe_needs_1_12::RULE,
     unrendered_template::RULE,
     verdict_differs_between_overlays::RULE,
+    vm_exec_empty::RULE,
+    vm_failure_threshold_1::RULE,
+    vm_field_type::RULE,
+    vm_grpc_probe::RULE,
+    vm_header_name::RULE,
+    vm_host_not_local::RULE,
+    vm_https_verified::RULE,
+    vm_multi_doc::RULE,
+    vm_negative::RULE,
+    vm_port::RULE,
+    vm_port_name::RULE,
+    vm_probe_in_annotation::RULE,
+    vm_probe_port_conflict::RULE,
+    vm_probe_two_handlers::RULE,
+    vm_probe_without_handler::RULE,
+    vm_scheme::RULE,
+    vm_template_missing::RULE,
+    vm_unknown_field::RULE,
+    vm_workloadentry_not_health_checked::RULE,
+    yaml11_header_value::RULE,
 ];
 
 /// Returns every rule, sorted by id.

@@ -1,6 +1,7 @@
 //! Rule `probe-field-invalid`.
 
 use super::rule::declare_rule;
+use super::yaml11_header_value::culprit;
 use super::{Scene, scene};
 use crate::finding::Finding;
 use crate::kube::{Objection, Unreadable, refused_by_api};
@@ -14,7 +15,8 @@ declare_rule! {
     /// A probe or hook that the Kubernetes API does not take: a field of another type (a list where
     /// a port belongs, a text where seconds belong), no handler, a scheme other than HTTP and HTTPS,
     /// a probe on an init container that ends. Also a `tcpSocket` hook that nothing rewrites.
-    /// Container names, ports out of range and several handlers in one probe have rules of their own.
+    /// Header values, container names, ports out of range and several handlers in one probe have
+    /// rules of their own.
     ///
     /// ## Why it matters
     /// The API server refuses the whole object, so the workload is not updated. Until then nobody can
@@ -68,6 +70,7 @@ declare_rule! {
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     scene
         .handlers()
+        .filter(|(_, handler)| culprit(&handler.handler).is_none())
         .filter_map(|(pod, handler)| report(pod, handler))
         .collect()
 }

@@ -9,7 +9,6 @@ use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
 use crate::settings::MeshKind;
-use crate::source::Role;
 use crate::yaml::{Change, Span};
 
 use super::Rule;
@@ -59,11 +58,7 @@ impl<'s, 't> Scene<'s, 't> {
     /// facts, or comes out of a kustomization that is not.
     #[must_use]
     pub fn is_target(&self, object: &Object<'_>) -> bool {
-        let is_target = |path: &str| {
-            let file = self.context.sources.file(path);
-            file.is_some_and(|file| file.role == Role::Target)
-        };
-        is_target(object.path()) || object.rendered_by.is_some_and(|path| is_target(path))
+        self.context.is_target(object)
     }
 
     /// Iterates over the Namespaces to report on.
@@ -107,6 +102,23 @@ impl<'s, 't> Scene<'s, 't> {
         let namespace = self.context.namespace_of(object).0;
         let found = self.by_namespace.get(namespace);
         found.into_iter().flatten().copied()
+    }
+
+    /// Returns the workloads that a port of a Service leads to, each with the port of its pods.
+    #[must_use]
+    pub fn pods_behind(
+        &self,
+        service: &Object<'t>,
+        port: i64,
+    ) -> Vec<(&'s WorkloadPrediction<'t>, i64)> {
+        let mut found = Vec::new();
+        for pod in self.beside(service) {
+            for (one, line, target) in self.context.service_ports(&pod.workload) {
+                let is_same = one.node == service.node && line.port == Some(port);
+                found.extend(target.filter(|_| is_same).map(|target| (pod, target)));
+            }
+        }
+        found
     }
 
     /// Iterates over the handlers to report on, with their workloads.
@@ -233,6 +245,7 @@ pub(super) fn fix(
         path: Arc::clone(object.path()),
         document: object.document.index,
         changes,
+        adds: None,
         edits: Vec::new(),
     }
 }

@@ -6,6 +6,7 @@
     reason = "a test that cannot prepare its files may stop"
 )]
 
+mod added;
 mod bad_input;
 mod deployed;
 mod explained;
@@ -16,6 +17,7 @@ mod guards;
 mod krm;
 mod krm_contract;
 mod krm_settings;
+mod machine;
 mod mirror;
 mod named_files;
 mod names;

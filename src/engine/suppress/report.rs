@@ -164,6 +164,7 @@ fn removal(directive: &Directive, line: Span) -> Fix {
         path: Arc::clone(&directive.place.path),
         document: directive.document,
         changes: Vec::new(),
+        adds: None,
         edits: vec![FileEdit {
             path: Arc::clone(&directive.place.path),
             span: line,

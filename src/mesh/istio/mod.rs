@@ -12,3 +12,4 @@ pub mod protocol;
 pub mod proxy_config;
 pub mod recorded;
 pub mod rewrite;
+pub mod vm;

@@ -1,0 +1,78 @@
+//! `meshprobe rewrite --vm` and `--from-deployment`: files for virtual machines.
+
+use crate::engine::{self, Exit, MadeFile, MadeFiles, failing};
+use crate::finding::Severity;
+use crate::report::counted;
+use crate::settings::FailOn;
+
+use super::args::RewriteArgs;
+use super::input::{Instead, prepare, tell_files, tell_findings};
+use super::output::{Stop, errln, print, tell_failures};
+use super::rewrite::leave_out_copies;
+
+pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
+    let mut run = prepare(&args.common, Instead::Nothing)?;
+    if let Some(directory) = &args.output {
+        leave_out_copies(&mut run, directory);
+    }
+    run.layer.allow.extend(args.allow.iter().cloned());
+    let settings = run.layer.resolved(FailOn::default());
+    tell_files(&run.set, &args.common);
+    let mut findings = Vec::new();
+    let mut set = run.set.clone();
+    let mut made = MadeFiles::default();
+    if args.from_deployment {
+        made = run.on_threads(|| engine::workload_groups(&set, &settings));
+        tell_findings(&set, &made.findings, &args.common);
+        findings.append(&mut made.findings);
+        set = engine::with_groups(&set, &made.files);
+    }
+    if args.vm {
+        made = run.on_threads(|| engine::mesh_yamls(&set, &settings));
+        tell_findings(&set, &made.findings, &args.common);
+        findings.append(&mut made.findings);
+    }
+    let unwritten = deliver(&made.files, args)?;
+    let refused = failing(&findings, FailOn::Severity(Severity::Error));
+    Ok(run
+        .exit()
+        .or(refused, Exit::Findings)
+        .or(unwritten > 0, Exit::Failure))
+}
+
+/// Prints or writes; returns how many files could not be written.
+fn deliver(made: &[MadeFile], args: &RewriteArgs) -> Result<usize, Stop> {
+    let (file, source) = if args.vm {
+        ("mesh.yaml", "WorkloadGroup")
+    } else {
+        ("workloadgroup.yaml", "workload with a readinessProbe")
+    };
+    let tell = |said: &str| {
+        if !args.common.quiet {
+            errln(said);
+        }
+    };
+    if made.is_empty() {
+        tell(&format!(
+            "Nothing written: no {source} to write {file} for."
+        ));
+        return Ok(0);
+    }
+    let Some(directory) = &args.output else {
+        if made.len() > 1 && args.vm {
+            return Err(Stop::usage(format!(
+                "standard output takes one {file} only, and there are {}: give -o DIR",
+                made.len()
+            )));
+        }
+        let texts: Vec<&str> = made.iter().map(|one| one.text.as_str()).collect();
+        print(&texts.join("---\n"))?;
+        return Ok(0);
+    };
+    let failures = engine::write_made(made, file, directory)
+        .map_err(|reason| Stop::usage(format!("-o: {reason}")))?;
+    tell_failures(&failures);
+    let done = counted(made.len().saturating_sub(failures.len()), "file");
+    tell(&format!("Wrote {done} to {}.", directory.display()));
+    Ok(failures.len())
+}

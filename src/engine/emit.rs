@@ -1,0 +1,186 @@
+//! New documents as text: block style, strings plain only where YAML 1.1 and 1.2 both read them as
+//! the same string.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_yaml::{Mapping, Value as Yaml};
+
+use crate::yaml::{Scalar, Span, Tree, from_node, parse, resolve_plain};
+
+/// Returns the text of a document, once both parsers read from it what was to be written.
+pub(super) fn text_of(value: &Yaml) -> Result<String, String> {
+    let mut text = String::new();
+    block(value, 0, &mut text);
+    let shared: Arc<str> = Arc::from(text.as_str());
+    let whole = Span::new(0, text.len());
+    let tree = parse(&shared, whole).map_err(|error| error.message)?;
+    let root = tree.as_ref().and_then(Tree::root).ok_or("it is empty")?;
+    let ours: serde_json::Value = from_node(root).map_err(|error| error.message)?;
+    let theirs: serde_json::Value =
+        serde_yaml::from_str(&text).map_err(|error| error.to_string())?;
+    let meant = serde_json::to_value(value).map_err(|error| error.to_string())?;
+    if ours == meant && theirs == meant {
+        Ok(text)
+    } else {
+        Err("the two parsers read it differently".to_owned())
+    }
+}
+
+/// Writes a value that starts at the beginning of a line, `depth` levels in.
+fn block(value: &Yaml, depth: usize, out: &mut String) {
+    match value {
+        Yaml::Mapping(map) if !map.is_empty() => {
+            for (index, (key, value)) in map.iter().enumerate() {
+                indent(depth, index > 0 || !out.ends_with("- "), out);
+                entry(key, value, depth, out);
+            }
+        }
+        Yaml::Sequence(items) if !items.is_empty() => {
+            for item in items {
+                indent(depth, true, out);
+                out.push_str("- ");
+                match item {
+                    Yaml::Mapping(map) if !map.is_empty() => block(item, depth + 1, out),
+                    _ => line(item, out),
+                }
+            }
+        }
+        _ => line(value, out),
+    }
+}
+
+fn entry(key: &Yaml, value: &Yaml, depth: usize, out: &mut String) {
+    out.push_str(&key.as_str().map_or_else(|| scalar(key), key_text));
+    out.push(':');
+    match value {
+        Yaml::Mapping(map) if !map.is_empty() => {
+            out.push('\n');
+            block(value, depth + 1, out);
+        }
+        Yaml::Sequence(items) if !items.is_empty() => {
+            out.push('\n');
+            block(value, depth + 1, out);
+        }
+        _ => {
+            out.push(' ');
+            line(value, out);
+        }
+    }
+}
+
+fn indent(depth: usize, is_wanted: bool, out: &mut String) {
+    if is_wanted {
+        out.push_str(&"  ".repeat(depth));
+    }
+}
+
+fn line(value: &Yaml, out: &mut String) {
+    out.push_str(&scalar(value));
+    out.push('\n');
+}
+
+fn scalar(value: &Yaml) -> String {
+    match value {
+        Yaml::String(text) => string(text),
+        Yaml::Mapping(map) if *map == Mapping::new() => "{}".to_owned(),
+        // JSON is YAML; a list of lists or a tag is nothing that we make.
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+/// Numbers are common as keys, and all tools read them as strings there.
+fn key_text(key: &str) -> String {
+    let is_number = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = is_number && !key.starts_with('0');
+    if is_plain {
+        key.to_owned()
+    } else {
+        string(key)
+    }
+}
+
+fn string(text: &str) -> String {
+    let mut chars = text.chars();
+    let starts = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '_'));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let is_string = matches!(resolve_plain(text), Scalar::Str(_));
+    // A colon starts a value only before a blank.
+    let ends = !text.ends_with(':');
+    if starts && is_string && ends && chars.all(|c| plain(c) || c == ':') {
+        return text.to_owned();
+    }
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    // JSON leaves some breaks and control characters as they are.
+    let is_raw = |c: char| {
+        matches!(
+            c,
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
+        )
+    };
+    let mut out = String::with_capacity(quoted.len());
+    for c in quoted.chars() {
+        if is_raw(c) {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn yaml(json: &str) -> Yaml {
+        serde_yaml::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn documents_are_written_as_people_write_them() {
+        let value = yaml(
+            r#"{"a": {"b": [{"c": "on", "d": 1}, {"c": "1"}], "e": ["x", "y", "-q"]},
+                "8080": "http://[::1]:80/?a=b#c", "f": {}, "g": [], "yes": "a:b", "h": 1.5, "i": ""}"#,
+        );
+        let text = text_of(&value).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        a:
+          b:
+            - c: "on"
+              d: 1
+            - c: "1"
+          e:
+            - x
+            - "y"
+            - "-q"
+        8080: "http://[::1]:80/?a=b#c"
+        f: {}
+        g: []
+        "yes": a:b
+        h: 1.5
+        i: ""
+        "#);
+    }
+
+    #[test]
+    fn strange_strings_come_back() {
+        for text in [
+            "\u{85}\u{2028}\t\n",
+            "0x1F",
+            "1_000",
+            "~",
+            "a: b",
+            "'",
+            "\"",
+            "é",
+            "=",
+            "<<",
+        ] {
+            let value = Yaml::Mapping(Mapping::from_iter([(text.into(), Yaml::from(text))]));
+            assert!(text_of(&value).is_ok(), "{text:?}: {:?}", text_of(&value));
+        }
+    }
+}

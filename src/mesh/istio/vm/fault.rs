@@ -1,0 +1,340 @@
+//! What istiod refuses of a `WorkloadGroup`, and what gets lost on the way.
+
+use crate::kube::Object;
+use crate::source::placeholder;
+use crate::yaml::{Entry, NodeRef, Route, Scalar, Span};
+
+use super::fields::{HEADER, NUMBERS, SPEC, Type};
+use super::probe::{Method, field, kept, methods, number, value};
+
+/// A fault of a `WorkloadGroup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// The key or value at fault.
+    pub span: Span,
+    /// The route from the object.
+    pub within: Route,
+}
+
+/// What is wrong with a `WorkloadGroup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// There is no `spec.template`.
+    NoTemplate,
+    /// The probe names no method.
+    NoMethod,
+    /// The probe names several methods.
+    SeveralMethods {
+        /// The one that counts.
+        kept: Method,
+        /// Those that are dropped.
+        dropped: Vec<Method>,
+    },
+    /// The method that counts is `grpc`.
+    Grpc,
+    /// A number below 0.
+    Negative,
+    /// A port that is not there or out of range.
+    PortOutOfRange(Option<i64>),
+    /// A port that is no number; the number that it may mean.
+    PortName(Option<i64>),
+    /// A scheme other than `HTTP` and `HTTPS`.
+    Scheme,
+    /// A header name that istiod (`true`) or only the definition's schema refuses.
+    HeaderName(bool),
+    /// A header value that is no string to the tools of Kubernetes.
+    HeaderValue(&'static str),
+    /// `exec` without a command.
+    NoCommand,
+    /// A field that the API does not have; the names that it has at this place.
+    UnknownField(Vec<&'static str>),
+    /// A value of another type.
+    WrongType(String),
+}
+
+impl FaultKind {
+    /// Returns the fault in a few words.
+    #[must_use]
+    pub const fn describe(&self) -> &'static str {
+        match self {
+            Self::NoTemplate => "there is no template",
+            Self::NoMethod => "the probe checks nothing",
+            Self::SeveralMethods { .. } => "the probe has several handlers",
+            Self::Grpc => "a gRPC probe is not accepted",
+            Self::Negative => "the number is negative",
+            Self::PortOutOfRange(_) => "the port is missing or out of range",
+            Self::PortName(_) => "the port is no number",
+            Self::Scheme => "the scheme is neither HTTP nor HTTPS",
+            Self::HeaderName(_) => "the header has no valid name",
+            Self::HeaderValue(_) => "the header value is no string",
+            Self::NoCommand => "there is no command",
+            Self::UnknownField(_) => "the API has no such field",
+            Self::WrongType(_) => "the value has another type than the API wants",
+        }
+    }
+}
+
+/// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are none.
+#[must_use]
+pub fn faults(group: &Object<'_>) -> Vec<Fault> {
+    let mut found = Faults {
+        ports: None,
+        found: Vec::new(),
+    };
+    let route = Route::keys(&["spec"]);
+    let spec = group.node.get("spec");
+    let template = spec.and_then(|spec| field(spec, "template"));
+    if template.is_none() {
+        found.push(FaultKind::NoTemplate, group.name_span(), &route);
+    }
+    found.ports = template.and_then(|template| template.value.get("ports"));
+    if let Some(spec) = spec {
+        found.unknown(spec, SPEC, &route);
+        if let Some(probe) = field(spec, "probe") {
+            found.probe(probe, &route.child("probe"));
+        }
+    }
+    found.found
+}
+
+struct Faults<'t> {
+    /// `spec.template.ports`: names with numbers.
+    ports: Option<NodeRef<'t>>,
+    found: Vec<Fault>,
+}
+
+impl<'t> Faults<'t> {
+    fn push(&mut self, kind: FaultKind, span: Span, within: &Route) {
+        self.found.push(Fault {
+            kind,
+            span,
+            within: within.clone(),
+        });
+    }
+
+    fn probe(&mut self, probe: Entry<'t>, route: &Route) {
+        let node = probe.value;
+        if is_open(node) {
+            return;
+        }
+        if !node.is_mapping() {
+            let said = "expected a mapping".to_owned();
+            self.push(FaultKind::WrongType(said), node.span(), route);
+            return;
+        }
+        let known: Vec<&'static str> = NUMBERS
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(Method::ALL.map(Method::key))
+            .collect();
+        self.unknown(node, &known, route);
+        for (name, kind) in NUMBERS {
+            if let Some(entry) = field(node, name) {
+                self.number(entry, *kind, &route.child(*name));
+            }
+        }
+        let Some((kept, _)) = kept(node) else {
+            self.push(FaultKind::NoMethod, probe.key.span(), route);
+            return;
+        };
+        let all = methods(node);
+        let dropped: Vec<Method> = all
+            .iter()
+            .map(|(method, _)| *method)
+            .filter(|method| *method != kept)
+            .collect();
+        if let Some(first) = dropped.first() {
+            let span = field(node, first.key()).map_or(probe.key.span(), |one| one.key.span());
+            self.push(FaultKind::SeveralMethods { kept, dropped }, span, route);
+        }
+        for (method, entry) in all {
+            self.method(method, entry, method == kept, &route.child(method.key()));
+        }
+    }
+
+    fn number(&mut self, entry: Entry<'t>, kind: Type, route: &Route) {
+        if is_open(entry.value) {
+            return;
+        }
+        if number(entry.value).is_some_and(|number| number < 0) {
+            self.push(FaultKind::Negative, entry.value.span(), route);
+        } else if entry.value.as_str().is_some() {
+            // istioctl takes numbers in quotes, the API server does not.
+            let said = "expected an integer, found a string".to_owned();
+            self.push(FaultKind::WrongType(said), entry.value.span(), route);
+        } else {
+            self.typed(entry.value, kind, route);
+        }
+    }
+
+    /// Checks the type of a value; tells whether it is right.
+    fn typed(&mut self, node: NodeRef<'t>, kind: Type, route: &Route) -> bool {
+        match value(node, kind, route) {
+            Ok(_) => true,
+            Err(misread) => {
+                let said = FaultKind::WrongType(misread.message);
+                self.push(said, misread.span, &misread.route);
+                false
+            }
+        }
+    }
+
+    fn method(&mut self, method: Method, entry: Entry<'t>, is_kept: bool, route: &Route) {
+        let node = entry.value;
+        if is_open(node) {
+            return;
+        }
+        if !node.is_mapping() {
+            let said = "expected a mapping".to_owned();
+            self.push(FaultKind::WrongType(said), node.span(), route);
+            return;
+        }
+        let known: Vec<&'static str> = method.fields().iter().map(|(name, _)| *name).collect();
+        self.unknown(node, &known, route);
+        if method == Method::Grpc && is_kept {
+            self.push(FaultKind::Grpc, entry.key.span(), route);
+        }
+        for (name, kind) in method.fields() {
+            let route = route.child(*name);
+            match (kind, field(node, name)) {
+                (Type::Headers, Some(headers)) => self.headers(headers.value, &route),
+                (Type::Port, port) if is_kept => self.port(port, entry, &route),
+                (Type::Words, None) if is_kept => {
+                    self.push(FaultKind::NoCommand, entry.key.span(), &route);
+                }
+                (_, Some(one)) if !is_open(one.value) => {
+                    let is_right = self.typed(one.value, *kind, &route);
+                    if is_right && is_kept {
+                        self.content(name, one, &route);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Looks at values of the right type.
+    fn content(&mut self, name: &str, entry: Entry<'t>, route: &Route) {
+        let node = entry.value;
+        match name {
+            "scheme" if !matches!(node.text(), Some("" | "HTTP" | "HTTPS")) => {
+                self.push(FaultKind::Scheme, node.span(), route);
+            }
+            "command" if node.items().len() == 0 => {
+                self.push(FaultKind::NoCommand, entry.key.span(), route);
+            }
+            _ => {}
+        }
+    }
+
+    fn port(&mut self, port: Option<Entry<'t>>, method: Entry<'t>, route: &Route) {
+        let Some(port) = port else {
+            let kind = FaultKind::PortOutOfRange(None);
+            self.push(kind, method.key.span(), route);
+            return;
+        };
+        let node = port.value;
+        if is_open(node) {
+            return;
+        }
+        let text = node.as_str();
+        match (text, number(node)) {
+            (None, Some(number)) if !(1..=65535).contains(&number) => {
+                self.push(FaultKind::PortOutOfRange(Some(number)), node.span(), route);
+            }
+            (None, Some(_)) => {}
+            (Some(text), quoted) => {
+                let named = self.ports.and_then(|ports| ports.get(text));
+                let named = named.and_then(crate::kube::integer);
+                self.push(FaultKind::PortName(quoted.or(named)), node.span(), route);
+            }
+            (None, None) => {
+                self.typed(node, Type::Port, route);
+            }
+        }
+    }
+
+    fn headers(&mut self, node: NodeRef<'t>, route: &Route) {
+        if !node.is_sequence() {
+            self.typed(node, Type::Headers, route);
+            return;
+        }
+        let known: Vec<&'static str> = HEADER.iter().map(|(name, _)| *name).collect();
+        for (index, header) in node.items().enumerate() {
+            let route = route.child(index);
+            if is_open(header) {
+                continue;
+            }
+            if !header.is_mapping() {
+                let said = "expected a mapping".to_owned();
+                self.push(FaultKind::WrongType(said), header.span(), &route);
+                continue;
+            }
+            self.unknown(header, &known, &route);
+            self.header_name(header, &route);
+            if let Some(value) = field(header, "value") {
+                self.header_value(value.value, &route.child("value"));
+            }
+        }
+    }
+
+    fn header_name(&mut self, header: NodeRef<'t>, route: &Route) {
+        let route = route.child("name");
+        let Some(name) = field(header, "name") else {
+            self.push(FaultKind::HeaderName(true), header.span(), &route);
+            return;
+        };
+        let node = name.value;
+        if is_open(node) || !self.typed(node, Type::Text, &route) {
+            return;
+        }
+        let text = node.text().unwrap_or_default();
+        if !is_token(text) || !is_plain(text) {
+            let by_istiod = !is_token(text);
+            self.push(FaultKind::HeaderName(by_istiod), node.span(), &route);
+        }
+    }
+
+    fn header_value(&mut self, node: NodeRef<'t>, route: &Route) {
+        match node.scalar() {
+            _ if is_open(node) => {}
+            None | Some(Scalar::Str(_)) => {
+                self.typed(node, Type::Text, route);
+            }
+            Some(other) => {
+                let kind = FaultKind::HeaderValue(other.type_name());
+                self.push(kind, node.span(), route);
+            }
+        }
+    }
+
+    fn unknown(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &Route) {
+        for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
+            let name = entry.key.text().unwrap_or_default();
+            if known.contains(&name) || placeholder::contains(name) {
+                continue;
+            }
+            let kind = FaultKind::UnknownField(known.to_vec());
+            self.push(kind, entry.key.span(), &route.child(name.to_owned()));
+        }
+    }
+}
+
+/// Tells whether some other tool fills the value in.
+fn is_open(node: NodeRef<'_>) -> bool {
+    node.text().is_some_and(placeholder::contains)
+}
+
+/// A token of RFC 9110; the pseudo headers of HTTP/2 start with a colon and are none.
+fn is_token(name: &str) -> bool {
+    let is_in = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_in)
+}
+
+/// `^[-_A-Za-z0-9]+$` of the definition's schema.
+fn is_plain(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}

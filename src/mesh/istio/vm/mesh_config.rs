@@ -1,0 +1,248 @@
+//! `mesh.yaml`, the agent's configuration on a virtual machine, as `istioctl x workload entry
+//! configure` writes it with its default flags.
+//!
+//! Source: `istioctl/pkg/workload/workload.go`, measured (`fixtures/istio/vm`).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::kube::{Object, integer};
+use crate::mesh::istio::keys::PROXY_CONFIG;
+use crate::mesh::istio::prober_json::string;
+use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse};
+
+use super::probe::{Misread, field, read};
+
+/// What a machine's workload is called where no label says so.
+const CANONICAL_SERVICE: [&str; 3] = [
+    "service.istio.io/canonical-name",
+    "app.kubernetes.io/name",
+    "app",
+];
+const CANONICAL_REVISION: [&str; 3] = [
+    "service.istio.io/canonical-revision",
+    "app.kubernetes.io/version",
+    "version",
+];
+
+/// The mesh configuration of a control plane: the text under `mesh` in its `ConfigMap`.
+#[derive(Clone, Debug, Default)]
+pub struct MeshConfig {
+    whole: Map<String, Json>,
+}
+
+impl MeshConfig {
+    /// Parses the text.
+    ///
+    /// # Errors
+    /// [`SyntaxError`] with an offset within `text`.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        let whole = object(text)?;
+        Ok(Self { whole })
+    }
+
+    /// Returns `defaultConfig`.
+    fn default_config(&self) -> Map<String, Json> {
+        match self.whole.get("defaultConfig") {
+            Some(Json::Object(config)) => config.clone(),
+            _ => Map::new(),
+        }
+    }
+
+    /// Returns `trustDomain`, `cluster.local` where none is written.
+    fn trust_domain(&self) -> &str {
+        let written = self.whole.get("trustDomain").and_then(Json::as_str);
+        written.unwrap_or("cluster.local")
+    }
+}
+
+/// Returns `mesh.yaml` for the machines of a `WorkloadGroup` in `namespace`: the probe as it is
+/// written, without defaults, and with the mesh's configuration all that belongs to it.
+///
+/// # Errors
+/// [`Misread`] for a value, or a `proxy.istio.io/config`, that istioctl stops at.
+pub fn mesh_yaml(
+    group: &Object<'_>,
+    namespace: &str,
+    config: Option<&MeshConfig>,
+) -> Result<Json, Misread> {
+    let spec = group.node.get("spec");
+    let probe = spec.and_then(|spec| field(spec, "probe"));
+    let probe = probe.map(|probe| read(probe.value)).transpose()?;
+    let mut default = match config {
+        Some(config) => whole(group, namespace, config)?,
+        None => Map::new(),
+    };
+    // A probe of an annotation never survives.
+    default.remove("readinessProbe");
+    if let Some(probe) = &probe {
+        default.insert("readinessProbe".to_owned(), to_json(probe));
+    }
+    Ok(json!({ "defaultConfig": default }))
+}
+
+fn whole(
+    group: &Object<'_>,
+    namespace: &str,
+    config: &MeshConfig,
+) -> Result<Map<String, Json>, Misread> {
+    let mut default = config.default_config();
+    for text in annotations(group) {
+        let over = object(text.value.text().unwrap_or_default()).map_err(|error| Misread {
+            span: text.value.span(),
+            route: crate::yaml::Route::root(),
+            message: format!("{PROXY_CONFIG} is no YAML: {}", error.message),
+        })?;
+        merge(&mut default, over);
+    }
+    let metadata = metadata(group, namespace, config, &default);
+    let entry = default.entry("proxyMetadata").or_insert_with(|| json!({}));
+    if let Json::Object(existing) = entry {
+        existing.extend(metadata);
+    }
+    Ok(default)
+}
+
+/// The annotations that change the configuration, the later ones last.
+fn annotations<'t>(group: &Object<'t>) -> impl Iterator<Item = Entry<'t>> + use<'t> {
+    let spec = group.node.get("spec");
+    let of_entries = spec.and_then(|spec| {
+        spec.get("metadata")?
+            .get("annotations")?
+            .entry(PROXY_CONFIG)
+    });
+    let all = group.annotation(PROXY_CONFIG).into_iter().chain(of_entries);
+    all.filter(|entry| !entry.value.is_null())
+}
+
+/// Returns the annotations of a group that hold a `readinessProbe`, which nobody keeps.
+#[must_use]
+pub fn annotated_probes<'t>(group: &Object<'t>) -> Vec<Entry<'t>> {
+    let holds = |entry: &Entry<'t>| {
+        let config = object(entry.value.text().unwrap_or_default()).unwrap_or_default();
+        config
+            .get("readinessProbe")
+            .is_some_and(|probe| !probe.is_null())
+    };
+    annotations(group).filter(holds).collect()
+}
+
+fn metadata(
+    group: &Object<'_>,
+    namespace: &str,
+    config: &MeshConfig,
+    default: &Map<String, Json>,
+) -> Map<String, Json> {
+    let spec = group.node.get("spec");
+    let template = spec.and_then(|spec| spec.get("template"));
+    let of_template = |key: &str| template.and_then(|template| template.get(key)?.text());
+    let mut labels = labels(spec.and_then(|spec| spec.get("metadata")?.get("labels")));
+    labels.extend(self::labels(template.and_then(|one| one.get("labels"))));
+    let named = |keys: [&str; 3], default: &str| {
+        let mut found = keys.iter().filter_map(|key| labels.get(*key));
+        found.next().cloned().unwrap_or_else(|| default.to_owned())
+    };
+    let service = named(CANONICAL_SERVICE, group.name());
+    let revision = named(CANONICAL_REVISION, "latest");
+    labels.insert(CANONICAL_SERVICE[0].to_owned(), service.clone());
+    labels.insert(CANONICAL_REVISION[0].to_owned(), revision.clone());
+    let labels: Vec<String> = labels
+        .iter()
+        .map(|(key, value)| format!("{}:{}", string(key), string(value)))
+        .collect();
+    let mesh_id = default.get("meshId").and_then(Json::as_str);
+    let mut metadata = BTreeMap::from([
+        ("CANONICAL_REVISION", revision),
+        ("CANONICAL_SERVICE", service),
+        ("ISTIO_METAJSON_LABELS", format!("{{{}}}", labels.join(","))),
+        ("ISTIO_META_CLUSTER_ID", "Kubernetes".to_owned()),
+        ("ISTIO_META_DNS_CAPTURE", "true".to_owned()),
+        ("ISTIO_META_MESH_ID", mesh_id.unwrap_or_default().to_owned()),
+        (
+            "ISTIO_META_NETWORK",
+            of_template("network").unwrap_or_default().to_owned(),
+        ),
+        ("ISTIO_META_WORKLOAD_NAME", group.name().to_owned()),
+        ("POD_NAMESPACE", namespace.to_owned()),
+        (
+            "SERVICE_ACCOUNT",
+            of_template("serviceAccount").unwrap_or_default().to_owned(),
+        ),
+        ("TRUST_DOMAIN", config.trust_domain().to_owned()),
+    ]);
+    if let Some(ports) = template.and_then(|template| pod_ports(template.get("ports")?)) {
+        metadata.insert("ISTIO_META_POD_PORTS", ports);
+    }
+    let metadata = metadata.into_iter();
+    metadata
+        .map(|(key, value)| (key.to_owned(), Json::String(value)))
+        .collect()
+}
+
+fn labels(node: Option<NodeRef<'_>>) -> BTreeMap<String, String> {
+    let entries = node.into_iter().flat_map(NodeRef::entries);
+    entries
+        .filter_map(|entry| Some((entry.key.text()?.to_owned(), entry.value.text()?.to_owned())))
+        .collect()
+}
+
+fn pod_ports(node: NodeRef<'_>) -> Option<String> {
+    let ports: BTreeMap<&str, i64> = node
+        .entries()
+        .filter_map(|entry| Some((entry.key.text()?, integer(entry.value)?)))
+        .collect();
+    let each: Vec<String> = ports
+        .iter()
+        .map(|(name, port)| {
+            let name = string(name);
+            format!("{{\"name\":{name},\"containerPort\":{port},\"protocol\":\"\"}}")
+        })
+        .collect();
+    (!each.is_empty()).then(|| format!("[{}]", each.join(",")))
+}
+
+/// Lays one configuration over another: mappings are joined, all else is replaced.
+fn merge(base: &mut Map<String, Json>, over: Map<String, Json>) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (_, Json::Null) => {}
+            (Some(Json::Object(base)), Json::Object(over)) => merge(base, over),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+fn object(text: &str) -> Result<Map<String, Json>, SyntaxError> {
+    let text = std::sync::Arc::from(text);
+    let whole = Span::new(0, str::len(&text));
+    let tree = parse(&text, whole)?;
+    let Some(root) = tree.as_ref().and_then(Tree::root) else {
+        return Ok(Map::new());
+    };
+    from_node::<Map<String, Json>>(root).map_err(|error| SyntaxError {
+        offset: error.span.start,
+        message: error.message,
+    })
+}
+
+/// Returns a value in the terms of JSON.
+fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(value) => json!(value),
+        Value::Int(value) => json!(value),
+        Value::Str(text) | Value::Block(text) => json!(text),
+        Value::Seq(items) => items.iter().map(to_json).collect(),
+        Value::Map(entries) => {
+            let entries = entries.iter();
+            Json::Object(
+                entries
+                    .map(|(key, one)| (key.clone(), to_json(one)))
+                    .collect(),
+            )
+        }
+    }
+}

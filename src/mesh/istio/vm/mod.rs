@@ -1,0 +1,40 @@
+//! Virtual machines: the health check of a `WorkloadGroup`.
+//!
+//! Four programs read it, each in its own way: the API server by the schema of the definition,
+//! istiod's webhook (and `istioctl validate`) by its validation, `istioctl x workload entry
+//! configure` without any, and the agent on the machine, which makes the checks.
+//!
+//! Source: Istio's development head of August 2026, `pkg/config/validation/validation.go`,
+//! `istioctl/pkg/workload/workload.go`, `pkg/istio-agent/health`; the order of the fields is that
+//! of `networking/v1alpha3/workload_group.proto` (istio.io/api 1.31).
+
+mod fault;
+mod fields;
+mod mesh_config;
+mod probe;
+
+pub use fault::{Fault, FaultKind, faults};
+pub use mesh_config::{MeshConfig, annotated_probes, mesh_yaml};
+pub use probe::{Method, Misread, kept, methods, read};
+
+use crate::mesh::Version;
+
+/// Annotation of a `WorkloadEntry` whose health counts; auto-registered ones carry it
+/// (`pilot/pkg/autoregistration/controller.go`).
+pub const HEALTH_CHECKS_ENABLED: &str = "proxy.istio.io/health-checks-enabled";
+
+/// Since this release the agent verifies the certificate of an HTTPS check: `health_check.go`
+/// makes the scheme lower case, `health_probers.go` asks for `HTTPS`.
+pub const HTTPS_VERIFIED_SINCE: Version = Version::new(1, 24);
+
+/// How many checks must fail before the agent calls the machine unhealthy, unless the probe says
+/// otherwise; the kubelet waits for three (`health_check.go`, `fillInDefaults`).
+pub const DEFAULT_FAILURE_THRESHOLD: i64 = 1;
+
+/// Returns what the sidecar of a machine uses a port for; `None` where it is the application's.
+/// `agent` is the port of the agent's status server.
+#[must_use]
+pub fn own_port(port: i64, agent: i64) -> Option<&'static str> {
+    let agent = (port == agent).then_some("its agent");
+    agent.or_else(|| super::capture::sidecar_port(port))
+}

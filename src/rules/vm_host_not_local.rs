@@ -1,0 +1,104 @@
+//! Rule `vm-host-not-local`.
+
+use core::net::IpAddr;
+
+use super::rule::declare_rule;
+use super::{Scene, scene, workload_group};
+use crate::finding::Finding;
+use crate::kube::Object;
+use crate::mesh::istio::vm;
+use crate::source::placeholder;
+use crate::yaml::NodeRef;
+
+declare_rule! {
+    /// Finds checks of virtual machines that ask another machine.
+    ///
+    /// ## What it checks
+    /// The probe of a `WorkloadGroup` with a `host` that is neither a loopback address nor the
+    /// address of one of its machines, as far as the tree shows them.
+    ///
+    /// ## Why it matters
+    /// All machines of the group then ask that one host: its health decides whether they get
+    /// traffic, and their own never does. Without `host` the agent asks its own machine.
+    ///
+    /// ## Example
+    /// ```yaml
+    /// apiVersion: networking.istio.io/v1
+    /// kind: WorkloadGroup
+    /// metadata:
+    ///   name: reviews
+    ///   namespace: bookinfo
+    /// spec:
+    ///   template:
+    ///     serviceAccount: reviews
+    ///   probe:
+    ///     failureThreshold: 3
+    ///     httpGet:
+    ///       host: reviews.example.com
+    ///       port: 8080
+    /// ```
+    ///
+    /// ## Use instead
+    /// ```yaml
+    /// apiVersion: networking.istio.io/v1
+    /// kind: WorkloadGroup
+    /// metadata:
+    ///   name: reviews
+    ///   namespace: bookinfo
+    /// spec:
+    ///   template:
+    ///     serviceAccount: reviews
+    ///   probe:
+    ///     failureThreshold: 3
+    ///     httpGet:
+    ///       host: 127.0.0.1
+    ///       port: 8080
+    /// ```
+    ///
+    /// ## Fix safety
+    /// There is no fix by machine: the application may listen on one address only.
+    ///
+    /// ## References
+    /// - Istio reference: "Workload Group"
+    /// - Istio documentation: "Virtual Machine Installation"
+    "vm-host-not-local", Warning, fix: None, scope: Tree
+}
+
+fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let groups = workload_group::groups(scene);
+    groups.filter_map(|group| report(scene, group)).collect()
+}
+
+fn report<'t>(scene: &Scene<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+    let probe = workload_group::probe(group)?;
+    let (method, entry) = vm::kept(probe.value)?;
+    let host = entry.value.get("host")?;
+    let name = host.text().filter(|text| !text.is_empty())?;
+    let is_own = kube_loopback(name) || is_address(scene, group, name);
+    if is_own || placeholder::contains(name) {
+        return None;
+    }
+    let message = format!(
+        "the probe of {} asks {name}, not the machine: its own health never counts",
+        workload_group::title(group),
+    );
+    let mut finding = scene::about_object(&RULE, group, host.span(), message);
+    finding.field = Some(format!("spec.probe.{}.host", method.key()));
+    finding.help = Some("delete `host`: the agent then asks its own machine".to_owned());
+    Some(finding)
+}
+
+fn kube_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = |address: IpAddr| address.is_loopback() || address.is_unspecified();
+    host == "localhost" || host.parse().is_ok_and(is_loopback)
+}
+
+/// The machine may be in the tree, with its address.
+fn is_address<'t>(scene: &Scene<'_, 't>, group: &Object<'t>, host: &str) -> bool {
+    let address = |node: Option<NodeRef<'t>>| node?.get("address")?.text();
+    let spec = group.node.get("spec");
+    let own = spec.and_then(|spec| spec.get("template"));
+    let mut entries = workload_group::entries(scene, group);
+    address(own) == Some(host) || entries.any(|entry| address(entry.node.get("spec")) == Some(host))
+}
