@@ -8,6 +8,8 @@ mod env;
 mod explain;
 mod hazard;
 mod kubelet;
+mod other;
+mod outcome;
 mod owner;
 mod report;
 mod row;
@@ -21,56 +23,18 @@ use crate::kube::{Action, Container, ContainerList, Handler, Workload};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
-use crate::mesh::{Fact, Reason, Version};
+use crate::mesh::other::Target;
+use crate::mesh::{Fact, Mesh, Reason, Version};
 
+pub use crate::mesh::other::Trouble;
 pub use env::EnvRefusal;
 pub use explain::{Explanation, Line, explanations};
 pub use hazard::{Hazard, hazard, hazards};
+pub use outcome::Outcome;
 pub use owner::port_owner;
 pub use report::Report;
 pub use row::{Row, rows};
 pub use worlds::{World, worlds};
-
-/// What the kubelet meets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// The probe tells the truth.
-    Ok,
-    /// The probe fails although the application is up.
-    Fails,
-    /// The probe can never fail.
-    AlwaysPasses,
-    /// The probe now tests something else.
-    TargetChanged,
-    /// The manifest is at fault, with or without a mesh.
-    BrokenWithoutMesh,
-    /// The pod is in no mesh.
-    NotInMesh,
-    /// No static tool can know.
-    Unknown,
-}
-
-impl Outcome {
-    /// Returns the word used in every output format.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Fails => "fails",
-            Self::AlwaysPasses => "always-passes",
-            Self::TargetChanged => "target-changed",
-            Self::BrokenWithoutMesh => "broken-without-mesh",
-            Self::NotInMesh => "not-in-mesh",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Tells whether the mesh spoils the probe.
-    #[must_use]
-    pub const fn is_bad(self) -> bool {
-        matches!(self, Self::Fails | Self::AlwaysPasses | Self::TargetChanged)
-    }
-}
 
 /// Why a handler has its outcome; rules ask for this, not for the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,6 +51,12 @@ pub enum Cause {
     NetworkPolicyDenies,
     /// The agent answers for the probe.
     Rewritten,
+    /// The proxy passes it on to the application, through a listener for probes.
+    PassedOn,
+    /// A helper in the pod makes the check.
+    Helped,
+    /// A mesh that is not Istio spoils it.
+    Other(Trouble),
     /// The redirect leaves the port alone.
     NotCaptured,
     /// The handler calls another host.
@@ -172,6 +142,9 @@ impl Cause {
             Self::Ambient => "the kubelet is exempt from ambient capture",
             Self::NetworkPolicyDenies => "a NetworkPolicy drops the kubelet's packets",
             Self::Rewritten => "the agent makes the check",
+            Self::PassedOn => "the proxy passes it on to the application",
+            Self::Helped => "a helper in the pod makes the check",
+            Self::Other(trouble) => trouble.describe(),
             Self::NotCaptured => "passes the sidecar by",
             Self::OtherHost => "calls another host",
             Self::PlaintextAtStrict => "plain text at a port that demands mutual TLS",
@@ -255,14 +228,8 @@ pub enum Gap {
     TcpSwitch,
 }
 
-/// What a handler is turned into.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Becomes {
-    /// The path that the kubelet will ask for.
-    pub path: String,
-    /// The port that the kubelet will ask on.
-    pub port: i64,
-}
+/// What a handler is turned into: always an `httpGet`.
+pub type Becomes = Target;
 
 /// One handler and what becomes of it.
 #[derive(Clone, Debug)]
@@ -284,6 +251,8 @@ pub struct HandlerPrediction<'t> {
     pub mtls: Option<Fact<MtlsMode>>,
     /// What it is turned into.
     pub becomes: Option<Becomes>,
+    /// More lines for an explanation, of a mesh that is not Istio.
+    pub trail: Vec<(&'static str, String)>,
     /// What the kubelet meets.
     pub verdict: Verdict,
 }
@@ -337,6 +306,8 @@ pub struct WorkloadPrediction<'t> {
     pub is_target: bool,
     /// The namespace it goes to, where something says so.
     pub namespace: Option<String>,
+    /// The mesh by which it is judged; `None` where there is none.
+    pub mesh: Fact<Option<Mesh>>,
     /// How it takes part in the mesh.
     pub dataplane: Fact<Dataplane>,
     /// The injector is asked about it; a sidecar that the manifest brings along may be all there is.
@@ -444,6 +415,7 @@ pub fn predict_with<'t>(
             (namespace, true) => Some(namespace.to_owned()),
             (_, false) => None,
         },
+        mesh: context.mesh(workload),
         is_asked: matches!(injection.value, Dataplane::Sidecar | Dataplane::Uncaptured),
         dataplane: context.dataplane_after(workload, || injection),
         rewrite,
@@ -455,6 +427,10 @@ pub fn predict_with<'t>(
         env_refusal: None,
         handlers: Vec::new(),
     };
+    if let Some(other) = context.other_pod(workload) {
+        prediction.handlers = other::handlers(context, &prediction, &other);
+        return prediction;
+    }
     if prediction.dataplane.value.has_agent() {
         prediction.env_refusal = env::refusal(context, &prediction);
     }
@@ -500,6 +476,9 @@ fn predict_handler<'t>(
     let becomes = rewritten.then(|| Becomes {
         path: agent_path(container.name(), handler.slot),
         port: pod.status_port.value,
+        scheme: "HTTP",
+        headers: None,
+        drops_origin: false,
     });
     let mut prediction = HandlerPrediction {
         container: container.clone(),
@@ -510,6 +489,7 @@ fn predict_handler<'t>(
         captured,
         mtls,
         becomes,
+        trail: Vec::new(),
         verdict: verdict::pending(),
     };
     prediction.verdict = verdict::of(context, pod, &prediction);

@@ -11,8 +11,8 @@ mod suggest;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
-pub use crate::mesh::Version;
 pub use crate::mesh::istio::mtls::MtlsMode;
+pub use crate::mesh::{Mesh, Version};
 
 pub use facts::FACT_KEYS;
 pub use file::{API_VERSION, KIND, Problem, read, schema};
@@ -24,13 +24,38 @@ pub use suggest::{nearest, not_one_of};
 /// The mesh to judge by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MeshKind {
-    /// Decided from the tree.
+    /// Decided from the tree, pod by pod.
     #[default]
     Auto,
-    /// Istio with sidecars (and ambient where the tree says so).
-    Istio,
+    /// This one for every pod.
+    One(Mesh),
     /// No mesh at all.
     None,
+}
+
+/// What may be said of the mesh, as it is documented.
+const MESHES: &[&str] = &[
+    "auto", "istio", "osm", "kuma", "consul", "linkerd", "app-mesh", "cilium", "none",
+];
+
+impl MeshKind {
+    /// Reads `auto`, `none` or the name of a mesh.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut meshes = Mesh::ALL.into_iter();
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            // As its own tools write it.
+            "appmesh" => Ok(Self::One(Mesh::AppMesh)),
+            _ => meshes
+                .find(|mesh| mesh.as_str() == text)
+                .map(Self::One)
+                .ok_or_else(|| not_one_of("mesh", text, MESHES)),
+        }
+    }
 }
 
 /// What to take for granted where no Namespace of the tree decides about injection.
@@ -141,6 +166,8 @@ pub struct Settings {
     pub namespace: Option<String>,
     /// `--form`.
     pub form: Form,
+    /// `--preview`: rewrite what the webhook would rewrite itself, to be looked at.
+    pub preview: bool,
     /// `--allow`: names of guards that may be passed.
     pub allow: BTreeSet<String>,
     /// `--fail-on`.
@@ -169,5 +196,18 @@ impl Settings {
             .find(|(scope, _)| scope.holds_for(path))
             .map(|(_, level)| *level)
             .or_else(|| self.rules.get(rule).copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mesh_is_documented_and_read() {
+        assert!(MESHES.iter().all(|text| MeshKind::read(text).is_ok()));
+        let named = Mesh::ALL.map(Mesh::as_str);
+        assert!(named.iter().all(|name| MESHES.contains(name)));
+        assert!(MeshKind::read("Istio").is_err());
     }
 }

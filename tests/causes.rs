@@ -14,7 +14,9 @@ use std::sync::Arc;
 use meshprobe::context::Context;
 use meshprobe::finding::Finding;
 use meshprobe::mesh::Version;
-use meshprobe::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction, predict_all};
+use meshprobe::predict::{
+    Cause, HandlerPrediction, Outcome, Trouble, WorkloadPrediction, predict_all,
+};
 use meshprobe::rules;
 use meshprobe::settings::Settings;
 use meshprobe::source::{SourceFile, SourceSet};
@@ -43,6 +45,9 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
         Cause::SidecarAccepts => &[
             "tcp-probe-always-passes",
             "tcp-probe-needs-1-12",
+            "kuma-tcp-grpc-needs-2-9",
+            "consul-probe-not-rewritten",
+            "osm-tcp-probe-accepted",
             "init-probe-needs-1-19",
         ],
         Cause::HttpsAtHttpPort => &["https-probe-on-http-service-port", "init-probe-needs-1-19"],
@@ -87,16 +92,49 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
             "container-name-invalid",
             "yaml11-header-value",
         ],
+        Cause::Other(trouble) => rules_of_trouble(trouble),
         Cause::Fine
         | Cause::NoNetwork
         | Cause::NoMesh
         | Cause::Ambient
         | Cause::Rewritten
         | Cause::NotCaptured
+        | Cause::PassedOn
+        | Cause::Helped
         | Cause::OtherHost
         | Cause::AuthorizationUnknown
         | Cause::Placeholder
         | Cause::MeshUnknown => &[],
+    }
+}
+
+/// The same for what a mesh beside Istio does.
+const fn rules_of_trouble(trouble: Trouble) -> &'static [&'static str] {
+    match trouble {
+        Trouble::AnsweredByOther | Trouble::ListenerTaken | Trouble::HelperTaken => {
+            &["osm-probe-collision"]
+        }
+        Trouble::TlsAnsweredByOther | Trouble::TlsMixed => &["osm-https-collision"],
+        Trouble::GrpcAtMtls => &[
+            "osm-grpc-probe",
+            "kuma-tcp-grpc-needs-2-9",
+            "consul-probe-not-rewritten",
+        ],
+        Trouble::HookAtMtls => &["osm-lifecycle-http"],
+        Trouble::HostLost => &["osm-tcp-host-lost"],
+        Trouble::HostKept => &["osm-http-host"],
+        Trouble::PortOfProxy => &["osm-probe-port-in-use", "consul-reserved-ports"],
+        Trouble::AsksItself | Trouble::WithoutProxy => &["osm-already-rewritten"],
+        Trouble::NotChanged => &["osm-probe-not-changed"],
+        Trouble::NoListener | Trouble::NoHelper => &["osm-probe-without-endpoint"],
+        Trouble::NeverStarts => &["osm-native-sidecar-dropped"],
+        Trouble::PlainListener => &["https-probe-plain-listener"],
+        Trouble::HostHeaderLost => &["kuma-host-header-lost"],
+        Trouble::HttpHostLost => &["kuma-http-host-lost"],
+        Trouble::AgentOff => &["kuma-gateway-annotation-false"],
+        Trouble::PodRefused => &["kuma-reserved-port"],
+        Trouble::SidecarLeft => &["kuma-native-sidecar-order"],
+        Trouble::QueryInPath => &["consul-expose-query"],
     }
 }
 

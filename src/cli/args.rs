@@ -218,6 +218,17 @@ pub(super) struct RewriteArgs {
     #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
     pub(super) from_deployment: bool,
 
+    /// Show what the webhook of a mesh other than Istio would make of its pods.
+    ///
+    /// Such meshes keep the originals where no manifest reaches: what is shown must not be
+    /// deployed.
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "undo", "vm", "from_deployment"])]
+    pub(super) preview: bool,
+
+    /// Print the static listeners and clusters that OSM gives the proxies for their probes.
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "diff", "output", "undo", "preview", "vm", "from_deployment"])]
+    pub(super) emit_envoy: bool,
+
     /// Pass a guard that is a matter of judgement (repeatable).
     #[arg(long, value_name = "GUARD", value_parser = PossibleValuesParser::new(ALLOWABLE), help_heading = "Rewrite")]
     pub(super) allow: Vec<String>,
@@ -508,10 +519,23 @@ impl From<FormArg> for Form {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum MeshArg {
-    /// Decided from the manifests.
+    /// Decided from the manifests, pod by pod.
     Auto,
     /// Istio.
     Istio,
+    /// Open Service Mesh.
+    Osm,
+    /// Kuma, and Kong Mesh.
+    Kuma,
+    /// Consul.
+    Consul,
+    /// Linkerd.
+    Linkerd,
+    /// AWS App Mesh.
+    #[value(alias = "appmesh")]
+    AppMesh,
+    /// Cilium with mutual authentication.
+    Cilium,
     /// No mesh.
     None,
 }

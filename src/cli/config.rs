@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::rule_ids;
-use crate::settings::{self, Facts, Form, Layer, MeshKind};
+use crate::settings::{self, Facts, Form, Layer, Mesh, MeshKind};
 use crate::source::{reason, shown_path};
 use crate::yaml::{self, LineIndex, Span};
 
@@ -125,7 +125,13 @@ fn options(common: &Common) -> Result<Layer, Stop> {
 const fn mesh(mesh: MeshArg) -> MeshKind {
     match mesh {
         MeshArg::Auto => MeshKind::Auto,
-        MeshArg::Istio => MeshKind::Istio,
+        MeshArg::Istio => MeshKind::One(Mesh::Istio),
+        MeshArg::Osm => MeshKind::One(Mesh::Osm),
+        MeshArg::Kuma => MeshKind::One(Mesh::Kuma),
+        MeshArg::Consul => MeshKind::One(Mesh::Consul),
+        MeshArg::Linkerd => MeshKind::One(Mesh::Linkerd),
+        MeshArg::AppMesh => MeshKind::One(Mesh::AppMesh),
+        MeshArg::Cilium => MeshKind::One(Mesh::Cilium),
         MeshArg::None => MeshKind::None,
     }
 }

@@ -11,7 +11,7 @@ use super::args::RewriteArgs;
 use super::check::print_diffs;
 use super::input::{Instead, Run, prepare, tell_files, tell_findings};
 use super::machine;
-use super::output::{Stop, errln, print_whole, tell_failures, write};
+use super::output::{Stop, errln, print, print_whole, tell_failures, write};
 use super::terminal::look;
 
 pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
@@ -24,6 +24,9 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
         ));
     }
     let mut run = prepare(&args.common, Instead::Nothing)?;
+    if args.emit_envoy {
+        return emit(&run, args);
+    }
     let to_stdout = !args.write && !args.diff && args.output.is_none();
     if to_stdout && !run.single {
         return Err(Stop::usage(
@@ -33,6 +36,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
     if let Some(directory) = &args.output {
         leave_out_copies(&mut run, directory);
     }
+    run.layer.preview = args.preview;
     run.layer.allow.extend(args.allow.iter().cloned());
     if let Some(form) = args.form {
         run.layer.form = Some(Form::from(form));
@@ -57,6 +61,26 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
         .or(refused, Exit::Findings)
         .or(args.diff && !rewritten.changed.is_empty(), Exit::Findings)
         .or(delivered.failed, Exit::Failure))
+}
+
+/// Prints what the proxies are told of the probes, one document per pod.
+fn emit(run: &Run, args: &RewriteArgs) -> Result<Exit, Stop> {
+    let settings = run.layer.resolved(FailOn::default());
+    tell_files(&run.set, &args.common);
+    let findings = engine::problems(&run.set);
+    tell_findings(&run.set, &findings, &args.common);
+    let proxies = run.on_threads(|| engine::proxies(&run.set, &settings));
+    for (index, proxy) in proxies.iter().enumerate() {
+        let resources = serde_json::json!({ "static_resources": proxy.resources });
+        let text = serde_yaml::to_string(&resources).map_err(|e| Stop::usage(e.to_string()))?;
+        let rule = if index > 0 { "---\n" } else { "" };
+        print(&format!("{rule}# {}\n{text}", proxy.title))?;
+    }
+    if proxies.is_empty() && !args.common.quiet {
+        errln("No pod of OSM with probes that its proxy would pass on.");
+    }
+    let broken = failing(&findings, FailOn::Severity(Severity::Error));
+    Ok(run.exit().or(broken, Exit::Findings))
 }
 
 /// What an earlier run has written into the tree is no part of it.

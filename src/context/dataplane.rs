@@ -22,12 +22,14 @@ pub use gap::NamespaceGap;
 /// How a pod takes part in the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dataplane {
-    /// A sidecar in the pod.
+    /// Istio's sidecar in the pod.
     Sidecar,
     /// A gateway or a proxyless template: an agent, but no redirect.
     Uncaptured,
     /// Istio's ambient mode.
     Ambient,
+    /// The sidecar of a mesh that is not Istio.
+    Other,
     /// Not in a mesh.
     None,
     /// The tree does not say.
@@ -39,7 +41,7 @@ impl Dataplane {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Sidecar => "sidecar",
+            Self::Sidecar | Self::Other => "sidecar",
             Self::Uncaptured => "uncaptured",
             Self::Ambient => "ambient",
             Self::None => "none",
@@ -122,6 +124,9 @@ impl<'t> Context<'t> {
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
+        if let Some(other) = self.other_dataplane(workload) {
+            return other;
+        }
         own_sidecar(workload).unwrap_or_else(injection)
     }
 
@@ -132,6 +137,9 @@ impl<'t> Context<'t> {
         let object = &workload.object;
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
+        }
+        if let Some(other) = self.other_dataplane(workload) {
+            return other;
         }
         if let Some(place) = self.undecided(workload)
             && !self.given(object).overrides_injection()

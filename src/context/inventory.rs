@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::kube::{Object, Workload, may_bring_pods, nearness};
+use crate::mesh::Mesh;
 use crate::mesh::istio::install::{self, PlainFile};
+use crate::mesh::signs;
 use crate::source::{Content, Role, SourceSet};
 use crate::yaml::Tree;
 
@@ -49,6 +51,9 @@ pub struct Inventory<'t> {
     /// Objects of other tools, which may bring pods that are not in the tree: `HelmRelease`,
     /// `Kafka` and their like.
     pub makers: Vec<Object<'t>>,
+    /// Objects of any mesh that are not kept elsewhere, and definitions of such: whose, and whether
+    /// it is a definition.
+    pub(super) other_signs: Vec<(Mesh, bool, Object<'t>)>,
     /// Where environments lie side by side.
     pub(super) forks: Forks,
     /// Objects that state how the mesh is installed, or that those refer to.
@@ -174,6 +179,10 @@ impl<'t> Inventory<'t> {
             ("networking.istio.io", "WorkloadEntry") => self.workload_entries.push(object),
             ("authentication.istio.io", _) => self.legacy_policies.push(object),
             _ => {
+                if let Some((mesh, is_definition)) = signs::of_object(&object) {
+                    self.other_signs.push((mesh, is_definition, object));
+                    return;
+                }
                 if let Some(workload) = Workload::from_object(&object) {
                     self.workloads.push(Subject {
                         workload,

@@ -19,8 +19,10 @@ macro_rules! page {
 
 /// All guards and notes of `rewrite`, sorted by id.
 pub const GUARDS: &[Notice] = &[
+    page!(Error, "admission-refused"),
     page!(Error, "agent-calls-itself"),
     page!(Note, "ambient"),
+    page!(Error, "annotation-taken"),
     page!(Error, "container-name"),
     page!(Error, "context-only"),
     page!(Error, "custom-template"),
@@ -44,6 +46,8 @@ pub const GUARDS: &[Notice] = &[
     page!(Note, "port-assumed"),
     page!(Error, "port-range"),
     page!(Error, "port-unresolved"),
+    page!(Note, "preview"),
+    page!(Error, "preview-only"),
     page!(Error, "probe-host"),
     page!(Error, "probe-path"),
     page!(Error, "prober-env-conflict"),

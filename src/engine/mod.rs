@@ -35,6 +35,6 @@ pub use machine::{MadeFile, MadeFiles, mesh_yamls, with_groups, workload_groups,
 pub use mirror::{Mirror, is_earlier_copy, mirror_all};
 pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};
 pub use problems::problems;
-pub use rewrite::{Rewritten, rewrite, undo};
+pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use summary::{FileCounts, Summary};
 pub use write::{WriteFailure, append_report, write_all, write_report};

@@ -51,6 +51,17 @@ pub fn undo(original: &SourceSet, settings: &Settings) -> Rewritten {
     changed_by(original, settings, rewrite::undo)
 }
 
+/// Returns what the proxies of other meshes are told of the probes of their pods.
+#[must_use]
+pub fn proxies(set: &SourceSet, settings: &Settings) -> Vec<rewrite::Proxy> {
+    judge(set, |set| {
+        let renderings = render_relevant(set);
+        let context = Context::new(set, &renderings, settings);
+        rewrite::proxies(&context, &predict::predict_all(&context))
+    })
+    .value
+}
+
 fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Rewritten {
     let judged = judge(original, |set| {
         let plan = {

@@ -2,8 +2,8 @@
 
 use crate::context::{Context, Dataplane};
 use crate::finding::Label;
-use crate::mesh::Fact;
 use crate::mesh::istio::rewrite::rewritten_since;
+use crate::mesh::{Fact, Mesh};
 
 use super::row::{Row, rows};
 use super::{HandlerPrediction, WorkloadPrediction, World, worlds};
@@ -57,6 +57,9 @@ impl WorkloadPrediction<'_> {
         let object = &self.workload.object;
         let key = object.label_at(of.handler.key.span(), String::new());
         let mut lines = vec![said("probe", row.probe)];
+        lines.push(fact(context, "mesh", &self.mesh, |mesh| {
+            mesh.map_or("none", Mesh::as_str).to_owned()
+        }));
         lines.push(fact(context, "dataplane", &self.dataplane, |value| {
             value.as_str().to_owned()
         }));
@@ -66,13 +69,15 @@ impl WorkloadPrediction<'_> {
         ) {
             lines.push(self.release_line(context, of));
         }
-        lines.push(fact(context, "rewrite", &self.rewrite, |on| switch(*on)));
-        lines.push(fact(
-            context,
-            "agent port",
-            &self.status_port,
-            ToString::to_string,
-        ));
+        if self.mesh.value.is_none_or(|mesh| mesh == Mesh::Istio) {
+            lines.push(fact(context, "rewrite", &self.rewrite, |on| switch(*on)));
+            lines.push(fact(
+                context,
+                "agent port",
+                &self.status_port,
+                ToString::to_string,
+            ));
+        }
         if let Some(captured) = &of.captured {
             lines.push(fact(context, "captured", captured, |yes| yes_no(*yes)));
         }
@@ -82,6 +87,8 @@ impl WorkloadPrediction<'_> {
         if !row.becomes.is_empty() {
             lines.push(said("becomes", row.becomes));
         }
+        let trail = of.trail.iter();
+        lines.extend(trail.map(|(name, value)| said(name, value.clone())));
         let verdict = &of.verdict;
         let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
         lines.push(Line {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::finding::ObjectRef;
-use crate::mesh::{Fact, Reason};
+use crate::mesh::{Fact, Mesh, Reason};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
@@ -25,6 +25,7 @@ struct WorkloadReport {
     rendered: Option<RenderedReport>,
     object: ObjectReport,
     overlay: Option<String>,
+    mesh: FactReport<Option<&'static str>>,
     dataplane: FactReport<&'static str>,
     handlers: Vec<HandlerReport>,
 }
@@ -89,9 +90,24 @@ struct BecomesReport {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct AgentTarget {
     path: String,
     port: i64,
+    #[serde(skip_serializing_if = "is_plain")]
+    scheme: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_headers: Option<Vec<HeaderReport>>,
+}
+
+#[derive(Debug, Serialize)]
+struct HeaderReport {
+    name: String,
+    value: String,
+}
+
+fn is_plain(scheme: &str) -> bool {
+    scheme == "HTTP"
 }
 
 impl Report {
@@ -147,6 +163,7 @@ fn workload(prediction: &WorkloadPrediction<'_>, places: Places<'_>) -> Workload
             ..object.reference().into()
         },
         overlay: object.overlay.map(ToString::to_string),
+        mesh: fact(&prediction.mesh, |mesh| mesh.map(Mesh::as_str), places),
         dataplane: fact(
             &prediction.dataplane,
             |dataplane| dataplane.as_str(),
@@ -202,6 +219,11 @@ fn handler(path: &str, prediction: &HandlerPrediction<'_>, places: Places<'_>) -
             http_get: AgentTarget {
                 path: becomes.path.clone(),
                 port: becomes.port,
+                scheme: becomes.scheme,
+                http_headers: becomes.headers.clone().map(|headers| {
+                    let header = |(name, value)| HeaderReport { name, value };
+                    headers.into_iter().map(header).collect()
+                }),
             },
         }),
         assumptions: verdict.assumptions(),

@@ -82,7 +82,10 @@ impl<'t> WorkloadPrediction<'t> {
             becomes: prediction
                 .becomes
                 .as_ref()
-                .map(|becomes| format!("http :{}{}", becomes.port, becomes.path))
+                .map(|becomes| {
+                    let scheme = becomes.scheme.to_ascii_lowercase();
+                    format!("{scheme} :{}{}", becomes.port, becomes.path)
+                })
                 .unwrap_or_default(),
             outcome: prediction.verdict.outcome.as_str(),
             why: prediction.verdict.cause.describe().to_owned(),

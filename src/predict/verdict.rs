@@ -29,6 +29,16 @@ pub(super) const fn pending() -> Verdict {
     }
 }
 
+/// Judges what cannot be read, and what the API server refuses.
+pub(super) fn unreadable(handler: &HandlerPrediction<'_>) -> Option<(Outcome, Cause)> {
+    match &handler.handler.action {
+        Err(Unreadable::Placeholder(_)) => Some((Outcome::Unknown, Cause::Placeholder)),
+        Err(Unreadable::Malformed(_)) => Some((Outcome::BrokenWithoutMesh, Cause::Malformed)),
+        Ok(_) => refused_by_api(&handler.container, &handler.handler)
+            .map(|_| (Outcome::BrokenWithoutMesh, Cause::Malformed)),
+    }
+}
+
 /// Resolves a port to its number as the injector and the kubelet do: in the container's own
 /// `ports`, any protocol, exact case, the last of duplicates.
 pub(super) fn resolve(
@@ -110,18 +120,12 @@ pub(super) fn of<'t>(
     handler: &HandlerPrediction<'t>,
 ) -> Verdict {
     let weighing = Weighing::new();
-    let action = match &handler.handler.action {
-        Ok(action) => action,
-        Err(Unreadable::Placeholder(_)) => {
-            return weighing.verdict(Outcome::Unknown, Cause::Placeholder);
-        }
-        Err(Unreadable::Malformed(_)) => {
-            return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::Malformed);
-        }
-    };
-    if refused_by_api(&handler.container, &handler.handler).is_some() {
-        return weighing.verdict(Outcome::BrokenWithoutMesh, Cause::Malformed);
+    if let Some((outcome, cause)) = unreadable(handler) {
+        return weighing.verdict(outcome, cause);
     }
+    let Ok(action) = &handler.handler.action else {
+        return pending();
+    };
     if handler.handler.slot.is_lifecycle()
         && matches!(action, Action::TcpSocket { .. })
         && !handler.rewritten
@@ -231,6 +235,8 @@ fn in_mesh<'t>(
                 verdict
             }
         }
+        // Its own model judges it.
+        Dataplane::Other => weighing.verdict(Outcome::Unknown, Cause::MeshUnknown),
     }
 }
 

@@ -122,7 +122,7 @@ fn switch(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
     Some(Refusal::new("placeholder", span, said))
 }
 
-fn document(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+pub(super) fn document(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
     pod.workload.object.document.encrypted.then(|| {
         let said = "the document is encrypted with SOPS, whose checksum an edit would break";
         Refusal::new("sops", name_span(pod), said)

@@ -9,6 +9,7 @@ mod machine;
 mod notes;
 mod overlay;
 mod pod;
+mod preview;
 mod undo;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ use overlay::Overlaid;
 
 pub use guard::ALLOWABLE;
 pub use machine::{Machines, Made, mesh_yamls, workload_groups};
+pub use preview::{Proxy, proxies};
 pub use undo::undo;
 
 /// The changes to one document.

@@ -10,7 +10,7 @@ use crate::yaml::Change;
 use super::form::Writing;
 use super::guard::{self, Refusal};
 use super::handlers::{point_at_agent, prober, wanted};
-use super::notes;
+use super::{notes, preview};
 
 /// What comes of one pod.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    fn left(findings: impl IntoIterator<Item = Finding>) -> Self {
+    pub(super) fn left(findings: impl IntoIterator<Item = Finding>) -> Self {
         Self {
             changes: Vec::new(),
             findings: findings.into_iter().collect(),
@@ -31,6 +31,9 @@ impl Outcome {
 /// Plans one pod. Pods that are not injected, and pods with nothing to rewrite, are left alone
 /// without a word.
 pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Outcome {
+    if let Some(outcome) = preview::rewrite(context, pod) {
+        return outcome;
+    }
     let wanted = wanted(pod);
     let may_have_agent = matches!(
         pod.dataplane.value,
@@ -60,7 +63,7 @@ pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Ou
 
 /// Tells whether the pod holds handlers that a rewrite would change.
 pub(super) fn has_work(pod: &WorkloadPrediction<'_>) -> bool {
-    !wanted(pod).is_empty()
+    preview::has_work(pod).unwrap_or_else(|| !wanted(pod).is_empty())
 }
 
 /// All or nothing: everything that speaks against it is named.

@@ -113,7 +113,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         return None;
     }
     let outcome = match pod.dataplane.value {
-        Dataplane::Sidecar | Dataplane::Uncaptured => "the pod gets a sidecar",
+        Dataplane::Sidecar | Dataplane::Uncaptured | Dataplane::Other => "the pod gets a sidecar",
         Dataplane::None | Dataplane::Ambient => "the pod gets no sidecar",
         Dataplane::Unknown => "the policy of the mesh decides",
     };

@@ -17,6 +17,9 @@ mod authz_exception_only_for_probe;
 mod authz_http_rule_on_tcp_port;
 mod cni_init_mismatch;
 mod consent;
+mod consul_expose_query;
+mod consul_probe_not_rewritten;
+mod consul_reserved_ports;
 mod container_name_invalid;
 mod disable_rewrite;
 mod enable_rewrite;
@@ -32,6 +35,7 @@ mod hostnetwork_not_in_mesh;
 mod http_probe_host_rewritten;
 mod http_probe_on_http2_service_port;
 mod https_probe_on_http_service_port;
+mod https_probe_plain_listener;
 mod https_probe_strict;
 mod inbound_capture_off;
 mod init_probe_needs_1_19;
@@ -42,6 +46,14 @@ mod inject_value_changed_in_1_27;
 mod injection_template_unknown;
 mod interception_none_no_ingress;
 mod invalid_traffic_annotation;
+mod kuma_gateway_annotation_false;
+mod kuma_host_header_lost;
+mod kuma_http_host_lost;
+mod kuma_label_not_annotation;
+mod kuma_native_sidecar_order;
+mod kuma_probe_port_unprotected;
+mod kuma_reserved_port;
+mod kuma_tcp_grpc_needs_2_9;
 mod late_injected_container;
 mod legacy_auth_annotation;
 mod legacy_authentication_api;
@@ -56,6 +68,21 @@ mod namespace_two_injection_labels;
 mod namespace_unknown;
 mod native_sidecar_startup_deadlock;
 mod netpol_ipblock_misses_status_port;
+mod osm_already_rewritten;
+mod osm_annotation_value;
+mod osm_archived;
+mod osm_grpc_probe;
+mod osm_http_host;
+mod osm_https_collision;
+mod osm_lifecycle_http;
+mod osm_native_sidecar_dropped;
+mod osm_podip_only_app;
+mod osm_probe_collision;
+mod osm_probe_not_changed;
+mod osm_probe_port_in_use;
+mod osm_probe_without_endpoint;
+mod osm_tcp_host_lost;
+mod osm_tcp_probe_accepted;
 mod overlay;
 mod peerauth_bad_mode;
 mod peerauth_duplicate_scope;
@@ -164,6 +191,9 @@ static ALL: &[Rule] = &[
     authz_exception_only_for_probe::RULE,
     authz_http_rule_on_tcp_port::RULE,
     cni_init_mismatch::RULE,
+    consul_expose_query::RULE,
+    consul_probe_not_rewritten::RULE,
+    consul_reserved_ports::RULE,
     container_name_invalid::RULE,
     envoyfilter_unknown::RULE,
     exclude_ignored_with_include_list::RULE,
@@ -176,6 +206,7 @@ static ALL: &[Rule] = &[
     http_probe_host_rewritten::RULE,
     http_probe_on_http2_service_port::RULE,
     https_probe_on_http_service_port::RULE,
+    https_probe_plain_listener::RULE,
     https_probe_strict::RULE,
     inbound_capture_off::RULE,
     init_probe_needs_1_19::RULE,
@@ -186,6 +217,14 @@ static ALL: &[Rule] = &[
     injection_template_unknown::RULE,
     interception_none_no_ingress::RULE,
     invalid_traffic_annotation::RULE,
+    kuma_gateway_annotation_false::RULE,
+    kuma_host_header_lost::RULE,
+    kuma_http_host_lost::RULE,
+    kuma_label_not_annotation::RULE,
+    kuma_native_sidecar_order::RULE,
+    kuma_probe_port_unprotected::RULE,
+    kuma_reserved_port::RULE,
+    kuma_tcp_grpc_needs_2_9::RULE,
     late_injected_container::RULE,
     legacy_auth_annotation::RULE,
     legacy_authentication_api::RULE,
@@ -200,6 +239,21 @@ static ALL: &[Rule] = &[
     namespace_unknown::RULE,
     native_sidecar_startup_deadlock::RULE,
     netpol_ipblock_misses_status_port::RULE,
+    osm_already_rewritten::RULE,
+    osm_annotation_value::RULE,
+    osm_archived::RULE,
+    osm_grpc_probe::RULE,
+    osm_http_host::RULE,
+    osm_https_collision::RULE,
+    osm_lifecycle_http::RULE,
+    osm_native_sidecar_dropped::RULE,
+    osm_podip_only_app::RULE,
+    osm_probe_collision::RULE,
+    osm_probe_not_changed::RULE,
+    osm_probe_port_in_use::RULE,
+    osm_probe_without_endpoint::RULE,
+    osm_tcp_host_lost::RULE,
+    osm_tcp_probe_accepted::RULE,
     peerauth_bad_mode::RULE,
     peerauth_duplicate_scope::RULE,
     peerauth_matches_nothing::RULE,

@@ -4,7 +4,7 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
 use crate::kube::Action;
-use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction, port_owner};
+use crate::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction, port_owner};
 
 declare_rule! {
     /// Finds probes of ports that belong to the sidecar.
@@ -85,7 +85,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
     let action = handler.handler.action.as_ref().ok()?;
     let elsewhere = action.host().is_some() || handler.agent_path().is_some();
-    if elsewhere || handler.verdict.outcome != Outcome::Ok {
+    // A probe that the mesh has pointed there is answered for the application.
+    let is_passed_on = matches!(handler.verdict.cause, Cause::PassedOn | Cause::Helped);
+    if elsewhere || is_passed_on || handler.verdict.outcome != Outcome::Ok {
         return None;
     }
     let port = handler.port?;

@@ -2,6 +2,7 @@
 
 use super::rule::declare_rule;
 use super::{Scene, switched_off};
+use crate::context::Dataplane;
 use crate::finding::Finding;
 use crate::predict::Cause;
 
@@ -82,7 +83,11 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     switched_off::report(
         &RULE,
         scene,
-        |_, handler| handler.verdict.cause == Cause::SidecarAccepts,
+        |pod, handler| {
+            // Other meshes have no such switch, and rules of their own.
+            let has_switch = pod.dataplane.value != Dataplane::Other;
+            has_switch && handler.verdict.cause == Cause::SidecarAccepts
+        },
         |_, handler| {
             format!(
                 "{} can never fail: the sidecar accepts connections to port {} even when the \

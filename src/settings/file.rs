@@ -14,7 +14,7 @@ use crate::yaml::{Entry, NodeRef, Scalar, Span};
 
 use super::layer::{Action, Emit, Layer};
 use super::suggest::not_one_of;
-use super::{FailOn, Form, MeshKind, RuleLevel};
+use super::{FailOn, Form, MESHES, MeshKind, RuleLevel};
 
 pub use schema::schema;
 
@@ -35,7 +35,6 @@ const CONFIG_MAP_KEYS: &[&str] = &["apiVersion", "data", "immutable", "kind", "m
 const ACTIONS: &[&str] = &["check", "rewrite"];
 const EMITS: &[&str] = &["items", "none"];
 const FAIL_LEVELS: &[&str] = &["error", "warning", "note", "never"];
-const MESHES: &[&str] = &["auto", "istio", "none"];
 const RULE_LEVELS: &[&str] = &["error", "warning", "note", "ignore"];
 
 /// Something wrong in a configuration object.
@@ -254,7 +253,7 @@ impl Reader<'_> {
     fn set(&mut self, path: &str, text: &str) -> Result<(), String> {
         let layer = &mut self.layer;
         match path.split_once('.').unwrap_or((path, "")) {
-            ("mesh", "kind") => layer.mesh = Some(mesh(text)?),
+            ("mesh", "kind") => layer.mesh = Some(MeshKind::read(text)?),
             ("mesh", "version") => layer.mesh_version = Some(text.parse()?),
             ("mesh", "rootNamespace") => layer.assume.set("root-namespace", text)?,
             ("mesh", "revision") => layer.assume.set("revision", text)?,
@@ -305,15 +304,6 @@ fn is_bare_version(key: &str, value: NodeRef<'_>) -> bool {
             value.scalar(),
             Some(Scalar::Float(_) | Scalar::Int(_) | Scalar::UInt(_))
         )
-}
-
-fn mesh(text: &str) -> Result<MeshKind, String> {
-    match text {
-        "auto" => Ok(MeshKind::Auto),
-        "istio" => Ok(MeshKind::Istio),
-        "none" => Ok(MeshKind::None),
-        _ => Err(not_one_of("mesh", text, MESHES)),
-    }
 }
 
 fn form(text: &str) -> Result<Form, String> {

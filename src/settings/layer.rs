@@ -42,6 +42,8 @@ pub struct Layer {
     pub namespace: Option<String>,
     /// `form`, `--form`.
     pub form: Option<Form>,
+    /// `--preview`: only ever an option, since what is previewed must not be deployed.
+    pub preview: bool,
     /// `--allow`.
     pub allow: BTreeSet<String>,
     /// `failOn`, `--fail-on`.
@@ -93,6 +95,7 @@ impl Layer {
             scopes,
             namespace: self.namespace.or(below.namespace),
             form: self.form.or(below.form),
+            preview: self.preview || below.preview,
             allow: self.allow.union(&below.allow).cloned().collect(),
             fail_on: self.fail_on.or(below.fail_on),
             rules,
@@ -117,6 +120,7 @@ impl Layer {
             scopes: self.scopes.clone(),
             namespace: self.namespace.clone(),
             form: self.form.unwrap_or_default(),
+            preview: self.preview,
             allow: self.allow.clone(),
             fail_on: self.fail_on.unwrap_or(default_fail_on),
             rules: self.rules.clone(),
@@ -132,11 +136,12 @@ impl Layer {
 mod tests {
     use super::*;
     use crate::finding::Severity;
+    use crate::settings::Mesh;
 
     #[test]
     fn the_upper_layer_wins() {
         let below = Layer {
-            mesh: Some(MeshKind::Istio),
+            mesh: Some(MeshKind::One(Mesh::Istio)),
             fail_on: Some(FailOn::Never),
             context: vec!["a".into()],
             ..Layer::default()

@@ -31,6 +31,7 @@ impl<'t> Context<'t> {
             || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
             || is_system_namespace(name)
             || workload.template.host_network().is_some()
+            || self.other_dataplane(workload).is_some()
             || own_sidecar(workload).is_some()
             || self.namespace_object(object).is_some()
             || self.undecided(workload).is_some();

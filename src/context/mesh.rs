@@ -1,0 +1,221 @@
+//! Which mesh takes a workload in.
+//!
+//! The option decides, else the heaviest sign in the tree, pod by pod: a tree may hold several
+//! meshes. Where nothing speaks for another one the pod is judged as one of Istio's, which was
+//! there first.
+
+use crate::finding::Certainty;
+use crate::kube::{Object, Workload};
+use crate::mesh::other::{self, Asked, Membership, Model};
+use crate::mesh::signs::{Sign, Weight, signs};
+use crate::mesh::{Fact, Mesh, Reason, Version};
+use crate::settings::{InjectionAssumption, MeshKind};
+
+use super::Context;
+use super::dataplane::Dataplane;
+use super::inventory::nearest;
+
+const SETTLE: &str = "--mesh NAME";
+
+/// A pod of a mesh beside Istio.
+pub(crate) struct OtherPod<'a, 't> {
+    /// What is known of its mesh.
+    pub(crate) model: &'static dyn Model,
+    /// What the mesh is told about it.
+    pub(crate) asked: Asked<'a, 't>,
+    /// How it takes part.
+    pub(crate) membership: Fact<Membership>,
+}
+
+impl<'t> Context<'t> {
+    /// Returns the mesh by which a workload is judged; `None` where an option says that there is
+    /// none.
+    #[must_use]
+    pub fn mesh(&self, workload: &Workload<'t>) -> Fact<Option<Mesh>> {
+        match self.settings.mesh {
+            MeshKind::None => Fact::settled(None, "no mesh (--mesh none)"),
+            MeshKind::One(mesh) => {
+                let said = format!("{} (--mesh {})", mesh.title(), mesh.as_str());
+                Fact::settled(Some(mesh), said)
+            }
+            MeshKind::Auto => self.mesh_by_signs(workload).map(Some),
+        }
+    }
+
+    fn mesh_by_signs(&self, workload: &Workload<'t>) -> Fact<Mesh> {
+        let namespace = self.namespace_object(&workload.object);
+        let mut all = signs(workload, namespace);
+        // Where no other mesh has a claim there is nothing to weigh.
+        let is_open = all.iter().any(|sign| sign.mesh != Mesh::Istio);
+        if is_open || !self.inventory.other_signs.is_empty() {
+            all.extend(self.signs_of_objects(workload));
+        }
+        // Of equal ones the first stays: the order of the meshes, and of the text.
+        all.sort_by_key(|sign| (std::cmp::Reverse(sign.weight), sign.mesh));
+        let Some(first) = all.first() else {
+            let said = "nothing in the tree names another mesh than Istio";
+            return Fact::default(Mesh::Istio, said, SETTLE);
+        };
+        let fact = Fact::known(first.mesh, first.place.clone());
+        let rival = all
+            .iter()
+            .find(|sign| sign.mesh != first.mesh && sign.weight >= Weight::Namespace);
+        match rival {
+            Some(rival) if first.weight >= Weight::Namespace => disputed(fact, rival),
+            _ => fact,
+        }
+    }
+
+    fn signs_of_objects(&self, workload: &Workload<'t>) -> Vec<Sign> {
+        let inventory = &self.inventory;
+        let istio = inventory.peer_authentications.iter();
+        let istio = istio
+            .chain(&inventory.authorization_policies)
+            .chain(&inventory.mesh_signs)
+            .map(|object| (Mesh::Istio, false, object));
+        let others = inventory.other_signs.iter();
+        let others = others.map(|(mesh, is_definition, object)| (*mesh, *is_definition, object));
+        let mut by_mesh: Vec<(Mesh, bool, &Object<'t>)> = istio.chain(others).collect();
+        by_mesh.retain(|(.., object)| inventory.forks.join(object.home(), workload.object.home()));
+        let mut found = Vec::new();
+        for mesh in Mesh::ALL {
+            let mine = || by_mesh.iter().filter(|(one, ..)| *one == mesh);
+            let here = mine()
+                .filter(|(_, is_definition, object)| {
+                    !is_definition && self.shares_namespace(object, &workload.object)
+                })
+                .map(|(.., object)| *object);
+            let here = nearest(here, workload.object.home());
+            let anywhere = || nearest(mine().map(|(.., one)| *one), workload.object.home());
+            let (weight, object) = match here.first() {
+                Some(object) => (Weight::Object, Some(*object)),
+                None => (Weight::Install, anywhere().first().copied()),
+            };
+            found.extend(object.map(|object| Sign {
+                mesh,
+                weight,
+                place: object.label_at(
+                    object.name_span(),
+                    format!("{} `{}` is of {}", object.kind, object.name(), mesh.title()),
+                ),
+            }));
+        }
+        let plane = self.control_planes.first();
+        found.extend(plane.map(|plane| Sign {
+            mesh: Mesh::Istio,
+            weight: Weight::Install,
+            place: plane.place.clone(),
+        }));
+        found
+    }
+
+    /// Returns how a workload stands to its mesh, where that is another than Istio and modelled.
+    pub(crate) fn other_pod<'a>(&'a self, workload: &'a Workload<'t>) -> Option<OtherPod<'a, 't>> {
+        let mesh = self.mesh(workload);
+        let model = other::model(mesh.value?)?;
+        let (namespace_name, _) = self.namespace_of(&workload.object);
+        let asked = Asked {
+            workload,
+            namespace: self.namespace_object(&workload.object),
+            namespace_name,
+            release: model.release(self.other_release(mesh.value)).value,
+            native_sidecars: self.given_native_sidecars(workload),
+            supposed: self.supposed_injection(workload),
+        };
+        let membership = model.membership(&asked);
+        Some(OtherPod {
+            model,
+            asked,
+            membership,
+        })
+    }
+
+    /// Tells whether the manifest carries the proxy of a mesh beside Istio: it was injected.
+    #[must_use]
+    pub fn brings_proxy(&self, workload: &Workload<'t>) -> bool {
+        let pod = self.other_pod(workload);
+        pod.is_some_and(|pod| pod.membership.value == Membership::Brought)
+    }
+
+    /// Tells whether the webhook of a mesh beside Istio refuses the pods of a workload.
+    #[must_use]
+    pub fn is_refused(&self, workload: &Workload<'t>) -> bool {
+        let pod = self.other_pod(workload);
+        pod.is_some_and(|pod| pod.membership.value == Membership::Refused)
+    }
+
+    /// Returns the release that the user names for a mesh: what `--mesh-version` says is about
+    /// the mesh that `--mesh` names, else about Istio.
+    #[must_use]
+    pub fn other_release(&self, mesh: Option<Mesh>) -> Option<Version> {
+        let named = match self.settings.mesh {
+            MeshKind::One(one) => Some(one),
+            _ => Some(Mesh::Istio),
+        };
+        self.settings.mesh_version.filter(|_| mesh == named)
+    }
+
+    fn given_native_sidecars(&self, workload: &Workload<'t>) -> Option<bool> {
+        let given = self.given(&workload.object);
+        let facts = [&given.overrides, &given.assume];
+        facts.iter().find_map(|facts| facts.native_sidecars)
+    }
+
+    /// What an option says about injection: `--override` always, `--assume` where the tree does
+    /// not hold the Namespace.
+    fn supposed_injection(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
+        let object = &workload.object;
+        let given = self.given(object);
+        let (name, _) = self.namespace_of(object);
+        let (option, by, certainty) = match (given.overrides.injection, given.assume.injection) {
+            (Some(option), _) => (option, "--override", Certainty::Known),
+            (None, Some(option)) if self.namespace_object(object).is_none() => {
+                (option, "--assume", Certainty::Assumed)
+            }
+            _ => return None,
+        };
+        let (injected, not) = match option {
+            InjectionAssumption::All => (true, ""),
+            InjectionAssumption::None => (false, "not "),
+            InjectionAssumption::Evidence => return None,
+        };
+        let said = format!("namespace `{name}` is {not}injected ({by})");
+        Some(Fact {
+            certainty,
+            ..Fact::settled(injected, said)
+        })
+    }
+
+    /// Decides how the pods of a workload take part in a mesh that is not Istio; `None` for
+    /// Istio.
+    pub(super) fn other_dataplane(&self, workload: &Workload<'t>) -> Option<Fact<Dataplane>> {
+        let mesh = self.mesh(workload);
+        let name = mesh.value.filter(|mesh| *mesh != Mesh::Istio)?;
+        let Some(pod) = self.other_pod(workload) else {
+            let said = format!("{} is not modelled", name.title());
+            return Some(Fact::unknown(Dataplane::Unknown, said, None));
+        };
+        let fact = pod.membership.map(|membership| match membership {
+            Membership::Injected | Membership::Brought => Dataplane::Other,
+            Membership::Outside | Membership::Refused => Dataplane::None,
+            Membership::Unknown => Dataplane::Unknown,
+        });
+        Some(if mesh.certainty < Certainty::Default {
+            fact.resting_on(&mesh)
+        } else {
+            fact
+        })
+    }
+}
+
+/// Two meshes ask for the pod.
+fn disputed(fact: Fact<Mesh>, rival: &Sign) -> Fact<Mesh> {
+    let said = format!(
+        "{} and {} both ask for the pod; the first was taken",
+        fact.value.title(),
+        rival.mesh.title()
+    );
+    let mut fact = fact.resting_on(&Fact::assumed((), said, Some(SETTLE)));
+    fact.because.push(Reason::written(rival.place.clone()));
+    fact
+}

@@ -1,0 +1,181 @@
+//! The static listeners and clusters that OSM writes into the bootstrap of a pod's Envoy.
+//!
+//! Source: `pkg/injector/envoy_config_health_probes.go` of v1.2.4 and of the development head;
+//! compared with what that code writes.
+
+use serde_json::{Value, json};
+
+use crate::kube::Slot;
+
+use super::probes::kept;
+use super::{Era, Record, Transport, listener_port, word};
+
+/// What a bootstrap holds for the probes of one pod.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bootstrap {
+    /// One listener for each kind of probe.
+    pub listeners: Vec<Value>,
+    /// One cluster for each probe that is passed on.
+    pub clusters: Vec<Value>,
+}
+
+const TYPES: &str = "type.googleapis.com/envoy.extensions.filters";
+
+/// Returns the listeners and clusters for the probes of a pod.
+#[must_use]
+pub fn bootstrap(era: Era, records: &[Record]) -> Bootstrap {
+    let mut kept = kept(era, records);
+    kept.retain(|one| one.transport != Transport::Tcp);
+    let kinds = [Slot::Liveness, Slot::Readiness, Slot::Startup];
+    let listeners = kinds.iter().filter_map(|slot| {
+        let of_kind: Vec<&Record> = kept
+            .iter()
+            .copied()
+            .filter(|one| one.slot == *slot)
+            .collect();
+        listener(era, *slot, &of_kind)
+    });
+    Bootstrap {
+        listeners: listeners.collect(),
+        clusters: kept.iter().map(|one| cluster(era, one)).collect(),
+    }
+}
+
+/// Returns the path that a probe is given.
+#[must_use]
+pub fn probe_path(era: Era, slot: Slot, container: &str) -> String {
+    match era {
+        Era::PerContainer => format!("/osm-{}-probe/{container}", word(slot)),
+        _ => format!("/osm-{}-probe", word(slot)),
+    }
+}
+
+/// Returns the name of the cluster of a probe.
+#[must_use]
+pub fn cluster_name(era: Era, one: &Record) -> String {
+    match era {
+        Era::PerContainer => format!("{}_{}_cluster", one.container, word(one.slot)),
+        _ => format!("{}_cluster", word(one.slot)),
+    }
+}
+
+fn listener(era: Era, slot: Slot, records: &[&Record]) -> Option<Value> {
+    if records.is_empty() {
+        return None;
+    }
+    let mut tls = records.iter().filter(|one| one.transport == Transport::Tls);
+    // The one that the loop over the containers meets last; the order of that loop is random.
+    let tls = tls.next_back();
+    let http: Vec<&&Record> = records
+        .iter()
+        .filter(|one| one.transport == Transport::Http)
+        .collect();
+    let mut chains = Vec::new();
+    if let Some(tls) = tls {
+        chains.push(tcp_chain(era, tls));
+    }
+    if !http.is_empty() {
+        chains.push(http_chain(era, &http));
+    }
+    let mut listener = json!({
+        "name": format!("{}_listener", word(slot)),
+        "address": address("0.0.0.0", listener_port(slot)?),
+        "filter_chains": chains,
+    });
+    if era == Era::PerContainer
+        && let Some(fields) = listener.as_object_mut()
+    {
+        let inspector = format!("{TYPES}.listener.tls_inspector.v3.TlsInspector");
+        fields.insert(
+            "listener_filters".to_owned(),
+            json!([{"name": "tls_inspector", "typed_config": {"@type": inspector}}]),
+        );
+    }
+    Some(listener)
+}
+
+fn tcp_chain(era: Era, one: &Record) -> Value {
+    let is_new = era == Era::PerContainer;
+    let prefix = if is_new {
+        "health_probes_https"
+    } else {
+        "health_probes"
+    };
+    let filter = json!({
+        "name": "tcp_proxy",
+        "typed_config": {
+            "@type": format!("{TYPES}.network.tcp_proxy.v3.TcpProxy"),
+            "cluster": cluster_name(era, one),
+            "stat_prefix": prefix,
+        },
+    });
+    if is_new {
+        json!({"filter_chain_match": {"transport_protocol": "tls"}, "filters": [filter]})
+    } else {
+        json!({"filters": [filter]})
+    }
+}
+
+fn http_chain(era: Era, records: &[&&Record]) -> Value {
+    let name = if era == Era::PerContainer {
+        "envoy.filters.network.http_connection_manager"
+    } else {
+        "http_connection_manager"
+    };
+    let routes: Vec<Value> = records
+        .iter()
+        .map(|one| {
+            json!({
+                "match": {"prefix": probe_path(era, one.slot, &one.container)},
+                "route": {
+                    "cluster": cluster_name(era, one),
+                    "prefix_rewrite": one.path,
+                    "timeout": format!("{}s", timeout(era, one)),
+                },
+            })
+        })
+        .collect();
+    json!({"filters": [{
+        "name": name,
+        "typed_config": {
+            "@type": format!("{TYPES}.network.http_connection_manager.v3.HttpConnectionManager"),
+            "stat_prefix": "health_probes_http",
+            "route_config": {
+                "name": "local_route",
+                "virtual_hosts": [
+                    {"name": "local_service", "domains": ["*"], "routes": routes},
+                ],
+            },
+            "http_filters": [{
+                "name": "http_router",
+                "typed_config": {"@type": format!("{TYPES}.http.router.v3.Router")},
+            }],
+        },
+    }]})
+}
+
+/// The development head records the timeout of a probe and does not use it: each request has one
+/// second, as the run shows.
+const fn timeout(era: Era, one: &Record) -> i64 {
+    match era {
+        Era::PerContainer => 1,
+        _ => one.timeout,
+    }
+}
+
+fn cluster(era: Era, one: &Record) -> Value {
+    let name = cluster_name(era, one);
+    let endpoint = json!({"endpoint": {"address": address("127.0.0.1", one.port)}});
+    json!({
+        "name": name,
+        "type": "STATIC",
+        "load_assignment": {
+            "cluster_name": name,
+            "endpoints": [{"lb_endpoints": [endpoint]}],
+        },
+    })
+}
+
+fn address(address: &str, port: i64) -> Value {
+    json!({"socket_address": {"address": address, "port_value": port}})
+}

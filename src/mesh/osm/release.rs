@@ -1,0 +1,42 @@
+//! What the releases have in common.
+
+use crate::mesh::{Fact, Mesh, Version};
+
+/// Releases that treat probes alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// 0.7 and 0.8: `httpGet` in plain text only.
+    HttpOnly,
+    /// 0.9 to 1.0: `tcpSocket` stays what it is and asks the proxy, which accepts everything.
+    TcpAccepted,
+    /// 1.1 and 1.2: one listener per kind of probe and pod.
+    PerKind,
+    /// The development head after 1.2, never released: one route per container.
+    PerContainer,
+}
+
+impl Era {
+    /// Returns the era of a release; without one it is that of 1.2, the last there is.
+    #[must_use]
+    pub fn of(release: Option<Version>) -> Self {
+        match release {
+            Some(release) if release < Version::new(0, 9) => Self::HttpOnly,
+            Some(release) if release < Version::new(1, 1) => Self::TcpAccepted,
+            Some(release) if release > Version::new(1, 2) => Self::PerContainer,
+            _ => Self::PerKind,
+        }
+    }
+}
+
+/// The release to judge by.
+pub(super) fn fact(given: Option<Version>) -> Fact<Option<Version>> {
+    let option = Mesh::Osm.settle_release();
+    match given {
+        Some(release) if release > Version::new(1, 2) => Fact::settled(
+            Some(release),
+            "the development head of OSM (--mesh-version)",
+        ),
+        Some(release) => Fact::settled(Some(release), format!("OSM {release} (--mesh-version)")),
+        None => Fact::default(None, "the release is OSM 1.2, the last there is", option),
+    }
+}

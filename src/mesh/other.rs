@@ -1,0 +1,307 @@
+//! The small interface through which the other layers ask a mesh that is not Istio.
+//!
+//! Istio's answers depend on policies, Services and installations, so its facts are put together
+//! in `context`; the meshes here decide from the pod and its Namespace alone.
+
+use crate::finding::Label;
+use crate::kube::{Container, Handler, Object, Port, Workload};
+
+use crate::yaml::Value;
+
+use super::{Fact, Mesh, Reason, Version};
+
+/// What a mesh is told about a pod.
+#[derive(Clone, Debug)]
+pub struct Asked<'a, 't> {
+    /// The workload.
+    pub workload: &'a Workload<'t>,
+    /// Its Namespace, where the tree holds it.
+    pub namespace: Option<&'a Object<'t>>,
+    /// The name of that.
+    pub namespace_name: &'a str,
+    /// The release that the user names.
+    pub release: Option<Version>,
+    /// What the user says about native sidecars.
+    pub native_sidecars: Option<bool>,
+    /// What the user says about injection where the Namespace is not in the tree, or in its place.
+    pub supposed: Option<Fact<bool>>,
+}
+
+/// How a pod takes part in the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// The webhook adds the proxy at admission.
+    Injected,
+    /// The manifest carries the proxy: it was injected already.
+    Brought,
+    /// The webhook leaves it alone.
+    Outside,
+    /// The webhook refuses the pod.
+    Refused,
+    /// The tree does not say.
+    Unknown,
+}
+
+/// A handler of a pod, with its container.
+pub type Each<'t> = (Container<'t>, Handler<'t>);
+
+/// The `httpGet` that the webhook makes of a handler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The path.
+    pub path: String,
+    /// The port.
+    pub port: i64,
+    /// The scheme that the kubelet will use.
+    pub scheme: &'static str,
+    /// All headers, where the webhook changes them.
+    pub headers: Option<Vec<(String, String)>>,
+    /// `host` and `scheme` are taken out.
+    pub drops_origin: bool,
+}
+
+/// What the check of the kubelet meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meets {
+    /// Nothing that a mesh has to do with.
+    Nothing,
+    /// The application, through a listener of the proxy.
+    Application,
+    /// A helper in the pod, which makes the check.
+    Helper,
+    /// The application: the redirect leaves the port alone.
+    Direct,
+    /// Another host.
+    Elsewhere,
+    /// The proxy, which accepts every connection.
+    Accepted,
+    /// Nobody can tell: it depends on what only the mesh itself knows.
+    Unknown,
+    /// Something that is not what was meant.
+    Trouble(Trouble),
+}
+
+/// What a mesh beside Istio does wrong to a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// A probe of the same kind in another container takes its place.
+    AnsweredByOther,
+    /// A probe of the same kind in another container takes its listener away.
+    ListenerTaken,
+    /// A probe of the same kind in another container takes the helper away.
+    HelperTaken,
+    /// Of several HTTPS probes of a kind one alone is passed on.
+    TlsAnsweredByOther,
+    /// HTTP and HTTPS probes of a kind share one listener, which speaks one of them.
+    TlsMixed,
+    /// gRPC in plain text meets mutual TLS.
+    GrpcAtMtls,
+    /// A hook in plain text meets mutual TLS.
+    HookAtMtls,
+    /// The rewrite drops `tcpSocket.host`.
+    HostLost,
+    /// The rewrite keeps `httpGet.host` and changes the port.
+    HostKept,
+    /// The port is one of the proxy.
+    PortOfProxy,
+    /// The handler points at a listener of the proxy, which is told to ask itself.
+    AsksItself,
+    /// The handler points at a proxy that is not there.
+    WithoutProxy,
+    /// The proxy is there, and the probe does not point at it.
+    NotChanged,
+    /// The probe points at the proxy, which has no listener for it.
+    NoListener,
+    /// The probe points at the helper, which is not there or is not told the port.
+    NoHelper,
+    /// The webhook drops `restartPolicy`: the pod never gets past its init containers.
+    NeverStarts,
+    /// HTTPS at a listener that speaks plain HTTP.
+    PlainListener,
+    /// The mesh asks the application with another `Host` header.
+    HostHeaderLost,
+    /// The mesh asks the pod itself in place of `httpGet.host`.
+    HttpHostLost,
+    /// The probe points at the agent, which is switched off.
+    AgentOff,
+    /// The webhook refuses the pod for the port of the probe.
+    PodRefused,
+    /// The webhook leaves probes of native sidecars alone.
+    SidecarLeft,
+    /// The path is exposed to the letter, with its query.
+    QueryInPath,
+}
+
+/// What becomes of a handler in trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It fails although the application is up.
+    Fails,
+    /// It tests something else.
+    TestsOther,
+}
+
+impl Trouble {
+    /// Returns what becomes of the handler.
+    #[must_use]
+    pub const fn effect(self) -> Effect {
+        match self {
+            Self::AnsweredByOther
+            | Self::TlsAnsweredByOther
+            | Self::HostLost
+            | Self::HostHeaderLost
+            | Self::HttpHostLost => Effect::TestsOther,
+            _ => Effect::Fails,
+        }
+    }
+
+    /// Returns the trouble in a few words.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::AnsweredByOther => "a probe of another container is asked in its place",
+            Self::ListenerTaken => "a probe of another container takes its listener away",
+            Self::HelperTaken => "a probe of another container takes the helper away",
+            Self::TlsAnsweredByOther => "an HTTPS probe of another container is asked in its place",
+            Self::TlsMixed => "HTTP and HTTPS share one listener, which speaks one of them",
+            Self::GrpcAtMtls => "gRPC in plain text at a port that demands mutual TLS",
+            Self::HookAtMtls => "a hook in plain text at a port that demands mutual TLS",
+            Self::HostLost => "the pod itself is tested in place of `host`",
+            Self::HostKept => "the kubelet asks `host` on the port of the proxy",
+            Self::PortOfProxy => "the port is the proxy's own",
+            Self::AsksItself => "points at the proxy already, which would ask itself without end",
+            Self::WithoutProxy => "points at a proxy that is not there",
+            Self::NotChanged => "the proxy is there, but the probe was not changed",
+            Self::NoListener => "points at the proxy, which has no listener for it",
+            Self::NoHelper => "points at the helper, which cannot make the check",
+            Self::NeverStarts => "the webhook drops `restartPolicy`: the pod never starts",
+            Self::PlainListener => "HTTPS at a listener that speaks plain HTTP",
+            Self::HostHeaderLost => "the application is asked without the `Host` header",
+            Self::HttpHostLost => "the pod itself is asked in place of `host`",
+            Self::AgentOff => "points at an agent that is switched off",
+            Self::PodRefused => "the webhook refuses the pod for the port of the probe",
+            Self::SidecarLeft => "the webhook leaves probes of native sidecars alone",
+            Self::QueryInPath => "the path is exposed to the letter, with its query",
+        }
+    }
+}
+
+/// What a mesh does to one handler.
+#[derive(Clone, Debug)]
+pub struct Treatment {
+    /// The port it resolves to, as the webhook resolves it.
+    pub port: Option<i64>,
+    /// What it is turned into; `None` where it stays.
+    pub target: Option<Target>,
+    /// What the kubelet meets.
+    pub meets: Meets,
+    /// What decided, beside the membership of the pod.
+    pub because: Vec<Reason>,
+    /// The release decided.
+    pub by_release: bool,
+    /// Something had to be taken for granted, as the reasons say.
+    pub is_assumed: bool,
+    /// Lines for an explanation: what they are about, and what they say.
+    pub trail: Vec<(&'static str, String)>,
+}
+
+impl Treatment {
+    /// The mesh leaves the handler alone.
+    #[must_use]
+    pub const fn left(port: Option<i64>, meets: Meets) -> Self {
+        Self {
+            port,
+            target: None,
+            meets,
+            because: Vec::new(),
+            by_release: false,
+            is_assumed: false,
+            trail: Vec::new(),
+        }
+    }
+}
+
+/// What the webhook adds to a pod beside its proxy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Addition {
+    /// A container, last in the list.
+    Container(Value),
+    /// An annotation of the pod.
+    Annotation(&'static str, String),
+}
+
+/// How a rewrite ahead of deployment gets on with the webhook.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The oldest release that is rewritten; those before are only linted.
+    pub oldest: Version,
+    /// Why manifests that were rewritten ahead cannot be deployed.
+    pub why_not: &'static str,
+    /// What to know about what a preview shows.
+    pub caution: &'static str,
+}
+
+/// A mesh beside Istio.
+pub trait Model: Sync {
+    /// Returns the release to judge by, given the one that the user names.
+    fn release(&self, given: Option<Version>) -> Fact<Option<Version>>;
+
+    /// Returns the names of the containers that the webhook adds.
+    fn own_containers(&self) -> &'static [&'static str];
+
+    /// Decides how the pod takes part.
+    fn membership(&self, asked: &Asked<'_, '_>) -> Fact<Membership>;
+
+    /// Says for each handler of the pod, in their order, what the mesh does to it.
+    fn treat(
+        &self,
+        asked: &Asked<'_, '_>,
+        membership: Membership,
+        handlers: &[Each<'_>],
+    ) -> Vec<Treatment>;
+
+    /// Returns how a rewrite ahead gets on with the webhook.
+    fn shape(&self) -> Shape;
+
+    /// Returns what the webhook adds to an injected pod for the sake of its probes.
+    ///
+    /// # Errors
+    /// Where something of the pod's owner is in the way, and what.
+    fn additions(
+        &self,
+        asked: &Asked<'_, '_>,
+        handlers: &[Each<'_>],
+    ) -> Result<Vec<Addition>, (Label, String)>;
+
+    /// Returns what the proxy of an injected pod is told of its probes; `None` where the mesh
+    /// writes no such configuration for it.
+    fn proxy(&self, asked: &Asked<'_, '_>, handlers: &[Each<'_>]) -> Option<serde_json::Value>;
+
+    /// Returns what the proxy uses a port of the pod for.
+    fn port_owner(&self, port: i64) -> Option<&'static str>;
+}
+
+/// Returns the model of a mesh: `None` for Istio, which has its own layers, and for meshes that
+/// are not modelled yet.
+#[must_use]
+pub fn model(mesh: Mesh) -> Option<&'static dyn Model> {
+    match mesh {
+        Mesh::Osm => Some(&super::osm::Osm),
+        Mesh::Kuma => Some(&super::kuma::Kuma),
+        Mesh::Consul => Some(&super::consul::Consul),
+        _ => None,
+    }
+}
+
+/// Resolves a port as the webhooks do: a number, digits in quotes, or the first declaration of
+/// that name in the same container, of any protocol.
+#[must_use]
+pub fn resolve(port: &Port, container: &Container<'_>) -> Option<i64> {
+    match port {
+        Port::Number(number) => Some(*number),
+        Port::Name(name) => name.parse().ok().or_else(|| {
+            let mut ports = container.ports();
+            ports.find(|one| one.name == Some(name.as_str()))?.number
+        }),
+    }
+}

@@ -1,0 +1,159 @@
+//! Pods of a mesh that is not Istio: what its model says, as predictions.
+
+use crate::context::{Context, Dataplane, OtherPod};
+use crate::finding::Certainty;
+use crate::kube::{ContainerList, Port, Workload};
+use crate::mesh::other::{Each, Effect, Meets, Membership, Treatment};
+use crate::mesh::{Fact, Reason, Version};
+use crate::source::placeholder;
+
+use super::verdict::{self, pending};
+use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction};
+
+/// Predicts the handlers of a pod of another mesh.
+pub(super) fn handlers<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    other: &OtherPod<'_, 't>,
+) -> Vec<HandlerPrediction<'t>> {
+    let each = each(pod, other);
+    let treatments = other
+        .model
+        .treat(&other.asked, other.membership.value, &each);
+    let release = other.model.release(context.other_release(pod.mesh.value));
+    each.into_iter()
+        .zip(treatments)
+        .map(|((container, handler), treatment)| {
+            let mut prediction = HandlerPrediction {
+                container,
+                handler,
+                rewritten: treatment.target.is_some(),
+                port: treatment.port,
+                captured: None,
+                mtls: None,
+                becomes: treatment.target.clone(),
+                trail: treatment.trail.clone(),
+                gap: None,
+                verdict: pending(),
+            };
+            prediction.verdict = judge(pod, &prediction, &treatment, &release);
+            prediction
+        })
+        .collect()
+}
+
+/// The handlers of a pod, but for those of the containers that the webhook adds.
+fn each<'t>(pod: &WorkloadPrediction<'t>, other: &OtherPod<'_, 't>) -> Vec<Each<'t>> {
+    let own = match other.membership.value {
+        Membership::Brought => other.model.own_containers(),
+        _ => &[],
+    };
+    let containers = pod.workload.template.containers().into_iter();
+    let of_application =
+        containers.filter(|one| one.list != ContainerList::Ephemeral && !own.contains(&one.name()));
+    of_application
+        .flat_map(|container| {
+            let handlers = container.handlers();
+            let each = handlers
+                .into_iter()
+                .map(|handler| (container.clone(), handler));
+            each.collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn judge(
+    pod: &WorkloadPrediction<'_>,
+    one: &HandlerPrediction<'_>,
+    treatment: &Treatment,
+    release: &Fact<Option<Version>>,
+) -> Verdict {
+    if let Some((outcome, cause)) = verdict::unreadable(one) {
+        return said(outcome, cause);
+    }
+    let Some(action) = one.handler.action.as_ref().ok() else {
+        return pending();
+    };
+    let Some(port) = action.port() else {
+        return said(Outcome::Ok, Cause::NoNetwork);
+    };
+    if one.handler.slot.is_lifecycle() && action.key() == "tcpSocket" {
+        return said(Outcome::BrokenWithoutMesh, Cause::HookUnsupported);
+    }
+    if let Some(verdict) = unresolved(&pod.workload, one, &port) {
+        return verdict;
+    }
+    let mut verdict = match pod.dataplane.value {
+        Dataplane::Unknown => said(Outcome::Unknown, Cause::MeshUnknown),
+        _ => meets(pod, treatment),
+    };
+    let mut rest_on = |certainty: Certainty, because: &[Reason]| {
+        verdict.certainty = verdict.certainty.min(certainty);
+        for reason in because {
+            if !verdict.because.contains(reason) {
+                verdict.because.push(reason.clone());
+            }
+        }
+    };
+    let certainty = if treatment.is_assumed {
+        Certainty::Assumed
+    } else {
+        Certainty::Known
+    };
+    rest_on(certainty, &treatment.because);
+    if treatment.by_release {
+        rest_on(release.certainty, &release.because);
+    }
+    rest_on(pod.dataplane.certainty, &pod.dataplane.because);
+    verdict
+}
+
+/// The name of the port leads nowhere: the kubelet and the webhook both give up.
+fn unresolved(
+    workload: &Workload<'_>,
+    one: &HandlerPrediction<'_>,
+    port: &Port,
+) -> Option<Verdict> {
+    if one.port.is_some() {
+        return None;
+    }
+    if let Port::Name(name) = port
+        && placeholder::contains(name)
+    {
+        return Some(said(Outcome::Unknown, Cause::Placeholder));
+    }
+    match verdict::resolve(port, &one.container, workload) {
+        Err(Cause::Placeholder) => Some(said(Outcome::Unknown, Cause::Placeholder)),
+        Err(cause) => Some(said(Outcome::BrokenWithoutMesh, cause)),
+        Ok(_) => None,
+    }
+}
+
+fn meets(pod: &WorkloadPrediction<'_>, treatment: &Treatment) -> Verdict {
+    match treatment.meets {
+        Meets::Trouble(trouble) => {
+            let outcome = match trouble.effect() {
+                Effect::Fails => Outcome::Fails,
+                Effect::TestsOther => Outcome::TargetChanged,
+            };
+            said(outcome, Cause::Other(trouble))
+        }
+        _ if pod.dataplane.value == Dataplane::None => said(Outcome::NotInMesh, Cause::NoMesh),
+        Meets::Nothing => said(Outcome::Ok, Cause::NoNetwork),
+        Meets::Application => said(Outcome::Ok, Cause::PassedOn),
+        Meets::Helper => said(Outcome::Ok, Cause::Helped),
+        Meets::Direct => said(Outcome::Ok, Cause::NotCaptured),
+        Meets::Elsewhere => said(Outcome::Ok, Cause::OtherHost),
+        Meets::Unknown => said(Outcome::Unknown, Cause::MeshUnknown),
+        Meets::Accepted => said(Outcome::AlwaysPasses, Cause::SidecarAccepts),
+    }
+}
+
+fn said(outcome: Outcome, cause: Cause) -> Verdict {
+    Verdict {
+        outcome,
+        cause,
+        certainty: Certainty::Known,
+        ..pending()
+    }
+}

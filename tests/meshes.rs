@@ -1,0 +1,247 @@
+//! Which mesh a pod is judged by, and what is shown of meshes beside Istio.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{Run, findings, meshprobe};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(name)
+}
+
+fn run(at: &str, arguments: &[&str]) -> Run {
+    let (command, rest) = arguments.split_first().unwrap();
+    let mut all = vec![*command, "--isolated"];
+    all.extend(rest);
+    meshprobe(&folder(at), &all, "")
+}
+
+/// Workload, mesh, how sure that is, dataplane.
+fn meshes(run: &Run) -> Vec<String> {
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap().iter();
+    workloads
+        .map(|one| {
+            let text = |pointer: &str| one.pointer(pointer).and_then(Value::as_str).unwrap_or("-");
+            let parts = [
+                "/object/name",
+                "/mesh/value",
+                "/mesh/certainty",
+                "/dataplane/value",
+            ];
+            parts.map(text).join(" ")
+        })
+        .collect()
+}
+
+#[test]
+fn a_tree_with_several_meshes_is_judged_pod_by_pod() {
+    let shown = run("meshes/mixed", &["predict", "--output-format", "json", "."]);
+    assert_eq!(
+        meshes(&shown),
+        [
+            "moving istio assumed sidecar",
+            "injected osm known sidecar",
+            "web istio known sidecar",
+            "books osm known sidecar",
+        ]
+    );
+}
+
+#[test]
+fn an_option_names_the_mesh_of_all_pods() {
+    let all = |mesh: &str| {
+        let arguments = ["predict", "--output-format", "json", "--mesh", mesh, "."];
+        meshes(&run("meshes/mixed", &arguments))
+    };
+    assert_eq!(
+        all("osm"),
+        [
+            "moving osm known sidecar",
+            "injected osm known sidecar",
+            "web osm known none",
+            "books osm known sidecar",
+        ]
+    );
+    assert_eq!(all("istio")[1], "injected istio known none");
+    assert_eq!(all("none")[3], "books - known none");
+    // Not modelled yet: nothing is claimed.
+    assert_eq!(all("cilium")[2], "web cilium known unknown");
+}
+
+#[test]
+fn every_fact_of_another_mesh_is_explained() {
+    let shown = run("meshes/mixed", &["predict", "--explain", "injected.yaml"]);
+    insta::assert_snapshot!("explained-injected", shown.stdout);
+    let shown = run("meshes/mixed", &["predict", "--explain", "osm.yaml"]);
+    insta::assert_snapshot!("explained-osm", shown.stdout);
+}
+
+#[test]
+fn a_rewrite_for_osm_is_a_preview() {
+    let refused = run("sources", &["rewrite", "osm-three-probes.yaml"]);
+    assert_eq!(refused.status, 1);
+    insta::assert_snapshot!("refused-osm", refused.stderr);
+    let shown = run(
+        "sources",
+        &["rewrite", "--preview", "--diff", "osm-three-probes.yaml"],
+    );
+    insta::assert_snapshot!("preview-osm", shown.stdout);
+    let shown = run(
+        "sources",
+        &["rewrite", "--emit-envoy", "osm-three-probes.yaml"],
+    );
+    insta::assert_snapshot!("envoy-osm", shown.stdout);
+    // What is only to be looked at is never written over the original.
+    let written = run("sources", &["rewrite", "--preview", "--write", "."]);
+    assert_eq!(written.status, 2);
+}
+
+#[test]
+fn the_example_of_osm_is_fine() {
+    let shown = run("sources", &["predict", "osm-three-probes.yaml"]);
+    insta::assert_snapshot!("predicted-osm", shown.stdout);
+    let checked = run(
+        "sources",
+        &["check", "--output-format", "json", "osm-three-probes.yaml"],
+    );
+    let found = findings(&checked);
+    let rules: Vec<&str> = found
+        .iter()
+        .map(|one| one["rule"].as_str().unwrap())
+        .collect();
+    assert_eq!(rules, ["osm-archived"]);
+}
+
+/// Releases before 1.1 are linted only.
+#[test]
+fn old_releases_of_osm_are_not_rewritten() {
+    for (release, outcomes) in [
+        ("0.8", ["ok", "fails", "always-passes"]),
+        ("1.0", ["ok", "ok", "always-passes"]),
+        ("1.2", ["ok", "ok", "ok"]),
+        ("1.3", ["ok", "ok", "ok"]),
+    ] {
+        let options = ["--mesh", "osm", "--mesh-version", release];
+        let mut arguments = vec!["predict", "--output-format", "json"];
+        arguments.extend(options);
+        arguments.push("osm-three-probes.yaml");
+        let shown = run("sources", &arguments);
+        let report: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let handlers = report["workloads"].as_array().unwrap().iter();
+        let found: Vec<&str> = handlers
+            .map(|one| {
+                one.pointer("/handlers/0/outcome")
+                    .unwrap()
+                    .as_str()
+                    .unwrap()
+            })
+            .collect();
+        assert_eq!(found, outcomes, "{release}");
+        let mut arguments = vec!["rewrite", "--preview"];
+        arguments.extend(options);
+        arguments.push("osm-three-probes.yaml");
+        let rewritten = run("sources", &arguments);
+        let is_old = ["0.8", "1.0"].contains(&release);
+        assert_eq!(rewritten.stderr.contains("release-too-old"), is_old);
+    }
+}
+
+/// Each `bad.yaml` is found by its rule, each `good.yaml` is not; faults that several meshes share
+/// have one id.
+#[test]
+fn faults_of_other_meshes_are_found() {
+    let mut judged = 0;
+    for fault in std::fs::read_dir(folder("meshes/lint")).unwrap() {
+        let fault = fault.unwrap().path();
+        let name = fault.file_name().unwrap().to_string_lossy().into_owned();
+        let rule = match name.as_str() {
+            "probe-port-name-unresolved" => "named-port-unresolved",
+            "consul-https-probe" => "https-probe-plain-listener",
+            name => name,
+        };
+        for file in ["bad.yaml", "good.yaml"] {
+            if !fault.join(file).is_file() {
+                continue;
+            }
+            let arguments = ["check", "--isolated", "--output-format", "json", file];
+            let found = findings(&meshprobe(&fault, &arguments, ""));
+            let is_found = found.iter().any(|one| one["rule"] == rule);
+            assert_eq!(is_found, file == "bad.yaml", "{name}/{file}: {found:?}");
+            judged += 1;
+        }
+    }
+    assert_eq!(judged, 12);
+}
+
+#[test]
+fn the_heaviest_sign_decides() {
+    let shown = run("meshes/signs", &["predict", "--output-format", "json", "."]);
+    assert_eq!(
+        meshes(&shown),
+        [
+            "by-pod consul assumed sidecar",
+            "opted-out istio known sidecar",
+            "by-object kuma known unknown",
+            "not-modelled linkerd known unknown",
+        ]
+    );
+    let json = ["predict", "--output-format", "json"];
+    let installed = run("meshes/installed", &[&json[..], &["."]].concat());
+    assert_eq!(meshes(&installed), ["web osm known unknown"]);
+    let alone = run("meshes/installed", &[&json[..], &["web.yaml"]].concat());
+    assert_eq!(meshes(&alone), ["web istio default unknown"]);
+    // The installation is read as context as well.
+    let options = [
+        "--context",
+        "crd.yaml",
+        "--assume",
+        "injection=all",
+        "web.yaml",
+    ];
+    let given = run("meshes/installed", &[&json[..], &options].concat());
+    assert_eq!(meshes(&given), ["web osm known sidecar"]);
+}
+
+#[test]
+fn the_mesh_can_be_configured_and_a_typing_error_is_named() {
+    let settings = |kind: &str| {
+        format!(
+            "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: x}}\nspec:\n  \
+             mesh: {{kind: {kind}}}\n"
+        )
+    };
+    let with = |kind: &str| {
+        let scratch = tempfile::tempdir().unwrap();
+        let config = scratch.path().join("settings.yaml");
+        std::fs::write(&config, settings(kind)).unwrap();
+        let config = config.to_string_lossy().into_owned();
+        let arguments = [
+            "predict",
+            "--config",
+            config.as_str(),
+            "--output-format",
+            "json",
+            "web.yaml",
+        ];
+        meshprobe(&folder("meshes/installed"), &arguments, "")
+    };
+    assert_eq!(meshes(&with("consul")), ["web consul known none"]);
+    assert_eq!(meshes(&with("appmesh")), ["web app-mesh known unknown"]);
+    let wrong = with("kumma");
+    assert_eq!(wrong.status, 2);
+    assert!(
+        wrong.stderr.contains("did you mean `kuma`"),
+        "{}",
+        wrong.stderr
+    );
+}
