@@ -81,14 +81,14 @@ class Pod:
         """The probe with this pod's address where the manifest means its own."""
         return json.loads(json.dumps(probe).replace(f'"{POD_IN_MANIFEST}"', f'"{self.address}"'))
 
-    def listener(self):
-        """What the application listens on, or None."""
+    def listeners(self):
+        """What the application listens on."""
         port = self.case.port
         if self.state == "dead" or port is None:
-            return None
+            return []
         address = BOUND_ELSEWHERE.get(port, ANYWHERE) or self.address
         state = "failing" if self.state == "failing" else "alive"
-        return {"address": address, "port": port, "kind": _kind(port), "state": state}
+        return [{"address": address, "port": port, "kind": _kind(port), "state": state}]
 
 
 def _kind(port):

@@ -82,6 +82,17 @@ class Meshprobe:
             raise RuntimeError(f"kustomize build: {done.stderr.strip()}")
         return rewritten(done.stdout)
 
+    def preview(self, manifest, rewrite=True):
+        """The manifest as OSM would have it, or as it is."""
+        if not rewrite:
+            return (self.tree / manifest).read_text()
+        return self._run("rewrite", "--mesh", "osm", "--preview", manifest)
+
+    def emitted(self, manifest):
+        """The static listeners and clusters of OSM's proxy, of each workload in turn."""
+        printed = self._run("rewrite", "--mesh", "osm", "--emit-envoy", manifest)
+        return [document["static_resources"] for document in manifests.documents(printed)]
+
     def _files(self, rewrite, policies):
         return "base.yaml", f"workloads.{rewrite}.yaml", f"policies/{policies}.yaml"
 

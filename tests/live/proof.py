@@ -111,7 +111,7 @@ class Proof:
         policies = TREE / "policies" / f"{MODE_OF_BUILT if mode == BUILT else mode}.yaml"
         rules = policy.read(policies.read_text())
         bootstrap = envoy_config.bootstrap(rules, self.protocols, str(self.rig.certificate))
-        return Sidecar(bootstrap, agents, self.excluded, redirect=self.plant != "no-redirect")
+        return Sidecar(bootstrap, self.excluded, "agent.py", {"agents": agents}, self.plant != "no-redirect")
 
     def _env(self, pod, after):
         """What the agent of this pod gets: the env of our output, with the planted error if there is one."""

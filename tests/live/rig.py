@@ -38,9 +38,10 @@ class Sidecar:
 
     # Everything that Envoy loads, but its admin socket.
     bootstrap: dict
-    # {"address", "port", "probers"} of each agent.
-    agents: list
     excluded: list
+    # The script that stands in for what makes checks beside Envoy, and what it needs to know.
+    checker: str
+    config: dict
     redirect: bool = True
 
 
@@ -61,22 +62,22 @@ class Rig:
             self._start_app(folder, namespaces, processes)
             if sidecar:
                 namespaces.capture(sidecar.excluded, sidecar.redirect)
-                self._start_agents(folder, namespaces, processes, sidecar.agents)
+                self._start_checker(folder, namespaces, processes, sidecar)
                 self._start_envoy(folder, namespaces, processes, sidecar.bootstrap)
             return self._probe(namespaces, probes)
 
     def _start_app(self, folder, namespaces, processes):
         # Several pods may have the same listener on the loopback; nobody outside can tell them apart.
-        listeners = {(one["address"], one["port"]): one for one in (pod.listener() for pod in self.pods) if one}
+        listeners = {(one["address"], one["port"]): one for pod in self.pods for one in pod.listeners()}
         config = folder / "app.json"
         config.write_text(json.dumps({"certificate": str(self.certificate), "uid": APP_USER,
                                       "listeners": list(listeners.values())}))
         processes.python(namespaces.pod, "app.py", config)
 
-    def _start_agents(self, folder, namespaces, processes, agents):
-        config = folder / "agent.json"
-        config.write_text(json.dumps({"uid": PROXY_USER, "agents": agents}))
-        processes.python(namespaces.pod, "agent.py", config)
+    def _start_checker(self, folder, namespaces, processes, sidecar):
+        config = folder / "checker.json"
+        config.write_text(json.dumps({"uid": PROXY_USER, **sidecar.config}))
+        processes.python(namespaces.pod, sidecar.checker, config)
 
     def _start_envoy(self, folder, namespaces, processes, bootstrap):
         # Envoy makes its socket here, as its own user.

@@ -20,7 +20,8 @@ from modes import MODES
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "live-proof.md"
-BLOCK = re.compile(r"(<!-- matrix -->\n).*(\n<!-- end -->)", re.DOTALL)
+# Tables in the document, by name.
+BLOCK = r"(<!-- {} -->\n).*?(\n<!-- end -->)"
 SKIPPED = 77
 PLANTS = {
     "wrong-port": "the prober env names a port where nothing listens",
@@ -36,21 +37,27 @@ def main():
         return SKIPPED
     network.sweep()
     # Only what runs needs the packages.
+    from osm import OsmProof
     from proof import Proof
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+    is_whole = not (arguments.plant or arguments.cases) and arguments.modes == list(MODES)
     start = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="mp-live-") as folder:
             os.chmod(folder, 0o711)
             proof = Proof(arguments, Path(folder))
             wrong = proof.run()
+            osm = OsmProof(proof.product, Path(folder))
+            if is_whole:
+                wrong += osm.run()
     except (RuntimeError, OSError, ValueError) as error:
         print(f"the rig did not work: {error}", file=sys.stderr)
         return 2
     print(proof.summary(wrong, time.monotonic() - start))
-    if not (arguments.plant or arguments.cases) and arguments.modes == list(MODES):
-        wrong += document(proof.matrix(), arguments.update)
+    if is_whole:
+        print(osm.table())
+        wrong += document("matrix", proof.matrix(), arguments.update) + document("osm", osm.table(), arguments.update)
     for line in wrong:
         print(f"DISAGREE {line}")
     return 1 if wrong else 0
@@ -66,14 +73,14 @@ def parse():
     return parser.parse_args()
 
 
-def document(matrix, update):
-    """Puts the matrix into the document, or compares it with the one that is there."""
+def document(name, table, update):
+    """Puts a table into the document, or compares it with the one that is there."""
     text = DOCUMENT.read_text(encoding="utf-8")
-    new = BLOCK.sub(lambda match: match[1] + matrix + match[2], text)
+    new = re.sub(BLOCK.format(name), lambda match: match[1] + table + match[2], text, flags=re.DOTALL)
     if update:
         DOCUMENT.write_text(new, encoding="utf-8")
     elif new != text:
-        return [f"the matrix of {DOCUMENT.relative_to(ROOT)} is not what was seen; run with --update and review"]
+        return [f"the table {name} of {DOCUMENT.relative_to(ROOT)} is not what was seen; run with --update and review"]
     return []
 
 

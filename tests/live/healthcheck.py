@@ -1,0 +1,52 @@
+"""A stand-in for osm-healthcheck, which makes the TCP checks of OSM:  healthcheck.py CONFIG.JSON
+
+CONFIG.JSON: {"uid": N, "port": N}. Which port to check is in a header of the rewritten probe.
+"""
+
+import json
+import sys
+from http.server import BaseHTTPRequestHandler
+
+import checks
+import privileges
+import server
+
+PORT_HEADER = "Original-Tcp-Port"
+WITHIN = 1
+
+
+class HealthCheck(BaseHTTPRequestHandler):
+    """200 where the port takes connections, else 404; 400 without the header."""
+
+    def do_GET(self):
+        self.send_response(self._check(self.headers[PORT_HEADER]))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def _check(self, port):
+        if port is None or not port.isdigit():
+            return 400
+        try:
+            checks.tcp("127.0.0.1", int(port), checks.Deadline(WITHIN))
+        except checks.Failure:
+            return 404
+        return 200
+
+    def log_message(self, *_):
+        pass
+
+
+def handle(connection, client):
+    HealthCheck(connection, client, None)
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        config = json.load(file)
+    listener = server.listen("0.0.0.0", config["port"])
+    privileges.drop_to(config["uid"])
+    server.serve([(listener, handle)])
+
+
+if __name__ == "__main__":
+    main()
