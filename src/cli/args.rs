@@ -188,7 +188,10 @@ pub(super) struct RewriteArgs {
     /// Every file below the given paths is copied, changed or not, manifest or not, but for what
     /// .gitignore and --exclude hide: what refers to another file still finds it. Places are kept
     /// relative to the folder that holds all given paths: of `rewrite k8s -o out`, k8s/a/b.yaml
-    /// becomes out/a/b.yaml. Standard input goes to standard output.
+    /// becomes out/a/b.yaml. Links to files become files; a link to a folder stays one where that
+    /// folder is copied too, and becomes a folder else. A file that is there already, and is no
+    /// copy of an earlier run (out/.meshprobe-copy lists those), is never overwritten. Standard
+    /// input goes to standard output.
     #[arg(short, long, value_name = "DIR", help_heading = "Rewrite", conflicts_with_all = ["write", "diff"])]
     pub(super) output: Option<PathBuf>,
 

@@ -1,6 +1,8 @@
 //! `meshprobe rewrite`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::engine::{self, Exit, Rewritten, failing};
 use crate::finding::Severity;
@@ -31,6 +33,11 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
     if to_stdout && !run.single {
         return Err(Stop::usage(
             "standard output takes one file only: give --write to rewrite in place, -o DIR to write a copy, or --diff to see the change",
+        ));
+    }
+    if args.output.is_some() && run.single && run.from_stdin {
+        return Err(Stop::usage(
+            "-o copies files, and standard input goes to standard output: leave out -o",
         ));
     }
     if let Some(directory) = &args.output {
@@ -97,8 +104,8 @@ pub(super) fn leave_out_copies(run: &mut Run, directory: &Path) {
 struct Delivered {
     /// A write failed, or there was nothing whole to print.
     failed: bool,
-    /// How many files could not be written.
-    unwritten: usize,
+    /// The changed files that could not be written.
+    lost: BTreeSet<Arc<str>>,
     /// How many files a copy of the tree holds.
     copied: usize,
 }
@@ -117,10 +124,16 @@ fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<Deliv
         let mirror = engine::mirror_all(&run.request, &rewritten.changed, directory)
             .map_err(|reason| Stop::usage(format!("-o: {reason}; --write rewrites in place")))?;
         tell_failures(&mirror.failures);
-        delivered.unwritten = mirror.failures.len();
+        for link in &mirror.left_out {
+            let (path, why) = (&link.path, &link.reason);
+            errln(&format!("note: the link {path} is not copied: {why}"));
+        }
+        delivered.failed = !mirror.failures.is_empty();
         delivered.copied = mirror.files;
+        delivered.lost = mirror.lost;
     } else if args.write {
-        delivered.unwritten = write(&rewritten.changed).len();
+        let failures = write(&rewritten.changed).into_iter();
+        delivered.lost = failures.map(|failure| failure.path).collect();
     } else {
         let mut files = rewritten.set.targets();
         let whole = files.find(|file| file.fault.is_none());
@@ -129,13 +142,14 @@ fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<Deliv
     }
     // Standard input has no other place to be written to.
     let is_lost = run.from_stdin && !print_whole(rewritten.set.from_stdin())?;
-    delivered.failed = is_lost || delivered.unwritten > 0;
+    delivered.failed |= is_lost || !delivered.lost.is_empty();
     Ok(delivered)
 }
 
 fn told(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> String {
     let files = rewritten.changed.len();
-    let copied = args.output.as_deref().map(|directory| {
+    let copied = args.output.as_deref().filter(|_| delivered.copied > 0);
+    let copied = copied.map(|directory| {
         let copied = counted(delivered.copied, "file");
         format!(" Copied {copied} to {}.", directory.display())
     });
@@ -148,9 +162,9 @@ fn told(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> Str
     if files == 0 {
         return format!("{nothing}{copied}");
     }
-    if delivered.unwritten > 0 && args.output.is_none() {
-        let done = files.saturating_sub(delivered.unwritten);
-        return format!("{did} {done} of {}.", counted(files, "file"));
+    if !delivered.lost.is_empty() {
+        let done = files.saturating_sub(delivered.lost.len());
+        return format!("{did} {done} of {}.{copied}", counted(files, "file"));
     }
     let did = if args.diff { would } else { did };
     let what = if args.undo { " the rewrite of" } else { "" };

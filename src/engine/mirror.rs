@@ -1,78 +1,139 @@
 //! Copies a tree with its changed files to another folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{Input, Request, TreeFile, reason, shown_path, tree_files};
+use crate::source::{Input, Request, TreeItem, TreeKind, reason, shown_path, tree_items};
 
 use super::changed::Changed;
 use super::write::{WriteFailure, replace};
 
+/// The file in a copy that lists what was copied: these files may be overwritten by the next copy.
+const LIST: &str = ".meshprobe-copy";
+
+/// The first line of that file.
+const HEADER: &str =
+    "# Copied by `meshprobe rewrite -o`, which overwrites these files the next time.";
+
 /// A copy that was made.
 #[derive(Debug, Default)]
 pub struct Mirror {
-    /// How many files were written.
+    /// How many files and links were written.
     pub files: usize,
     /// Those that could not be read or written.
     pub failures: Vec<WriteFailure>,
+    /// Links that lead nowhere, which are left out.
+    pub left_out: Vec<WriteFailure>,
+    /// The changed files, as shown to the user, that are not in the copy.
+    pub lost: BTreeSet<Arc<str>>,
 }
 
-/// One file and where its copy goes.
-struct Copy {
-    file: TreeFile,
+/// One item and where its copy goes.
+struct Copy<'c> {
+    item: TreeItem,
     to: PathBuf,
+    changed: Option<&'c Changed>,
 }
 
 /// Copies every file below the targets of `request` into `directory`, `changed` ones with their
 /// new text. Places are kept relative to the folder that holds all targets; permissions are kept,
-/// links become files. What lies below `directory` itself is left out. Each file is written whole
+/// links to files become files. A link to a folder stays a link where that folder is copied, else
+/// it becomes a folder. What lies below `directory` itself is left out. Each file is written whole
 /// or not at all.
 ///
 /// # Errors
-/// In words, before anything is written, where a copy would take the place of a file of the tree.
+/// In words, before anything is written, where a copy would take the place of a file of the tree,
+/// or of another file that is no copy of an earlier run.
 pub fn mirror_all(
     request: &Request,
     changed: &[Changed],
     directory: &Path,
 ) -> Result<Mirror, String> {
     let directory = request.working_directory.join(directory);
+    let shown = |path: &Path| Arc::from(shown_path(path, &request.working_directory));
     let texts: BTreeMap<PathBuf, &Changed> = changed
         .iter()
         .filter_map(|file| Some((file.location.as_deref()?.canonicalize().ok()?, file)))
         .collect();
-    let mut copies = Vec::new();
     let mut done = Mirror::default();
-    for file in files_of(request, &directory) {
-        match file {
-            Ok(file) => copies.push(Copy {
-                to: directory.join(&file.below),
-                file,
+    let mut copies = Vec::new();
+    let items = tree_items(request).into_iter();
+    for item in items.filter(|item| !is_earlier_copy(request, &directory, &item.path)) {
+        let failure = |reason: &String| WriteFailure {
+            path: shown(&item.path),
+            reason: reason.clone(),
+        };
+        match &item.kind {
+            TreeKind::Dangling(reason) => done.left_out.push(failure(reason)),
+            TreeKind::Fault(reason) => done.failures.push(failure(reason)),
+            TreeKind::File(identity) => copies.push(Copy {
+                to: directory.join(&item.below),
+                changed: texts.get(identity).copied(),
+                item,
             }),
-            Err(failure) => done.failures.push(failure),
+            TreeKind::Link(_) => copies.push(Copy {
+                to: directory.join(&item.below),
+                changed: None,
+                item,
+            }),
         }
     }
-    let sources: Vec<&PathBuf> = copies.iter().map(|copy| &copy.file.identity).collect();
+    copies.retain(|copy| copy.item.below != Path::new(LIST));
+    let mut list = List::read(&directory);
+    refuse(&copies, &list).map_err(|(path, why)| format!("{} {why}", shown(path)))?;
+    // Links come last: nothing is written through them.
+    copies.sort_by_key(|copy| matches!(copy.item.kind, TreeKind::Link(_)));
+    let mut written = BTreeSet::new();
     for copy in &copies {
-        if let Ok(there) = copy.to.canonicalize()
-            && sources.contains(&&there)
-        {
-            let shown = shown_path(&copy.to, &request.working_directory);
-            return Err(format!("the copy of {shown} would take its own place"));
+        match copy.write() {
+            Ok(()) => {
+                done.files += 1;
+                list.0.insert(slashed(&copy.item.below));
+                written.extend(copy.changed.map(|file| Arc::clone(&file.path)));
+            }
+            Err(reason) => {
+                let path = shown(&copy.to);
+                done.failures.push(WriteFailure { path, reason });
+            }
         }
     }
-    for copy in copies {
-        let text = texts.get(&copy.file.identity).map(|file| &*file.after);
-        match copy.write(text) {
-            Ok(()) => done.files += 1,
-            Err(reason) => done.failures.push(WriteFailure {
-                path: Arc::from(shown_path(&copy.to, &request.working_directory)),
-                reason,
-            }),
-        }
+    let on_disk = changed.iter().filter(|file| file.location.is_some());
+    let lost = on_disk.filter(|file| !written.contains(&file.path));
+    done.lost = lost.map(|file| Arc::clone(&file.path)).collect();
+    if done.files > 0
+        && let Err(error) = list.write(&directory)
+    {
+        let path = shown(&directory.join(LIST));
+        let reason = reason(&error);
+        done.failures.push(WriteFailure { path, reason });
     }
     Ok(done)
+}
+
+/// Names a place that must not be written to, and why.
+fn refuse<'c>(copies: &'c [Copy<'_>], list: &List) -> Result<(), (&'c Path, &'static str)> {
+    let sources: BTreeSet<&PathBuf> = copies
+        .iter()
+        .filter_map(|copy| match &copy.item.kind {
+            TreeKind::File(identity) => Some(identity),
+            _ => None,
+        })
+        .collect();
+    for copy in copies {
+        let there = copy.to.canonicalize();
+        if there.is_ok_and(|there| sources.contains(&there)) {
+            return Err((&copy.to, "is a file of the tree itself"));
+        }
+        if !list.0.contains(&slashed(&copy.item.below)) && copy.differs() {
+            let why = "is there already, and is no copy of an earlier run: remove it or take another \
+                       folder";
+            return Err((&copy.to, why));
+        }
+    }
+    Ok(())
 }
 
 /// Tells whether `path` lies in `directory` while the tree that is read goes beyond it: such
@@ -93,37 +154,80 @@ pub fn is_earlier_copy(request: &Request, directory: &Path, path: &Path) -> bool
     !is_named && parent.is_some_and(|parent| parent.starts_with(&directory))
 }
 
-fn files_of(
-    request: &Request,
-    directory: &Path,
-) -> impl Iterator<Item = Result<TreeFile, WriteFailure>> {
-    tree_files(request)
-        .into_iter()
-        .filter(move |file| {
-            let path = match file {
-                Ok(file) => &file.path,
-                Err((path, _)) => path,
-            };
-            !is_earlier_copy(request, directory, path)
-        })
-        .map(move |file| {
-            file.map_err(|(path, reason)| WriteFailure {
-                path: Arc::from(shown_path(&path, &request.working_directory)),
-                reason,
-            })
-        })
+impl Copy<'_> {
+    /// Something else is there.
+    fn differs(&self) -> bool {
+        let Ok(there) = fs::symlink_metadata(&self.to) else {
+            return false;
+        };
+        if let TreeKind::Link(way) = &self.item.kind {
+            return !fs::read_link(&self.to).is_ok_and(|there| there == *way);
+        }
+        let same = |there: Vec<u8>| self.bytes().is_ok_and(|bytes| bytes == there);
+        !(there.is_file() && fs::read(&self.to).is_ok_and(same))
+    }
+
+    fn bytes(&self) -> io::Result<Vec<u8>> {
+        match self.changed {
+            Some(file) => Ok(file.after.as_bytes().to_vec()),
+            None => fs::read(&self.item.path),
+        }
+    }
+
+    fn write(&self) -> Result<(), String> {
+        self.written().map_err(|error| reason(&error))
+    }
+
+    fn written(&self) -> io::Result<()> {
+        let folder = self.to.parent().unwrap_or_else(|| Path::new("."));
+        fs::create_dir_all(folder)?;
+        if let TreeKind::Link(way) = &self.item.kind {
+            if self.differs() {
+                fs::remove_file(&self.to)?;
+            } else if fs::symlink_metadata(&self.to).is_ok() {
+                return Ok(());
+            }
+            return link(way, &self.to);
+        }
+        let permissions = fs::metadata(&self.item.path)?.permissions();
+        replace(folder, &self.to, &self.bytes()?, Some(permissions))
+    }
 }
 
-impl Copy {
-    fn write(&self, text: Option<&str>) -> Result<(), String> {
-        let words = |error: std::io::Error| reason(&error);
-        let bytes = match text {
-            Some(text) => text.as_bytes().to_vec(),
-            None => fs::read(&self.file.path).map_err(words)?,
-        };
-        let permissions = fs::metadata(&self.file.path).map_err(words)?.permissions();
-        let folder = self.to.parent().unwrap_or_else(|| Path::new("."));
-        fs::create_dir_all(folder).map_err(words)?;
-        replace(folder, &self.to, &bytes, Some(permissions)).map_err(words)
+#[cfg(unix)]
+fn link(way: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(way, at)
+}
+
+#[cfg(windows)]
+fn link(way: &Path, at: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_dir(way, at)
+}
+
+/// What earlier runs have copied, relative to the folder, with `/`.
+struct List(BTreeSet<String>);
+
+impl List {
+    fn read(directory: &Path) -> Self {
+        let text = fs::read_to_string(directory.join(LIST)).unwrap_or_default();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        Self(lines.map(str::to_owned).collect())
     }
+
+    fn write(&self, directory: &Path) -> io::Result<()> {
+        let mut text = format!("{HEADER}\n");
+        for path in &self.0 {
+            text.push_str(path);
+            text.push('\n');
+        }
+        fs::write(directory.join(LIST), text)
+    }
+}
+
+fn slashed(path: &Path) -> String {
+    let parts = path.components();
+    let parts: Vec<_> = parts
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
 }

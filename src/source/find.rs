@@ -172,8 +172,12 @@ fn expand_directory(full: &Path, role: Role, request: &Request) -> Vec<Candidate
         .map(|met| {
             let (path, identity, origin) = match met {
                 Met::File(path) => (path.clone(), below(&path), Origin::Disk(path)),
-                Met::Link(path) => (path.clone(), identity(&path), Origin::Disk(path)),
-                Met::Fault(path, reason) => (path.clone(), below(&path), Origin::Fault(reason)),
+                Met::Link(path) | Met::FolderLink(path) => {
+                    (path.clone(), identity(&path), Origin::Disk(path))
+                }
+                Met::Dangling(path, reason) | Met::Fault(path, reason) => {
+                    (path.clone(), below(&path), Origin::Fault(reason))
+                }
             };
             let explicit = matches!(origin, Origin::Fault(_)) && path == root;
             Candidate {

@@ -22,5 +22,5 @@ pub use kustomization::{is_kustomization, kustomization_in, mark_patches};
 pub use named::{Named, mark_repositories};
 pub use origin::{Source, mark_origins, relative_path};
 pub use rendered::{Rendered, Trail};
-pub use tree::{TreeFile, tree_files};
+pub use tree::{TreeItem, TreeKind, tree_items};
 pub use walk::{Exclude, WalkOptions};

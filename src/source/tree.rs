@@ -1,26 +1,42 @@
 //! All files below what the user names, manifests or not.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::find::{Input, Request, shown_path};
 use super::kustomization::identity;
 use super::walk::{Met, walk_all};
 
-/// A file of the tree.
+/// How often links to folders may lead on.
+const LINKS: usize = 8;
+
+/// Something of the tree.
 #[derive(Clone, Debug)]
-pub struct TreeFile {
+pub struct TreeItem {
     /// Where it lies.
     pub path: PathBuf,
-    /// The one spelling of where its bytes lie: of a link, what it leads to.
-    pub identity: PathBuf,
     /// Its place relative to the folder that holds everything the user named.
     pub below: PathBuf,
+    /// What it is.
+    pub kind: TreeKind,
+}
+
+/// What an item of the tree is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// A file, or a link to one; with the one spelling of where its bytes lie.
+    File(PathBuf),
+    /// A link to a folder of the tree; with the way there from the place of the link.
+    Link(PathBuf),
+    /// A link that leads nowhere, or to what holds it; why it is left out.
+    Dangling(String),
+    /// It cannot be read; the reason in words.
+    Fault(String),
 }
 
 /// Lists all files below the targets of a run that the walk does not hide, sorted by place, each
-/// place once. What cannot be read comes with the reason.
+/// place once. Of a link to a folder outside of what is listed the files in it are.
 #[must_use]
-pub fn tree_files(request: &Request) -> Vec<Result<TreeFile, (PathBuf, String)>> {
+pub fn tree_items(request: &Request) -> Vec<TreeItem> {
     let targets: Vec<PathBuf> = request
         .targets
         .iter()
@@ -35,27 +51,126 @@ pub fn tree_files(request: &Request) -> Vec<Result<TreeFile, (PathBuf, String)>>
         })
         .collect();
     let root = common(targets.iter().map(|target| folder(target)));
-    let mut found = Vec::new();
+    let mut tree = Tree {
+        request,
+        folders: Vec::new(),
+        items: Vec::new(),
+        links: Vec::new(),
+    };
     for target in &targets {
-        let within = folder(target);
-        let within = within.strip_prefix(&root).unwrap_or(Path::new(""));
-        if !target.is_dir() {
-            found.push(Met::File(target.clone()).placed(target.parent(), within));
-            continue;
+        let real = folder(target);
+        let within = real.strip_prefix(&root).unwrap_or(Path::new(""));
+        if target.is_dir() {
+            tree.folders.push((real.clone(), within.to_path_buf()));
+            tree.walk(target, within);
+        } else {
+            let top = target.parent().unwrap_or(target);
+            tree.add(Met::File(target.clone()), top, within);
         }
-        let base = request.working_directory.clone();
-        let met = walk_all(target, &request.walk, move |path| shown_path(path, &base));
-        found.extend(met.into_iter().map(|one| one.placed(Some(target), within)));
     }
-    found.sort_by(|a, b| place(a).cmp(place(b)));
-    found.dedup_by(|a, b| place(a) == place(b));
-    found
+    for _ in 0..LINKS {
+        let links = std::mem::take(&mut tree.links);
+        for (path, below) in links {
+            tree.follow(path, below);
+        }
+    }
+    for (path, below) in std::mem::take(&mut tree.links) {
+        let kind = TreeKind::Dangling("too many links lead on from here".to_owned());
+        tree.items.push(TreeItem { path, below, kind });
+    }
+    let mut items = tree.items;
+    items.sort_by(|a, b| a.below.cmp(&b.below));
+    items.dedup_by(|a, b| a.below == b.below);
+    items
 }
 
-fn place(file: &Result<TreeFile, (PathBuf, String)>) -> &Path {
-    match file {
-        Ok(file) => &file.below,
-        Err((path, _)) => path,
+struct Tree<'r> {
+    request: &'r Request,
+    /// The folders that are listed, by where they really lie, and their places.
+    folders: Vec<(PathBuf, PathBuf)>,
+    items: Vec<TreeItem>,
+    /// Links to folders that are still to be looked at, with their places.
+    links: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Tree<'_> {
+    /// Lists what lies below `top`, which stands at `within`.
+    fn walk(&mut self, top: &Path, within: &Path) {
+        let base = self.request.working_directory.clone();
+        let met = walk_all(top, &self.request.walk, move |path| shown_path(path, &base));
+        for one in met {
+            self.add(one, top, within);
+        }
+    }
+
+    fn add(&mut self, met: Met, top: &Path, within: &Path) {
+        let (path, kind) = match met {
+            Met::File(path) | Met::Link(path) => {
+                let kind = TreeKind::File(identity(&path));
+                (path, Some(kind))
+            }
+            // The walk begins with the link itself.
+            Met::FolderLink(path) if path == top => return,
+            Met::FolderLink(path) => (path, None),
+            Met::Dangling(path, reason) => (path, Some(TreeKind::Dangling(reason))),
+            Met::Fault(path, reason) => (path, Some(TreeKind::Fault(reason))),
+        };
+        let below = within.join(path.strip_prefix(top).unwrap_or(&path));
+        match kind {
+            Some(kind) => self.items.push(TreeItem { path, below, kind }),
+            None => self.links.push((path, below)),
+        }
+    }
+
+    /// A link to a folder stays one where that is listed; else what is in the folder is listed.
+    fn follow(&mut self, path: PathBuf, below: PathBuf) {
+        let real = identity(&path);
+        let place = self.folders.iter().find_map(|(folder, within)| {
+            let rest = real.strip_prefix(folder).ok()?;
+            Some(within.join(rest))
+        });
+        let is_listed = |place: &PathBuf| {
+            let mut items = self.items.iter();
+            items.any(|item| item.below.starts_with(place))
+        };
+        if let Some(place) = place.filter(is_listed) {
+            let kind = TreeKind::Link(way(&below, &place));
+            self.items.push(TreeItem { path, below, kind });
+            return;
+        }
+        if self
+            .folders
+            .iter()
+            .any(|(folder, _)| folder.starts_with(&real))
+        {
+            let kind = TreeKind::Dangling("it leads to a folder that holds it".to_owned());
+            self.items.push(TreeItem { path, below, kind });
+            return;
+        }
+        self.folders.push((real, below.clone()));
+        self.walk(&path, &below);
+    }
+}
+
+/// The way from a link at `from` to `to`, both relative to the same folder.
+fn way(from: &Path, to: &Path) -> PathBuf {
+    let folder: Vec<Component<'_>> = from
+        .parent()
+        .into_iter()
+        .flat_map(Path::components)
+        .collect();
+    let there: Vec<Component<'_>> = to.components().collect();
+    let shared = folder
+        .iter()
+        .zip(&there)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let up = folder.iter().skip(shared).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(there.into_iter().skip(shared)).collect();
+    if way.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        way
     }
 }
 
@@ -77,20 +192,4 @@ fn common(folders: impl Iterator<Item = PathBuf>) -> PathBuf {
             .collect()
     };
     folders.reduce(both).unwrap_or_default()
-}
-
-impl Met {
-    /// Gives what was met below `top` its place in a tree where `top` stands at `within`.
-    fn placed(self, top: Option<&Path>, within: &Path) -> Result<TreeFile, (PathBuf, String)> {
-        let path = match self {
-            Self::File(path) | Self::Link(path) => path,
-            Self::Fault(path, reason) => return Err((path, reason)),
-        };
-        let rest = top.and_then(|top| path.strip_prefix(top).ok());
-        Ok(TreeFile {
-            identity: identity(&path),
-            below: within.join(rest.unwrap_or(&path)),
-            path,
-        })
-    }
 }

@@ -74,7 +74,11 @@ pub(super) enum Met {
     File(PathBuf),
     /// A symbolic link to a file.
     Link(PathBuf),
-    /// A directory or link that cannot be read, and why.
+    /// A symbolic link to a directory; only [`walk_all`] tells of them.
+    FolderLink(PathBuf),
+    /// A symbolic link that leads nowhere, and why.
+    Dangling(PathBuf, String),
+    /// A directory that cannot be read, and why.
     Fault(PathBuf, String),
 }
 
@@ -89,10 +93,12 @@ pub(super) fn walk(
     options: &WalkOptions,
     shown: impl Fn(&Path) -> String + Send + Sync + 'static,
 ) -> Vec<Met> {
-    walk_for(root, options, shown, is_manifest)
+    let met = walk_for(root, options, shown, is_manifest).into_iter();
+    met.filter(|met| !matches!(met, Met::FolderLink(_)))
+        .collect()
 }
 
-/// Lists all files below `root`, manifests or not, as [`walk`] does.
+/// Lists all files below `root`, manifests or not, and links to directories, as [`walk`] does.
 pub(super) fn walk_all(
     root: &Path,
     options: &WalkOptions,
@@ -173,8 +179,9 @@ fn met(kind: FileType, path: &Path, wanted: fn(&Path) -> bool) -> Option<Met> {
         return None;
     }
     match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Some(Met::FolderLink(path.to_path_buf())),
         Ok(metadata) => metadata.is_file().then(|| Met::Link(path.to_path_buf())),
-        Err(error) => Some(Met::Fault(path.to_path_buf(), reason(&error))),
+        Err(error) => Some(Met::Dangling(path.to_path_buf(), reason(&error))),
     }
 }
 

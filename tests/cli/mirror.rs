@@ -116,12 +116,14 @@ fn a_copy_never_takes_the_place_of_its_original() {
 #[test]
 fn standard_input_goes_to_standard_output() {
     let project = project();
+    let text = format!("{NAMESPACE}---\n{WEB}");
+    let run = project.pipe(&["rewrite", "-o", "out", "-"], &text).exits(2);
+    run.complains("standard input goes to standard output");
+    assert!(!project.path("out").exists());
     let run = project
-        .pipe(
-            &["rewrite", "-o", "out", "-"],
-            format!("{NAMESPACE}---\n{WEB}"),
-        )
+        .pipe(&["rewrite", "-o", "out", "-", "k8s/apps"], &text)
         .exits(0);
+    assert!(project.path("out/web.yaml").exists());
     assert!(
         run.stdout.contains("/app-health/web/livez"),
         "{}",
@@ -154,4 +156,90 @@ fn permissions_come_along_and_links_become_files() {
     std::fs::create_dir(project.path("out/kustomization.yaml")).unwrap();
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
     run.complains("error: cannot write out/kustomization.yaml");
+}
+
+#[cfg(unix)]
+#[test]
+fn linked_folders_are_found_in_the_copy() {
+    use std::os::unix::fs::symlink;
+    let project = Project::with(&[
+        ("ns.yaml", NAMESPACE),
+        ("app/kustomization.yaml", "resources: [linked]\n"),
+        ("shared/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("shared/web.yaml", WEB),
+    ]);
+    symlink("../shared", project.path("app/linked")).unwrap();
+    symlink("..", project.path("shared/up")).unwrap();
+    for _ in 0..2 {
+        let run = project.run(&["rewrite", "-o", "out", "."]).exits(0);
+        run.complains("Copied 6 files to out.");
+    }
+    // The folder is copied too: the link leads there.
+    let link = std::fs::symlink_metadata(project.path("out/app/linked")).unwrap();
+    assert!(link.is_symlink());
+    let there = project.read("out/app/linked/web.yaml");
+    assert!(there.contains("/app-health/web/livez"), "{there}");
+    assert_eq!(project.read("shared/web.yaml"), WEB);
+    // It is not: its content is.
+    let run = project
+        .run(&["rewrite", "-o", "one", "--context", "ns.yaml", "app"])
+        .exits(1);
+    // What lies outside of what is named is not rewritten.
+    let run = run.complains("error[context-only]");
+    let run = run.complains("note: the link app/linked/up is not copied");
+    assert!(!run.stderr.contains("cannot write"), "{}", run.stderr);
+    let link = std::fs::symlink_metadata(project.path("one/linked")).unwrap();
+    assert!(link.is_dir());
+    assert!(project.path("one/linked/web.yaml").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_noted() {
+    let project = project();
+    for name in ["k8s/gone.yaml", "k8s/gone"] {
+        std::os::unix::fs::symlink("nowhere", project.path(name)).unwrap();
+    }
+    let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(0);
+    let run = run.complains("note: the link k8s/gone is not copied: no such file or directory");
+    run.complains("Copied 5 files to out.");
+    project.run(&["rewrite", "--write", "k8s"]).exits(0);
+}
+
+#[test]
+fn other_files_are_never_overwritten() {
+    let project = project();
+    project.write("out/apps/web.yaml", "mine\n");
+    let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
+    run.complains("out/apps/web.yaml is there already, and is no copy of an earlier run");
+    assert_eq!(project.read("out/apps/web.yaml"), "mine\n");
+    assert!(!project.path("out/kustomization.yaml").exists());
+    std::fs::remove_file(project.path("out/apps/web.yaml")).unwrap();
+    // The same bytes are no harm, and an earlier copy is made anew.
+    project.write("out/apps/settings.properties", "a=b\n");
+    project.run(&["rewrite", "-o", "out", "k8s"]).exits(0);
+    project.write("k8s/apps/settings.properties", "a=c\n");
+    project.run(&["rewrite", "-o", "out", "k8s"]).exits(0);
+    assert_eq!(project.read("out/apps/settings.properties"), "a=c\n");
+    let list = project.read("out/.meshprobe-copy");
+    assert!(list.contains("\napps/web.yaml\n"), "{list}");
+    // A copy of the copy has a list of its own.
+    project.run(&["rewrite", "-o", "again", "out"]).exits(0);
+    assert_eq!(project.read("again/.meshprobe-copy"), list);
+}
+
+#[test]
+fn what_is_not_written_is_not_counted() {
+    let project = project();
+    project.write("out", "a file\n");
+    let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
+    let run = run.complains("Rewrote 0 of 1 file.");
+    assert!(!run.stderr.contains("Copied"), "{}", run.stderr);
+    assert!(!run.stderr.contains("pod template"), "{}", run.stderr);
+    // A folder in the way of one file.
+    project.write("other/apps/web.yaml/x", "");
+    project.write("other/.meshprobe-copy", "apps/web.yaml\n");
+    let run = project.run(&["rewrite", "-o", "other", "k8s"]).exits(2);
+    let run = run.complains("Rewrote 0 of 1 file. Copied 4 files to other.");
+    run.complains("error: cannot write other/apps/web.yaml");
 }
