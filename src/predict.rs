@@ -7,6 +7,7 @@ mod agent;
 mod env;
 mod explain;
 mod hazard;
+mod hidden;
 mod kubelet;
 mod other;
 mod outcome;
@@ -397,6 +398,7 @@ pub fn predict_workload<'t>(
 ) -> WorkloadPrediction<'t> {
     let mut prediction = predict_with(context, workload, context.rewrite(workload));
     ties::settle(context, workload, &mut prediction);
+    hidden::settle(context, workload, &mut prediction);
     prediction
 }
 
@@ -438,22 +440,36 @@ pub fn predict_with<'t>(
         let captured = context.capture(workload, prediction.status_port.value);
         prediction.status_port_captured = Some(captured);
     }
-    let containers = workload.template.containers();
-    let of_applications = containers
-        .iter()
-        .filter(|c| c.name() != keys::PROXY_CONTAINER);
-    let handlers: Vec<_> = of_applications
-        .filter(|container| container.list != ContainerList::Ephemeral)
-        .flat_map(|container| {
-            container
-                .handlers()
-                .into_iter()
-                .map(move |h| (container, h))
-        })
-        .map(|(container, handler)| predict_handler(context, &prediction, container, handler))
-        .collect();
-    prediction.handlers = handlers;
+    let handlers = judged_handlers(workload)
+        .into_iter()
+        .map(|(container, handler)| predict_handler(context, &prediction, &container, handler));
+    prediction.handlers = handlers.collect();
     prediction
+}
+
+/// Returns the handlers of a workload that are judged: those of its own containers.
+#[must_use]
+pub fn judged_handlers<'t>(workload: &Workload<'t>) -> Vec<(Container<'t>, Handler<'t>)> {
+    let containers = workload.template.containers().into_iter();
+    let own = containers.filter(|container| {
+        container.name() != keys::PROXY_CONTAINER && container.list != ContainerList::Ephemeral
+    });
+    own.flat_map(|container| {
+        let handlers = container.handlers().into_iter();
+        handlers.map(move |handler| (container.clone(), handler))
+    })
+    .collect()
+}
+
+/// Returns the number of the port that a handler asks, if it resolves to one.
+#[must_use]
+pub fn port_of<'t>(
+    workload: &Workload<'t>,
+    container: &Container<'t>,
+    handler: &Handler<'t>,
+) -> Option<i64> {
+    let port = handler.action.as_ref().ok().and_then(Action::port)?;
+    verdict::resolve(&port, container, workload).ok()
 }
 
 fn predict_handler<'t>(
@@ -462,8 +478,7 @@ fn predict_handler<'t>(
     container: &Container<'t>,
     handler: Handler<'t>,
 ) -> HandlerPrediction<'t> {
-    let port = handler.action.as_ref().ok().and_then(Action::port);
-    let port = port.and_then(|port| verdict::resolve(&port, container, &pod.workload).ok());
+    let port = port_of(&pod.workload, container, &handler);
     let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
     let is_injected = pod.is_asked;
     let rewritten =

@@ -7,6 +7,7 @@ mod authorization;
 mod dataplane;
 mod deployment;
 mod given;
+mod hidden;
 mod install;
 mod inventory;
 mod mesh;
@@ -31,6 +32,7 @@ use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 
 use given::Givens;
+use hidden::HiddenChanges;
 use inventory::are_related;
 use render::Rendering;
 
@@ -41,7 +43,9 @@ pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
 pub(crate) use mesh::OtherPod;
 pub use network_policy::{IngressRule, Source, isolates};
-pub use pod::{ProberEnv, ProberEnvPlace, Unread, proxy_config, proxy_container};
+pub use pod::{
+    ProberEnv, ProberEnvPlace, Unread, proxy_config, proxy_container, written_prober_env,
+};
 pub use reach::Reach;
 pub use rivals::Rivals;
 
@@ -60,6 +64,8 @@ pub struct Context<'t> {
     pub cluster: Arc<[Install]>,
     /// Kustomizations that bring in more than is rendered.
     unseen: Arc<BTreeSet<&'t str>>,
+    /// What kustomizations do that is not seen, by the document whose pods it may change.
+    hidden: Arc<HiddenChanges<'t>>,
     /// Where the Namespaces of a name stand in the inventory: they are asked for all the time.
     namespaces: Arc<HashMap<&'t str, Vec<usize>>>,
     /// Where the workloads of a namespace stand in the inventory.
@@ -91,6 +97,7 @@ impl<'t> Context<'t> {
         let mut context = Self {
             workloads: Arc::default(),
             unseen: Arc::new(unseen),
+            hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,
             settings,
             control_planes: planes.into(),

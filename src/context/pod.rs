@@ -163,8 +163,14 @@ impl<'t> Context<'t> {
     /// Returns the prober env of the pod, if it carries one.
     #[must_use]
     pub fn prober_env(&self, workload: &Workload<'t>) -> Option<ProberEnv> {
-        container_env(workload).or_else(|| metadata_env(workload))
+        written_prober_env(workload)
     }
+}
+
+/// The same without a context: the manifest alone says it.
+#[must_use]
+pub fn written_prober_env(workload: &Workload<'_>) -> Option<ProberEnv> {
+    container_env(workload).or_else(|| metadata_env(workload))
 }
 
 const fn switch(on: bool) -> &'static str {

@@ -130,11 +130,11 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
 
 /// Says what kustomizations ask for and nobody follows.
 #[must_use]
-pub fn not_followed(
-    renderings: &[Rendering],
+pub fn not_followed<'r>(
+    renderings: impl IntoIterator<Item = &'r Rendering>,
     predictions: &[WorkloadPrediction<'_>],
 ) -> Vec<Finding> {
-    let each = renderings.iter();
+    let each = renderings.into_iter();
     each.filter_map(|one| not_modelled(one, predictions))
         .collect()
 }
@@ -162,7 +162,8 @@ fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -
     let message = format!("{}{more}", first.message);
     let mut finding = Finding::new(NOT_MODELLED, Severity::Note, label, message);
     finding.overlays.push(Arc::clone(rendering.home()));
-    finding.help = Some("pipe the build in: `kustomize build DIR | meshprobe check -`".to_owned());
+    let build = rendering.build();
+    finding.help = Some(format!("pipe the build in: `{build} | meshprobe check -`"));
     Some(finding)
 }
 

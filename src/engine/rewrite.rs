@@ -1,20 +1,20 @@
 //! Turns the planned rewrite into new texts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::context::render::render_relevant;
+use crate::context::render::{DocumentId, Rendering, render_of, render_relevant};
 use crate::finding::{Finding, Label, Severity};
-use crate::predict::{self, WorkloadPrediction};
-use crate::rewrite::{self, DocumentRewrite};
+use crate::predict;
+use crate::rewrite::{self, Edited, Plan, PodRewrite, Seen};
 use crate::rules;
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 use crate::yaml::{self, Change, Edit, EditError, Span};
 
 use super::changed::Changed;
-use super::check::settled;
+use super::check::{not_followed, settled};
 use super::fix::replace;
 use super::guard::judge;
 use super::notices::EDIT_REFUSED;
@@ -35,9 +35,8 @@ pub struct Rewritten {
     pub pods: usize,
 }
 
-/// From facts and predictions, plain and rendered, to changes.
-type Planner =
-    for<'t> fn(&Context<'t>, &[WorkloadPrediction<'t>], &[WorkloadPrediction<'t>]) -> rewrite::Plan;
+/// From facts and predictions to changes.
+type Planner = for<'a, 't> fn(&Seen<'a, 't>) -> Plan;
 
 /// Plans the rewrite of all targets and applies it in memory.
 #[must_use]
@@ -64,68 +63,130 @@ pub fn proxies(set: &SourceSet, settings: &Settings) -> Vec<rewrite::Proxy> {
 
 fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Rewritten {
     let judged = judge(original, |set| {
-        let plan = {
-            let renderings = render_relevant(set);
-            let overlaid = Context::new(set, &renderings, settings);
-            let context = Context::new(set, &[], settings);
-            let rendered = predict::predict_all(&overlaid);
-            planner(&context, &predict::predict_all(&context), &rendered)
+        let renderings = render_relevant(set);
+        let overlaid = Context::new(set, &renderings, settings);
+        let context = Context::new(set, &[], settings);
+        let rendered = predict::predict_all(&overlaid);
+        let seen = Seen {
+            context: &context,
+            plain: &predict::predict_all(&context),
+            overlaid: &overlaid,
+            rendered: &rendered,
+            renderings: &renderings,
         };
-        (plan.documents, plan.findings)
+        let mut plan = planner(&seen);
+        let mut edits = edits(set, &plan);
+        let used = edits.documents_of(&renderings);
+        if !used.is_empty() {
+            let sources = &edits.applied(set);
+            let renderings = &render_of(sources, &used);
+            let edited = Edited {
+                sources,
+                renderings,
+            };
+            if plan.take_back_lost(&seen, edited) {
+                edits = self::edits(set, &plan);
+            }
+        }
+        let taking = renderings.iter();
+        let taking = taking.filter(|one| !one.used.is_disjoint(&used));
+        plan.findings.extend(not_followed(taking, &rendered));
+        let notes = plan.pods.into_iter().flat_map(|pod| pod.notes);
+        plan.findings.extend(notes);
+        (edits, plan.findings)
     });
-    let (documents, mut findings) = judged.value;
+    let (edits, mut findings) = judged.value;
     findings.extend(judged.faults);
     findings.extend(problems(original));
     findings.extend(rules::unrendered(&original.files));
-    let mut edits: BTreeMap<Arc<str>, Vec<Edit>> = BTreeMap::new();
-    let mut pods = 0;
-    let mut changes = Vec::new();
-    for planned in &documents {
-        match edits_of(original, planned) {
-            Some(Ok(new)) => {
-                pods += planned.pods;
-                changes.extend_from_slice(&planned.changes);
-                edits
-                    .entry(Arc::clone(&planned.path))
-                    .or_default()
-                    .extend(new);
-            }
-            Some(Err(error)) => findings.push(refused(planned, &error)),
-            None => {}
-        }
-    }
-    let mut set = original.clone();
-    for (path, edits) in edits {
-        replace(&mut set, &path, edits);
-    }
+    let set = edits.applied(original);
+    findings.extend(edits.refused);
     Rewritten {
         changed: Changed::between(original, &set),
         findings: settled(original, findings, settings),
         set,
-        changes,
-        pods,
+        changes: edits.changes,
+        pods: edits.pods,
     }
+}
+
+/// What a plan comes to in bytes.
+#[derive(Default)]
+struct Edits {
+    by_file: BTreeMap<Arc<str>, Vec<Edit>>,
+    documents: BTreeSet<DocumentId>,
+    /// The changes that are made.
+    changes: Vec<Change>,
+    pods: usize,
+    /// The documents that cannot be edited.
+    refused: Vec<Finding>,
+}
+
+impl Edits {
+    /// Returns the documents that change and that a rendering takes in.
+    fn documents_of(&self, renderings: &[Rendering]) -> BTreeSet<DocumentId> {
+        let is_used = |id: &&DocumentId| renderings.iter().any(|one| one.used.contains(*id));
+        self.documents.iter().filter(is_used).cloned().collect()
+    }
+
+    fn applied(&self, set: &SourceSet) -> SourceSet {
+        let mut set = set.clone();
+        for (path, edits) in &self.by_file {
+            replace(&mut set, path, edits.clone());
+        }
+        set
+    }
+}
+
+fn edits(set: &SourceSet, plan: &Plan) -> Edits {
+    let mut by_document: BTreeMap<DocumentId, Vec<&PodRewrite>> = BTreeMap::new();
+    for pod in &plan.pods {
+        let id = (Arc::clone(&pod.path), pod.document);
+        by_document.entry(id).or_default().push(pod);
+    }
+    let mut all = Edits::default();
+    for (id, pods) in by_document {
+        let changes = pods.iter().flat_map(|pod| pod.changes.iter().cloned());
+        let changes: Vec<Change> = changes.collect();
+        match edits_of(set, &id, &changes) {
+            Some(Ok(new)) => {
+                let (path, _) = &id;
+                let edits = all.by_file.entry(Arc::clone(path)).or_default();
+                edits.extend(new);
+                all.pods += pods.len();
+                all.changes.extend(changes);
+                all.documents.insert(id);
+            }
+            Some(Err(error)) => all.refused.push(refused(id, &error)),
+            None => {}
+        }
+    }
+    all
 }
 
 /// `None` where there is nothing that may be edited.
-fn edits_of(set: &SourceSet, planned: &DocumentRewrite) -> Option<Result<Vec<Edit>, EditError>> {
-    let file = set.file(&planned.path)?;
-    let document = file.documents.get(planned.document)?;
+fn edits_of(
+    set: &SourceSet,
+    (path, index): &DocumentId,
+    changes: &[Change],
+) -> Option<Result<Vec<Edit>, EditError>> {
+    let file = set.file(path)?;
+    let document = file.documents.get(*index)?;
     let editable = file.role == Role::Target && !document.patch && !document.encrypted;
-    if !editable || planned.changes.is_empty() {
+    if !editable || changes.is_empty() {
         return None;
     }
-    Some(yaml::apply(document.tree()?, &planned.changes))
+    Some(yaml::apply(document.tree()?, changes))
 }
 
-fn refused(planned: &DocumentRewrite, error: &EditError) -> Finding {
+fn refused((path, document): DocumentId, error: &EditError) -> Finding {
     let label = Label {
-        path: Arc::clone(&planned.path),
+        path,
         span: Span::empty(error.offset),
         message: String::new(),
     };
     let message = format!("the document was left as it is: {}", error.reason);
     let mut finding = Finding::new(EDIT_REFUSED, Severity::Error, label, message);
-    finding.document = planned.document;
+    finding.document = document;
     finding
 }

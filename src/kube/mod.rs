@@ -17,7 +17,7 @@ pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
 pub use nearness::{lies_above, nearness};
 pub use object::{Destination, Object, Provenance};
 pub use policy::{PeerAuthentication, PortMode, ServicePort, may_bring_pods, selects_workload};
-pub use refused::{Objection, Refusal, is_dns_label, refused_by_api};
+pub use refused::{Objection, Refusal, is_dns_label, refused_by_api, refused_number};
 pub use requirement::Requirements;
 pub use selector::LabelSelector;
 pub use workload::{Container, ContainerList, ContainerPort, EnvVar, PodTemplate, Workload};

@@ -1,6 +1,8 @@
 //! Handlers that the API server refuses although their fields have the right types.
 
-use super::handler::{Action, Handler, Port};
+use crate::yaml::NodeRef;
+
+use super::handler::{Action, Handler, Port, Slot, integer};
 use super::workload::{Container, ContainerList};
 
 /// What the API server objects to.
@@ -62,6 +64,9 @@ pub fn refused_by_api(container: &Container<'_>, handler: &Handler<'_>) -> Optio
         let said = "an init container that ends may have no probes and hooks";
         return Some(Refusal::new(Objection::Field, "", said));
     }
+    if let Some((_, said)) = refused_number(handler) {
+        return Some(Refusal::new(Objection::Field, "", said));
+    }
     if let Action::HttpGet(http) = action
         && !matches!(http.scheme.as_str(), "HTTP" | "HTTPS")
         && !crate::source::placeholder::contains(&http.scheme)
@@ -96,6 +101,51 @@ pub fn refused_by_api(container: &Container<'_>, handler: &Handler<'_>) -> Optio
         }
     }
 }
+
+/// Returns the first number of a probe that the API server refuses, and why: none may be negative,
+/// a probe that restarts the container passes with its first success, and only such a probe has a
+/// grace period, of a second at least.
+///
+/// Source: Kubernetes 1.33, `pkg/apis/core/validation/validation.go` (`validateProbe`,
+/// `validateLivenessProbe`, `validateReadinessProbe`, `validateStartupProbe`), after the defaults of
+/// `SetDefaults_Probe`, which take 0 for nothing.
+#[must_use]
+pub fn refused_number<'t>(handler: &Handler<'t>) -> Option<(NodeRef<'t>, String)> {
+    if handler.slot.is_lifecycle() {
+        return None;
+    }
+    let number = |key: &str| {
+        let node = handler.node.get(key)?;
+        Some((node, integer(node)?))
+    };
+    for key in COUNTS {
+        if let Some((node, number)) = number(key).filter(|(_, number)| *number < 0) {
+            return Some((node, format!("`{key}: {number}` is negative")));
+        }
+    }
+    let restarts = handler.slot != Slot::Readiness;
+    let successes = number("successThreshold").filter(|(_, number)| restarts && *number > 1);
+    if let Some((node, number)) = successes {
+        let said = format!("`successThreshold: {number}` is not 1, as a probe that restarts wants");
+        return Some((node, said));
+    }
+    let (node, grace) = number("terminationGracePeriodSeconds")?;
+    if !restarts {
+        let said = "a readiness probe has no `terminationGracePeriodSeconds`";
+        return Some((node, said.to_owned()));
+    }
+    let said = || format!("`terminationGracePeriodSeconds: {grace}` is less than 1");
+    (grace < 1).then(|| (node, said()))
+}
+
+/// The numbers of a probe that may not be negative.
+const COUNTS: [&str; 5] = [
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "periodSeconds",
+    "successThreshold",
+    "failureThreshold",
+];
 
 /// Tells whether a name is an RFC 1123 label, as those of containers must be.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::context::Context;
-use crate::kube::{Action, Port, Unreadable, is_dns_label};
+use crate::kube::{Action, Port, Unreadable, is_dns_label, refused_number};
 use crate::source::placeholder;
 
 use super::{Cause, HandlerPrediction, WorkloadPrediction, verdict};
@@ -54,6 +54,7 @@ pub fn hazards(
     }
     let all = [
         container_hazard(pod, prediction),
+        number_hazard(prediction),
         port_hazard(context, pod, prediction, &port),
         action_hazard(action),
     ];
@@ -118,6 +119,12 @@ fn container_hazard(
     None
 }
 
+fn number_hazard(prediction: &HandlerPrediction<'_>) -> Option<Hazard> {
+    let (_, said) = refused_number(&prediction.handler)?;
+    let said = format!("the API server would refuse it: {said}");
+    Some(Hazard::new("invalid-handler", "", said))
+}
+
 fn port_hazard(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
@@ -150,11 +157,12 @@ fn port_hazard(
         }
     };
     if !(1..=65535).contains(&number) {
-        return Some(Hazard::new(
-            "port-range",
-            "port",
-            format!("{number} is not a port"),
-        ));
+        let said = if is_written(prediction) {
+            format!("{number} is not a port")
+        } else {
+            "it names no port".to_owned()
+        };
+        return Some(Hazard::new("port-range", "port", said));
     }
     // The injector compares with the port of the mesh, not with that of an annotation.
     if number == context.mesh_status_port(&pod.workload).value {
@@ -162,6 +170,14 @@ fn port_hazard(
         return Some(Hazard::new("status-port-in-use", "port", said));
     }
     None
+}
+
+/// A port that is left out reads as 0.
+fn is_written(prediction: &HandlerPrediction<'_>) -> bool {
+    let handler = &prediction.handler;
+    let key = handler.action.as_ref().map_or("", Action::key);
+    let port = handler.node.get(key).and_then(|node| node.get("port"));
+    port.is_some_and(|port| !port.is_null())
 }
 
 fn action_hazard(action: &Action) -> Option<Hazard> {

@@ -15,7 +15,7 @@ use crate::yaml::Span;
 
 use super::form::Writing;
 
-pub(super) use env::{lost_entry, unreadable_env};
+pub(super) use env::{deadly_entry, lost_entry, unreadable_env};
 
 /// A guard that refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 //!
 //! All or nothing per pod: a guard that refuses one handler leaves the whole pod as it was.
 
+mod arrival;
+mod essence;
 mod form;
 mod guard;
 mod handlers;
@@ -15,61 +17,120 @@ mod undo;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::context::render::Rendering;
 use crate::context::{Context, Dataplane};
 use crate::finding::Finding;
+use crate::kube::Object;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
-use crate::yaml::Change;
+use crate::yaml::{Change, Route};
 
-use overlay::Overlaid;
+use guard::Refusal;
+use overlay::{Overlaid, Overlays};
 
+pub use arrival::Edited;
 pub use guard::ALLOWABLE;
 pub use machine::{Machines, Made, mesh_yamls, workload_groups};
 pub use preview::{Proxy, proxies};
 pub use undo::undo;
 
-/// The changes to one document.
+/// What is known of a tree: its files as they stand, and what its kustomizations make of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a, 't> {
+    /// The facts where no kustomization is rendered.
+    pub context: &'a Context<'t>,
+    /// The workloads of the files.
+    pub plain: &'a [WorkloadPrediction<'t>],
+    /// The facts where all are.
+    pub overlaid: &'a Context<'t>,
+    /// The workloads that come out of them, and all others.
+    pub rendered: &'a [WorkloadPrediction<'t>],
+    /// All of them.
+    pub renderings: &'t [Rendering],
+}
+
+/// The changes to one pod.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DocumentRewrite {
+pub struct PodRewrite {
     /// The file.
     pub path: Arc<str>,
     /// The document within the file, from 0.
     pub document: usize,
-    /// The changes, of all pods of the document.
+    /// The object within the document.
+    pub object: Route,
+    /// The changes.
     pub changes: Vec<Change>,
-    /// How many pods are rewritten.
-    pub pods: usize,
+    /// What to know about it once they are made.
+    pub notes: Vec<Finding>,
 }
 
-/// What a rewrite of the tree amounts to.
+impl PodRewrite {
+    fn is_of(&self, object: &Object<'_>) -> bool {
+        let document = object.document;
+        self.path == document.path && self.document == document.index && self.object == object.route
+    }
+}
+
+/// Whether probes go to the agent or come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// They are rewritten.
+    #[default]
+    Ahead,
+    /// A rewrite is undone.
+    Back,
+}
+
+impl Direction {
+    /// What to do where a file can't be changed for what `build` makes of it.
+    fn help(self, build: &str) -> String {
+        match self {
+            Self::Ahead => {
+                format!("rewrite what the overlay builds: `{build} | meshprobe rewrite -`")
+            }
+            Self::Back => {
+                format!(
+                    "undo it in what the overlay builds: `{build} | meshprobe rewrite --undo -`"
+                )
+            }
+        }
+    }
+
+    fn finding(self, refusal: Refusal, pod: &WorkloadPrediction<'_>) -> Finding {
+        match self {
+            Self::Ahead => refusal.finding(pod),
+            Self::Back => undo::refused(refusal, pod),
+        }
+    }
+}
+
+/// What a rewrite of the tree, or its way back, amounts to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// The documents to change, in the order of the tree.
-    pub documents: Vec<DocumentRewrite>,
+    /// Which of the two it is.
+    pub direction: Direction,
+    /// The pods to change, in the order of the tree.
+    pub pods: Vec<PodRewrite>,
     /// Refusals (errors that name their guard) and notes.
     pub findings: Vec<Finding>,
 }
 
-/// Plans the rewrite of every workload that is to be reported on. `rendered` are the predictions
-/// of what kustomizations of the tree make of the same files.
+/// Plans the rewrite of every workload that is to be reported on.
 #[must_use]
-pub fn plan<'t>(
-    context: &Context<'t>,
-    predictions: &[WorkloadPrediction<'t>],
-    rendered: &[WorkloadPrediction<'t>],
-) -> Plan {
+pub fn plan(seen: &Seen<'_, '_>) -> Plan {
     let mut plan = Plan::default();
+    let overlays = Overlays::new(seen, plan.direction);
     // A file that several clusters deploy is predicted in each of them, and written once.
     let mut planned = BTreeSet::new();
     plan.findings
-        .extend(overlay::only_context(predictions, rendered));
-    for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
+        .extend(overlay::only_context(seen.plain, seen.rendered));
+    for prediction in seen.plain.iter().filter(|one| one.is_target) {
         let object = &prediction.workload.object;
         if !planned.insert((object.path(), object.document.index, &object.route)) {
             continue;
         }
-        let outcome = match overlay::overlaid(prediction, rendered) {
-            Overlaid::Plain => pod::rewrite(context, prediction),
-            Overlaid::Agreed(agreed) => pod::rewrite(context, &agreed),
+        let outcome = match overlay::overlaid(prediction, &overlays) {
+            Overlaid::Plain => pod::rewrite(seen.context, prediction),
+            Overlaid::Agreed(agreed) => pod::rewrite(seen.context, &agreed),
             Overlaid::Refused(refusal) => {
                 if pod::has_work(prediction) {
                     plan.findings.push(refusal.finding(prediction));
@@ -77,10 +138,7 @@ pub fn plan<'t>(
                 continue;
             }
         };
-        plan.findings.extend(outcome.findings);
-        if !outcome.changes.is_empty() {
-            plan.add(prediction, outcome.changes);
-        }
+        plan.add(prediction, outcome.changes, outcome.findings);
     }
     plan
 }
@@ -97,21 +155,23 @@ pub fn outstanding<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPr
 }
 
 impl Plan {
-    fn add(&mut self, prediction: &WorkloadPrediction<'_>, changes: Vec<Change>) {
-        let document = prediction.workload.object.document;
-        let same = |entry: &&mut DocumentRewrite| {
-            entry.path == document.path && entry.document == document.index
-        };
-        if let Some(entry) = self.documents.last_mut().filter(same) {
-            entry.changes.extend(changes);
-            entry.pods += 1;
-        } else {
-            self.documents.push(DocumentRewrite {
-                path: Arc::clone(&document.path),
-                document: document.index,
-                changes,
-                pods: 1,
-            });
+    fn add(
+        &mut self,
+        prediction: &WorkloadPrediction<'_>,
+        changes: Vec<Change>,
+        notes: Vec<Finding>,
+    ) {
+        let object = &prediction.workload.object;
+        if changes.is_empty() {
+            self.findings.extend(notes);
+            return;
         }
+        self.pods.push(PodRewrite {
+            path: Arc::clone(object.path()),
+            document: object.document.index,
+            object: object.route.clone(),
+            changes,
+            notes,
+        });
     }
 }

@@ -4,8 +4,9 @@
 use crate::context::{Context, Dataplane};
 use crate::finding::{Certainty, Finding, Label, Severity};
 use crate::kube::{ContainerList, Slot};
+use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
-use crate::mesh::istio::rewrite::OLDEST_REWRITE;
+use crate::mesh::istio::rewrite::{OLDEST_REWRITE, parse_bool};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::settings::{Form, InjectionAssumption};
 
@@ -35,13 +36,25 @@ pub(super) fn opt_out(
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
 ) -> Option<Finding> {
-    if wanted.is_empty() || pod.dataplane.value != Dataplane::Sidecar {
+    if wanted.is_empty() {
         return None;
     }
     let reason = pod.rewrite.because.first()?;
     let object = &pod.workload.object;
     let place = reason.place.clone();
     let title = pod.workload.title();
+    if pod.dataplane.value == Dataplane::Uncaptured {
+        // Only a proxyless template does it by itself, and that is where it is chosen.
+        let chosen = pod.workload.template.annotation(keys::TEMPLATES)?;
+        let at = object.label_at(chosen.value.span(), String::new());
+        let by_itself =
+            place.is_some_and(|place| (place.path, place.span) == (at.path.clone(), at.span));
+        let said = format!("{title} is left as it is: {}", reason.message);
+        return by_itself.then(|| note_at(pod, "proxyless", at, said));
+    }
+    if pod.dataplane.value != Dataplane::Sidecar {
+        return None;
+    }
     let message = if place.is_some() {
         format!("{title} is left as it is: its owner has switched the rewrite off")
     } else {
@@ -67,13 +80,18 @@ pub(super) fn outside(
         );
         return Some(note(pod, "ambient", said));
     }
-    let entry = pod.workload.template.host_network()?;
-    let at = pod
-        .workload
-        .object
-        .label_at(entry.key.span(), String::new());
-    let said = format!("{title} is left as it is: pods on the host network get no sidecar");
-    is_injected_there(context, pod).then(|| note_at(pod, "host-network", at, said))
+    if !is_injected_there(context, pod) {
+        return None;
+    }
+    let object = &pod.workload.object;
+    if let Some(entry) = pod.workload.template.host_network() {
+        let at = object.label_at(entry.key.span(), String::new());
+        let said = format!("{title} is left as it is: pods on the host network get no sidecar");
+        return Some(note_at(pod, "host-network", at, said));
+    }
+    let (namespace, _) = context.namespace_of(object);
+    let said = format!("{title} is left as it is: Istio never injects namespace `{namespace}`");
+    is_system_namespace(namespace).then(|| note(pod, "system-namespace", said))
 }
 
 fn is_injected_there(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> bool {
@@ -117,6 +135,7 @@ pub(super) fn of_rewritten(
         release_assumed(pod, wanted),
         port_assumed(pod),
         newer_release(pod, writing),
+        opt_in(pod, writing),
     ];
     let told = all.into_iter().flatten();
     told.chain(deadlocks(pod, wanted)).collect()
@@ -128,6 +147,24 @@ fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         pod.workload.title()
     );
     (pod.workload.object.kind == "Job").then(|| note(pod, "job-immutable", said))
+}
+
+/// The pod asks for the rewrite itself, which the opt-out takes the place of.
+fn opt_in(pod: &WorkloadPrediction<'_>, writing: Writing) -> Option<Finding> {
+    let key = keys::REWRITE_PROBERS;
+    let entry = pod.workload.template.annotation(key)?;
+    let asks = entry.value.text().and_then(parse_bool) == Some(true);
+    if !asks || writing.form == Form::Equal {
+        return None;
+    }
+    let object = &pod.workload.object;
+    let at = object.label_at(entry.value.span(), String::new());
+    let said = format!(
+        "{}: `{key}` was \"true\" and becomes \"false\"; `--undo` brings it back only where the tree \
+         shows that the mesh rewrites no probes by default",
+        pod.workload.title()
+    );
+    Some(note_at(pod, "opt-in-replaced", at, said))
 }
 
 fn hooks_left(pod: &WorkloadPrediction<'_>) -> Option<Finding> {

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::context::Context;
+use crate::context::render::Rendering;
 use crate::finding::Finding;
-use crate::kube::Workload;
-use crate::mesh::istio::keys;
+use crate::kube::{Object, Workload};
 use crate::predict::WorkloadPrediction;
-use crate::yaml::NodeRef;
 
+use super::essence::Essence;
 use super::guard::Refusal;
 use super::pod::has_work;
+use super::{Direction, Seen};
 
 /// What the overlays make of a workload of a base.
 pub(super) enum Overlaid<'t> {
@@ -22,29 +24,78 @@ pub(super) enum Overlaid<'t> {
     Refused(Refusal),
 }
 
-/// Looks at what comes of `plain` in the overlays among `rendered`.
+/// What the kustomizations of the tree make of its files.
+pub(super) struct Overlays<'a, 't> {
+    /// The facts of what is rendered.
+    context: &'a Context<'t>,
+    renderings: &'t [Rendering],
+    predictions: &'a [WorkloadPrediction<'t>],
+    direction: Direction,
+}
+
+impl<'a, 't> Overlays<'a, 't> {
+    pub(super) const fn new(seen: &Seen<'a, 't>, direction: Direction) -> Self {
+        Self {
+            context: seen.overlaid,
+            renderings: seen.renderings,
+            predictions: seen.rendered,
+            direction,
+        }
+    }
+
+    /// Iterates over what comes of a workload of a file.
+    fn of(
+        &self,
+        plain: &WorkloadPrediction<'t>,
+    ) -> impl Iterator<Item = &'a WorkloadPrediction<'t>> {
+        let same = |seen: &&WorkloadPrediction<'t>| is_same(&plain.workload, &seen.workload);
+        self.predictions.iter().filter(same)
+    }
+
+    /// Returns what an overlay does that a change of the file would not go with.
+    fn objection(&self, own: &Essence, seen: &WorkloadPrediction<'t>) -> Option<String> {
+        if Essence::of(&seen.workload) != *own {
+            return Some("changes its probes or how they are rewritten".to_owned());
+        }
+        let hidden = self.context.hidden_changes(&seen.workload.object);
+        let note = hidden.first()?;
+        Some(format!("cannot be seen: {}", note.message))
+    }
+
+    /// Refuses a workload of a file for what an overlay, in which it becomes `object`, does.
+    pub(super) fn refusal(
+        &self,
+        plain: &WorkloadPrediction<'_>,
+        object: &Object<'_>,
+        said: &str,
+    ) -> Refusal {
+        let overlay = object.rendered_by.unwrap_or(object.home);
+        let said = format!("what {overlay} makes of it {said}");
+        let same = |one: &&Rendering| one.root == *overlay && one.home() == object.home;
+        let rendering = self.renderings.iter().find(same);
+        let build = rendering.map_or("kustomize build DIR", Rendering::build);
+        Refusal::new("kustomize-overlay", plain.workload.object.name_span(), said)
+            .with_help(self.direction.help(build))
+    }
+}
+
+/// Looks at what comes of `plain` in the overlays.
 pub(super) fn overlaid<'t>(
     plain: &WorkloadPrediction<'t>,
-    rendered: &[WorkloadPrediction<'t>],
+    overlays: &Overlays<'_, 't>,
 ) -> Overlaid<'t> {
+    let own = Essence::of(&plain.workload);
     let mut agreed: Option<WorkloadPrediction<'t>> = None;
-    let same = rendered
-        .iter()
-        .filter(|seen| is_same(&plain.workload, &seen.workload));
-    for seen in same {
-        if !leaves_probes(plain, seen) {
-            return Overlaid::Refused(refusal(
-                plain,
-                seen,
-                "changes its probes or how they are rewritten",
-            ));
+    for seen in overlays.of(plain) {
+        if let Some(said) = overlays.objection(&own, seen) {
+            return Overlaid::Refused(overlays.refusal(plain, &seen.workload.object, &said));
         }
         if agreed
             .as_ref()
             .is_some_and(|before| !is_alike(before, seen))
         {
             let said = "is not served by the mesh as another one of the same file is";
-            return Overlaid::Refused(refusal(plain, seen, said));
+            return Overlaid::Refused(overlays.refusal(plain, &seen.workload.object, said));
         }
         let weaker = agreed
             .as_ref()
@@ -100,20 +151,13 @@ pub(super) fn only_context(
 /// another prober env.
 pub(super) fn differing<'t>(
     plain: &WorkloadPrediction<'t>,
-    rendered: &[WorkloadPrediction<'t>],
+    overlays: &Overlays<'_, 't>,
 ) -> Option<Refusal> {
-    let probers = |pod: &WorkloadPrediction<'t>| {
-        let env = pod.prober_env.as_ref();
-        env.map(|env| env.probers.clone())
-    };
-    let mut same = rendered
-        .iter()
-        .filter(|seen| is_same(&plain.workload, &seen.workload));
-    let seen = same.find(|seen| !leaves_probes(plain, seen) || probers(plain) != probers(seen))?;
-    let refusal = refusal(plain, seen, "changes its probes or how they are rewritten");
-    Some(refusal.with_help(
-        "undo it in what the overlay builds: `kustomize build DIR | meshprobe rewrite --undo -`",
-    ))
+    let own = Essence::of(&plain.workload);
+    overlays.of(plain).find_map(|seen| {
+        let said = overlays.objection(&own, seen)?;
+        Some(overlays.refusal(plain, &seen.workload.object, &said))
+    })
 }
 
 /// One rewrite of the file would be right for both.
@@ -125,7 +169,7 @@ fn is_alike(one: &WorkloadPrediction<'_>, other: &WorkloadPrediction<'_>) -> boo
 }
 
 /// A prefix or suffix may have been added to the name.
-fn is_same(plain: &Workload<'_>, seen: &Workload<'_>) -> bool {
+pub(super) fn is_same(plain: &Workload<'_>, seen: &Workload<'_>) -> bool {
     let (base, rendered) = (&plain.object, &seen.object);
     let same_document =
         base.path() == rendered.path() && base.document.index == rendered.document.index;
@@ -140,53 +184,4 @@ fn is_same(plain: &Workload<'_>, seen: &Workload<'_>) -> bool {
 fn rank(pod: &WorkloadPrediction<'_>) -> (bool, crate::finding::Certainty) {
     let in_mesh = pod.dataplane.value == crate::context::Dataplane::Sidecar;
     (in_mesh, pod.dataplane.certainty)
-}
-
-/// The overlay says the same about every handler, and nothing else about the rewrite.
-fn leaves_probes(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>) -> bool {
-    let handlers = |pod: &WorkloadPrediction<'_>| -> Vec<_> {
-        let each = pod.handlers.iter().map(|one| {
-            let handler = &one.handler;
-            let action = handler.action.as_ref().ok().cloned();
-            (
-                one.container.name().to_owned(),
-                handler.slot,
-                action,
-                handler.timeout_seconds,
-                one.port,
-            )
-        });
-        each.collect()
-    };
-    let annotation = |pod: &WorkloadPrediction<'_>, key: &str| {
-        let entry = pod.workload.template.annotation(key);
-        entry
-            .and_then(|entry| entry.value.text())
-            .map(str::to_owned)
-    };
-    let settings = [
-        keys::REWRITE_PROBERS,
-        keys::PROXY_CONFIG,
-        keys::STATUS_PORT,
-        keys::TEMPLATES,
-    ];
-    handlers(plain) == handlers(seen)
-        && settings
-            .iter()
-            .all(|key| annotation(plain, key) == annotation(seen, key))
-}
-
-fn refusal(plain: &WorkloadPrediction<'_>, seen: &WorkloadPrediction<'_>, said: &str) -> Refusal {
-    let name = plain
-        .workload
-        .object
-        .node
-        .get("metadata")
-        .and_then(|metadata| metadata.get("name"));
-    let span = name.map_or_else(|| plain.workload.object.name_span(), NodeRef::span);
-    let object = &seen.workload.object;
-    let overlay = object.rendered_by.unwrap_or(object.home);
-    let said = format!("what {overlay} makes of it {said}");
-    Refusal::new("kustomize-overlay", span, said)
-        .with_help("rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite -`")
 }

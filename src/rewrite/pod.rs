@@ -74,6 +74,7 @@ fn plan(
     writing: Writing,
 ) -> Result<Vec<Change>, Vec<Refusal>> {
     let mut refusals: Vec<Refusal> = guard::unreadable_env(pod).into_iter().collect();
+    refusals.extend(guard::deadly_entry(pod));
     if refusals.is_empty() && pod.dataplane.value == Dataplane::Sidecar {
         let handlers = pod.handlers.iter();
         refusals.extend(handlers.filter_map(|handler| guard::lost_entry(pod, handler)));

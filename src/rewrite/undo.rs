@@ -1,6 +1,7 @@
 //! The way back: from a prober env in the manifest to the probes that it records.
 //!
-//! Read from what stands in the pod alone: no fact of the mesh decides. All or nothing per pod.
+//! Read from what stands in the pod; of the mesh only counts whether it rewrites by default. All or
+//! nothing per pod.
 
 mod carrier;
 mod comment;
@@ -12,11 +13,13 @@ use std::collections::BTreeSet;
 
 use crate::context::Context;
 use crate::finding::{Finding, Severity};
+use crate::kube::Workload;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Change;
 
 use super::guard::{self, Refusal};
-use super::{Plan, overlay};
+use super::overlay::{self, Overlays};
+use super::{Direction, Plan, Seen};
 
 use carrier::Carrier;
 
@@ -24,32 +27,36 @@ use carrier::Carrier;
 const NOT_LITERAL: &str = "undo-not-literal";
 
 /// Plans the way back for every workload that is to be reported on: handlers become what the
-/// prober env of their pod records, and what carried the env goes. `rendered` as for
-/// [`super::plan`].
+/// prober env of their pod records, and what carried the env goes.
 #[must_use]
-pub fn undo<'t>(
-    context: &Context<'t>,
-    predictions: &[WorkloadPrediction<'t>],
-    rendered: &[WorkloadPrediction<'t>],
-) -> Plan {
-    let mut plan = Plan::default();
+pub fn undo(seen: &Seen<'_, '_>) -> Plan {
+    let mut plan = Plan {
+        direction: Direction::Back,
+        ..Plan::default()
+    };
+    let overlays = Overlays::new(seen, plan.direction);
     let mut planned = BTreeSet::new();
-    for pod in predictions.iter().filter(|pod| pod.is_target) {
+    for pod in seen.plain.iter().filter(|pod| pod.is_target) {
         let object = &pod.workload.object;
         if !planned.insert((object.path(), object.document.index, &object.route)) {
             continue;
         }
-        match undone(pod, rendered) {
+        match undone(seen.context, pod, &overlays) {
             Ok(None) => {}
             Ok(Some(Undone { changes, remarks })) => {
-                plan.findings.extend(notes(pod, &remarks));
-                plan.add(pod, changes);
+                let notes = notes(pod, &remarks);
+                plan.add(pod, changes, notes);
             }
             Err(refusal) => plan.findings.push(refused(refusal, pod)),
         }
     }
-    plan.findings.extend(patch::refusals(context.sources));
+    plan.findings.extend(patch::refusals(seen.context.sources));
     plan
+}
+
+/// Counts the prober envs of a pod.
+pub(super) fn carriers(workload: &Workload<'_>) -> usize {
+    Carrier::all_of(workload).len()
 }
 
 /// What comes of one pod.
@@ -60,9 +67,10 @@ struct Undone {
 }
 
 /// `None` where the pod was not rewritten ahead.
-fn undone(
-    pod: &WorkloadPrediction<'_>,
-    rendered: &[WorkloadPrediction<'_>],
+fn undone<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    overlays: &Overlays<'_, 't>,
 ) -> Result<Option<Undone>, Refusal> {
     let carriers = Carrier::all_of(&pod.workload);
     if carriers.is_empty() && !pod.handlers.iter().any(handler::asks_agent) {
@@ -73,7 +81,7 @@ fn undone(
         let refusal = Refusal::new("sops", pod.workload.object.name_span(), said);
         return Err(refusal.with_help("decrypt it, undo the rewrite, and encrypt it again"));
     }
-    if let Some(refusal) = overlay::differing(pod, rendered) {
+    if let Some(refusal) = overlay::differing(pod, overlays) {
         return Err(refusal);
     }
     if let [_, second, ..] = carriers.as_slice() {
@@ -103,12 +111,15 @@ fn undone(
         .filter(|key| !asked.contains(*key));
     remarks.extend(unasked.map(|key| format!("no probe asks for {key}, which is dropped")));
     for carrier in &carriers {
-        changes.extend(carrier.removed(&pod.workload)?);
+        let by_default = context.rewrite_default(&pod.workload);
+        let (removed, left) = carrier.removed(&pod.workload, &by_default)?;
+        changes.extend(removed);
+        remarks.extend(left);
     }
     Ok(Some(Undone { changes, remarks }))
 }
 
-fn refused(refusal: Refusal, pod: &WorkloadPrediction<'_>) -> Finding {
+pub(super) fn refused(refusal: Refusal, pod: &WorkloadPrediction<'_>) -> Finding {
     let title = pod.workload.title();
     let message = format!("the rewrite of {title} is not undone: {}", refusal.message);
     Finding {

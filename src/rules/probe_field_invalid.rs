@@ -4,7 +4,7 @@ use super::rule::declare_rule;
 use super::yaml11_header_value::culprit;
 use super::{Scene, scene};
 use crate::finding::Finding;
-use crate::kube::{Objection, Unreadable, refused_by_api};
+use crate::kube::{Objection, Unreadable, refused_by_api, refused_number};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Route;
 
@@ -87,10 +87,11 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         Ok(_) => {
             let refusal = refused_by_api(&handler.container, &handler.handler)
                 .filter(|refusal| refusal.objection == Objection::Field)?;
-            let span = if refusal.field.is_empty() {
-                handler.handler.key.span()
-            } else {
-                handler.handler.field_span(refusal.field)
+            let number = refused_number(&handler.handler);
+            let span = match number {
+                Some((node, _)) => node.span(),
+                None if refusal.field.is_empty() => handler.handler.key.span(),
+                None => handler.handler.field_span(refusal.field),
             };
             (span, Route::root(), refusal.reason)
         }

@@ -199,3 +199,115 @@ fn a_document_that_only_one_parser_reads_is_left_alone_and_named() {
     assert_eq!(project.read("pod.yaml"), before);
     assert!(project.read("good.yaml").contains("/app-health/web/livez"));
 }
+
+#[test]
+fn an_env_that_the_agent_does_not_start_on_is_not_extended() {
+    let env = |entries: &str| {
+        format!(
+            "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: '{{{entries}}}'\n"
+        )
+    };
+    let opt_out = "    sidecar.istio.io/rewriteAppHTTPProbers: 'false'\n";
+    let fine = r#""/app-health/web/readyz":{"tcpSocket":{"port":1}}"#;
+    project(opt_out, &env(fine))
+        .run(&["rewrite", "--write", "pod.yaml"])
+        .exits(0)
+        .complains("Rewrote 1 pod");
+    for entry in [
+        r#""/newpath":{"tcpSocket":{"port":1}}"#,
+        r#""/app-health/web/readyz":{"httpGet":{"port":"http"}}"#,
+        r#""/app-health/web/readyz":{}"#,
+        r#""/app-health/web/readyz":null"#,
+    ] {
+        refused(&project(opt_out, &env(entry)), "prober-env-invalid");
+    }
+    // Agents before 1.25 know no hooks.
+    let hook = r#""/app-lifecycle/web/prestopz":{"tcpSocket":{"port":1}}"#;
+    let old = project(opt_out, &env(hook));
+    let run = old.run(&["rewrite", "--mesh-version", "1.24", "--diff", "pod.yaml"]);
+    run.exits(1).complains("error[prober-env-invalid]");
+}
+
+#[test]
+fn pods_that_get_no_sidecar_are_left_with_a_note() {
+    let grpc = project("    inject.istio.io/templates: grpc-agent\n", "");
+    let before = grpc.read("pod.yaml");
+    let run = grpc.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    run.complains("note[proxyless]");
+    assert_eq!(grpc.read("pod.yaml"), before);
+
+    let system = project("    team: shop\n", "");
+    let moved = before
+        .replace("shop", "kube-system")
+        .replace("    inject.istio.io/templates: grpc-agent\n", "    a: b\n");
+    system.write("pod.yaml", &moved);
+    let run = system.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    run.complains("note[system-namespace]");
+    assert_eq!(system.read("pod.yaml"), moved);
+    for note in ["proxyless", "system-namespace", "opt-in-replaced"] {
+        system.run(&["rule", note]).exits(0);
+    }
+}
+
+#[test]
+fn what_the_api_server_refuses_is_not_rewritten() {
+    for (wrong, guard, said) in [
+        (
+            "    readinessProbe: {httpGet: {port: 8080}, timeoutSeconds: -1}\n",
+            "invalid-handler",
+            "`timeoutSeconds: -1` is negative",
+        ),
+        (
+            "    startupProbe: {tcpSocket: {port: 8080}, successThreshold: 2}\n",
+            "invalid-handler",
+            "`successThreshold: 2` is not 1",
+        ),
+        (
+            "    readinessProbe: {tcpSocket: {port: 8080}, terminationGracePeriodSeconds: 5}\n",
+            "invalid-handler",
+            "a readiness probe has no `terminationGracePeriodSeconds`",
+        ),
+        (
+            "    readinessProbe: {httpGet: {path: /x}}\n",
+            "port-range",
+            "it names no port",
+        ),
+    ] {
+        let pod = project("    team: shop\n", wrong);
+        refused(&pod, guard);
+        let run = pod.run(&["rewrite", "--diff", "pod.yaml"]);
+        let text = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(said), "{text}");
+        assert!(!text.contains("0 is not a port"), "{text}");
+    }
+    let fine =
+        "    readinessProbe: {httpGet: {port: 8080}, timeoutSeconds: 0, successThreshold: 2}\n";
+    project("    team: shop\n", fine)
+        .run(&["rewrite", "--write", "pod.yaml"])
+        .exits(0);
+    let check = project(
+        "    team: shop\n",
+        "    readinessProbe: {httpGet: {port: 8080}, periodSeconds: -5}\n",
+    );
+    let run = check
+        .run(&["check", "--output-format", "concise", "pod.yaml"])
+        .exits(1);
+    run.says("probe-field-invalid")
+        .says("`periodSeconds: -5` is negative");
+}
+
+#[test]
+fn a_proxy_config_that_is_no_mapping_is_refused_in_every_form() {
+    for config in ["'[1, 2]'", "text", "'- a'"] {
+        let pod = project(&format!("    proxy.istio.io/config: {config}\n"), "");
+        let before = pod.read("pod.yaml");
+        for form in ["sealed", "stub", "equal"] {
+            let run = pod.run(&["rewrite", "--write", "--form", form, "pod.yaml"]);
+            run.exits(1).complains("error[proxy-config-invalid]");
+            assert_eq!(pod.read("pod.yaml"), before, "{form} {config}");
+        }
+    }
+    let null = project("    proxy.istio.io/config: '~'\n", "");
+    null.run(&["rewrite", "--write", "--form", "stub", "pod.yaml"])
+        .exits(0);
+}

@@ -21,6 +21,7 @@ mod machine;
 mod mirror;
 mod named_files;
 mod names;
+mod overlays;
 mod program;
 mod project;
 mod rendered;

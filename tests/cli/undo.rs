@@ -247,3 +247,130 @@ fn bases_and_patches_that_others_change_are_refused() {
     assert_eq!(project.read("base/web.yaml"), base);
     assert_eq!(project.read("over/patch.yaml"), patch);
 }
+
+fn said(run: &crate::project::Run) -> String {
+    run.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A mesh whose operator has switched the rewrite off.
+const OFF: &str = "\
+apiVersion: install.istio.io/v1alpha1
+kind: IstioOperator
+metadata: {name: istio, namespace: istio-system}
+spec: {values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}}
+";
+const STRICT: &str = "\
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: istio-system}
+spec: {mtls: {mode: STRICT}}
+";
+
+#[test]
+fn a_pod_that_asked_for_the_rewrite_asks_for_it_again() {
+    let asks = "      annotations:\n        sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n";
+    let labels = "      labels: {app: web} # kept\n";
+    let web = WEB.replace(labels, &format!("{labels}{asks}"));
+    let project = project(&web);
+    project.write("mesh.yaml", OFF);
+    project.write("strict.yaml", STRICT);
+    let outcomes = || {
+        let run = project.run(&[
+            "predict",
+            "--mesh-version",
+            "1.28",
+            "--output-format",
+            "json",
+            ".",
+        ]);
+        let report: serde_json::Value = serde_json::from_str(&run.exits(0).stdout).unwrap();
+        let handlers = report["workloads"][0]["handlers"]
+            .as_array()
+            .unwrap()
+            .clone();
+        handlers
+            .iter()
+            .map(|one| one["outcome"].to_string())
+            .collect::<Vec<_>>()
+    };
+    let before = outcomes();
+    assert!(!before.contains(&"\"fails\"".to_owned()), "{before:?}");
+    let run = project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(0);
+    assert!(
+        said(&run).contains("note[opt-in-replaced]"),
+        "{}",
+        run.stderr
+    );
+    let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+    let told = said(&run);
+    assert!(told.contains("note[undo-not-literal]"), "{told}");
+    assert!(
+        told.contains("becomes \"true\": the mesh rewrites no probes by default"),
+        "{told}"
+    );
+    assert_eq!(project.read("web.yaml"), web);
+    assert_eq!(outcomes(), before);
+    // Where the tree says nothing of the mesh the note says what may be lost.
+    std::fs::remove_file(project.path("mesh.yaml")).unwrap();
+    project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(0);
+    let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+    assert!(
+        said(&run).contains("is dropped, which may have been \"true\""),
+        "{}",
+        run.stderr
+    );
+    // Where it says that the mesh rewrites there is nothing to lose.
+    project.write("mesh.yaml", OFF.replace("false", "true"));
+    project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(0);
+    let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+    assert!(!said(&run).contains("\"true\""), "{}", run.stderr);
+}
+
+#[test]
+fn a_proxy_config_of_one_line_comes_back() {
+    let labels = "      labels: {app: web} # kept\n";
+    for (config, back, note) in [
+        (
+            "'concurrency: 2'",
+            "'concurrency: 2'",
+            "goes back to one line",
+        ),
+        ("\"{}\"", "'{}'", "is left as `{}`"),
+    ] {
+        let with = |value: &str| {
+            let annotation =
+                format!("      annotations:\n        proxy.istio.io/config: {value}\n");
+            WEB.replace(labels, &format!("{labels}{annotation}"))
+        };
+        let project = rewritten(&with(config));
+        let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+        assert!(said(&run).contains(note), "{}", run.stderr);
+        let after = project.read("web.yaml");
+        let text = |value: &str| value.trim_matches(['\'', '"']).to_owned();
+        let value = after
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("proxy.istio.io/config: "));
+        assert_eq!(value.map(text), Some(text(back)), "{after}");
+    }
+}
+
+#[test]
+fn a_file_without_final_line_break_stays_one() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  containers:\n  - name: web\n    \
+               livenessProbe: {httpGet: {path: /healthz, port: 8080}}";
+    for form in ["sealed", "stub", "equal"] {
+        let project = project(pod);
+        project
+            .run(&["rewrite", "--write", "--form", form, "."])
+            .exits(0);
+        assert_ne!(project.read("web.yaml"), pod);
+        project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+        assert_eq!(project.read("web.yaml"), pod, "{form}");
+    }
+}

@@ -15,8 +15,8 @@ use super::application_set;
 use super::gather::{Gathered, Gatherer};
 use super::kustomization::Kustomization;
 use super::locate::{self, Located, kustomization_in};
-use super::node::Node;
 use super::post_build;
+use super::resource::Resource;
 use super::{Deployed, Rendering, finish};
 
 /// Deploying objects may be deployed themselves: how often that is followed.
@@ -26,7 +26,10 @@ const DEPLOYMENTS: usize = 2_000;
 
 /// Renders all kustomizations of a set that nothing else takes in, and what deploying objects
 /// make of their folders.
-pub(super) fn render(sources: &SourceSet, is_wanted: &impl Fn(&Node) -> bool) -> Vec<Rendering> {
+pub(super) fn render(
+    sources: &SourceSet,
+    is_wanted: &impl Fn(&Resource) -> bool,
+) -> Vec<Rendering> {
     let mut gatherer = Gatherer::new(sources);
     let mut own: Vec<Rendering> = locate::roots(sources)
         .into_iter()
@@ -143,7 +146,7 @@ fn of_deployment<'s>(
     gatherer: &mut Gatherer<'s>,
     one: &Deployment<'_>,
     folders: &BTreeSet<&str>,
-    is_wanted: &impl Fn(&Node) -> bool,
+    is_wanted: &impl Fn(&Resource) -> bool,
 ) -> (Rendering, Vec<Arc<str>>) {
     let file = kustomization_in(sources, &one.folder);
     let entries = match file {
@@ -184,6 +187,7 @@ fn of_deployment<'s>(
     let deployed = Deployed {
         file: Arc::clone(path),
         folder: one.folder.clone(),
+        build: build(one),
         destination: one.destination.as_ref().map(|to| {
             let place = (Arc::clone(&to.path), to.span);
             (to.namespace.to_owned(), place)
@@ -193,6 +197,19 @@ fn of_deployment<'s>(
     let root = Arc::clone(root);
     let rendering = finish(sources, root, Some(deployed), &gathered, is_wanted);
     (rendering, taken)
+}
+
+/// The command that shows what the object deploys.
+fn build(one: &Deployment<'_>) -> String {
+    let (name, file) = (one.object.name(), one.object.path());
+    let folder = match one.folder.as_str() {
+        "" => ".",
+        folder => folder,
+    };
+    if one.dialect == Dialect::Argo {
+        return format!("argocd app manifests {name} --local {folder}");
+    }
+    format!("flux build kustomization {name} --path {folder} --kustomization-file {file} --dry-run")
 }
 
 /// Lists what Flux puts into the kustomization that it makes up: all manifests, and in place of

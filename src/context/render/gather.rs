@@ -14,6 +14,7 @@ use crate::yaml::{NodeRef, Span};
 use super::super::deployment::Dialect;
 use super::kustomization::Kustomization;
 use super::locate::{Located, locate, strings};
+use super::not_followed;
 use super::objects;
 use super::resource::{Identity, Resource};
 use super::transform;
@@ -47,6 +48,7 @@ pub(super) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
         span: place.span,
         message,
         scope,
+        touched: Vec::new(),
     }
 }
 
@@ -90,6 +92,40 @@ impl Gathered {
     /// Says that something of `k` at `at` concerns all objects.
     pub(super) fn tell(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
         self.notes.insert(note(k, at, message.into(), Scope::All));
+    }
+
+    /// Says that something of `k` at `at` may change all objects that are there so far, and how is
+    /// not seen.
+    pub(super) fn doubt(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
+        self.tell(k, at, message);
+        self.doubt_told(k, at);
+    }
+
+    /// The same of what is said of `at` already.
+    fn doubt_told(&mut self, k: &Kustomization<'_>, at: Span) {
+        let all = self.documents_of(|_| true);
+        self.touch(k, at, &all);
+    }
+
+    /// Returns the documents of the objects that are there so far and that are meant.
+    pub(super) fn documents_of(&self, is_meant: impl Fn(&Resource) -> bool) -> Vec<DocumentId> {
+        let meant = self.resources.iter().filter(|one| is_meant(one));
+        meant.map(Resource::id).collect()
+    }
+
+    /// Says that what is said of `at` may change the pods of these documents.
+    pub(super) fn touch(&mut self, k: &Kustomization<'_>, at: Span, all: &[DocumentId]) {
+        let place = k.origin(at);
+        let notes = std::mem::take(&mut self.notes).into_iter();
+        self.notes = notes
+            .map(|note| match (&note.path, note.span) {
+                (path, span) if *path == place.path && span == place.span => Note {
+                    touched: all.to_vec(),
+                    ..note
+                },
+                _ => note,
+            })
+            .collect();
     }
 
     /// Says that objects are not seen.
@@ -136,6 +172,7 @@ impl<'s> Gatherer<'s> {
                     span: Span::default(),
                     message: "the kustomization cannot be read".to_owned(),
                     scope: Scope::All,
+                    touched: Vec::new(),
                 });
                 Rc::new(gathered)
             }
@@ -208,6 +245,9 @@ impl<'s> Gatherer<'s> {
                 self.component(k, entry, node, gathered);
             }
         }
+        for k in layers.iter().filter(|k| k.dialect == Dialect::Kustomize) {
+            not_followed::tell(self.sources, k, gathered);
+        }
         transform::apply(self.sources, layers, gathered, &mut self.work);
         for resource in &mut gathered.resources {
             resource.clear_annotations();
@@ -277,6 +317,7 @@ impl<'s> Gatherer<'s> {
         match locate(self.sources, k.folder, entry) {
             Located::Kustomization(file) => {
                 let Some(component) = self.enter(k, at, file, gathered) else {
+                    gathered.doubt_told(k, at);
                     return;
                 };
                 if component.is_component() {
@@ -286,7 +327,10 @@ impl<'s> Gatherer<'s> {
                 }
             }
             Located::File(_) => gathered.miss(k, at, "a component is a folder, not a file"),
-            other => absent(k, at, entry, other, gathered),
+            other => {
+                absent(k, at, entry, other, gathered);
+                gathered.doubt_told(k, at);
+            }
         }
     }
 

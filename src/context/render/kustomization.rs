@@ -45,7 +45,7 @@ const FOLLOWED: [&str; 26] = [
 /// Fields that bring in objects which are not seen.
 const OPEN: [&str; 3] = ["generators", "helmChartInflationGenerator", "helmCharts"];
 
-/// Fields that may change any object.
+/// Fields that change objects; `not_followed` says which.
 const NOT_FOLLOWED: [&str; 5] = [
     "configurations",
     "openapi",
@@ -68,7 +68,7 @@ pub(super) struct Kustomization<'s> {
     pub(super) dialect: Dialect,
 }
 
-/// A field that is not followed.
+/// Something that is not followed.
 pub(super) struct Unknown {
     pub(super) span: Span,
     pub(super) message: String,
@@ -124,7 +124,7 @@ impl<'s> Kustomization<'s> {
         Some(copied.node)
     }
 
-    /// Returns the fields that are not followed.
+    /// Returns what brings in objects that are not seen, and what is no field.
     pub(super) fn unknown(&self) -> Vec<Unknown> {
         if self.dialect != Dialect::Kustomize {
             return self.old_patches().collect();
@@ -173,7 +173,7 @@ impl Kustomization<'_> {
     }
 }
 
-fn says_something(value: NodeRef<'_>) -> bool {
+pub(super) fn says_something(value: NodeRef<'_>) -> bool {
     let is_empty = match () {
         () if value.is_sequence() => value.items().len() == 0,
         () if value.is_mapping() => value.entries().len() == 0,
@@ -187,11 +187,7 @@ fn explain(entry: &Entry<'_>) -> Option<Unknown> {
     let is_open = OPEN.contains(&key);
     let message = match key {
         _ if is_open => format!("`{key}` is not modelled: the objects that it makes are not seen"),
-        "vars" => "`vars` is not modelled: `$(NAME)` is taken as it is written".to_owned(),
-        _ if NOT_FOLLOWED.contains(&key) => {
-            format!("`{key}` is not modelled: what it changes is not seen")
-        }
-        _ if FOLLOWED.contains(&key) => return None,
+        _ if FOLLOWED.contains(&key) || NOT_FOLLOWED.contains(&key) => return None,
         _ => format!("`{key}` is no field of a kustomization: kustomize refuses to build it"),
     };
     Some(Unknown {

@@ -14,6 +14,7 @@
 mod application_set;
 mod copy;
 mod deployed;
+mod field_path;
 mod fields;
 mod gather;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod locate;
 mod merge;
 mod metadata;
 mod node;
+mod not_followed;
 mod objects;
 mod origin;
 mod patches;
@@ -49,6 +51,7 @@ use crate::yaml::Span;
 
 use gather::Gathered;
 use node::Node;
+use resource::Resource;
 
 pub use origin::OriginMap;
 
@@ -79,6 +82,8 @@ pub struct Deployed {
     pub file: Arc<str>,
     /// The folder that it deploys, without `/` at its end; empty for the working directory.
     pub folder: String,
+    /// The command line of Flux or Argo CD that builds it.
+    pub build: String,
     /// The namespace of what names none, and where that is written.
     pub destination: Option<(String, (Arc<str>, Span))>,
 }
@@ -89,6 +94,13 @@ impl Rendering {
     pub fn home(&self) -> &Arc<str> {
         let deployed = self.deployed.as_ref();
         deployed.map_or(&self.root, |deployed| &deployed.file)
+    }
+
+    /// Returns the command line that builds it: that of what deploys it, else kustomize.
+    #[must_use]
+    pub fn build(&self) -> &str {
+        let deployed = self.deployed.as_ref();
+        deployed.map_or("kustomize build DIR", |deployed| &deployed.build)
     }
 
     /// Returns all objects.
@@ -135,6 +147,8 @@ pub struct Note {
     pub message: String,
     /// Which objects it may concern.
     pub scope: Scope,
+    /// The documents whose pods come out in a way that is not seen, by what this is about.
+    pub touched: Vec<DocumentId>,
 }
 
 /// The objects that a [`Note`] may concern.
@@ -157,7 +171,17 @@ pub fn render(sources: &SourceSet) -> Vec<Rendering> {
 /// are definitions of resources that no probe depends on.
 #[must_use]
 pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
-    rendered(sources, is_relevant)
+    rendered(sources, |resource| is_relevant(&resource.node))
+}
+
+/// Renders as [`render`] does, but only what comes of these documents, and what deploys others.
+#[must_use]
+pub fn render_of(sources: &SourceSet, documents: &BTreeSet<DocumentId>) -> Vec<Rendering> {
+    const DEPLOYING: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
+    rendered(sources, |resource| {
+        DEPLOYING.contains(&resource.node.text_below(&["kind"]))
+            || documents.contains(&resource.id())
+    })
 }
 
 fn is_relevant(object: &Node) -> bool {
@@ -179,7 +203,7 @@ fn is_relevant(object: &Node) -> bool {
     FACTS.contains(&object.text_below(&["kind"])) || template.is_some()
 }
 
-fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Node) -> bool) -> Vec<Rendering> {
+fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Resource) -> bool) -> Vec<Rendering> {
     deployed::render(sources, &is_wanted)
 }
 
@@ -188,12 +212,12 @@ fn finish(
     root: Arc<str>,
     deployed: Option<Deployed>,
     gathered: &Gathered,
-    is_wanted: &impl Fn(&Node) -> bool,
+    is_wanted: &impl Fn(&Resource) -> bool,
 ) -> Rendering {
     let mut documents = Vec::with_capacity(gathered.resources.len());
     let mut notes = gathered.notes.clone();
     let resources = gathered.resources.iter().filter(|one| !one.is_local());
-    for resource in resources.filter(|one| is_wanted(&one.node)) {
+    for resource in resources.filter(|one| is_wanted(one)) {
         let Some(base) = sources.document(&resource.path, resource.index) else {
             continue;
         };
@@ -218,6 +242,7 @@ fn finish(
                               too long"
                         .to_owned(),
                     scope: Scope::Objects(vec![(Arc::clone(&resource.path), resource.index)]),
+                    touched: Vec::new(),
                 });
             }
         }

@@ -5,7 +5,6 @@
 //! `api/resource`.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
@@ -23,8 +22,25 @@ use super::schema::Type;
 use super::selector::Target;
 use super::{DocumentId, Scope};
 
-/// Why a patch cannot be used, and where the kustomization names it.
-pub(super) type Refused = (Span, String);
+/// A patch that cannot be used.
+pub(super) struct Refused {
+    /// Where the kustomization names it.
+    pub(super) at: Span,
+    /// Why.
+    pub(super) message: String,
+    /// What it is for, where that is said.
+    pub(super) target: Option<Box<Target>>,
+}
+
+impl Refused {
+    fn new(at: Span, message: impl Into<String>) -> Self {
+        Self {
+            at,
+            message: message.into(),
+            target: None,
+        }
+    }
+}
 
 /// One entry of a list of patches.
 pub(super) struct Patch {
@@ -91,14 +107,27 @@ fn entry(
         (None, Some(patch)) => (inline::from_scalar(patch, k, is_current), item),
         _ => (Err("a patch has either `path` or `patch`".to_owned()), item),
     };
-    let mut patch = Patch::new(at.span(), documents)?;
-    if let Some(target) = item.get("target").filter(|target| !target.is_null()) {
-        let at = target.span();
-        let target = k
-            .copy(target)
-            .ok_or((at, "the target is too large".to_owned()))?;
-        patch.target = Some(Target::read(&target).map_err(|reason| (at, reason))?);
+    let read = Patch::new(at.span(), documents);
+    let mut target = None;
+    if let Some(node) = item.get("target").filter(|target| !target.is_null()) {
+        let at = node.span();
+        let node = k.copy(node);
+        let node = node.ok_or_else(|| Refused::new(at, "the target is too large"));
+        let found =
+            node.and_then(|node| Target::read(&node).map_err(|reason| Refused::new(at, reason)));
+        match (&read, found) {
+            (Ok(_), Err(refused)) => return Err(refused),
+            (_, found) => target = found.ok(),
+        }
     }
+    let mut patch = match read {
+        Ok(patch) => patch,
+        Err(refused) => {
+            let target = target.map(Box::new);
+            return Err(Refused { target, ..refused });
+        }
+    };
+    patch.target = target;
     let option = |key: &str| {
         let value = item.get("options").and_then(|options| options.get(key));
         value.and_then(NodeRef::text) == Some("true")
@@ -111,8 +140,8 @@ fn entry(
 
 impl Patch {
     fn new(at: Span, documents: Documents) -> Result<Self, Refused> {
-        let documents =
-            documents.map_err(|reason| (at, format!("the patch cannot be read: {reason}")))?;
+        let documents = documents
+            .map_err(|reason| Refused::new(at, format!("the patch cannot be read: {reason}")))?;
         Ok(Self {
             at,
             documents,
@@ -171,7 +200,7 @@ impl Patch {
                     patched.clear_annotations();
                     *resource = patched;
                 }
-                Err(misfit) => failed.push((id(resource), misfit)),
+                Err(misfit) => failed.push((resource.id(), misfit)),
             }
         }
         self.tell(k, failed, gathered);
@@ -233,7 +262,7 @@ impl Patch {
                 }
                 Ok(None) => false,
                 Err(misfit) => {
-                    failed.push((id(resource), misfit));
+                    failed.push((resource.id(), misfit));
                     true
                 }
             }
@@ -278,8 +307,4 @@ impl Patch {
             gathered.notes.insert(told);
         }
     }
-}
-
-fn id(resource: &Resource) -> DocumentId {
-    (Arc::clone(&resource.path), resource.index)
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::DocumentId;
 use super::fields::group_version;
 use super::node::{Node, Origin};
 use super::schema::is_cluster_scoped;
@@ -63,6 +64,11 @@ pub(super) fn identity(node: &Node) -> Identity {
 }
 
 impl Resource {
+    /// Returns the document that it comes from.
+    pub(super) fn id(&self) -> DocumentId {
+        (Arc::clone(&self.path), self.index)
+    }
+
     pub(super) fn identity(&self) -> Identity {
         identity(&self.node)
     }

@@ -4,7 +4,6 @@
 //! `api/internal/target/kusttarget_configplugin.go`).
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
@@ -17,6 +16,7 @@ use super::images::Image;
 use super::kustomization::Kustomization;
 use super::node::Node;
 use super::patches;
+use super::resource::Resource;
 use super::share;
 
 /// Applies all transformations; each costs what is gathered. `layers` are the kustomization and
@@ -87,7 +87,7 @@ impl Steps<'_> {
         *self.work = left.unwrap_or_default();
         if left.is_none() {
             let message = "the kustomizations are too many: this change is left out";
-            self.gathered.tell(k, at, message);
+            self.gathered.doubt(k, at, message);
         }
         left.is_some()
     }
@@ -96,7 +96,13 @@ impl Steps<'_> {
         match patch {
             Ok(patch) if self.pay(k, patch.at) => patch.apply(k, self.gathered),
             Ok(_) => {}
-            Err((at, message)) => self.gathered.tell(k, at, message),
+            Err(refused) => {
+                let target = refused.target.as_deref();
+                let is_meant = |one: &Resource| target.is_none_or(|target| target.selects(one));
+                let touched = self.gathered.documents_of(is_meant);
+                self.gathered.tell(k, refused.at, refused.message);
+                self.gathered.touch(k, refused.at, &touched);
+            }
         }
     }
 
@@ -122,7 +128,7 @@ impl Steps<'_> {
         for resource in &self.gathered.resources {
             let identity = resource.identity();
             let title = format!("{}/{}", identity.name.kind, identity.name.name);
-            let id = (Arc::clone(&resource.path), resource.index);
+            let id = resource.id();
             if let Some(other) = seen.insert(identity, id.clone()) {
                 let message = format!("two objects become {title}: kustomize refuses to build it");
                 let scope = Scope::Objects(vec![other, id]);
@@ -208,7 +214,7 @@ impl Steps<'_> {
                 let object = resource.change();
                 let set = |spec: &FieldSpec| spec.set(object, &field.key, &field.origin, &value);
                 if specs.iter().map(set).any(|done| done.is_none()) {
-                    let id = (Arc::clone(&resource.path), resource.index);
+                    let id = resource.id();
                     let message = format!(
                         "`{}` cannot be set: the object has no mapping there",
                         field.key

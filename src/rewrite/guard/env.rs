@@ -2,8 +2,8 @@
 
 use crate::context::{ProberEnvPlace, proxy_container};
 use crate::kube::Action;
-use crate::mesh::istio::keys;
-use crate::mesh::istio::rewrite::is_agent_path;
+use crate::mesh::istio::rewrite::{HOOKS, is_agent_path, is_hook_path};
+use crate::mesh::istio::{keys, prober_json};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::NodeRef;
 
@@ -14,6 +14,28 @@ pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option
     let env = pod.prober_env.as_ref()?;
     let error = env.probers.as_ref().err()?;
     let said = format!("its {} can't be read: {error}", keys::PROBERS_ENV);
+    Some(Refusal::new("prober-env-invalid", env.span, said))
+}
+
+/// The agent must be able to start on every entry.
+pub(in crate::rewrite) fn deadly_entry(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+    let env = pod.prober_env.as_ref()?;
+    let probers = env.probers.as_ref().ok()?;
+    let mut faults = probers.iter().filter_map(|(path, json)| {
+        let why = prober_json::refused(path, json)?;
+        Some(format!("its entry `{path}` {why}"))
+    });
+    let fault = faults.next().or_else(|| {
+        let release = pod.release.value.filter(|&release| release < HOOKS)?;
+        let path = probers.keys().find(|path| is_hook_path(path))?;
+        Some(format!(
+            "its entry `{path}` is unknown to agents of {release}"
+        ))
+    })?;
+    let said = format!(
+        "the agent does not start on the {} of the pod: {fault}",
+        keys::PROBERS_ENV
+    );
     Some(Refusal::new("prober-env-invalid", env.span, said))
 }
 

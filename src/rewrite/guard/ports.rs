@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::predict::WorkloadPrediction;
+use crate::yaml::{NodeRef, Tree};
 
 use super::Refusal;
 
@@ -41,6 +42,11 @@ pub(super) fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) 
             return Some(Refusal::new("proxy-config-invalid", span, said));
         }
     };
+    let root = config.tree().and_then(Tree::root);
+    if root.is_some_and(|root: NodeRef<'_>| !root.is_mapping() && !root.is_null()) {
+        let said = format!("`{}` is not a mapping", keys::PROXY_CONFIG);
+        return Some(Refusal::new("proxy-config-invalid", span, said));
+    }
     let port = config.status_port()?;
     let mesh_port = context.mesh_status_port(&pod.workload).value;
     if template.annotation(keys::STATUS_PORT).is_some() || port == mesh_port {

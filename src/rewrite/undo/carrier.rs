@@ -2,6 +2,7 @@
 
 use crate::context::proxy_config;
 use crate::kube::{Container, ContainerList, EnvVar, Workload};
+use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::yaml::{self, Change, Entry, NodeRef, Route, Span, Style, Tree, Value};
@@ -51,21 +52,35 @@ impl<'t> Carrier<'t> {
         }
     }
 
-    /// Returns the changes that take the carrier away, and the opt-out that was written with it.
-    pub(super) fn removed(&self, workload: &Workload<'t>) -> Result<Vec<Change>, Refusal> {
+    /// Returns the changes that take the carrier away, and the opt-out that was written with it;
+    /// then what they do not restore to the letter. `by_default`: the mesh rewrites by itself.
+    pub(super) fn removed(
+        &self,
+        workload: &Workload<'t>,
+        by_default: &Fact<bool>,
+    ) -> Result<(Vec<Change>, Vec<String>), Refusal> {
         let mut leaving = Leaving::new(workload);
-        leaving.opt_out();
+        leaving.opt_out(by_default);
         match self {
             Self::Annotation(entry, config) => {
                 let left = left(config).map_err(|reason| {
                     let said = format!("`{}` can't be changed: {reason}", keys::PROXY_CONFIG);
                     Refusal::new("proxy-config-invalid", entry.key.span(), said)
                 })?;
+                let key = keys::PROXY_CONFIG;
                 match left {
-                    Some(text) => {
-                        leaving.set(keys::PROXY_CONFIG, styled(text, entry.value.style()));
+                    Some(text) if is_one_line(entry) && !text.trim_end().contains('\n') => {
+                        leaving.set(key, Value::from(text.trim_end()));
+                        let said = "goes back to one line, which may have been quoted otherwise";
+                        leaving.remarks.push(format!("`{key}` {said}"));
                     }
-                    None => leaving.take(keys::PROXY_CONFIG, ""),
+                    Some(text) => leaving.set(key, styled(text, entry.value.style())),
+                    None if is_one_line(entry) => {
+                        leaving.set(key, Value::from("{}"));
+                        let said = "is left as `{}`: it was there before, with nothing in it";
+                        leaving.remarks.push(format!("`{key}` {said}"));
+                    }
+                    None => leaving.take(key, ""),
                 }
             }
             Self::Variable(container, variable) => {
@@ -73,8 +88,17 @@ impl<'t> Carrier<'t> {
                 leaving.changes.push(Change::Remove { route });
             }
         }
-        Ok(leaving.changes())
+        let remarks = std::mem::take(&mut leaving.remarks);
+        Ok((leaving.changes(), remarks))
     }
+}
+
+/// A block that holds no line break at its end was a text of one line: a rewrite from scratch
+/// writes one, and what was a block keeps its own.
+fn is_one_line(entry: &Entry<'_>) -> bool {
+    let is_block = matches!(entry.value.style(), Style::Literal | Style::Folded);
+    let text = entry.value.text().unwrap_or_default();
+    is_block && !text.ends_with('\n')
 }
 
 fn variables<'t>(container: &Container<'t>) -> Vec<EnvVar<'t>> {

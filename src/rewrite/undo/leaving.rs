@@ -1,6 +1,8 @@
 //! Annotations on their way out, and the mappings that would be empty without them.
 
+use crate::finding::Certainty;
 use crate::kube::Workload;
+use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::yaml::{Change, Value};
@@ -13,6 +15,8 @@ pub(super) struct Leaving<'w, 't> {
     gone: Vec<&'static str>,
     /// What is decided already.
     pub(super) changes: Vec<Change>,
+    /// What could not be restored to the letter.
+    pub(super) remarks: Vec<String>,
 }
 
 impl<'w, 't> Leaving<'w, 't> {
@@ -21,16 +25,34 @@ impl<'w, 't> Leaving<'w, 't> {
             workload,
             gone: Vec::new(),
             changes: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
     /// The opt-out beside a prober env was written with it. Where the annotation was there before
-    /// the rewrite it did not switch it off.
-    pub(super) fn opt_out(&mut self) {
+    /// the rewrite it did not switch it off. In a mesh that does not rewrite by itself it was there
+    /// and asked for it, or the mesh was another one then: either way the pod works with it.
+    pub(super) fn opt_out(&mut self, by_default: &Fact<bool>) {
         let entry = self.workload.template.annotation(keys::REWRITE_PROBERS);
         let word = entry.and_then(|entry| entry.value.text());
-        if word.and_then(parse_bool) == Some(false) {
-            self.take(keys::REWRITE_PROBERS, "true");
+        if word.and_then(parse_bool) != Some(false) {
+            return;
+        }
+        let key = keys::REWRITE_PROBERS;
+        if !by_default.value && by_default.certainty > Certainty::Unknown {
+            self.set(key, Value::from("true"));
+            self.remarks.push(format!(
+                "`{key}` becomes \"true\": the mesh rewrites no probes by default, so the pod had \
+                 asked for it, or the mesh has changed since"
+            ));
+            return;
+        }
+        self.take(key, "true");
+        if by_default.certainty < Certainty::Known {
+            self.remarks.push(format!(
+                "`{key}` is dropped, which may have been \"true\": write that again if the mesh \
+                 rewrites no probes by default"
+            ));
         }
     }
 

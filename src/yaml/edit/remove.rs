@@ -37,7 +37,11 @@ impl<'t> Emitter<'t> {
         let end = child.span().end;
         if self.lines.leads(start) {
             let above = previous.map(|above| last_leaf(above.value));
-            self.cut_lines(start, end);
+            if above.is_some_and(|above| !is_block_scalar(above)) {
+                self.cut_lines_and_break(start, end);
+            } else {
+                self.cut_lines(start, end);
+            }
             let keeps = above.is_some_and(keeps_lines);
             // Below a block scalar a comment would become text of it.
             let column = if above.is_some_and(is_block_scalar) {
@@ -85,6 +89,13 @@ impl Emitter<'_> {
             Some(previous) if self.lines.is_terminated(end) => self.edit(previous, last, ""),
             _ => self.edit(first, last, ""),
         }
+    }
+
+    /// The same where no block scalar stands above: a file without final line break stays one.
+    fn cut_lines_and_break(&mut self, start: usize, end: usize) {
+        let first = self.lines.start(start);
+        let previous = self.lines.before(first).unwrap_or(first);
+        self.edit(previous, self.lines.end(end), "");
     }
 
     /// Returns the column that comments below a child have to pass to belong to it. Those below a

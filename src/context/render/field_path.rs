@@ -1,0 +1,190 @@
+//! Does a field path of a kustomization lead to what decides about the probes of a pod?
+//!
+//! Paths of replacements are split at dots, those of field specs at slashes; a backslash takes the
+//! next character as it is, and what stands in brackets is one step.
+
+use crate::mesh::istio::keys;
+
+/// How the steps of a path are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `spec.template.spec.containers.[name=web].image`
+    Dots,
+    /// `spec/template/spec/containers[]/image`
+    Slashes,
+}
+
+/// Fields of a container that a handler, or its rewrite, rests on.
+const OF_CONTAINER: [&str; 8] = [
+    "lifecycle",
+    "livenessProbe",
+    "name",
+    "ports",
+    "readinessProbe",
+    "restartPolicy",
+    "startupProbe",
+    "env",
+];
+
+/// Tells whether a value at `path` of an object of `kind` may change how the probes of its pods
+/// are judged or rewritten. What is not understood may.
+pub(super) fn concerns_probes(path: &str, style: Style, kind: &str) -> bool {
+    let steps = steps(path, style);
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    if steps == ["metadata", "namespace"] {
+        return true;
+    }
+    let root: &[&str] = match kind {
+        "Pod" => &[],
+        "PodTemplate" => &["template"],
+        "CronJob" => &["spec", "jobTemplate", "spec", "template"],
+        _ => &["spec", "template"],
+    };
+    match steps.strip_prefix(root) {
+        Some(inner) => of_template(inner),
+        // Above the pod template: all of it is replaced.
+        None => root
+            .iter()
+            .zip(&steps)
+            .all(|(own, step)| own == step || *step == "*"),
+    }
+}
+
+fn of_template(inner: &[&str]) -> bool {
+    match inner {
+        [] | ["metadata" | "spec" | "*"] => true,
+        ["metadata", "annotations" | "labels", rest @ ..] => of_keys(rest),
+        ["metadata", ..] => false,
+        ["spec", "containers" | "initContainers", rest @ ..] => of_containers(rest),
+        ["spec", field, ..] => matches!(*field, "hostNetwork" | "*"),
+        _ => true,
+    }
+}
+
+/// Labels and annotations of the mesh, but for what only calls of the pod to others go by.
+fn of_keys(rest: &[&str]) -> bool {
+    rest.first().is_none_or(|key| {
+        (key.contains("istio.io") && !key.contains("Outbound")) || key.contains('*')
+    })
+}
+
+fn of_containers(rest: &[&str]) -> bool {
+    let (chosen, field) = match rest {
+        [item, field @ ..] if is_item(item) => (*item, field),
+        field => ("*", field),
+    };
+    let [field, rest @ ..] = field else {
+        return true;
+    };
+    if *field != "env" {
+        return OF_CONTAINER.contains(field) || *field == "*";
+    }
+    // Of all variables only that of the sidecar matters.
+    let is_other = |item: &str, own: &str| item.contains('=') && !item.contains(own);
+    let variable = rest.first().copied().unwrap_or("*");
+    !is_other(chosen, keys::PROXY_CONTAINER)
+        && !is_other(variable, keys::PROBERS_ENV)
+        && variable != "valueFrom"
+}
+
+/// A step that picks items of a list.
+fn is_item(step: &str) -> bool {
+    step == "*" || step == "-" || step.starts_with('[') || step.parse::<usize>().is_ok()
+}
+
+fn steps(path: &str, style: Style) -> Vec<String> {
+    let separator = match style {
+        Style::Dots => '.',
+        Style::Slashes => '/',
+    };
+    let mut steps = vec![String::new()];
+    let mut depth = 0_usize;
+    let mut characters = path.chars();
+    while let Some(c) = characters.next() {
+        let c = match c {
+            '\\' => characters.next().unwrap_or(c),
+            c if c == separator && depth == 0 => {
+                steps.push(String::new());
+                continue;
+            }
+            c => {
+                match c {
+                    '[' => depth += 1,
+                    ']' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                c
+            }
+        };
+        if let Some(last) = steps.last_mut() {
+            last.push(c);
+        }
+    }
+    let bare = steps.into_iter().map(|step| match step.strip_suffix("[]") {
+        Some(list) => list.to_owned(),
+        None => step,
+    });
+    bare.filter(|step| !step.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Style, concerns_probes};
+
+    fn dots(path: &str) -> bool {
+        concerns_probes(path, Style::Dots, "Deployment")
+    }
+
+    #[test]
+    fn what_decides_about_probes_is_told_from_the_rest() {
+        for path in [
+            "spec",
+            "spec.template",
+            "spec.template.spec.containers",
+            "spec.template.spec.containers.0",
+            "spec.template.spec.containers.[name=web].readinessProbe.httpGet.path",
+            "spec.template.spec.containers.*.ports.0.containerPort",
+            "spec.template.spec.containers.[name=istio-proxy].env",
+            "spec.template.spec.containers.0.env.[name=ISTIO_KUBE_APP_PROBERS].value",
+            "spec.template.metadata.annotations",
+            "spec.template.metadata.annotations.proxy\\.istio\\.io/config",
+            "spec.template.spec.hostNetwork",
+            "metadata.namespace",
+            "*",
+        ] {
+            assert!(dots(path), "{path}");
+        }
+        for path in [
+            "metadata.name",
+            "metadata.annotations.a",
+            "spec.replicas",
+            "spec.template.spec.containers.[name=web].image",
+            "spec.template.spec.containers.[name=web].env.[name=A].value",
+            "spec.template.spec.containers.*.env.[name=A].value",
+            "spec.template.metadata.annotations.example\\.test/a",
+            "spec.template.metadata.annotations.[traffic.sidecar.istio.io/excludeOutboundPorts]",
+            "spec.template.spec.volumes.0.name",
+        ] {
+            assert!(!dots(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_place_of_the_template_depends_on_the_kind() {
+        let slashes = |path: &str, kind: &str| concerns_probes(path, Style::Slashes, kind);
+        assert!(slashes("metadata/annotations", "Pod"));
+        assert!(!slashes("metadata/annotations", "Deployment"));
+        assert!(slashes(
+            "spec/jobTemplate/spec/template/spec/containers[]/name",
+            "CronJob"
+        ));
+        assert!(!slashes(
+            "spec/template/spec/containers[]/image",
+            "Deployment"
+        ));
+        assert!(!slashes(
+            "spec/template/spec/containers/env/valueFrom/configMapKeyRef/name",
+            "Deployment"
+        ));
+    }
+}

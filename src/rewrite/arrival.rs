@@ -1,0 +1,137 @@
+//! Does what is written arrive in everything that is made of the file?
+//!
+//! An overlay that leaves a pod as it is today may still overwrite what a rewrite adds, or no
+//! longer fit. So every overlay is rendered over the edited files, and must make the same of the
+//! probes, the env and the opt-out as the file says. No shape of a patch is looked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::context::render::{DocumentId, Note, Rendering, Scope};
+use crate::kube::{Object, Workload};
+use crate::predict::WorkloadPrediction;
+use crate::source::SourceSet;
+
+use super::essence::Essence;
+use super::guard::Refusal;
+use super::overlay::{Overlays, is_same};
+use super::{Plan, PodRewrite, Seen};
+
+/// The files after the changes of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Edited<'e> {
+    /// All files.
+    pub sources: &'e SourceSet,
+    /// What the kustomizations make of the files that change.
+    pub renderings: &'e [Rendering],
+}
+
+impl Plan {
+    /// Takes back the pods whose changes do not arrive in every overlay, each with a refusal;
+    /// tells whether there are any.
+    pub fn take_back_lost(&mut self, seen: &Seen<'_, '_>, edited: Edited<'_>) -> bool {
+        let overlays = Overlays::new(seen, self.direction);
+        let after = After::new(seen.renderings, edited);
+        let pods = std::mem::take(&mut self.pods);
+        let before = pods.len();
+        for pod in pods {
+            let refusal = seen
+                .plain
+                .iter()
+                .find(|one| one.is_target && pod.is_of(&one.workload.object))
+                .and_then(|plain| {
+                    let refusal = after.objection(&pod, plain, &overlays)?;
+                    Some((plain, refusal))
+                });
+            match refusal {
+                Some((plain, refusal)) => {
+                    self.findings.push(self.direction.finding(refusal, plain))
+                }
+                None => self.pods.push(pod),
+            }
+        }
+        self.pods.len() < before
+    }
+}
+
+/// What is made of the edited files.
+struct After<'e> {
+    sources: &'e SourceSet,
+    /// All workloads of documents that change.
+    rendered: BTreeMap<DocumentId, Vec<Workload<'e>>>,
+    /// What does not fit any more: the rendering and the note.
+    broken: Vec<(&'e Rendering, &'e Note)>,
+}
+
+impl<'e> After<'e> {
+    fn new(before: &[Rendering], edited: Edited<'e>) -> Self {
+        let mut rendered: BTreeMap<DocumentId, Vec<Workload<'e>>> = BTreeMap::new();
+        let objects = edited.renderings.iter().flat_map(Rendering::objects);
+        for workload in objects.filter_map(|object| Workload::from_object(&object)) {
+            let document = workload.object.document;
+            let id = (Arc::clone(&document.path), document.index);
+            rendered.entry(id).or_default().push(workload);
+        }
+        let known = |one: &Rendering| -> BTreeSet<(Arc<str>, String)> {
+            let notes = one.notes.iter();
+            notes
+                .map(|note| (Arc::clone(&note.path), note.message.clone()))
+                .collect()
+        };
+        let mut notes: BTreeMap<(&str, &str), BTreeSet<_>> = BTreeMap::new();
+        for one in before {
+            let all = notes.entry((&one.root, one.home())).or_default();
+            all.extend(known(one));
+        }
+        let is_new = |one: &Rendering, note: &Note| {
+            let said = (Arc::clone(&note.path), note.message.clone());
+            let all = notes.get(&(&*one.root, &**one.home()));
+            all.is_none_or(|all| !all.contains(&said))
+        };
+        let broken = edited.renderings.iter().flat_map(|one| {
+            let new = one.notes.iter().filter(|note| is_new(one, note));
+            new.map(move |note| (one, note)).collect::<Vec<_>>()
+        });
+        Self {
+            sources: edited.sources,
+            broken: broken.collect(),
+            rendered,
+        }
+    }
+
+    /// Returns why the changes of `pod` are not made.
+    fn objection(
+        &self,
+        pod: &PodRewrite,
+        plain: &WorkloadPrediction<'_>,
+        overlays: &Overlays<'_, '_>,
+    ) -> Option<Refusal> {
+        let id = (Arc::clone(&pod.path), pod.document);
+        let is_about = |rendering: &Rendering, note: &Note| match &note.scope {
+            Scope::All => rendering.used.contains(&id),
+            Scope::Objects(all) => all.contains(&id),
+        };
+        let document = self.sources.document(&pod.path, pod.document)?;
+        let objects = Object::all_in(document).into_iter();
+        let object = objects.into_iter().find(|object| pod.is_of(object))?;
+        let own = Workload::from_object(&object)?;
+        let wanted = Essence::of(&own);
+        let seen = self.rendered.get(&id).into_iter().flatten();
+        let mut seen = seen.filter(|seen| is_same(&own, seen));
+        if let Some(lost) = seen.find(|seen| Essence::of(seen) != wanted) {
+            let said = "would not take over what is written";
+            return Some(overlays.refusal(plain, &lost.object, said));
+        }
+        let (rendering, note) = self
+            .broken
+            .iter()
+            .find(|(rendering, note)| is_about(rendering, note))?;
+        let said = format!("would no longer fit: {}", note.message);
+        let home = Object {
+            home: rendering.home(),
+            rendered_by: Some(&rendering.root),
+            ..object
+        };
+        Some(overlays.refusal(plain, &home, &said))
+    }
+}
