@@ -18,7 +18,7 @@ mod ties;
 mod verdict;
 mod worlds;
 
-use crate::context::{Context, Dataplane, ProberEnv, Refusal};
+use crate::context::{Context, Dataplane, Doubt, ProberEnv, Refusal};
 use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerList, Handler, Workload};
 use crate::mesh::istio::keys;
@@ -295,6 +295,13 @@ impl<'t> HandlerPrediction<'t> {
         pod: &WorkloadPrediction<'t>,
     ) -> Option<Refusal<'t>> {
         verdict::refusal(context, pod, self)
+    }
+
+    /// Says which AuthorizationPolicy leaves open whether the handler of `pod` passes, and on what
+    /// that depends; `None` where the verdict has another cause.
+    #[must_use]
+    pub fn doubt(&self, context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Option<Doubt<'t>> {
+        verdict::doubt(context, pod, self)
     }
 }
 

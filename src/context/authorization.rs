@@ -20,7 +20,7 @@ pub enum Authorization {
 
 /// What a policy does with the requests that its rules match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+pub(super) enum Action {
     Allow,
     Deny,
     Custom,
@@ -131,7 +131,7 @@ impl<'t> Context<'t> {
     }
 
     /// Returns the `AuthorizationPolicy`s that hold for the pods of `workload`.
-    fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
+    pub(super) fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
         let root = self.root_namespace(workload).value;
         let policies = self.inventory.authorization_policies.iter();
         policies
@@ -182,7 +182,7 @@ fn action(policy: &Object<'_>) -> Action {
 }
 
 /// Returns the first policy with a rule of this match, and the rule.
-fn found<'a, 't>(
+pub(super) fn found<'a, 't>(
     policies: &[&'a Object<'t>],
     wanted: Action,
     request: &Request,
@@ -256,7 +256,7 @@ fn conditions(list: Option<NodeRef<'_>>, request: &Request) -> Match {
     }))
 }
 
-fn texts<'t>(list: Option<NodeRef<'t>>) -> Vec<&'t str> {
+pub(super) fn texts<'t>(list: Option<NodeRef<'t>>) -> Vec<&'t str> {
     list.into_iter()
         .flat_map(NodeRef::items)
         .filter_map(NodeRef::text)

@@ -6,6 +6,8 @@
 mod authorization;
 mod dataplane;
 mod deployment;
+mod doubt;
+mod envoy_filter;
 mod given;
 mod hidden;
 mod install;
@@ -38,6 +40,8 @@ use render::Rendering;
 
 pub use authorization::{Authorization, Refusal, RefusedBy, allows_to};
 pub use dataplane::{Dataplane, NamespaceGap};
+pub use doubt::Doubt;
+pub use envoy_filter::inbound_patch;
 pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
@@ -48,6 +52,7 @@ pub use pod::{
 };
 pub use reach::Reach;
 pub use rivals::Rivals;
+pub use service::SETTLE as SERVICES_SETTLE;
 
 /// All facts of a run. A copy is cheap.
 #[derive(Clone, Debug)]
@@ -77,6 +82,8 @@ pub struct Context<'t> {
     candidate: Option<usize>,
     /// What is supposed for the one workload that is asked about.
     supposed: Option<Arc<Given>>,
+    /// The Service that is supposed to be the oldest on a port.
+    oldest: Option<(i64, &'t str)>,
     /// The release that is supposed to be in use.
     release: Option<Version>,
 }
@@ -107,6 +114,7 @@ impl<'t> Context<'t> {
             inventory: Arc::new(inventory),
             candidate: None,
             supposed: None,
+            oldest: None,
             release: None,
         };
         context.workloads = Arc::new(context.workloads_by_namespace());

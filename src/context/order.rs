@@ -12,7 +12,8 @@ use super::pod::proxy_container;
 
 impl<'t> Context<'t> {
     /// Tells whether the sidecar is an init container, so that it starts before all containers of
-    /// the application. `auto` counts as yes: it is so on current nodes.
+    /// the application. `auto` asks the nodes: where nothing says which Kubernetes they run, no is
+    /// assumed, which is the answer of which the probes of init containers have to know.
     #[must_use]
     pub fn sidecar_is_native(&self, workload: &Workload<'t>) -> Fact<bool> {
         let own = proxy_container(workload).filter(|proxy| proxy.image() != Some("auto"));
@@ -28,7 +29,15 @@ impl<'t> Context<'t> {
             return Fact::known(native, workload.object.label_at(name.span(), said));
         }
         self.native_sidecars(workload)
-            .map(|native| native != NativeSidecars::Off)
+            .map(|native| native == NativeSidecars::On)
+    }
+
+    /// Tells whether the nodes decide if the sidecar is a native one, and nothing says which
+    /// Kubernetes they run.
+    #[must_use]
+    pub fn nodes_decide_order(&self, workload: &Workload<'t>) -> bool {
+        self.native_sidecars(workload).value == NativeSidecars::Auto
+            && proxy_container(workload).is_none_or(|proxy| proxy.image() == Some("auto"))
     }
 
     /// Tells whether the sidecar is up before the containers of the application start: it is a

@@ -47,11 +47,9 @@ impl<'t> Context<'t> {
         let verdicts = match self.rivals(workload, port) {
             Ok(verdicts) => verdicts,
             Err(place) => {
-                let fact = Fact::known(MtlsMode::Permissive, place);
-                return Fact {
-                    certainty: Certainty::Unknown,
-                    ..fact
-                };
+                let said = "the mode of mutual TLS is filled in by another tool";
+                let open = Fact::unknown((), said, Some("--override mtls=MODE"));
+                return Fact::known(MtlsMode::Permissive, place).resting_on(&open);
             }
         };
         let mut verdicts = verdicts.into_iter();

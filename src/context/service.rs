@@ -10,17 +10,58 @@ use crate::yaml::NodeRef;
 use super::Context;
 use super::inventory::nearest;
 
+/// No option speaks of the protocol of a port: the Services do.
+pub const SETTLE: &str = "one appProtocol in all these Services";
+
 impl<'t> Context<'t> {
-    /// Returns the protocol that Istio takes the traffic of `port` for: that of the first Service
-    /// port that leads to it, else it is detected.
+    /// Returns the protocol that Istio takes the traffic of `port` for: that of the Service port that
+    /// leads to it, else it is detected. Of several Services the oldest decides, which no manifest
+    /// tells: where they differ the answer is an assumption, and the first by name is taken.
+    ///
+    /// Source: Istio 1.31, `pilot/pkg/networking/core/listener_inbound.go`.
     #[must_use]
     pub fn protocol(&self, workload: &Workload<'t>, port: i64) -> Fact<Protocol> {
-        match self.service_of(workload, port) {
-            Some((service, node)) => protocol_of(service, node),
-            None => Fact::settled(
+        let mut found = self.protocols(workload, port).into_iter();
+        let Some((_, first)) = found.next() else {
+            return Fact::settled(
                 Protocol::Auto,
                 "the port is in no Service: its protocol is detected",
-            ),
+            );
+        };
+        let rivals: Vec<_> = found.map(|(_, fact)| fact).collect();
+        if rivals.is_empty() {
+            return first;
+        }
+        let said = "the oldest of several Services on one port decides its protocol";
+        let age = Fact::assumed((), said, Some(SETTLE));
+        let rests = |first: Fact<Protocol>, rival: &Fact<Protocol>| first.resting_on(rival);
+        rivals.iter().fold(first, rests).resting_on(&age)
+    }
+
+    /// Returns the protocols that the Services give `port` of the workload, each with the name of the
+    /// first Service that does: more than one where they differ.
+    #[must_use]
+    pub fn protocols(&self, workload: &Workload<'t>, port: i64) -> Vec<(&'t str, Fact<Protocol>)> {
+        let mut found: Vec<(&'t str, Fact<Protocol>)> = Vec::new();
+        for (service, node) in self.services_of(workload, port) {
+            let fact = protocol_of(service, node);
+            if self.oldest == Some((port, service.name())) {
+                return vec![(service.name(), fact)];
+            }
+            if found.iter().all(|(_, other)| other.value != fact.value) {
+                found.push((service.name(), fact));
+            }
+        }
+        found
+    }
+
+    /// Returns the facts as they would be if this Service were the oldest of those that lead to
+    /// `port`.
+    #[must_use]
+    pub fn with_oldest(&self, port: i64, service: &'t str) -> Self {
+        Self {
+            oldest: Some((port, service)),
+            ..self.clone()
         }
     }
 
@@ -31,15 +72,23 @@ impl<'t> Context<'t> {
         workload: &Workload<'t>,
         port: i64,
     ) -> Option<(&Object<'t>, NodeRef<'t>)> {
+        self.services_of(workload, port).into_iter().next()
+    }
+
+    /// Returns the nearest Services with a port that leads to `port` of the workload, by name, each
+    /// with that port of it; the one that is supposed to be the oldest comes first.
+    fn services_of(&self, workload: &Workload<'t>, port: i64) -> Vec<(&Object<'t>, NodeRef<'t>)> {
         let services = self.inventory.services.iter();
         let selecting = services.filter(|service| self.selects(service, workload));
         let mut found = nearest(selecting, workload.object.home());
-        found.sort_by_key(|service| service.name());
-        found.into_iter().find_map(|service| {
+        let is_older = |service: &Object<'t>| self.oldest == Some((port, service.name()));
+        found.sort_by_key(|service| (!is_older(service), service.name()));
+        let leading = found.into_iter().filter_map(|service| {
             let mut ports = ServicePort::all_of(service).map(|port| port.node);
             let leads = ports.find(|node| target_port(*node, workload) == Some(port))?;
             Some((service, leads))
-        })
+        });
+        leading.collect()
     }
 
     /// Returns the place of the Service that a host names for the pods of `workload`, where their
@@ -136,7 +185,13 @@ fn captures_outbound(workload: &Workload<'_>, port: u16) -> bool {
         && text(keys::INTERCEPTION_MODE) != Some("NONE")
 }
 
+/// Returns the port of the pods that a Service port sends TCP connections to; UDP and SCTP lead no
+/// probe anywhere.
 fn target_port(port: NodeRef<'_>, workload: &Workload<'_>) -> Option<i64> {
+    let transport = port.get("protocol").and_then(NodeRef::text);
+    if matches!(transport, Some("UDP" | "SCTP")) {
+        return None;
+    }
     let Some(target) = port.get("targetPort") else {
         return port.get("port").and_then(integer);
     };

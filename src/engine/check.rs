@@ -86,6 +86,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;
     summary.unseen = counted.unseen;
+    summary.open = counted.open;
     summary.handlers = counted.handlers;
     findings.extend(judged.faults);
     findings.extend(problems(set).into_iter().map(|mut finding| {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
-use crate::predict::WorkloadPrediction;
+use crate::predict::{Cause, WorkloadPrediction};
 use crate::source::{Content, Fault, SourceFile, SourceSet};
 
 /// What became of the files that were to be judged.
@@ -34,6 +34,10 @@ pub struct Summary {
     /// Of these: the kustomizations.
     #[serde(skip)]
     pub unseen: usize,
+    /// Of these: the workloads that are in a mesh or in none, for all the tree says, of which something
+    /// else is filled in later or known to the cluster only.
+    #[serde(skip)]
+    pub open: usize,
     /// Probes and lifecycle hooks.
     pub handlers: usize,
     /// Findings of severity error.
@@ -91,6 +95,12 @@ impl Summary {
             self.workloads += 1;
             self.handlers += workload.handlers.len();
             self.not_judged += usize::from(!workload.is_judged());
+            let causes = workload
+                .handlers
+                .iter()
+                .map(|handler| handler.verdict.cause);
+            let has_mesh = !causes.into_iter().any(|cause| cause == Cause::MeshUnknown);
+            self.open += usize::from(!workload.is_judged() && has_mesh);
         }
     }
 

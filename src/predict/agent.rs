@@ -132,13 +132,15 @@ fn reached<'t>(
     (port, captured): (i64, Fact<bool>),
     mut weighing: Weighing,
 ) -> Verdict {
-    if handler.handler.slot == Slot::Startup && handler.container.is_native_sidecar() {
-        // The kubelet starts nothing behind an init container before its startup probe passes.
-        let native = context.sidecar_is_native(&pod.workload);
-        if !native.value {
-            weighing.rests_on(&native);
-            return weighing.verdict(Outcome::Fails, Cause::BeforeSidecar);
-        }
+    // The kubelet starts nothing behind an init container before its startup probe passes.
+    let comes_first =
+        handler.handler.slot == Slot::Startup && handler.container.is_native_sidecar();
+    let native = comes_first.then(|| context.sidecar_is_native(&pod.workload));
+    if let Some(native) = &native
+        && !native.value
+    {
+        weighing.rests_on(native);
+        return weighing.verdict(Outcome::Fails, Cause::BeforeSidecar);
     }
     if captured.value {
         let mtls = context.mtls(&pod.workload, port);
@@ -151,8 +153,14 @@ fn reached<'t>(
             }
             weighing.rests_on(&captured);
             weighing.rests_on(&mtls);
+            if let Some(filter) = context.inbound_filter(&pod.workload) {
+                weighing.rests_on(&filter);
+            }
             return weighing.verdict(Outcome::Fails, Cause::StatusPortCaptured);
         }
+    }
+    if let Some(native) = &native {
+        weighing.rests_on(native);
     }
     weighing.verdict(Outcome::Ok, Cause::Rewritten)
 }

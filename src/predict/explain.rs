@@ -5,6 +5,7 @@ use crate::finding::Label;
 use crate::mesh::istio::rewrite::rewritten_since;
 use crate::mesh::{Fact, Mesh};
 
+use super::report::said_mode;
 use super::row::{Row, rows};
 use super::{HandlerPrediction, WorkloadPrediction, World, worlds};
 
@@ -82,7 +83,8 @@ impl WorkloadPrediction<'_> {
             lines.push(fact(context, "captured", captured, |yes| yes_no(*yes)));
         }
         if let Some(mtls) = &of.mtls {
-            lines.push(fact(context, "mTLS", mtls, |mode| mode.as_str().to_owned()));
+            let said = said_mode(mtls).to_owned();
+            lines.push(fact(context, "mTLS", mtls, |_| said));
         }
         if !row.becomes.is_empty() {
             lines.push(said("becomes", row.becomes));

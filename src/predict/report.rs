@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::finding::ObjectRef;
+use crate::finding::{Certainty, ObjectRef};
+use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::{Fact, Mesh, Reason};
 use crate::source::SourceSet;
 use crate::yaml::Span;
@@ -211,7 +212,7 @@ fn handler(path: &str, prediction: &HandlerPrediction<'_>, places: Places<'_>) -
         rendered: told.rendered,
         rewritten: prediction.rewritten,
         captured: prediction.captured.as_ref().map(|fact| fact.value),
-        mtls: prediction.mtls.as_ref().map(|fact| fact.value.as_str()),
+        mtls: prediction.mtls.as_ref().map(said_mode),
         outcome: verdict.outcome.as_str(),
         certainty: verdict.certainty.as_str(),
         kubelet: verdict.kubelet.clone(),
@@ -228,6 +229,14 @@ fn handler(path: &str, prediction: &HandlerPrediction<'_>, places: Places<'_>) -
         }),
         assumptions: verdict.assumptions(),
         because: verdict.because.iter().map(|r| reason(r, places)).collect(),
+    }
+}
+
+/// The word of a mode; one that another tool fills in has none yet.
+pub(super) fn said_mode(mode: &Fact<MtlsMode>) -> &'static str {
+    match mode.certainty {
+        Certainty::Unknown => "unknown",
+        _ => mode.value.as_str(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The decision: facts and handler in, outcome with its reasons out.
 
-use crate::context::{Authorization, Context, Dataplane, Refusal, Source};
+use crate::context::{Authorization, Context, Dataplane, Doubt, Refusal, Source};
 use crate::finding::Certainty;
 use crate::kube::{
     Action, Container, ContainerPort, ExecKind, Port, Unreadable, Workload, exec_calls,
@@ -78,6 +78,7 @@ fn declaration<'t>(container: &Container<'t>, name: &str) -> Option<ContainerPor
 }
 
 /// Builds a verdict while facts are consulted.
+#[derive(Clone)]
 pub(super) struct Weighing {
     certainty: Certainty,
     because: Vec<Reason>,
@@ -324,6 +325,9 @@ fn unrewritten<'t>(
         weighing.rests_on(&captured);
         return weighing.verdict(Outcome::Ok, Cause::NotCaptured);
     }
+    if let Some(filter) = context.inbound_filter(&pod.workload) {
+        weighing.rests_on(&filter);
+    }
     if matches!(action, Action::TcpSocket { .. }) {
         return weighing.verdict(Outcome::AlwaysPasses, Cause::SidecarAccepts);
     }
@@ -341,11 +345,42 @@ fn unrewritten<'t>(
         };
         return weighing.verdict(Outcome::Fails, cause);
     }
-    let protocol = context.protocol(&pod.workload, port);
-    let request = request(action, port, protocol.value);
-    match mismatch(action, protocol.value) {
-        Some(cause) if !refused_first(context, pod, cause, &request, protocol.certainty) => {
-            weighing.rests_on(&protocol);
+    let protocols = context.protocols(&pod.workload, port);
+    let mut protocols = protocols.iter().map(|(_, protocol)| protocol);
+    let judge = |protocol: Option<&Fact<Protocol>>, weighing: Weighing| {
+        at_chain(context, pod, (action, port), protocol, weighing)
+    };
+    let first = protocols.next();
+    let verdict = judge(first, weighing.clone());
+    let differs = |rival| {
+        let rival = judge(Some(rival), weighing.clone());
+        (rival.outcome, rival.cause) != (verdict.outcome, verdict.cause)
+    };
+    if !protocols.any(differs) {
+        return verdict;
+    }
+    // Which of the Services is the oldest decides, and no manifest tells.
+    weighing.rests_on(&context.protocol(&pod.workload, port));
+    judge(first, weighing)
+}
+
+/// The connection meets the filter chain of the port, which is that of its protocol; in no Service the
+/// protocol is detected.
+fn at_chain<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    (action, port): (&Action, i64),
+    protocol: Option<&Fact<Protocol>>,
+    mut weighing: Weighing,
+) -> Verdict {
+    let value = protocol.map_or(Protocol::Auto, |protocol| protocol.value);
+    let sure = protocol.map_or(Certainty::Known, |protocol| protocol.certainty);
+    let request = request(action, port, value);
+    match mismatch(action, value) {
+        Some(cause) if !refused_first(context, pod, cause, &request, sure) => {
+            if let Some(protocol) = protocol {
+                weighing.rests_on(protocol);
+            }
             weighing.verdict(Outcome::Fails, cause)
         }
         _ => authorized(context, pod, &request, weighing),
@@ -400,6 +435,18 @@ pub(super) fn refusal<'t>(
         return None;
     }
     context.refusal(&pod.workload, &request_of(context, pod, handler)?)
+}
+
+/// Says what leaves open whether the request of a handler passes; `None` where nothing does.
+pub(super) fn doubt<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Option<Doubt<'t>> {
+    if handler.verdict.cause != Cause::AuthorizationUnknown {
+        return None;
+    }
+    context.doubt(&pod.workload, &request_of(context, pod, handler)?)
 }
 
 /// The request of a handler as a policy sees it; `None` for one without a port.

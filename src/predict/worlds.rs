@@ -8,7 +8,7 @@
 //! explanation. That a namespace may not be injected is no world of its own: where the tree does
 //! not hold the Namespace, that is said once, for all its pods.
 
-use crate::context::{Context, Dataplane};
+use crate::context::{Context, Dataplane, SERVICES_SETTLE};
 use crate::finding::Certainty;
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::MtlsMode;
@@ -56,6 +56,8 @@ enum Supposed {
     Rewrite(bool),
     /// The mode, and whether something in the tree speaks for it.
     Mtls(MtlsMode, bool),
+    /// On this port the Service at this place among its rivals is the oldest.
+    Oldest(i64, usize),
 }
 
 /// One world on the way, with all its handlers.
@@ -123,6 +125,7 @@ impl Supposed {
                 | (Self::Candidate(_), Self::Candidate(_))
                 | (Self::Rewrite(_), Self::Rewrite(_))
                 | (Self::Mtls(..), Self::Mtls(..))
+                | (Self::Oldest(..), Self::Oldest(..))
         )
     }
 }
@@ -147,14 +150,29 @@ fn supposed<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Vec<Supp
         _ => {}
     }
     for handler in &pod.handlers {
-        for (mode, evident) in modes(context, pod, handler) {
-            let supposed = Supposed::Mtls(mode, evident);
-            if !all.contains(&supposed) {
-                all.push(supposed);
-            }
+        let modes = modes(context, pod, handler).into_iter();
+        all.extend(modes.map(|(mode, evident)| Supposed::Mtls(mode, evident)));
+        if let Some(port) = asked(pod, handler) {
+            let rivals = context.protocols(&pod.workload, port).len();
+            all.extend((1..rivals).map(|index| Supposed::Oldest(port, index)));
         }
     }
+    let mut seen = Vec::new();
+    all.retain(|one| {
+        let is_new = !seen.contains(one);
+        seen.push(*one);
+        is_new
+    });
+    // A handler is named by the first world that spoils it: what the tree speaks for comes first.
+    all.sort_by_key(|one| !one.is_evident());
     all
+}
+
+/// The port of the application at which the kubelet's connection for a handler ends at the sidecar.
+fn asked(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<i64> {
+    let is_captured = handler.captured.as_ref().is_some_and(|fact| fact.value);
+    let is_asked = pod.dataplane.value == Dataplane::Sidecar && is_captured;
+    handler.port.filter(|_| is_asked)
 }
 
 /// The modes that may hold where the kubelet's connection for a handler ends at the sidecar.
@@ -221,6 +239,12 @@ fn draft<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>, supposed: Supp
                 "--assume mtls=MODE"
             };
             (said, settle, there)
+        }
+        Supposed::Oldest(port, index) => {
+            let rivals = context.protocols(&pod.workload, port);
+            let oldest = rivals.get(index).map_or("", |(service, _)| *service);
+            let said = format!("Service `{oldest}` is the oldest on port {port}");
+            (said, SERVICES_SETTLE, context.with_oldest(port, oldest))
         }
     };
     let mut prediction = match supposed {

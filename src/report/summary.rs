@@ -44,12 +44,20 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
     if summary.suppressed + summary.hidden > 0 {
         out.push_str(&left_out(summary.suppressed, summary.hidden));
     }
-    let workloads = summary.not_judged.saturating_sub(summary.unseen);
+    let elsewhere = summary.unseen + summary.open;
+    let workloads = summary.not_judged.saturating_sub(elsewhere);
     if workloads > 0 {
         out.push_str(&format!(
             "{} not judged: the tree does not say whether a mesh is there; add the Namespace \
              manifests or say `--assume injection=all|none` (`predict --explain` shows which).\n",
             counted(workloads, "workload"),
+        ));
+    }
+    if summary.open > 0 {
+        out.push_str(&format!(
+            "{} not judged: what decides is filled in by another tool, or known to the running mesh \
+             only (`predict --explain` shows what).\n",
+            counted(summary.open, "workload"),
         ));
     }
     if summary.unseen > 0 {

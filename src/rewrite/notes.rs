@@ -258,14 +258,25 @@ fn deadlocks<'p>(
         .iter()
         .filter(|one| one.verdict.cause == Cause::BeforeSidecar);
     struck.map(|one| {
+        let is_sure = one.verdict.certainty > Certainty::Assumed;
+        let when = if is_sure {
+            ""
+        } else {
+            " where the sidecar is no native one"
+        };
         let said = format!(
-            "{} is rewritten, as the injector would do it too, and can never pass: the agent starts \
-             only after this init container; `meshprobe check` says what helps",
+            "{} is rewritten, as the injector would do it too, and can never pass{when}: the agent \
+             starts only after this init container; `meshprobe check` says what helps",
             one.title()
         );
-        let at = pod.workload.object.label_at(one.handler.key.span(), String::new());
+        let at = pod
+            .workload
+            .object
+            .label_at(one.handler.key.span(), String::new());
         let mut finding = note_at(pod, "native-sidecar-startup-deadlock", at, said);
         finding.severity = Severity::Warning;
+        finding.certainty = one.verdict.certainty;
+        finding.assumptions = one.verdict.assumptions();
         finding
     })
 }

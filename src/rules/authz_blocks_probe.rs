@@ -11,6 +11,8 @@ declare_rule! {
     /// ## What it checks
     /// An HTTP or gRPC probe (or hook) that the sidecar answers for, in a pod for which an
     /// `AuthorizationPolicy` allows some requests, or none, and no rule allows this one.
+    /// Where that depends on what no manifest tells (`ipBlocks`, a condition, the action CUSTOM), it
+    /// is a warning.
     ///
     /// ## Why it matters
     /// One policy with the action ALLOW turns away all that no rule names. The kubelet has no
@@ -85,6 +87,7 @@ declare_rule! {
     /// ## Fix safety
     /// Switching the rewrite on is safe when every probe and hook of the pod keeps its meaning
     /// behind the agent. Where one would be spoiled the fix is only shown; otherwise it is unsafe.
+    /// It is only shown, too, where nobody knows whether the policy refuses the probe.
     ///
     /// ## References
     /// - Istio reference: "Authorization Policy"
@@ -93,12 +96,14 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    refused::all(scene, &RULE, RefusedBy::NoAllow, |handler, refusal| {
+    let mut found = refused::all(scene, &RULE, RefusedBy::NoAllow, |handler, refusal| {
         format!(
             "{}: no rule of AuthorizationPolicy `{}` lets it pass, and the kubelet has no identity in \
              the mesh",
             refused::fate(handler),
             refusal.policy.name(),
         )
-    })
+    });
+    found.extend(refused::in_doubt(scene, &RULE, false));
+    found
 }

@@ -10,7 +10,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// An HTTP or gRPC probe (or hook) that the sidecar answers for, and that a rule of an
-    /// `AuthorizationPolicy` with the action DENY matches.
+    /// `AuthorizationPolicy` with the action DENY matches. Where that depends on what no manifest tells
+    /// (`ipBlocks`, a condition), it is a warning.
     ///
     /// ## Why it matters
     /// A negative match such as `notPrincipals` holds for whoever has no principal at all, and the
@@ -94,6 +95,7 @@ declare_rule! {
     /// ## Fix safety
     /// Switching the rewrite on is safe when every probe and hook of the pod keeps its meaning
     /// behind the agent. Where one would be spoiled the fix is only shown; otherwise it is unsafe.
+    /// It is only shown, too, where nobody knows whether the rule matches.
     ///
     /// ## References
     /// - Istio reference: "Authorization Policy"
@@ -101,12 +103,14 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    refused::all(scene, &RULE, RefusedBy::Deny, |handler, refusal| {
+    let mut found = refused::all(scene, &RULE, RefusedBy::Deny, |handler, refusal| {
         format!(
             "{}: a DENY rule of AuthorizationPolicy `{}` matches the kubelet, which has no identity \
              in the mesh",
             refused::fate(handler),
             refusal.policy.name(),
         )
-    })
+    });
+    found.extend(refused::in_doubt(scene, &RULE, true));
+    found
 }

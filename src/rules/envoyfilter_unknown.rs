@@ -2,9 +2,9 @@
 
 use super::rule::declare_rule;
 use super::{Scene, scene};
+use crate::context::inbound_patch;
 use crate::finding::Finding;
-use crate::kube::{Object, selects_workload};
-use crate::yaml::NodeRef;
+use crate::kube::Object;
 
 declare_rule! {
     /// Finds EnvoyFilters that change what an unrewritten probe meets.
@@ -15,7 +15,8 @@ declare_rule! {
     ///
     /// ## Why it matters
     /// Such a patch can let the probe pass or stop it, and no static tool can tell. What is said of
-    /// these probes holds only if the patch leaves the filter chains alone.
+    /// these probes holds only if the patch leaves the filter chains alone, so it is told one step
+    /// milder.
     ///
     /// ## Example
     /// ```yaml
@@ -103,33 +104,17 @@ declare_rule! {
     "envoyfilter-unknown", Note, fix: None, scope: Tree
 }
 
-/// Patches of these decide which filter chain a connection meets, and what it does.
-const CHAINS: [&str; 3] = ["LISTENER", "FILTER_CHAIN", "NETWORK_FILTER"];
-
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let filters = scene.context.inventory.envoy_filters.iter();
     filters.filter_map(|filter| report(scene, filter)).collect()
 }
 
 fn report<'t>(scene: &Scene<'_, 't>, filter: &Object<'t>) -> Option<Finding> {
-    let spec = filter.node.get("spec")?;
-    // Those with `targetRefs` are for gateways and waypoints.
-    if spec.get("targetRefs").is_some() {
-        return None;
-    }
-    let patches = spec.get("configPatches")?;
-    let (index, place) = patches.items().enumerate().find_map(|(index, patch)| {
-        let context = patch.get("match").and_then(|one| one.get("context"));
-        let inbound = context.and_then(NodeRef::text);
-        let applies = patch.get("applyTo")?;
-        let is_meant = matches!(inbound, None | Some("ANY" | "SIDECAR_INBOUND"))
-            && CHAINS.contains(&applies.text()?);
-        is_meant.then_some((index, applies))
-    })?;
+    let (index, place) = inbound_patch(filter)?;
     let pods = scene
         .hearing(filter)
         .into_iter()
-        .filter(|pod| selects_workload(filter, &pod.workload));
+        .filter(|pod| scene.context.filters(filter, &pod.workload));
     let mut met = pods.flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)));
     let (pod, handler) = met.find(|(_, handler)| {
         !handler.rewritten

@@ -15,7 +15,8 @@ declare_rule! {
     /// ## What it checks
     /// A startup probe of an init container with `restartPolicy: Always` that is rewritten, or
     /// points at the agent already, while the sidecar is a container like others: by annotation, by
-    /// the installation, or because the release is older than 1.27.
+    /// the installation, or because the release is older than 1.27. From 1.27 on the nodes decide;
+    /// where nothing says which Kubernetes they run, it is a warning.
     ///
     /// ## Why it matters
     /// The kubelet starts nothing behind such a container until its startup probe has passed. The

@@ -1,7 +1,7 @@
 //! Findings about handlers that an `AuthorizationPolicy` refuses.
 
 use crate::context::{Refusal, RefusedBy};
-use crate::finding::Finding;
+use crate::finding::{Applicability, Certainty, Finding, Severity};
 use crate::predict::HandlerPrediction;
 use crate::yaml::NodeRef;
 
@@ -47,6 +47,39 @@ pub(super) fn all(
             scene::rest_on_fact(&mut finding, &protocol);
         }
         enable_rewrite::offer(scene, pod, &mut finding);
+        findings.push(finding);
+    }
+    findings
+}
+
+/// Returns a warning for every handler of which only the cluster tells whether a policy refuses it: by
+/// a rule that denies, or for want of one that allows.
+pub(super) fn in_doubt(scene: &Scene<'_, '_>, rule: &Rule, denies: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (pod, handler) in scene.handlers() {
+        let doubt = handler.doubt(scene.context, pod);
+        let Some(doubt) = doubt.filter(|doubt| doubt.denies == denies) else {
+            continue;
+        };
+        let said = format!(
+            "{} may fail: cannot evaluate AuthorizationPolicy `{}`, which depends on {}",
+            handler.title(),
+            doubt.policy.name(),
+            doubt.on,
+        );
+        let span = handler.handler.key.span();
+        let mut finding = scene::about_handler(rule, pod, handler, span, said);
+        finding.severity = finding.severity.min(Severity::Warning);
+        finding.certainty = Certainty::Unknown;
+        if let Some(key) = first_key(doubt.rule) {
+            let place = doubt.policy.label_at(key.span(), "this rule may match");
+            finding.related.insert(0, place);
+        }
+        enable_rewrite::offer(scene, pod, &mut finding);
+        if let Some(fix) = &mut finding.fix {
+            // Nothing is mended of which nobody knows whether it is broken.
+            fix.applicability = Applicability::DisplayOnly;
+        }
         findings.push(finding);
     }
     findings

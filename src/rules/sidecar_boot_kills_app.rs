@@ -118,7 +118,8 @@ fn report<'t>(
         return None;
     }
     let first = scene.context.sidecar_starts_first(&pod.workload);
-    if first.value {
+    // A note that holds on old nodes only is worth nothing where nobody knows the nodes.
+    if first.value || scene.context.nodes_decide_order(&pod.workload) {
         return None;
     }
     let message = format!(

@@ -10,6 +10,7 @@ mod added;
 mod bad_input;
 mod deployed;
 mod explained;
+mod facts;
 mod fixed;
 mod fixes;
 mod formats;

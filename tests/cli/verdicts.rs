@@ -327,8 +327,8 @@ fn startup_probes_of_init_containers_need_a_sidecar_that_is_there() {
     assert_eq!(outcomes(&native("true"), "", init), "startupProbe ok");
     assert_eq!(
         outcomes("", "", init),
-        "startupProbe ok",
-        "as on current nodes"
+        "startupProbe fails",
+        "as on nodes that nobody speaks of: see facts.rs"
     );
     let ready = init.replace("startup", "readiness");
     assert_eq!(outcomes(&native("false"), "", &ready), "readinessProbe ok");

@@ -139,9 +139,10 @@ impl<'t> Context<'t> {
             let said = "native sidecars are off (default before 1.27)";
             Fact::default(NativeSidecars::Off, said, SETTLE)
         };
+        let fact = self.by_nodes(workload, fact);
         match view.unread() {
-            Some(unread) => self.by_nodes(workload, fact.resting_on(&unread)),
-            None => self.by_nodes(workload, fact),
+            Some(unread) => fact.resting_on(&unread),
+            None => fact,
         }
     }
 
@@ -159,7 +160,7 @@ impl<'t> Context<'t> {
             match (given.overrides.node_version, given.assume.node_version) {
                 (Some(version), _) => (version, "--override", Certainty::Known),
                 (None, Some(version)) => (version, "--assume", Certainty::Assumed),
-                (None, None) => return fact,
+                (None, None) => return unasked(fact),
             };
         let native = if version >= NATIVE_NODES {
             NativeSidecars::On
@@ -218,6 +219,20 @@ impl<'t> Context<'t> {
         view.fact("--override ambient=true|false", |one| one.ambient.as_ref())
             .or_else(assumed)
     }
+}
+
+/// Nothing says which Kubernetes the nodes run, so that `auto` has no answer.
+fn unasked(auto: Fact<NativeSidecars>) -> Fact<NativeSidecars> {
+    let said = "native sidecars = auto; node version unknown: where a node is of Kubernetes before \
+                1.33 the sidecar is no native one";
+    let open = Fact::assumed((), said, Some("--assume node-version=1.33"));
+    // What is not written is said by the assumption already.
+    let because = auto.because.into_iter().filter(|one| one.place.is_some());
+    let auto = Fact {
+        because: because.collect(),
+        ..auto
+    };
+    auto.resting_on(&open)
 }
 
 fn default_port(said: &str) -> Fact<i64> {

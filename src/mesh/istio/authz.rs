@@ -117,15 +117,28 @@ fn positive_field(name: &str, values: &[&str], request: &Request) -> Match {
         "methods" => any(&|value| wildcard(value, request.method)),
         "paths" if values.iter().any(|value| value.contains('{')) => Match::Unknown,
         "paths" => any(&|value| wildcard(value, &request.path)),
-        // Without a header the host is the address of the pod, which no pattern but `*` names.
-        "hosts" => any(&|value| {
-            value == "*"
-                || request
-                    .host
-                    .as_ref()
-                    .is_some_and(|host| wildcard(value, host))
-        }),
+        "hosts" => Match::any(values.iter().map(|value| host(value, request))),
         _ => Match::Unknown,
+    }
+}
+
+/// Evaluates a pattern of `hosts`. Without a header the host is the address of the pod, which only the
+/// cluster knows, with the port of the probe.
+fn host(pattern: &str, request: &Request) -> Match {
+    if let Some(host) = &request.host {
+        return Match::of(wildcard(pattern, host));
+    }
+    let port = format!(":{}", request.port);
+    let is_address = |text: &str| {
+        let mut letters = text.chars();
+        letters.all(|letter| letter.is_ascii_hexdigit() || matches!(letter, '.' | ':' | '[' | ']'))
+    };
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(suffix), _) if port.ends_with(suffix) => Match::Yes,
+        (Some(suffix), _) if suffix.ends_with(&port) && is_address(suffix) => Match::Unknown,
+        (None, Some(prefix)) if is_address(prefix) => Match::Unknown,
+        (None, None) if pattern.ends_with(&port) && is_address(pattern) => Match::Unknown,
+        _ => Match::No,
     }
 }
 
@@ -201,6 +214,21 @@ mod tests {
         assert_eq!(field("notPaths", &["/healthz"], &request()), Match::No);
         assert_eq!(field("ports", &["9090", "8080"], &request()), Match::Yes);
         assert_eq!(field("hosts", &["a.example"], &request()), Match::No);
+    }
+
+    #[test]
+    fn without_a_header_the_host_is_the_address_of_the_pod() {
+        let said = |pattern| field("hosts", &[pattern], &request());
+        for pattern in ["*", "*:8080", "*8080", "*80"] {
+            assert_eq!(said(pattern), Match::Yes, "{pattern}");
+        }
+        for pattern in ["10.*", "10.0.0.7:8080", "[fd00::1]:8080", "*.7:8080"] {
+            assert_eq!(said(pattern), Match::Unknown, "{pattern}");
+        }
+        for pattern in ["*:9090", "web*", "web:8080", "10.0.0.7", "10.0.0.7:80"] {
+            assert_eq!(said(pattern), Match::No, "{pattern}");
+        }
+        assert_eq!(field("notHosts", &["*:8080"], &request()), Match::No);
     }
 
     #[test]
