@@ -44,10 +44,8 @@ impl<'t> Context<'t> {
             policy: policy.clone(),
             rule,
             denies,
-            on: open_part(rule, request).map_or_else(
-                || "what only the running mesh knows".to_owned(),
-                |part| in_words(part),
-            ),
+            on: open_part(rule, request)
+                .map_or_else(|| "what only the running mesh knows".to_owned(), in_words),
         })
     }
 }
