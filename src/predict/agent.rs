@@ -1,6 +1,7 @@
 //! Handlers that the agent in the sidecar answers for.
 
 use crate::context::{Context, Unread};
+use crate::finding::Certainty;
 use crate::kube::{Action, Port, Slot};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
@@ -144,6 +145,10 @@ fn reached<'t>(
     }
     if captured.value {
         let mtls = context.mtls(&pod.workload, port);
+        if mtls.certainty == Certainty::Unknown {
+            weighing.rests_on(&mtls);
+            return weighing.verdict(Outcome::Unknown, Cause::Placeholder);
+        }
         if mtls.value == MtlsMode::Strict {
             weighing.rests_on(&pod.agent_port);
             weighing.rests_on(&context.excluded_port(&pod.workload));

@@ -330,6 +330,16 @@ fn a_mode_that_is_filled_in_later_is_no_mode() {
         settled.starts_with("readinessProbe STRICT fails known"),
         "{settled}"
     );
+    // The agent's port, captured by hand, asks for the mode too.
+    let captured = pod(READY).replace(
+        "sidecar.istio.io/rewriteAppHTTPProbers: 'false'",
+        "traffic.sidecar.istio.io/includeInboundPorts: '15020'",
+    );
+    let told = said(&[NAMESPACE, &open, &captured], &[]);
+    assert!(
+        told.starts_with("readinessProbe - unknown unknown"),
+        "{told}"
+    );
     let project = Project::with(&[("web.yaml", &[NAMESPACE, &open, &pod(READY)].concat())]);
     project
         .run(&["predict", "--explain"])
