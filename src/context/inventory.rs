@@ -1,9 +1,10 @@
 //! The objects of all documents, sorted into those that state facts and those that are judged.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::kube::{Object, Workload, may_bring_pods, nearness};
+use crate::kube::{Object, Workload, lies_above, may_bring_pods, nearness};
 use crate::mesh::Mesh;
 use crate::mesh::istio::install::{self, PlainFile};
 use crate::mesh::signs;
@@ -112,7 +113,12 @@ impl<'t> Inventory<'t> {
             ..Self::default()
         };
         let mut objects = Vec::new();
-        for document in sources.files.iter().flat_map(|file| &file.documents) {
+        // Of facts that are equally near the first may be taken: their order is that of their places.
+        for document in sources
+            .by_place()
+            .into_iter()
+            .flat_map(|file| &file.documents)
+        {
             let is_used = inventory
                 .uses
                 .contains_key(&(&*document.path, document.index));
@@ -236,7 +242,17 @@ fn deployed<'t>(
         }
     }
     // What one file deploys, and what one kustomization renders, stays together.
-    placed.sort_by_key(|(number, object, _)| (object.rendered_by, object.overlay, *number));
+    let mut places: BTreeMap<&str, String> = BTreeMap::new();
+    for (_, object, _) in &placed {
+        for path in object.rendered_by.into_iter().chain(object.overlay) {
+            places.entry(path).or_insert_with(|| sources.place(path));
+        }
+    }
+    let place = |path: Option<&'t Arc<str>>| path.and_then(|path| places.get(&**path));
+    placed.sort_by(|(number, a, _), (other, b, _)| {
+        let by_place = |object: &Object<'t>| (place(object.rendered_by), place(object.overlay));
+        by_place(a).cmp(&by_place(b)).then(number.cmp(other))
+    });
     let placed = placed.into_iter();
     placed
         .map(|(_, object, is_target)| (object, is_target))
@@ -246,13 +262,14 @@ fn deployed<'t>(
 /// Returns the files that hold no Kubernetes objects: a values file states facts too.
 /// A file counts by its first document.
 fn plain_files(sources: &SourceSet) -> Vec<PlainFile<'_>> {
-    let files = sources.files.iter().filter_map(|file| {
+    let files = sources.by_place().into_iter().filter_map(|file| {
         let Content::Plain(tree) = &file.documents.first()?.content else {
             return None;
         };
         let root = Tree::root(tree)?;
         Some(PlainFile {
             path: &file.path,
+            place: file.lies_at.as_deref().and_then(Path::to_str),
             root,
         })
     });
@@ -286,13 +303,7 @@ where
 /// Tells whether one of two files lies in the folder of the other, or below it: only such files
 /// are taken to mean the same namespace when they name none.
 pub(super) fn are_related(one: &str, other: &str) -> bool {
-    let folder = |path: &str| {
-        path.rfind('/')
-            .map_or("", |at| path.get(..=at).unwrap_or_default())
-            .to_owned()
-    };
-    let (one, other) = (folder(one), folder(other));
-    one.starts_with(&other) || other.starts_with(&one)
+    lies_above(one, other) || lies_above(other, one)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kube::{Object, PeerAuthentication, Workload};
+use crate::source::place::folder;
 use crate::yaml::NodeRef;
 
 use super::{Context, Reach};
@@ -98,10 +99,4 @@ fn effect<'t>(policy: &Object<'t>) -> Vec<(Option<i64>, &'t str)> {
     let mut said: Vec<_> = std::iter::once(own).chain(ports).collect();
     said.sort_unstable();
     said
-}
-
-/// The folder of a file, with the `/` at its end; empty for the top.
-fn folder(path: &str) -> &str {
-    path.rfind('/')
-        .map_or("", |at| path.get(..=at).unwrap_or_default())
 }

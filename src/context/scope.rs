@@ -1,21 +1,25 @@
 //! Which files speak of the same cluster.
 //!
 //! Where one object (same kind, namespace, name) stands in several folders side by side, these are
-//! environments: the folder above them is a fork, and what lies in one branch of it says nothing
-//! about another. Files above the fork are shared.
+//! environments: the folder above them is a fork, and what lies in one of these branches says nothing
+//! about another. Files above the fork are shared, and so is a folder beside the branches that holds
+//! a copy of nothing, such as `infra/` beside `prod/` and `stage/`.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kube::Object;
+use crate::source::place::{child, common, folder, height, is_within};
 
-/// The folders below which environments lie side by side.
+/// The folders below which environments lie side by side, each with the folders right below it that
+/// are environments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Forks(BTreeSet<String>);
+pub(super) struct Forks(BTreeMap<String, BTreeSet<String>>);
 
 impl Forks {
     /// Finds the forks of a tree.
     pub(super) fn of<'a, 't: 'a>(objects: impl Iterator<Item = &'a Object<'t>>) -> Self {
-        let mut folders: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+        let mut folders: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         // A kustomization has no name: it is no object of a cluster.
         for object in objects.filter(|object| !object.name().is_empty()) {
             let identity = (
@@ -26,20 +30,24 @@ impl Forks {
                     .or(object.destination.as_ref().map(|to| to.namespace)),
                 object.name(),
             );
+            let folder = folder(object.home());
             folders
                 .entry(identity)
                 .or_default()
-                .insert(folder(object.home()));
+                .insert((Reverse(height(folder)), folder));
         }
-        let mut forks = BTreeSet::new();
+        let mut forks: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for folders in folders.values().filter(|folders| folders.len() > 1) {
             // Sorted folders: the widest common folder shows between neighbours.
             let mut before: Option<&str> = None;
-            for &folder in folders {
+            for &(_, folder) in folders {
                 if let Some(before) = before
                     && !is_within(folder, before)
+                    && let Some(fork) = common(before, folder)
                 {
-                    forks.insert(common(before, folder).to_owned());
+                    let branches = forks.entry(fork.to_owned()).or_default();
+                    branches.insert(child(fork, before).to_owned());
+                    branches.insert(child(fork, folder).to_owned());
                 }
                 before = Some(folder);
             }
@@ -53,33 +61,14 @@ impl Forks {
         if is_within(one, other) || is_within(other, one) {
             return true;
         }
-        !self.0.contains(common(one, other))
+        let Some(fork) = common(one, other) else {
+            return true;
+        };
+        let is_branch =
+            |branches: &BTreeSet<String>, folder| branches.contains(child(fork, folder));
+        let branches = self.0.get(fork);
+        !branches.is_some_and(|all| is_branch(all, one) && is_branch(all, other))
     }
-}
-
-/// The folder of a file, with the `/` at its end; empty for the top.
-fn folder(path: &str) -> &str {
-    path.rfind('/')
-        .map_or("", |at| path.get(..=at).unwrap_or_default())
-}
-
-fn is_within(folder: &str, outer: &str) -> bool {
-    folder.starts_with(outer)
-}
-
-/// The deepest folder that both lie in.
-fn common<'a>(one: &'a str, other: &str) -> &'a str {
-    let same = one
-        .bytes()
-        .zip(other.bytes())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let shared = one.as_bytes().get(..same).unwrap_or_default();
-    let end = shared
-        .iter()
-        .rposition(|&byte| byte == b'/')
-        .map_or(0, |at| at + 1);
-    one.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -110,6 +99,29 @@ mod tests {
         assert!(forks.join("envs/prod/web.yaml", "envs/prod/deep/ns.yaml"));
         assert!(forks.join("envs/prod/web.yaml", "envs/shared.yaml"));
         assert!(forks.join("envs/prod/web.yaml", "infra/mtls.yaml"));
+    }
+
+    #[test]
+    fn a_folder_that_holds_no_copy_is_shared() {
+        let forks = forks(&[
+            ("prod/web.yaml", "web"),
+            ("stage/web.yaml", "web"),
+            ("infra/mtls.yaml", "mtls"),
+        ]);
+        assert!(forks.join("prod/web.yaml", "infra/mtls.yaml"));
+        assert!(!forks.join("prod/web.yaml", "stage/only.yaml"));
+    }
+
+    #[test]
+    fn forks_lie_above_the_working_directory_too() {
+        let forks = forks(&[
+            ("web.yaml", "web"),
+            ("../../stage/app/web.yaml", "web"),
+            ("../../infra/mtls.yaml", "mtls"),
+        ]);
+        assert!(!forks.join("web.yaml", "../../stage/ns.yaml"));
+        assert!(forks.join("web.yaml", "../ns.yaml"));
+        assert!(forks.join("web.yaml", "../../infra/ns.yaml"));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn load(request: &Request) -> SourceSet {
         set.files.extend(more);
         set = SourceSet::new(set.files);
     }
-    mark_repositories(&mut set);
+    mark_repositories(&mut set, request);
     mark_patches(&mut set);
     mark_origins(&mut set, request);
     set

@@ -1,28 +1,18 @@
 //! How near two files of a tree are to each other.
 
+use crate::source::place;
+
 /// Returns how near the files `a` and `b` are: the more leading folders they share, the nearer;
-/// a file is nearest to itself. Both paths are written with `/`.
+/// a file is nearest to itself. Both paths are as shown to the user.
 #[must_use]
 pub fn nearness(a: &str, b: &str) -> usize {
-    if a == b {
-        return usize::MAX;
-    }
-    1 + folders(a)
-        .zip(folders(b))
-        .take_while(|(a, b)| a == b)
-        .count()
+    place::nearness(a, b)
 }
 
 /// Tells whether the folder of the file `above` is that of `below` or one that holds it.
 #[must_use]
 pub fn lies_above(above: &str, below: &str) -> bool {
-    let mut below = folders(below);
-    folders(above).all(|folder| below.next() == Some(folder))
-}
-
-fn folders(path: &str) -> impl Iterator<Item = &str> {
-    let folder = path.rsplit_once('/').map(|(folder, _)| folder);
-    folder.into_iter().flat_map(|folder| folder.split('/'))
+    place::is_within(place::folder(below), place::folder(above))
 }
 
 #[cfg(test)]

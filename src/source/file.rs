@@ -1,6 +1,6 @@
 //! One file with its text, and the set of all of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::yaml::{LineIndex, Position, Span};
@@ -60,6 +60,8 @@ pub struct SourceFile {
     /// The root of its repository as paths are shown, with `/` at its end; empty for the working
     /// directory; `None` where it is not known.
     pub repository: Option<Arc<str>>,
+    /// The working directory of the run; `None` where nothing was read from a disk.
+    pub directory: Option<Arc<Path>>,
     /// A template of a Helm chart, whether or not it parses as YAML.
     pub chart_template: bool,
     /// A tool has made it for this run: there is no file to edit.
@@ -95,6 +97,7 @@ impl SourceFile {
             location: None,
             lies_at: None,
             repository: None,
+            directory: None,
             chart_template: false,
             rendered: false,
             role: Role::Target,

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use super::chart::is_in_chart;
 use super::document::looks_like_kubernetes;
 use super::file::{Fault, Role, SourceFile};
-use super::kustomization::identity;
+use super::kustomization::{folded, identity};
+use super::origin::relative_path;
+use super::place::without_detours;
 use super::rendered::Rendered;
 use super::walk::{Met, WalkOptions, walk};
 
@@ -106,7 +108,10 @@ fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
         } => {
             let named = request.working_directory.join(&**name);
             return vec![Candidate {
-                path: Arc::clone(name),
+                path: match lies_at {
+                    Some(place) => shown_path(place, &request.working_directory).into(),
+                    None => Arc::clone(name),
+                },
                 role,
                 explicit: true,
                 origin: Origin::Bytes(Arc::clone(bytes), lies_at.clone()),
@@ -124,8 +129,8 @@ fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
         }
     };
     let working_directory = request.working_directory.clone();
-    let shown = shown_path(path, &working_directory);
-    let full = working_directory.join(path);
+    let full = without_detours(&working_directory.join(path));
+    let shown = shown_path(&full, &working_directory);
     if full.is_dir() {
         return expand_directory(&full, role, request);
     }
@@ -313,11 +318,17 @@ fn without_number(message: &str) -> &str {
         .map_or(message, |(words, _)| words)
 }
 
-/// Returns a path as users and reports see it: relative to the working directory where it lies
-/// below, with `/`.
+/// Returns a path as users and reports see it, each place in one way: relative to the working
+/// directory, with `/`; absolute where both have no folder in common.
 #[must_use]
 pub fn shown_path(path: &Path, working_directory: &Path) -> String {
-    let below = path.strip_prefix(working_directory).unwrap_or(path);
+    let full = folded(&working_directory.join(path));
+    let base = folded(working_directory);
+    // `..` is of use only from a place that both have in common.
+    if top(&full).is_some() && top(&full) == top(&base) {
+        return relative_path(&full, &base);
+    }
+    let below = full.strip_prefix(&base).unwrap_or(&full);
     let mut shown = String::new();
     for component in below.components() {
         match component {
@@ -340,6 +351,12 @@ pub fn shown_path(path: &Path, working_directory: &Path) -> String {
     }
 }
 
+/// The folder right below the root that a path lies in.
+fn top(path: &Path) -> Option<Component<'_>> {
+    let mut parts = path.components();
+    parts.find(|part| matches!(part, Component::Normal(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,8 +367,11 @@ mod tests {
         for (path, shown) in [
             ("./a/./b.yaml", "a/b.yaml"),
             ("/w/repo/a.yaml", "a.yaml"),
-            ("/w/other/a.yaml", "/w/other/a.yaml"),
+            ("/w/other/a.yaml", "../other/a.yaml"),
             ("../a.yaml", "../a.yaml"),
+            ("../repo/a.yaml", "a.yaml"),
+            ("b/../a.yaml", "a.yaml"),
+            ("/v/a.yaml", "/v/a.yaml"),
             (".", "."),
             ("/w/repo", "."),
         ] {

@@ -9,6 +9,7 @@ mod find;
 mod kustomization;
 mod named;
 mod origin;
+pub mod place;
 pub mod placeholder;
 mod rendered;
 mod split;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::yaml::{NodeRef, Tree};
 
 use super::file::{Role, SourceFile, SourceSet};
-use super::find::{Candidate, Request};
+use super::find::{Candidate, Request, shown_path};
 use super::kustomization::{NAMES, identity, is_kustomization};
 
 /// How many files are read in this way at most.
@@ -59,13 +59,12 @@ impl<'r> Named<'r> {
 
     fn named(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
         let folder = file.lies_at.as_deref()?.parent()?;
-        let shown_folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let shown = joined(shown_folder, entry)?;
         let place = folder.join(entry);
-        let (shown, place) = match NAMES.iter().find(|name| place.join(name).is_file()) {
-            Some(name) => (joined(&shown, name)?, place.join(name)),
-            None => (shown, place),
+        let place = match NAMES.iter().find(|name| place.join(name).is_file()) {
+            Some(name) => place.join(name),
+            None => place,
         };
+        let shown = shown_path(&place, &self.request.working_directory);
         let is_read = set.file(&shown).is_some() || !is_ordinary(&place);
         let is_excluded = self.request.walk.exclude.excludes(&shown, false);
         // Links are followed to where the file really lies, which must be in the same repository.
@@ -112,33 +111,13 @@ fn is_within(folder: &Path, real: &Path) -> bool {
         .is_none_or(|root| real.starts_with(root))
 }
 
-/// Folds `..` and `.` as paths are shown.
-fn joined(folder: &str, entry: &str) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(entry.split('/')) {
-        match (part, parts.last()) {
-            ("" | ".", _) => {}
-            ("..", Some(last)) if *last != ".." => {
-                parts.pop();
-            }
-            ("..", None) if folder.starts_with('/') => {}
-            _ => parts.push(part),
-        }
-    }
-    let path = parts.join("/");
-    let path = if folder.starts_with('/') {
-        format!("/{path}")
-    } else {
-        path
-    };
-    Some(path).filter(|path| !path.is_empty())
-}
-
-/// Tells each file which repository it lies in.
-pub fn mark_repositories(set: &mut SourceSet) {
+/// Tells each file which repository it lies in, as seen from the working directory.
+pub fn mark_repositories(set: &mut SourceSet, request: &Request) {
+    let directory: Arc<Path> = identity(&request.working_directory).into();
     let mut known: std::collections::HashMap<PathBuf, Option<Arc<str>>> =
         std::collections::HashMap::new();
     for file in &mut set.files {
+        file.directory = Some(Arc::clone(&directory));
         let Some(folder) = file.lies_at.as_deref().and_then(Path::parent) else {
             continue;
         };
@@ -146,26 +125,16 @@ pub fn mark_repositories(set: &mut SourceSet) {
             file.repository.clone_from(found);
             continue;
         }
-        let shown = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        file.repository = repository(folder, shown);
+        file.repository = repository(folder, &request.working_directory);
         known.insert(folder.to_path_buf(), file.repository.clone());
     }
 }
 
-/// Goes up as long as the path that is shown has folders.
-fn repository(folder: &Path, shown: &str) -> Option<Arc<str>> {
-    let mut shown = shown;
-    for above in folder.ancestors() {
-        if above.join(".git").exists() {
-            return Some(match shown {
-                "" => Arc::from(""),
-                _ => format!("{shown}/").into(),
-            });
-        }
-        if shown.is_empty() || shown == ".." || shown.ends_with("/..") {
-            return None;
-        }
-        shown = shown.rsplit_once('/').map_or("", |(folder, _)| folder);
-    }
-    None
+fn repository(folder: &Path, working_directory: &Path) -> Option<Arc<str>> {
+    let mut above = folder.ancestors();
+    let root = above.find(|above| above.join(".git").exists())?;
+    Some(match shown_path(root, working_directory).as_str() {
+        "." => Arc::from(""),
+        shown => format!("{}/", shown.trim_end_matches('/')).into(),
+    })
 }

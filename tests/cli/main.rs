@@ -33,4 +33,5 @@ mod suppressed;
 mod undo;
 mod verdicts;
 mod walking;
+mod whereabouts;
 mod worlds;

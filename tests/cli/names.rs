@@ -22,8 +22,8 @@ fn a_file_with_two_names_is_read_once_under_the_first() {
     let absolute = project.path("x/a.yaml");
     let absolute = absolute.to_str().unwrap();
     for (arguments, shown) in [
-        (&["../x/a.yaml", "a.yaml", absolute][..], "../x/a.yaml"),
-        (&["a.yaml", "../x/a.yaml"], "a.yaml"),
+        (&["../x/a.yaml", "a.yaml", absolute][..], "a.yaml"),
+        (&["../x/./a.yaml", "link.yaml"], "a.yaml"),
         (&["link.yaml", "a.yaml"], "link.yaml"),
         (&["a.yaml", "link.yaml"], "a.yaml"),
         (&["."], "a.yaml"),
@@ -94,16 +94,19 @@ fn standard_input_lies_where_its_name_says() {
         ),
         ("chart/Chart.yaml", "name: x\n"),
     ]);
-    for (name, taken_for) in [
-        ("overlay/patch.yaml", "patch of a kustomization"),
-        ("overlay/other.yaml", "Kubernetes"),
+    for (name, told) in [
+        (
+            "overlay/patch.yaml",
+            "overlay/patch.yaml: patch of a kustomization\n",
+        ),
+        ("overlay/other.yaml", "overlay/other.yaml: Kubernetes\n"),
         (
             "./overlay/../overlay/patch.yaml",
-            "patch of a kustomization",
+            "overlay/patch.yaml: patch of a kustomization\n",
         ),
     ] {
         let run = project.pipe(&["check", "-v", "--stdin-filename", name, "-"], POD);
-        run.exits(0).complains(&format!("{name}: {taken_for}\n"));
+        run.exits(0).complains(told);
     }
     let patch = format!("{NAMESPACE}---\n{}", opted_out());
     let arguments = ["rewrite", "--stdin-filename", "overlay/patch.yaml", "-"];

@@ -1,6 +1,6 @@
 //! Which folder of the tree a path in a deploying object means.
 
-use crate::source::{SourceFile, SourceSet};
+use crate::source::{SourceFile, SourceSet, place};
 
 use super::is_plain;
 
@@ -22,25 +22,22 @@ pub(super) fn parts(path: &str) -> Option<Vec<&str>> {
 /// that says nothing it may be any folder that holds the deploying file.
 pub(super) fn resolve(sources: &SourceSet, file: &str, parts: &[&str]) -> Option<String> {
     let repository = sources.file(file).and_then(|file| file.repository.clone());
-    let repository = repository.unwrap_or_default();
     if parts.is_empty() {
-        return Some(repository.trim_end_matches('/').to_owned());
+        let root = repository.unwrap_or_else(|| "../".repeat(sources.height()).into());
+        return Some(root.trim_end_matches('/').to_owned());
     }
     let wanted = parts.join("/");
-    let ends = file.match_indices('/').map(|(at, _)| at + 1);
-    let above = std::iter::once(0).chain(ends);
-    let above = above.map(|end| file.get(..end).unwrap_or_default());
-    std::iter::once(&*repository)
+    let mut above: Vec<String> = place::folders(file, sources.height()).collect();
+    above.reverse();
+    repository
+        .map(|root| root.trim_end_matches('/').to_owned())
+        .into_iter()
         .chain(above)
-        .map(|root| format!("{root}{wanted}"))
-        .find(|folder| holds_files(sources, folder))
-}
-
-fn holds_files(sources: &SourceSet, folder: &str) -> bool {
-    let prefix = format!("{folder}/");
-    let first = sources.files.partition_point(|file| *file.path < *prefix);
-    let next = sources.files.get(first);
-    next.is_some_and(|file| file.path.starts_with(&prefix))
+        .map(|root| match &*root {
+            "" => wanted.clone(),
+            _ => sources.folded(&format!("{root}/{wanted}")),
+        })
+        .find(|folder| sources.files_in(folder).next().is_some())
 }
 
 /// Returns the kustomization in a folder.
@@ -53,14 +50,6 @@ pub(in crate::context) fn kustomization<'s>(
         _ => sources.file(&format!("{folder}/{name}")),
     };
     NAMES.iter().find_map(inside)
-}
-
-/// Returns the folders that a file lies in, the deepest first. What lies outside of the working
-/// directory does not lie in it.
-pub(super) fn around(path: &str) -> impl Iterator<Item = &str> {
-    let ends = path.rmatch_indices('/').map(|(at, _)| at);
-    let whole = (!path.starts_with("../") && !path.starts_with('/')).then_some("");
-    ends.filter_map(|end| path.get(..end)).chain(whole)
 }
 
 #[cfg(test)]
@@ -78,13 +67,5 @@ mod tests {
         for path in ["../x", "a/${ENV}", "{{path}}"] {
             assert_eq!(parts(path), None, "{path}");
         }
-    }
-
-    #[test]
-    fn a_file_lies_in_its_folders() {
-        let around = |path| super::around(path).collect::<Vec<_>>();
-        assert_eq!(around("a/b/c.yaml"), ["a/b", "a", ""]);
-        assert_eq!(around("c.yaml"), [""]);
-        assert_eq!(around("../c.yaml"), [".."]);
     }
 }

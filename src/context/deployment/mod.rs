@@ -9,7 +9,7 @@ pub(in crate::context) mod folder;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::kube::{Destination, Object};
-use crate::source::{SourceSet, placeholder};
+use crate::source::{SourceSet, place, placeholder};
 use crate::yaml::NodeRef;
 
 /// Fields of a Flux Kustomization that change what it deploys; images matter to no probe.
@@ -154,6 +154,8 @@ pub(super) struct Deployments<'t> {
     all: Vec<Deployment<'t>>,
     /// Positions in `all` by the folder that is deployed.
     by_folder: HashMap<String, Vec<usize>>,
+    /// How far above the working directory these folders begin.
+    height: usize,
 }
 
 impl<'t> Deployments<'t> {
@@ -165,13 +167,21 @@ impl<'t> Deployments<'t> {
                 by_folder.entry(one.folder.clone()).or_default().push(index);
             }
         }
-        Self { all, by_folder }
+        let heights = by_folder
+            .keys()
+            .map(|folder| place::height(&format!("{folder}/")));
+        Self {
+            height: heights.max().unwrap_or_default(),
+            all,
+            by_folder,
+        }
     }
 
     /// Returns the deployments that take a file in, with their numbers: those of the deepest
     /// folder.
     pub(super) fn taking(&self, path: &str) -> impl Iterator<Item = (usize, &Deployment<'t>)> {
-        let mut folders = folder::around(path).filter_map(|folder| self.by_folder.get(folder));
+        let mut folders =
+            place::folders(path, self.height).filter_map(|folder| self.by_folder.get(&folder));
         let found = folders.next().map(Vec::as_slice).unwrap_or_default();
         found
             .iter()

@@ -154,19 +154,19 @@ fn directories(sources: &SourceSet, set: &Object<'_>, listed: NodeRef<'_>) -> Ve
         .and_then(|file| file.repository.clone())
         .unwrap_or_default();
     let is_match = |globs: &[GlobMatcher], folder: &str| globs.iter().any(|g| g.is_match(folder));
-    let mut folders: BTreeSet<&str> = BTreeSet::new();
+    let mut folders: BTreeSet<String> = BTreeSet::new();
     for file in &sources.files {
-        let Some(path) = file.path.strip_prefix(&*repository) else {
+        let Some(path) = sources.seen_from(&repository, &file.path) else {
             continue;
         };
         let ends = path.match_indices('/').map(|(at, _)| at);
-        folders.extend(ends.filter_map(|end| path.get(..end)));
+        folders.extend(ends.filter_map(|end| Some(path.get(..end)?.to_owned())));
     }
     let found = folders
         .into_iter()
         .filter(|folder| is_match(&wanted, folder) && !is_match(&left_out, folder))
         .take(APPLICATIONS);
-    found.map(path_parameters).collect()
+    found.map(|folder| path_parameters(&folder)).collect()
 }
 
 fn path_parameters(folder: &str) -> Parameters {

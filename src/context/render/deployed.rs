@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::kube::Object;
-use crate::source::{SourceFile, SourceSet, is_kustomization};
+use crate::source::{SourceFile, SourceSet, is_kustomization, place};
 
 use super::super::deployment::{self, Deployment, Dialect, folder};
 use super::application_set;
@@ -215,37 +215,27 @@ fn build(one: &Deployment<'_>) -> String {
 /// Lists what Flux puts into the kustomization that it makes up: all manifests, and in place of
 /// a folder with a kustomization that one. What another object deploys is left to it.
 fn manifests<'s>(sources: &'s SourceSet, top: &str, deployed: &BTreeSet<&str>) -> Vec<Located<'s>> {
-    let prefix = match top {
-        "" => String::new(),
-        _ => format!("{top}/"),
-    };
-    let first = sources.files.partition_point(|file| *file.path < *prefix);
-    let is_inside = |file: &&SourceFile| file.path.starts_with(&prefix);
-    let files = sources.files.get(first..).unwrap_or_default();
-    let files: Vec<&SourceFile> = files.iter().take_while(is_inside).collect();
+    let files: Vec<&SourceFile> = sources.files_in(top).collect();
     let built: BTreeSet<&str> = files
         .iter()
         .filter(|file| is_kustomization(&file.path))
-        .filter_map(|file| file.path.rsplit_once('/'))
-        .map(|(folder, _)| folder)
+        .map(|file| locate::folder_of(&file.path))
         .collect();
+    let height = place::height(&format!("{top}/"));
     let mut entries = Vec::new();
     let mut seen = BTreeSet::new();
     for file in files {
-        let path = &*file.path;
-        if top.is_empty() && (path.starts_with('/') || path.starts_with("../")) {
-            continue;
-        }
-        let rest = path.get(prefix.len()..).unwrap_or_default();
-        let ends = rest.match_indices('/').map(|(at, _)| prefix.len() + at);
-        let folders = ends.filter_map(|end| path.get(..end));
+        let mut folders: Vec<String> = place::folders(&file.path, height)
+            .take_while(|folder| folder != top)
+            .collect();
+        folders.reverse();
         let stop = folders
             .into_iter()
-            .find(|folder| deployed.contains(folder) || built.contains(folder));
+            .find(|folder| deployed.contains(&**folder) || built.contains(&**folder));
         match stop {
-            Some(folder) if deployed.contains(folder) => {}
+            Some(folder) if deployed.contains(&*folder) => {}
             Some(folder) => {
-                let found = kustomization_in(sources, folder).filter(|_| seen.insert(folder));
+                let found = kustomization_in(sources, &folder).filter(|_| seen.insert(folder));
                 entries.extend(found.map(Located::Kustomization));
             }
             None if is_manifest(file) => entries.push(Located::File(file)),

@@ -26,7 +26,7 @@ pub(super) enum Located<'s> {
 
 /// Looks `entry`, as written in a kustomization of `folder`, up.
 pub(super) fn locate<'s>(sources: &'s SourceSet, folder: &str, entry: &str) -> Located<'s> {
-    let path = join(folder, entry);
+    let path = join(sources, folder, entry);
     if let Some(file) = path.as_deref().and_then(|path| sources.file(path)) {
         return Located::File(file);
     }
@@ -34,7 +34,7 @@ pub(super) fn locate<'s>(sources: &'s SourceSet, folder: &str, entry: &str) -> L
         if let Some(file) = kustomization_in(sources, path) {
             return Located::Kustomization(file);
         }
-        if holds_files(sources, path) {
+        if sources.files_in(path).next().is_some() {
             return Located::Folder;
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn file<'s>(
     folder: &str,
     entry: &str,
 ) -> Option<&'s SourceFile> {
-    sources.file(&join(folder, entry)?)
+    sources.file(&join(sources, folder, entry)?)
 }
 
 pub(super) fn kustomization_in<'s>(sources: &'s SourceSet, folder: &str) -> Option<&'s SourceFile> {
@@ -65,13 +65,6 @@ fn in_folder(folder: &str, name: &str) -> String {
         "/" => format!("/{name}"),
         _ => format!("{folder}/{name}"),
     }
-}
-
-fn holds_files(sources: &SourceSet, folder: &str) -> bool {
-    let prefix = in_folder(folder, "");
-    let first = sources.files.partition_point(|file| *file.path < *prefix);
-    let next = sources.files.get(first);
-    next.is_some_and(|file| file.path.starts_with(&prefix))
 }
 
 /// URLs and the shorthands of git that kustomize knows (`api/internal/git/repospec.go`).
@@ -94,29 +87,12 @@ pub(super) fn folder_of(path: &str) -> &str {
     }
 }
 
-/// Folds `..` and `.`; `None` for absolute paths, which kustomize refuses.
-fn join(folder: &str, entry: &str) -> Option<String> {
-    if entry.is_empty() || entry.starts_with('/') {
-        return None;
-    }
-    let absolute = folder.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(entry.split('/')) {
-        match (part, parts.last()) {
-            ("" | ".", _) => {}
-            ("..", Some(last)) if *last != ".." => {
-                parts.pop();
-            }
-            // Nothing lies above the root.
-            ("..", None) if absolute => {}
-            _ => parts.push(part),
-        }
-    }
-    let joined = parts.join("/");
-    Some(if absolute {
-        format!("/{joined}")
-    } else {
-        joined
+/// Returns the path that an entry means; `None` for absolute ones, which kustomize refuses.
+fn join(sources: &SourceSet, folder: &str, entry: &str) -> Option<String> {
+    let is_relative = !entry.is_empty() && !entry.starts_with('/');
+    is_relative.then(|| match folder {
+        "" => sources.folded(entry),
+        _ => sources.folded(&format!("{folder}/{entry}")),
     })
 }
 
@@ -191,10 +167,12 @@ fn children(sources: &SourceSet, file: &SourceFile) -> Vec<Arc<str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::join;
+    use super::*;
 
     #[test]
     fn paths_are_folded() {
+        let sources = SourceSet::default();
+        let join = |folder, entry| join(&sources, folder, entry);
         for (folder, entry, path) in [
             ("a/b", "../c", "a/c"),
             ("a", "./x.yaml", "a/x.yaml"),

@@ -10,6 +10,8 @@ use crate::yaml::NodeRef;
 pub struct PlainFile<'t> {
     /// The file as shown to the user, with `/`.
     pub path: &'t Arc<str>,
+    /// Where it lies, from the root of the disk.
+    pub place: Option<&'t str>,
     /// The root of its first document.
     pub root: NodeRef<'t>,
 }
@@ -69,7 +71,7 @@ impl<'a, 't> Surroundings<'a, 't> {
         let matching = self
             .files
             .iter()
-            .filter(|file| ends_with(file.path, &wanted));
+            .filter(|file| ends_with(file.place.unwrap_or(file.path), &wanted));
         matching
             .copied()
             .max_by_key(|file| nearness(file.path, near))

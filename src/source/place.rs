@@ -1,0 +1,316 @@
+//! Paths as they are shown, compared as the places that they mean.
+//!
+//! A path is shown relative to the working directory, with as many `..` as it takes and none more
+//! (`shown_path`). So `..` stands at the front only, and what follows it never leads back towards the
+//! working directory: two paths can be compared by their words, whatever the folder of the run is
+//! called. A folder is written with `/` at its end; the working directory is empty.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::file::{SourceFile, SourceSet};
+
+/// A path as the number of its leading `..` and what follows.
+fn split(path: &str) -> (usize, &str) {
+    let mut rest = path;
+    let mut up = 0;
+    while let Some(after) = rest.strip_prefix("../") {
+        rest = after;
+        up += 1;
+    }
+    (up, rest)
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/')
+}
+
+/// Returns how many folders above the working directory the way to a path begins.
+#[must_use]
+pub fn height(path: &str) -> usize {
+    split(path).0
+}
+
+/// Returns the folder of a file, with `/` at its end; empty for the working directory.
+#[must_use]
+pub fn folder(path: &str) -> &str {
+    path.rfind('/')
+        .map_or("", |at| path.get(..=at).unwrap_or_default())
+}
+
+/// Tells whether a folder is `outer` or lies in it.
+#[must_use]
+pub fn is_within(folder: &str, outer: &str) -> bool {
+    if is_absolute(folder) != is_absolute(outer) {
+        return false;
+    }
+    let ((up, rest), (outer_up, outer_rest)) = (split(folder), split(outer));
+    if up == outer_up {
+        rest.starts_with(outer_rest)
+    } else {
+        up < outer_up && outer_rest.is_empty()
+    }
+}
+
+/// Returns the deepest folder that two folders lie in; nothing for one of the working directory and
+/// one that shares no folder with it.
+#[must_use]
+pub fn common<'a>(one: &'a str, other: &'a str) -> Option<&'a str> {
+    if is_absolute(one) != is_absolute(other) {
+        return None;
+    }
+    let (higher, lower) = if height(one) < height(other) {
+        (other, one)
+    } else {
+        (one, other)
+    };
+    if height(higher) > height(lower) {
+        return higher.get(..height(higher) * "../".len());
+    }
+    let same = one.bytes().zip(other.bytes());
+    let same = same.take_while(|(a, b)| a == b).count();
+    let shared = one.as_bytes().get(..same).unwrap_or_default();
+    let end = shared.iter().rposition(|&byte| byte == b'/');
+    one.get(..end.map_or(0, |at| at + 1))
+}
+
+/// Returns the folder right below `outer` that leads to `folder`, both with `/` at their ends; of the
+/// working directory the one that lies in `outer`.
+#[must_use]
+pub fn child<'a>(outer: &'a str, folder: &'a str) -> &'a str {
+    let (up, outer_up) = (height(folder), height(outer));
+    if up < outer_up {
+        // Above the working directory a folder is all `..`.
+        return outer.get("../".len()..).unwrap_or_default();
+    }
+    let rest = folder.get(outer.len()..).unwrap_or_default();
+    let end = rest.find('/').map_or(rest.len(), |at| at + 1);
+    folder.get(..outer.len() + end).unwrap_or(folder)
+}
+
+/// Returns how near two files are to each other: the more, the deeper the folder that holds both.
+#[must_use]
+pub fn nearness(one: &str, other: &str) -> usize {
+    /// Deeper than any working directory.
+    const LEVEL: usize = 1 << 20;
+    if one == other {
+        return usize::MAX;
+    }
+    common(folder(one), folder(other)).map_or(0, |common| {
+        let (up, rest) = split(common);
+        LEVEL.saturating_sub(up) + rest.matches('/').count()
+    })
+}
+
+/// Returns the folders that a file lies in, the deepest first, without `/` at their ends, up to the
+/// one `top` folders above the working directory.
+pub fn folders(path: &str, top: usize) -> impl Iterator<Item = String> {
+    let (up, rest) = split(path);
+    let inner = rest
+        .rmatch_indices('/')
+        .filter_map(move |(at, _)| path.get(..path.len() - rest.len() + at));
+    let end = if is_absolute(path) { up } else { top + 1 };
+    let outer = (up..end).map(|up| vec![".."; up].join("/"));
+    inner.map(str::to_owned).chain(outer)
+}
+
+impl SourceSet {
+    /// The working directory.
+    fn directory(&self) -> Option<&Path> {
+        self.files.iter().find_map(|file| file.directory.as_deref())
+    }
+
+    /// Returns the one way to write a path that is relative to the working directory, or absolute:
+    /// `.` is left out, `..` folded, and `../here` is nothing in a folder `here`.
+    #[must_use]
+    pub fn folded(&self, path: &str) -> String {
+        let absolute = is_absolute(path);
+        let names = self.names();
+        let mut up = 0;
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+            if part == ".." {
+                up += usize::from(parts.pop().is_none() && !absolute);
+            } else {
+                parts.push(part);
+            }
+            // What goes up and comes down again by the same name has gone nowhere.
+            if parts.len() == 1 && up > 0 {
+                let back = names.len().checked_sub(up).and_then(|at| names.get(at));
+                if back.is_some_and(|name| Some(&name.as_str()) == parts.first()) {
+                    parts.clear();
+                    up -= 1;
+                }
+            }
+        }
+        let all: Vec<&str> = std::iter::repeat_n("..", up).chain(parts).collect();
+        let joined = all.join("/");
+        if absolute {
+            format!("/{joined}")
+        } else {
+            joined
+        }
+    }
+
+    /// Returns the files in an order that does not depend on the working directory.
+    #[must_use]
+    pub fn by_place(&self) -> Vec<&SourceFile> {
+        let mut files: Vec<&SourceFile> = self.files.iter().collect();
+        files.sort_by_cached_key(|file| self.place(&file.path));
+        files
+    }
+
+    /// Returns a path from the root of the disk, to sort by.
+    #[must_use]
+    pub fn place(&self, path: &str) -> String {
+        let place = self.directory().map(|directory| directory.join(path));
+        place.map_or_else(
+            || path.to_owned(),
+            |place| {
+                super::kustomization::folded(&place)
+                    .to_string_lossy()
+                    .into_owned()
+            },
+        )
+    }
+
+    /// The names of the folders that lead to the working directory.
+    fn names(&self) -> Vec<String> {
+        let parts = self.directory().into_iter().flat_map(Path::components);
+        let names = parts.filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// Returns a path as seen from a folder that holds it, written with `/` at its end.
+    #[must_use]
+    pub fn seen_from(&self, folder: &str, path: &str) -> Option<String> {
+        if !is_within(path, folder) {
+            return None;
+        }
+        let down = height(folder) - height(path);
+        if down == 0 {
+            return path.get(folder.len()..).map(str::to_owned);
+        }
+        let names = self.names();
+        let from = names.len().checked_sub(height(folder))?;
+        let between = names.iter().skip(from).take(down).map(String::as_str);
+        let parts: Vec<&str> = between.chain([split(path).1]).collect();
+        Some(parts.join("/"))
+    }
+
+    /// Returns the files in a folder, written without `/` at its end, and below it.
+    pub fn files_in(&self, folder: &str) -> impl Iterator<Item = &SourceFile> {
+        let outer = match folder {
+            "" => String::new(),
+            "/" => "/".to_owned(),
+            _ => format!("{folder}/"),
+        };
+        // Only what lies above the working directory holds files that are not written below it.
+        let is_above = split(&outer).1.is_empty();
+        let first = if is_above {
+            0
+        } else {
+            self.files.partition_point(|file| *file.path < *outer)
+        };
+        let files = self.files.get(first..).unwrap_or_default().iter();
+        let prefix = outer.clone();
+        files
+            .take_while(move |file| is_above || file.path.starts_with(&prefix))
+            .filter(move |file| is_within(&file.path, &outer))
+    }
+
+    /// Returns how far above the working directory files of the set begin.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        let heights = self.files.iter().map(|file| height(&file.path));
+        heights.max().unwrap_or_default()
+    }
+}
+
+/// Returns a path without `..`, which on disk means the folder above the one that a link leads to.
+pub(super) fn without_detours(path: &Path) -> PathBuf {
+    let has_detours = path.components().any(|part| part == Component::ParentDir);
+    if !has_detours {
+        return path.to_path_buf();
+    }
+    if path.is_dir() {
+        return super::kustomization::identity(path);
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => super::kustomization::identity(folder).join(name),
+        _ => super::kustomization::folded(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_compared_as_places() {
+        assert!(is_within("", "../"));
+        assert!(is_within("a/", ""));
+        assert!(is_within("../b/c/", "../"));
+        assert!(!is_within("../b/", ""));
+        assert!(!is_within("", "../b/"));
+        assert!(!is_within("/tmp/", ""));
+        assert_eq!(common("../b/", "a/"), Some("../"));
+        assert_eq!(common("../../", "../b/"), Some("../../"));
+        assert_eq!(common("a/b/", "a/c/"), Some("a/"));
+        assert_eq!(common("/a/", "a/"), None);
+        assert_eq!(child("../../", "a/b/"), "../");
+        assert_eq!(child("../", "a/b/"), "");
+        assert_eq!(child("../", "../b/c/"), "../b/");
+        assert_eq!(child("", "a/b/"), "a/");
+    }
+
+    #[test]
+    fn nearness_does_not_depend_on_the_working_directory() {
+        // As seen from `r`, from `r/stage` and from `r/stage/app`.
+        let seen = [
+            ["stage/app/w", "stage/app/x", "stage/x", "x", "prod/x"],
+            ["app/w", "app/x", "x", "../x", "../prod/x"],
+            ["w", "x", "../x", "../../x", "../../prod/x"],
+        ];
+        for [workload, others @ ..] in seen {
+            let scores: Vec<usize> = others.iter().map(|one| nearness(one, workload)).collect();
+            let drops: Vec<bool> = scores.windows(2).map(|two| two[0] > two[1]).collect();
+            assert_eq!(drops, [true, true, false], "{workload}: {scores:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_lies_in_its_folders() {
+        let around = |path, top| folders(path, top).collect::<Vec<_>>();
+        assert_eq!(around("a/b/c.yaml", 0), ["a/b", "a", ""]);
+        assert_eq!(around("a/c.yaml", 2), ["a", "", "..", "../.."]);
+        assert_eq!(around("../b/c.yaml", 1), ["../b", ".."]);
+        assert_eq!(around("/a/c.yaml", 1), ["/a", ""]);
+    }
+
+    #[test]
+    fn one_place_is_written_in_one_way() {
+        let mut set = SourceSet::from_text("x.yaml", "");
+        for file in &mut set.files {
+            file.directory = Some(Path::new("/r/stage/app").into());
+        }
+        for (path, folded) in [
+            ("../app/x", "x"),
+            ("../../stage/app/x", "x"),
+            ("../../stage/y", "../y"),
+            ("a/../b/./c", "b/c"),
+            ("../../prod/x", "../../prod/x"),
+            ("/a/../b", "/b"),
+            ("..", ".."),
+        ] {
+            assert_eq!(set.folded(path), folded, "{path}");
+        }
+        let seen = |folder, path| set.seen_from(folder, path);
+        assert_eq!(seen("../../", "x").as_deref(), Some("stage/app/x"));
+        assert_eq!(seen("../../", "../y").as_deref(), Some("stage/y"));
+        assert_eq!(seen("", "a/x").as_deref(), Some("a/x"));
+        assert_eq!(seen("", "../x"), None);
+    }
+}
