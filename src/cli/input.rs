@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::engine::{self, Exit};
 use crate::finding::{Finding, Severity};
+use crate::mesh::Version;
 use crate::report;
-use crate::settings::Layer;
+use crate::settings::{Layer, Mesh, MeshKind};
 use crate::source::{Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions};
 
 use super::args::Common;
@@ -57,6 +58,7 @@ pub(super) enum Instead {
 pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
     let directory = working_directory()?;
     let layer = config::layer(common, &directory)?;
+    check_release(&layer, common)?;
     let request = request(common, &layer, &directory, instead)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(common.threads.map_or_else(cores, usize::from))
@@ -85,6 +87,31 @@ pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
         pool,
         progress,
     })
+}
+
+/// Refuses a release of Istio that cannot be, and says what a later one is taken for. What is said of
+/// the release is about Istio unless another mesh is named.
+fn check_release(layer: &Layer, common: &Common) -> Result<(), Stop> {
+    let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
+    let about_istio = matches!(
+        layer.mesh.unwrap_or_default(),
+        MeshKind::Auto | MeshKind::One(Mesh::Istio)
+    );
+    let Some(version) = layer.mesh_version.filter(|_| about_istio) else {
+        return Ok(());
+    };
+    if version.major != last.major {
+        return Err(Stop::usage(format!(
+            "`{version}` is no release of Istio: {first} to {last} are known \
+             (`--mesh-version`, or `mesh.version` in the configuration)"
+        )));
+    }
+    if version > last && !common.quiet {
+        errln(&format!(
+            "note: Istio {version} is taken as {last}: what later releases change is not known"
+        ));
+    }
+    Ok(())
 }
 
 /// The working directory.

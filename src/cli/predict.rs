@@ -29,6 +29,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
                 let mut overlays = note.overlays.iter();
                 overlays.any(|one| context.inventory.is_target_overlay(one))
             });
+            notes.extend(engine::broken_texts(&context));
             (shown(args, &context, &predictions), notes)
         })
     });

@@ -255,11 +255,17 @@ impl<'t> Context<'t> {
                         certainty: Certainty::Unknown,
                         ..Fact::known(Dataplane::Unknown, place)
                     },
-                    None => Fact::unknown(
-                        Dataplane::Unknown,
-                        format!("no Namespace manifest `{namespace}` in scope, no sign of a mesh"),
-                        Some(SETTLE),
-                    ),
+                    None => {
+                        let why = match workload.template.label(keys::REVISION) {
+                            Some(label) => format!(
+                                "the pod asks for revision `{}`, which nothing in scope serves",
+                                label.value.text().unwrap_or_default()
+                            ),
+                            None => "no sign of a mesh".to_owned(),
+                        };
+                        let said = format!("no Namespace manifest `{namespace}` in scope, {why}");
+                        Fact::unknown(Dataplane::Unknown, said, Some(SETTLE))
+                    }
                 },
             },
         }
@@ -295,6 +301,18 @@ impl<'t> Context<'t> {
         for key in own.filter_map(|entry| entry.key.text()) {
             if prefixes.iter().any(|prefix| key.starts_with(prefix)) || key == keys::TLS_MODE {
                 return Some(format!("the pod template carries `{key}`"));
+            }
+        }
+        if let Some(name) = template
+            .label(keys::REVISION)
+            .and_then(|one| one.value.text())
+        {
+            let scope = self.scope(workload.object.home());
+            let served = scope.iter().flat_map(|plane| plane.names());
+            if served.into_iter().any(|served| served == name) {
+                return Some(format!(
+                    "the pod asks for revision `{name}`, which a control plane of the tree serves"
+                ));
             }
         }
         let inventory = &self.inventory;

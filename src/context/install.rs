@@ -65,7 +65,7 @@ impl<'a> InstallView<'a> {
             }
         }
         let said = "installations that are equally near differ; this one was taken";
-        Some(fact.resting_on(&Fact::assumed((), said, Some(settle))))
+        Some(fact.resting_on(&Fact::assumed((), said, Some(overriding(settle)))))
     }
 
     /// Returns why defaults of the chart need not hold: values that could not be read.
@@ -98,6 +98,18 @@ impl<'a> InstallView<'a> {
     pub fn may_serve_more(&self) -> bool {
         let open = |one: &&Install| one.more_names.is_some() || !one.unread.is_empty();
         self.scope.iter().any(open)
+    }
+}
+
+/// Returns the option that settles a fact even where the tree states it: `--assume` only fills gaps.
+fn overriding(settle: &'static str) -> &'static str {
+    match settle {
+        "--assume rewrite=true|false" => "--override rewrite=true|false",
+        "--assume root-namespace=NAME" => "--override root-namespace=NAME",
+        "--assume status-port=PORT" => "--override status-port=PORT",
+        "--assume cni=true|false" => "--override cni=true|false",
+        "--assume native-sidecars=true|false" => "--override native-sidecars=true|false",
+        other => other,
     }
 }
 

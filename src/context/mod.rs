@@ -27,6 +27,7 @@ mod service;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::finding::Label;
 use crate::kube::{Object, Workload};
 use crate::mesh::Version;
 use crate::mesh::istio::install::Install;
@@ -119,6 +120,17 @@ impl<'t> Context<'t> {
         };
         context.workloads = Arc::new(context.workloads_by_namespace());
         context
+    }
+
+    /// Returns the texts inside of other documents that do not parse and that state how the mesh is
+    /// installed, each by the line of its key, sorted.
+    #[must_use]
+    pub fn broken_texts(&self) -> Vec<&Label> {
+        let installs = self.control_planes.iter().chain(self.cluster.iter());
+        let mut found: Vec<&Label> = installs.flat_map(Install::broken).collect();
+        found.sort_by(|a, b| (&a.path, a.span, &a.message).cmp(&(&b.path, b.span, &b.message)));
+        found.dedup();
+        found
     }
 
     fn workloads_by_namespace(&self) -> HashMap<String, Vec<usize>> {

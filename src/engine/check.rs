@@ -15,7 +15,7 @@ use super::addition::addition;
 use super::baseline::keeps_meaning;
 use super::guard::judge;
 use super::notices::NOT_MODELLED;
-use super::problems::problems;
+use super::problems::{broken_texts, problems};
 use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::Suppressions;
@@ -56,7 +56,9 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
             suppressions.mark(set, pods, finding);
         };
         let mut findings = rules::check_marked(&context, &predictions, &mark);
-        let unseen = not_followed(&renderings, &predictions).into_iter();
+        let unseen = not_followed(&renderings, &predictions)
+            .into_iter()
+            .chain(broken_texts(&context));
         findings.extend(unseen.map(|mut finding| {
             suppressions.mark(set, &[], &mut finding);
             finding
@@ -86,7 +88,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;
     summary.unseen = counted.unseen;
-    summary.open = counted.open;
+    summary.gaps = counted.gaps;
     summary.handlers = counted.handlers;
     findings.extend(judged.faults);
     findings.extend(problems(set).into_iter().map(|mut finding| {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::finding::{Finding, Label, Severity};
 use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
 use crate::yaml::Span;
@@ -24,6 +25,27 @@ pub fn problems(set: &SourceSet) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Reports texts inside of documents that should be YAML and are not: values of a chart, the
+/// configuration of a mesh. What reads them refuses them.
+#[must_use]
+pub fn broken_texts(context: &Context<'_>) -> Vec<Finding> {
+    let texts = context.broken_texts().into_iter();
+    let wanted = texts.filter(|place| {
+        let file = context.sources.file(&place.path);
+        file.is_some_and(|file| file.role == Role::Target)
+    });
+    let found = wanted.map(|place| {
+        let label = Label {
+            message: String::new(),
+            ..place.clone()
+        };
+        let mut finding = Finding::new(SYNTAX_ERROR, Severity::Error, label, place.message.clone());
+        finding.help = Some("mend the text: nothing that it says was read".into());
+        finding
+    });
+    found.collect()
 }
 
 fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
-use crate::predict::{Cause, WorkloadPrediction};
+use crate::predict::{Cause, Outcome, Verdict, WorkloadPrediction};
 use crate::source::{Content, Fault, SourceFile, SourceSet};
 
 /// What became of the files that were to be judged.
@@ -17,6 +17,40 @@ pub struct FileCounts {
     pub template: usize,
     /// With a document that is not YAML, not UTF-8, or not readable at all.
     pub broken: usize,
+}
+
+/// How many workloads could not be judged, by what the tree does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gaps {
+    /// Whether there is a mesh.
+    pub mesh: usize,
+    /// Whether an AuthorizationPolicy lets the probe in.
+    pub authorization: usize,
+    /// A value that another tool fills in.
+    pub value: usize,
+}
+
+impl Gaps {
+    fn count(&mut self, workload: &WorkloadPrediction<'_>) {
+        let unknown = workload
+            .handlers
+            .iter()
+            .map(|handler| &handler.verdict)
+            .filter(|verdict| verdict.outcome == Outcome::Unknown);
+        // A label that another tool fills in is written, a Namespace that is missing is not.
+        let is_open = |verdict: &Verdict| verdict.because.iter().any(|one| one.settle.is_some());
+        let (mut mesh, mut authorization, mut value) = (false, false, false);
+        for verdict in unknown {
+            match verdict.cause {
+                Cause::AuthorizationUnknown => authorization = true,
+                Cause::MeshUnknown if is_open(verdict) => mesh = true,
+                _ => value = true,
+            }
+        }
+        self.mesh += usize::from(mesh);
+        self.authorization += usize::from(authorization);
+        self.value += usize::from(value);
+    }
 }
 
 /// The counters of a run.
@@ -34,10 +68,9 @@ pub struct Summary {
     /// Of these: the kustomizations.
     #[serde(skip)]
     pub unseen: usize,
-    /// Of these: the workloads that are in a mesh or in none, for all the tree says, of which something
-    /// else is filled in later or known to the cluster only.
+    /// Why workloads were not judged; one may count more than once.
     #[serde(skip)]
-    pub open: usize,
+    pub gaps: Gaps,
     /// Probes and lifecycle hooks.
     pub handlers: usize,
     /// Findings of severity error.
@@ -95,12 +128,7 @@ impl Summary {
             self.workloads += 1;
             self.handlers += workload.handlers.len();
             self.not_judged += usize::from(!workload.is_judged());
-            let causes = workload
-                .handlers
-                .iter()
-                .map(|handler| handler.verdict.cause);
-            let has_mesh = !causes.into_iter().any(|cause| cause == Cause::MeshUnknown);
-            self.open += usize::from(!workload.is_judged() && has_mesh);
+            self.gaps.count(workload);
         }
     }
 

@@ -54,6 +54,22 @@ impl Requirements {
         self.all.is_empty() && !self.is_void
     }
 
+    /// Tells whether the API server refuses the selector: it has an operator that is none.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        self.is_void
+    }
+
+    /// Tells whether labels meet every requirement that can be read; `label` gives the value of a
+    /// label, if there is one.
+    pub fn may_match<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        let readable = Self {
+            is_void: false,
+            ..self.clone()
+        };
+        readable.matches(label)
+    }
+
     /// Tells whether labels meet every requirement; `label` gives the value of a label, if there
     /// is one.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {

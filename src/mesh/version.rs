@@ -13,6 +13,11 @@ pub struct Version {
 }
 
 impl Version {
+    /// The first release of Istio.
+    pub const FIRST_ISTIO: Self = Self::new(1, 0);
+    /// The last release of Istio whose behaviour is known; later ones are taken for it.
+    pub const LAST_ISTIO: Self = Self::new(1, 31);
+
     /// Returns the version `major.minor`.
     #[must_use]
     pub const fn new(major: u16, minor: u16) -> Self {

@@ -1,6 +1,6 @@
 //! The last line of a report for people.
 
-use crate::engine::Outcome;
+use crate::engine::{Gaps, Outcome};
 use crate::finding::{Applicability, Finding};
 
 use super::look::{Look, Tone};
@@ -44,22 +44,7 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
     if summary.suppressed + summary.hidden > 0 {
         out.push_str(&left_out(summary.suppressed, summary.hidden));
     }
-    let elsewhere = summary.unseen + summary.open;
-    let workloads = summary.not_judged.saturating_sub(elsewhere);
-    if workloads > 0 {
-        out.push_str(&format!(
-            "{} not judged: the tree does not say whether a mesh is there; add the Namespace \
-             manifests or say `--assume injection=all|none` (`predict --explain` shows which).\n",
-            counted(workloads, "workload"),
-        ));
-    }
-    if summary.open > 0 {
-        out.push_str(&format!(
-            "{} not judged: what decides is filled in by another tool, or known to the running mesh \
-             only (`predict --explain` shows what).\n",
-            counted(summary.open, "workload"),
-        ));
-    }
+    out.push_str(&not_judged(summary.gaps));
     if summary.unseen > 0 {
         out.push_str(&format!(
             "{} not judged: the workloads are not in the files read; pipe the build in \
@@ -75,6 +60,32 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
         _ => {}
     }
     out
+}
+
+/// Names what the tree does not say, and what to do about each.
+fn not_judged(gaps: Gaps) -> String {
+    let lines = [
+        (
+            gaps.mesh,
+            "the tree does not say whether a mesh is there; add the Namespace manifests or say \
+             `--assume injection=all|none`",
+        ),
+        (
+            gaps.value,
+            "another tool fills a value in that decides; give the rendered manifests",
+        ),
+        (
+            gaps.authorization,
+            "an AuthorizationPolicy asks for what only the running mesh knows, such as the address \
+             of the kubelet; look it up there",
+        ),
+    ];
+    let lines = lines.iter().filter(|(count, _)| *count > 0);
+    let lines = lines.map(|(count, why)| {
+        let workloads = counted(*count, "workload");
+        format!("{workloads} not judged: {why} (`predict --explain` shows which).\n")
+    });
+    lines.collect()
 }
 
 fn left_out(suppressed: usize, hidden: usize) -> String {

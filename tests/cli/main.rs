@@ -8,6 +8,7 @@
 
 mod added;
 mod bad_input;
+mod certainty;
 mod deployed;
 mod explained;
 mod facts;

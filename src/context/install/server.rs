@@ -4,7 +4,7 @@
 use crate::finding::Label;
 use crate::kube::nearness;
 use crate::mesh::istio::injection::{ControlPlane, InjectionInput, webhook};
-use crate::mesh::istio::install::{Carrier, Install, Part};
+use crate::mesh::istio::install::{Carrier, Install, Part, Webhook};
 use crate::mesh::{Fact, Reason};
 
 use super::super::Context;
@@ -55,12 +55,12 @@ impl Context<'_> {
         }
         let hits = self.chosen(hits(scope, labels));
         if !hits.is_empty() {
-            let hook = hits.iter().find_map(|(_, hook)| hook.clone());
-            let planes = hits.into_iter().map(|(plane, _)| plane).collect();
+            let hook = hits.iter().find_map(|(_, hook)| *hook);
+            let planes = hits.iter().map(|(plane, _)| *plane).collect();
             return Server::Planes {
                 planes,
-                hook,
-                assumption: None,
+                hook: hook.map(|hook| hook.place.clone()),
+                assumption: hook.and_then(unevaluated),
             };
         }
         if webhook(&anyone(input), input).is_none() {
@@ -109,7 +109,7 @@ impl Context<'_> {
     fn out_of_scope<'a>(&'a self, labels: &Labels<'_>) -> Option<Server<'a>> {
         let all: Vec<&Install> = self.control_planes.iter().collect();
         let hits = self.chosen(hits(&all, labels));
-        let (first, hook) = hits.first()?.clone();
+        let (first, hook) = *hits.first()?;
         let message = "the control plane there serves this part of the tree too";
         let place = Label {
             message: message.to_owned(),
@@ -120,10 +120,18 @@ impl Context<'_> {
         let planes = hits.into_iter().map(|(plane, _)| plane).collect();
         Some(Server::Planes {
             planes,
-            hook,
+            hook: hook.map(|hook| hook.place.clone()),
             assumption: Some(assumption),
         })
     }
+}
+
+/// What decides about a webhook besides what can be evaluated.
+fn unevaluated(hook: &Webhook) -> Option<Fact<()>> {
+    let open = hook.open.clone()?;
+    let said = "the webhook asks the injector about this pod";
+    let settle = Some("--override injection=all|none");
+    Some(Fact::known((), open).resting_on(&Fact::assumed((), said, settle)))
 }
 
 /// The tree holds no control plane: a revision that is named is taken as served.
@@ -152,7 +160,10 @@ fn assumed_name<'a>(labels: &Labels<'_>) -> Option<Server<'a>> {
 }
 
 /// Returns the nearest of those that inject, each with its webhook if the tree holds it.
-fn hits<'a>(planes: &[&'a Install], labels: &Labels<'_>) -> Vec<(&'a Install, Option<Label>)> {
+fn hits<'a>(
+    planes: &[&'a Install],
+    labels: &Labels<'_>,
+) -> Vec<(&'a Install, Option<&'a Webhook>)> {
     let all: Vec<_> = planes
         .iter()
         .filter_map(|&plane| serves(plane, labels).map(|hook| (plane, hook)))
@@ -165,13 +176,13 @@ fn hits<'a>(planes: &[&'a Install], labels: &Labels<'_>) -> Vec<(&'a Install, Op
 }
 
 /// Tells whether a control plane injects: its webhooks decide as far as the tree holds them.
-fn serves(plane: &Install, labels: &Labels<'_>) -> Option<Option<Label>> {
+fn serves<'a>(plane: &'a Install, labels: &Labels<'_>) -> Option<Option<&'a Webhook>> {
     let literal = plane.webhooks.iter();
     let hook = literal
-        .clone()
-        .find(|hook| hook.matches(|key| labels.namespace(key), |key| labels.pod(key)));
-    if let Some(hook) = hook {
-        return Some(Some(hook.place.clone()));
+        .filter(|hook| hook.matches(|key| labels.namespace(key), |key| labels.pod(key)))
+        .min_by_key(|hook| hook.open.is_some());
+    if hook.is_some() {
+        return Some(hook);
     }
     webhook(&modelled(plane), &labels.input).map(|_| None)
 }
@@ -248,6 +259,20 @@ fn answers(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason> {
     planes
         .iter()
         .map(|plane| {
+            let mut names = plane.names();
+            if names.any(|name| name == asked) {
+                // The name is right: what its webhooks select is not this pod.
+                let said =
+                    "the selectors of its webhooks do not match the labels of pod and namespace";
+                let hook = plane
+                    .webhooks
+                    .first()
+                    .map_or(&plane.place, |hook| &hook.place);
+                return Reason::written(Label {
+                    message: said.to_owned(),
+                    ..hook.clone()
+                });
+            }
             let names: Vec<String> = plane.names().map(|name| format!("`{name}`")).collect();
             let message = format!("serves {}, not `{asked}`", names.join(", "));
             Reason::written(Label {

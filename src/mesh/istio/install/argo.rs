@@ -177,8 +177,8 @@ fn values_text(
     match Embedded::parse(&text, object.label_at(entry.key.span(), "")) {
         Ok(parsed) => Some(parsed),
         Err(error) => {
-            let said = format!("the values do not parse: {}", error.message);
-            unread.push(Reason::written(object.label_at(entry.key.span(), said)));
+            let line = object.label_at(entry.key.span(), "");
+            unread.push(Embedded::broken(&text, &error, line));
             None
         }
     }

@@ -6,8 +6,8 @@
 //! `pkg/kube/inject/webhook.go` (a missing `rewriteAppHTTPProbe` is false there).
 
 use crate::kube::{Object, Requirements};
+use crate::mesh::Fact;
 use crate::mesh::istio::keys;
-use crate::mesh::{Fact, Reason};
 use crate::yaml::{Entry, NodeRef};
 
 use super::layer::{Embedded, Layer};
@@ -61,12 +61,12 @@ fn start(object: &Object<'_>, carrier: Carrier, prefix: &str) -> Install {
 
 /// Parses the text of a key; labels of its values point at the key.
 fn embedded(object: &Object<'_>, entry: Entry<'_>, install: &mut Install) -> Option<Embedded> {
-    let place = |said: &str| object.label_at(entry.key.span(), said);
-    match Embedded::parse(entry.value.text()?, place("")) {
-        Ok(text) => Some(text),
+    let line = object.label_at(entry.key.span(), "");
+    let text = entry.value.text()?;
+    match Embedded::parse(text, line.clone()) {
+        Ok(parsed) => Some(parsed),
         Err(error) => {
-            let said = format!("the text does not parse: {}", error.message);
-            install.unread.push(Reason::written(place(&said)));
+            install.unread.push(Embedded::broken(text, &error, line));
             None
         }
     }

@@ -167,8 +167,10 @@ fn follow<'t>(
     }
     match Embedded::parse(value, map.label_at(entry.key.span(), "")) {
         Ok(parsed) => Some(Source::Text(parsed)),
-        Err(_) => {
+        Err(error) => {
             unknown("whose text does not parse");
+            let line = map.label_at(entry.key.span(), "");
+            unread.push(Embedded::broken(value, &error, line));
             None
         }
     }

@@ -6,6 +6,7 @@ use crate::finding::Label;
 use crate::kube::{Object, Requirements};
 use crate::mesh::{Fact, Reason, Version};
 
+use super::layer::NOT_YAML;
 use super::webhooks::Webhook;
 use super::{Carrier, Part, version};
 
@@ -157,6 +158,15 @@ impl Install {
         Self::new(carrier, part, object.name().to_owned(), place)
     }
 
+    /// Returns the texts inside of other documents that do not parse, each by the line of its key.
+    pub fn broken(&self) -> impl Iterator<Item = &Label> {
+        let places = self
+            .unread
+            .iter()
+            .filter_map(|reason| reason.place.as_ref());
+        places.filter(|place| place.message.starts_with(NOT_YAML))
+    }
+
     /// Takes the release from the label that Helm sets on all objects of a chart (1.24+).
     pub(super) fn with_labelled_version(mut self, object: &Object<'_>) -> Self {
         if let Some(entry) = object.label("app.kubernetes.io/version")
@@ -229,6 +239,7 @@ impl Install {
             }
         }
         self.reads.extend(other.reads.iter().cloned());
+        self.unread.extend(other.unread.iter().cloned());
         self.webhooks.extend(other.webhooks.iter().cloned());
         self.custom_templates
             .extend(other.custom_templates.iter().cloned());

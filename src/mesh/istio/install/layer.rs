@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::finding::Label;
+use crate::mesh::Reason;
 use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse};
 
 use super::values::Found;
@@ -135,7 +136,18 @@ impl Embedded {
         let tree = parse(&text, whole)?;
         Ok(Self { tree, line })
     }
+
+    /// Says at `line` that `text` does not parse, and where in it.
+    pub(super) fn broken(text: &str, error: &SyntaxError, line: Label) -> Reason {
+        let before = text.as_bytes().get(..error.offset).unwrap_or_default();
+        let number = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let message = format!("{NOT_YAML} in its line {number}: {}", error.message);
+        Reason::written(Label { message, ..line })
+    }
 }
+
+/// What is said of a text that does not parse.
+pub(super) const NOT_YAML: &str = "the text of this key is not YAML";
 
 /// What a layer says about a path.
 pub(super) enum Descent<'t> {

@@ -24,17 +24,20 @@ pub struct Webhook {
     pub objects: Requirements,
     /// The line of its name.
     pub place: Label,
+    /// What else decides and is not evaluated: `matchConditions`, or an operator of a selector that
+    /// Kubernetes does not know.
+    pub open: Option<Label>,
 }
 
 impl Webhook {
-    /// Tells whether the API server asks the injector about a pod; `namespace` and `pod` give the
-    /// values of their labels.
+    /// Tells whether the API server asks the injector about a pod, as far as its selectors can be
+    /// read; `namespace` and `pod` give the values of their labels.
     pub fn matches<'a>(
         &self,
         namespace: impl Fn(&str) -> Option<&'a str>,
         pod: impl Fn(&str) -> Option<&'a str>,
     ) -> bool {
-        self.namespaces.matches(namespace) && self.objects.matches(pod)
+        self.namespaces.may_match(namespace) && self.objects.may_match(pod)
     }
 }
 
@@ -96,11 +99,29 @@ fn webhook(object: &Object<'_>, item: NodeRef<'_>, tag: Option<&String>) -> Webh
     let node = item.get("name").unwrap_or(item);
     let name = node.text().unwrap_or_default().to_owned();
     let place = object.label_at(node.span(), format!("webhook `{name}` selects the pod"));
+    let selectors = ["namespaceSelector", "objectSelector"].map(|key| item.get(key));
+    let [namespaces, objects] = selectors.map(Requirements::parse);
+    let refused = [&namespaces, &objects].into_iter().zip(selectors);
+    let refused = refused
+        .filter(|(read, _)| read.is_refused())
+        .find_map(|(_, node)| node)
+        .map(|node| {
+            (
+                node,
+                "Kubernetes knows no such operator: taken as if it matched",
+            )
+        });
+    let conditions = item
+        .get("matchConditions")
+        .filter(|list| list.items().len() > 0)
+        .map(|node| (node, "`matchConditions` are not evaluated: taken as met"));
+    let open = refused.or(conditions);
     Webhook {
         name,
         tag: tag.cloned(),
-        namespaces: Requirements::parse(item.get("namespaceSelector")),
-        objects: Requirements::parse(item.get("objectSelector")),
+        namespaces,
+        objects,
         place,
+        open: open.map(|(node, said)| object.label_at(node.span(), said)),
     }
 }
