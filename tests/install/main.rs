@@ -35,6 +35,7 @@ fn plain_file(file: &SourceFile) -> Option<PlainFile<'_>> {
     };
     Some(PlainFile {
         path: &file.path,
+        place: None,
         root: tree.root()?,
     })
 }
