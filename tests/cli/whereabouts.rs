@@ -40,9 +40,9 @@ fn agreed(project: &Project, ways: &[(&str, &[&str])]) -> String {
     });
     let tables: Vec<(String, String)> = tables.collect();
     for (way, table) in &tables {
-        assert_eq!(*table, tables[0].1, "{way}");
+        assert_eq!(Some(table), tables.first().map(|(_, first)| first), "{way}");
     }
-    tables[0].1.clone()
+    tables.into_iter().next().unwrap().1
 }
 
 #[test]
