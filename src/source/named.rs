@@ -59,12 +59,16 @@ impl<'r> Named<'r> {
 
     fn named(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
         let folder = file.lies_at.as_deref()?.parent()?;
-        let place = folder.join(entry);
-        let place = match NAMES.iter().find(|name| place.join(name).is_file()) {
-            Some(name) => place.join(name),
-            None => place,
-        };
-        let shown = shown_path(&place, &self.request.working_directory);
+        // A linked folder is told by the name that led into it.
+        let directory = &self.request.working_directory;
+        let shown_folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let (mut place, mut spelled) =
+            (folder.join(entry), directory.join(shown_folder).join(entry));
+        if let Some(name) = NAMES.iter().find(|name| place.join(name).is_file()) {
+            place.push(name);
+            spelled.push(name);
+        }
+        let shown = shown_path(&spelled, directory);
         let is_read = set.file(&shown).is_some() || !is_ordinary(&place);
         let is_excluded = self.request.walk.exclude.excludes(&shown, false);
         // Links are followed to where the file really lies, which must be in the same repository.

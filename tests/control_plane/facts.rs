@@ -235,7 +235,7 @@ fn native_sidecars_by_release_installation_and_pod() {
     );
     assert_eq!(
         native("tag: 1.27.0", ""),
-        (NativeSidecars::Auto, Certainty::Default)
+        (NativeSidecars::Auto, Certainty::Assumed)
     );
     assert_eq!(native(off, ""), (NativeSidecars::Off, Certainty::Known));
     assert_eq!(native(off, yes), (NativeSidecars::On, Certainty::Known));
