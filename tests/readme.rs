@@ -11,30 +11,64 @@ mod support;
 
 use std::path::Path;
 
-use support::meshprobe;
+use support::{Run, meshprobe};
 
-fn blocks(text: &str) -> Vec<(String, Vec<String>)> {
+/// Commands that need more than the binary, and what runs them.
+const ELSEWHERE: [(&str, &str); 6] = [
+    (
+        "cargo run --release --locked -- check --fail-on never fixtures/demo",
+        "the_demo_can_be_tried",
+    ),
+    ("bash .ci/test", "the gate"),
+    (
+        "cargo install --locked --path .",
+        "tests/e2e/pre-commit.sh, by the hooks of language rust",
+    ),
+    ("bash packaging/wheel.sh dist", "tests/e2e/wheel.sh"),
+    (
+        "kustomize build overlays/production | meshprobe rewrite -",
+        "tests/e2e/kustomize.sh",
+    ),
+    (
+        "meshprobe check --helm charts/shop --values production.yaml",
+        "tests/e2e/helm.sh",
+    ),
+];
+
+fn readme() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(root.join("README.md")).unwrap()
+}
+
+/// Returns the blocks of a language, line by line.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<Vec<&'a str>> {
+    let fence = format!("```{language}");
     let mut found = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        if line == "```console" {
-            let command = lines
-                .next()
-                .unwrap()
-                .strip_prefix("$ meshprobe ")
-                .unwrap()
-                .to_owned();
-            let shown = lines.by_ref().take_while(|line| *line != "```");
-            found.push((command, shown.map(str::to_owned).collect()));
+        if line == fence {
+            found.push(lines.by_ref().take_while(|line| *line != "```").collect());
         }
     }
     found
 }
 
-fn agrees(shown: &[String], printed: &[&str]) -> bool {
+/// Returns the commands of a block, each with what is shown below it.
+fn commands<'a>(block: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for &line in block {
+        match line.strip_prefix("$ ") {
+            Some(command) => found.push((command, Vec::new())),
+            None => found.last_mut().unwrap().1.push(line),
+        }
+    }
+    found
+}
+
+fn agrees(shown: &[&str], printed: &[&str]) -> bool {
     match (shown.split_first(), printed.split_first()) {
         (None, _) => printed.iter().all(|line| line.is_empty()),
-        (Some((first, rest)), _) if first == "…" => {
+        (Some((&"…", rest)), _) => {
             (0..=printed.len()).any(|skip| agrees(rest, printed.get(skip..).unwrap()))
         }
         (Some((first, rest)), Some((line, left))) => {
@@ -47,22 +81,99 @@ fn agrees(shown: &[String], printed: &[&str]) -> bool {
     }
 }
 
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Runs a pipe of our own commands; the status is the worst.
+fn run(folder: &Path, command: &str) -> Run {
+    let mut last: Option<Run> = None;
+    for stage in command.split(" | ") {
+        let arguments = stage
+            .strip_prefix("meshprobe ")
+            .unwrap_or_else(|| panic!("`{stage}` is not ours"));
+        let mut arguments: Vec<&str> = arguments.split(' ').collect();
+        if arguments.first().is_some_and(|name| *name != "rule") {
+            arguments.insert(1, "--isolated");
+        }
+        let stdin = last.as_ref().map_or("", |run| run.stdout.as_str());
+        let mut next = meshprobe(folder, &arguments, stdin);
+        next.status = next.status.max(last.map_or(0, |run| run.status));
+        last = Some(next);
+    }
+    last.unwrap()
+}
+
 #[test]
 fn the_commands_of_the_readme_print_what_it_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let blocks = blocks(&readme);
-    assert!(blocks.len() >= 4, "{} blocks", blocks.len());
-    for (command, shown) in blocks {
-        let mut arguments: Vec<&str> = command.split(' ').collect();
-        arguments.insert(1, "--isolated");
-        let run = meshprobe(root, &arguments, "");
-        let printed: Vec<&str> = run.stdout.lines().collect();
+    let text = readme();
+    let blocks = blocks(&text, "console");
+    assert!(blocks.len() >= 6, "{} blocks", blocks.len());
+    for block in blocks {
+        // Some commands write, so each block has a copy of its own.
+        let folder = tempfile::tempdir().unwrap();
+        copy(
+            &root.join("fixtures/demo"),
+            &folder.path().join("fixtures/demo"),
+        );
+        for (command, shown) in commands(&block) {
+            let run = run(folder.path(), command);
+            let printed: Vec<&str> = run.stdout.lines().collect();
+            assert!(
+                run.status < 2 && agrees(&shown, &printed),
+                "`{command}` ends with {} and prints\n{}\n{}",
+                run.status,
+                run.stdout,
+                run.stderr
+            );
+            for (_, file) in command.split(' ').filter_map(|word| word.split_once('=')) {
+                assert!(
+                    !command.contains("--report ") || folder.path().join(file).is_file(),
+                    "`{command}` has not written {file}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_demo_can_be_tried() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let run = run(root, "meshprobe check --fail-on never fixtures/demo");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("Found 3 errors"), "{}", run.stdout);
+}
+
+#[test]
+fn every_other_command_of_the_readme_is_run_elsewhere() {
+    let text = readme();
+    let shown: Vec<&str> = blocks(&text, "sh").concat();
+    for command in &shown {
         assert!(
-            agrees(&shown, &printed),
-            "`meshprobe {command}` prints\n{}\n{}",
-            run.stdout,
-            run.stderr
+            ELSEWHERE.iter().any(|(known, _)| known == command),
+            "nothing runs `{command}`"
         );
     }
+    for (known, by) in ELSEWHERE {
+        assert!(shown.contains(&known), "`{known}` ({by}) is not shown");
+    }
+}
+
+#[test]
+fn the_readme_counts_the_rules() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = meshprobe(root, &["rule"], "").stdout;
+    let (rules, _) = list.split_once("\n\nGuards of rewrite:\n").unwrap();
+    let said = format!("**{} rules**", rules.lines().count());
+    assert!(readme().contains(&said), "README does not say: {said}");
 }
