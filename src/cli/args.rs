@@ -16,24 +16,48 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const EXIT_CODES: &str = "\
+Examples:
+  meshprobe check clusters                     # report the probes of a tree
+  meshprobe check --context . apps/web.yaml    # judge one file by the facts of all
+  meshprobe predict --explain apps/web.yaml    # say why
+  meshprobe rewrite --diff apps                # show the rewrite; --write makes it
+  meshprobe rule tcp-probe-always-passes       # explain a rule
+
 Exit codes:
   0  nothing to report; everything was done
   1  findings; a change shown by --diff; a refused rewrite
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
 const CHECK_CODES: &str = "\
+Examples:
+  meshprobe check --mesh-version 1.28 --assume mtls=STRICT clusters
+  meshprobe check --diff clusters    # what --fix would change
+  meshprobe check --report sarif=meshprobe.sarif --report junit=meshprobe.xml clusters
+  kustomize build overlays/prod | meshprobe check --require-rewritten -
+
 Exit codes:
   0  no finding at or above --fail-on
   1  such a finding; a change shown by --diff
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
 const REWRITE_CODES: &str = "\
+Examples:
+  meshprobe rewrite --diff clusters              # show the change
+  meshprobe rewrite --write clusters             # make it
+  meshprobe rewrite --undo --write clusters      # take it back
+  kustomize build overlays/prod | meshprobe rewrite - | kubectl apply -f -
+  meshprobe rewrite --vm -o out workloadgroup.yaml    # mesh.yaml of a virtual machine
+
 Exit codes:
   0  everything that the mesh would rewrite is rewritten
   1  a refused workload, a document that is not YAML; a change shown by --diff
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
 const PREDICT_CODES: &str = "\
+Examples:
+  meshprobe predict clusters
+  meshprobe predict --explain --context clusters clusters/prod/web.yaml
+
 Exit codes:
   0  everything could be read
   1  a Kubernetes document that is not YAML
@@ -54,6 +78,9 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Report probes that the mesh breaks, and the lines that decide.
+    ///
+    /// Facts of the mesh are looked for in the same manifests; what is missing is assumed, said,
+    /// and can be settled with --mesh-version, --assume and --context.
     #[command(after_help = CHECK_CODES)]
     Check(CheckArgs),
     /// Write the mesh's probe rewrite into the manifests, ahead of deployment.
@@ -75,16 +102,18 @@ pub(super) enum Command {
         #[arg(value_name = "CONFIG")]
         config: Option<PathBuf>,
     },
-    /// Explain a rule, or a guard of rewrite.
+    /// List the rules of check and the guards of rewrite, or explain one.
     Rule(RuleArgs),
     /// Print the JSON schema of the configuration, or the definition of the KRM function.
     Schema(SchemaArgs),
     /// Print the completion script of a shell.
+    ///
+    /// For bash: meshprobe completions bash > /etc/bash_completion.d/meshprobe
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
+    /// Print the manual page (to read it: meshprobe man | man -l -).
     Man,
 }
 
@@ -153,7 +182,7 @@ pub(super) struct CheckArgs {
     #[arg(long, help_heading = "Rules")]
     pub(super) require_rewritten: bool,
 
-    /// Apply safe fixes.
+    /// Apply safe fixes to the files.
     #[arg(long, group = "fixing", help_heading = "Fixes")]
     pub(super) fix: bool,
 
@@ -297,8 +326,9 @@ pub(super) struct Common {
 
     /// A fact that the manifests do not hold, such as mtls=STRICT (repeatable).
     ///
-    /// Keys: ambient, cni, injection (evidence, all, none), mtls (DISABLE, PERMISSIVE, STRICT),
-    /// native-sidecars, revision, rewrite, root-namespace, status-port.
+    /// Keys: ambient, cni, cni-enforces-node-traffic, injection (evidence, all, none), mtls
+    /// (DISABLE, PERMISSIVE, STRICT), native-sidecars, node-version, revision, rewrite,
+    /// root-namespace, status-port.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Mesh")]
     pub(super) assume: Vec<String>,
 
