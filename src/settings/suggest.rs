@@ -12,11 +12,17 @@ pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Opt
         .map(|(_, word)| word)
 }
 
+/// How many words a message lists; nobody reads more. Only rules are more.
+const LISTED: usize = 20;
+
 /// Says that `given` is not one of `known`, and which of them may be meant.
 #[must_use]
 pub fn not_one_of(what: &str, given: &str, known: &[&str]) -> String {
     match nearest(given, known.iter().copied()) {
         Some(word) => format!("unknown {what} `{given}`: did you mean `{word}`?"),
+        None if known.len() > LISTED => {
+            format!("unknown {what} `{given}`: `meshprobe rule` lists all")
+        }
         None => format!("unknown {what} `{given}`: known are {}", listed(known)),
     }
 }
@@ -39,6 +45,10 @@ mod tests {
         assert_eq!(
             not_one_of("fact", "zzz", &known),
             "unknown fact `zzz`: known are `injection`, `mtls`, `root-namespace`"
+        );
+        assert_eq!(
+            not_one_of("rule", "zzz", &["a"; 21]),
+            "unknown rule `zzz`: `meshprobe rule` lists all"
         );
     }
 }
