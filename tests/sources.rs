@@ -116,6 +116,19 @@ fn the_workarounds_of_the_first_years() {
 }
 
 #[test]
+fn three_kinds_of_probes_under_osm() {
+    snapshot(
+        "osm-three-probes.yaml",
+        &[
+            &["check"],
+            &["predict"],
+            &["rewrite"],
+            &["rewrite", "--preview", "--diff"],
+        ],
+    );
+}
+
+#[test]
 fn the_health_check_of_virtual_machines() {
     snapshot(
         "workloadgroup-reviews.yaml",
