@@ -3,6 +3,7 @@
 //! The data is described in `fixtures/osm/README.md`.
 #![allow(
     clippy::unwrap_used,
+    clippy::print_stdout,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"
@@ -131,6 +132,7 @@ fn a_preview_is_what_the_webhook_makes() {
             *counts.entry((file, class)).or_default() += 1;
         }
     }
+    println!("osm: {} cases, {counts:?}", cases().len());
     let counts: Vec<_> = counts.into_iter().collect();
     assert_eq!(
         counts,

@@ -4,6 +4,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stdout,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"
 )]
@@ -111,6 +112,7 @@ fn count(mesh: &str) -> BTreeMap<&'static str, usize> {
             assert_eq!(compare(&case, mesh, &options, &native[0]), "equal");
         }
     }
+    println!("{mesh}: {} cases, {counts:?}", cases(mesh).len());
     counts
 }
 

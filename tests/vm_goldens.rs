@@ -1,6 +1,7 @@
 //! Virtual machines: what istioctl makes of a WorkloadGroup, and what we make of it.
 #![allow(
     clippy::unwrap_used,
+    clippy::print_stdout,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"
@@ -200,6 +201,12 @@ fn what_validate_refuses_is_found() {
             table.push_str(&format!("  {count} × {one}\n"));
         }
     }
+    let all = Case::all();
+    let written = all.iter().filter(|case| case.mesh().is_some()).count();
+    println!(
+        "vm: {} cases, {written} with mesh.yaml, {refused} refused by validate",
+        all.len()
+    );
     assert_eq!(refused, 10);
     insta::assert_snapshot!("vm_checked", table);
 }
