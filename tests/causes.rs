@@ -48,6 +48,8 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
             "kuma-tcp-grpc-needs-2-9",
             "consul-probe-not-rewritten",
             "osm-tcp-probe-accepted",
+            "linkerd-tcp-probe-always-true",
+            "appmesh-tcp-probe-always-true",
             "init-probe-needs-1-19",
         ],
         Cause::HttpsAtHttpPort => &["https-probe-on-http-service-port", "init-probe-needs-1-19"],
@@ -104,7 +106,8 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
         | Cause::OtherHost
         | Cause::AuthorizationUnknown
         | Cause::Placeholder
-        | Cause::MeshUnknown => &[],
+        | Cause::MeshUnknown
+        | Cause::MeshDecides => &[],
     }
 }
 
@@ -135,6 +138,13 @@ const fn rules_of_trouble(trouble: Trouble) -> &'static [&'static str] {
         Trouble::PodRefused => &["kuma-reserved-port"],
         Trouble::SidecarLeft => &["kuma-native-sidecar-order"],
         Trouble::QueryInPath => &["consul-expose-query"],
+        Trouble::RouteHidesProbe => &["linkerd-route-hides-probe"],
+        Trouble::GrpcDenied => &["linkerd-grpc-probe-denied"],
+        Trouble::HookDenied => &["linkerd-hook-denied"],
+        Trouble::NoProbeRoute => &["linkerd-https-probe-denied"],
+        Trouble::PathWithoutSlash => &["linkerd-path-without-slash"],
+        Trouble::PortUndeclared => &["linkerd-startup-port-undeclared"],
+        Trouble::PlainAtStrict => &["appmesh-strict-probe"],
     }
 }
 

@@ -74,8 +74,8 @@ fn an_option_names_the_mesh_of_all_pods() {
     );
     assert_eq!(all("istio")[1], "injected istio known none");
     assert_eq!(all("none")[3], "books - known none");
-    // Not modelled yet: nothing is claimed.
-    assert_eq!(all("cilium")[2], "web cilium known unknown");
+    // Cilium puts no proxy into pods.
+    assert_eq!(all("cilium")[2], "web cilium known none");
 }
 
 #[test]
@@ -167,6 +167,7 @@ fn faults_of_other_meshes_are_found() {
         let rule = match name.as_str() {
             "probe-port-name-unresolved" => "named-port-unresolved",
             "consul-https-probe" => "https-probe-plain-listener",
+            "ambient-networkpolicy-blocks-probes" => "ambient-netpol-blocks-probes",
             name => name,
         };
         for file in ["bad.yaml", "good.yaml"] {
@@ -180,7 +181,82 @@ fn faults_of_other_meshes_are_found() {
             judged += 1;
         }
     }
-    assert_eq!(judged, 12);
+    assert_eq!(judged, 19);
+}
+
+/// Three meshes side by side: each pod is judged, and rewritten or not, as its own mesh does it.
+#[test]
+fn three_meshes_in_one_tree() {
+    let lines: [&[&str]; 5] = [
+        &["check", "."],
+        &["predict", "."],
+        &["predict", "--explain", "linkerd.yaml"],
+        &["rewrite", "--diff", "--mesh-version", "1.28", "."],
+        &[
+            "rewrite",
+            "--diff",
+            "--preview",
+            "--mesh-version",
+            "1.28",
+            ".",
+        ],
+    ];
+    let mut text = String::new();
+    for line in lines {
+        let run = run("meshes/several", line);
+        let typed = line.join(" ");
+        text += &format!("$ meshprobe {typed}\n{}", run.stdout);
+        text += &format!("--- stderr\n{}--- exit {}\n\n", run.stderr, run.status);
+    }
+    insta::with_settings!({omit_expression => true}, {
+        insta::assert_snapshot!("several", text);
+    });
+}
+
+/// Managed control planes are known by their revisions alone.
+#[test]
+fn revisions_of_managed_meshes_inject() {
+    let shown = run("meshes/managed", &["predict", "--explain", "."]);
+    insta::assert_snapshot!("managed", shown.stdout);
+    let checked = run("meshes/managed", &["check", "--output-format", "json", "."]);
+    assert!(findings(&checked).is_empty(), "{}", checked.stdout);
+    // The option says which ones there are.
+    let one = ["predict", "--output-format", "json"];
+    let options = ["--assume", "revision=asm-managed", "."];
+    let shown = run("meshes/managed", &[&one[..], &options].concat());
+    assert_eq!(
+        meshes(&shown),
+        [
+            "by-release istio known none",
+            "by-channel istio known sidecar",
+        ]
+    );
+}
+
+/// A policy of Cilium is a sign only where it demands authentication: Cilium alone is the network
+/// of many a mesh.
+#[test]
+fn cilium_is_a_mesh_where_it_authenticates() {
+    let judged = |mode: &str| {
+        let scratch = tempfile::tempdir().unwrap();
+        let text = format!(
+            "apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {{name: x, namespace: \
+             shop}}\nspec:\n  ingress: [{{authentication: {{mode: {mode}}}}}]\n---\napiVersion: v1\n\
+             kind: Pod\nmetadata: {{name: web, namespace: shop}}\nspec:\n  containers:\n    - name: \
+             web\n      image: web:1\n      readinessProbe: {{httpGet: {{port: 80}}}}\n"
+        );
+        std::fs::write(scratch.path().join("web.yaml"), text).unwrap();
+        let arguments = [
+            "predict",
+            "--isolated",
+            "--output-format",
+            "json",
+            "web.yaml",
+        ];
+        meshes(&meshprobe(scratch.path(), &arguments, ""))
+    };
+    assert_eq!(judged("required"), ["web cilium known none"]);
+    assert_eq!(judged("disabled"), ["web istio default unknown"]);
 }
 
 #[test]
@@ -192,7 +268,7 @@ fn the_heaviest_sign_decides() {
             "by-pod consul assumed sidecar",
             "opted-out istio known sidecar",
             "by-object kuma known unknown",
-            "not-modelled linkerd known unknown",
+            "annotated linkerd known sidecar",
         ]
     );
     let json = ["predict", "--output-format", "json"];

@@ -118,6 +118,7 @@ impl<'t> Context<'t> {
             workload,
             namespace: self.namespace_object(&workload.object),
             namespace_name,
+            objects: self.objects_beside(workload, mesh.value?),
             release: model.release(self.other_release(mesh.value)).value,
             native_sidecars: self.given_native_sidecars(workload),
             supposed: self.supposed_injection(workload),
@@ -128,6 +129,15 @@ impl<'t> Context<'t> {
             asked,
             membership,
         })
+    }
+
+    /// The objects of a mesh beside Istio in the namespace of a workload.
+    fn objects_beside<'a>(&'a self, workload: &Workload<'t>, mesh: Mesh) -> Vec<&'a Object<'t>> {
+        let all = self.inventory.other_signs.iter();
+        all.filter(|(of, is_definition, _)| *of == mesh && !is_definition)
+            .map(|(.., object)| object)
+            .filter(|object| self.shares_namespace(object, &workload.object))
+            .collect()
     }
 
     /// Tells whether the manifest carries the proxy of a mesh beside Istio: it was injected.

@@ -1,7 +1,8 @@
 //! The small interface through which the other layers ask a mesh that is not Istio.
 //!
 //! Istio's answers depend on policies, Services and installations, so its facts are put together
-//! in `context`; the meshes here decide from the pod and its Namespace alone.
+//! in `context`; the meshes here decide from the pod, its Namespace and their own
+//! objects beside it.
 
 use crate::finding::Label;
 use crate::kube::{Container, Handler, Object, Port, Workload};
@@ -19,6 +20,8 @@ pub struct Asked<'a, 't> {
     pub namespace: Option<&'a Object<'t>>,
     /// The name of that.
     pub namespace_name: &'a str,
+    /// The objects of the mesh in its namespace: policies, listeners, routes.
+    pub objects: Vec<&'a Object<'t>>,
     /// The release that the user names.
     pub release: Option<Version>,
     /// What the user says about native sidecars.
@@ -130,6 +133,20 @@ pub enum Trouble {
     SidecarLeft,
     /// The path is exposed to the letter, with its query.
     QueryInPath,
+    /// A route for the port takes the place of the one that the mesh makes for the probe.
+    RouteHidesProbe,
+    /// The port lets in clients of the mesh alone, and gRPC probes get no route of their own.
+    GrpcDenied,
+    /// The port lets in clients of the mesh alone, and hooks get no route of their own.
+    HookDenied,
+    /// The port lets in clients of the mesh alone, and the mesh can make no route for the probe.
+    NoProbeRoute,
+    /// The route that the mesh makes for the probe never fits: its path has no slash in front.
+    PathWithoutSlash,
+    /// The proxy is not told of the port.
+    PortUndeclared,
+    /// The listener of the port accepts mutual TLS alone.
+    PlainAtStrict,
 }
 
 /// What becomes of a handler in trouble.
@@ -182,6 +199,13 @@ impl Trouble {
             Self::PodRefused => "the webhook refuses the pod for the port of the probe",
             Self::SidecarLeft => "the webhook leaves probes of native sidecars alone",
             Self::QueryInPath => "the path is exposed to the letter, with its query",
+            Self::RouteHidesProbe => "a route for the port takes the place of the probe's own",
+            Self::GrpcDenied => "the port lets in the mesh alone, and gRPC gets no exception",
+            Self::HookDenied => "the port lets in the mesh alone, and hooks get no exception",
+            Self::NoProbeRoute => "the port lets in the mesh alone, without exception",
+            Self::PathWithoutSlash => "the exception for the probe never fits: no slash in front",
+            Self::PortUndeclared => "the proxy is not told of the port",
+            Self::PlainAtStrict => "the listener of the port accepts mutual TLS alone",
         }
     }
 }
@@ -281,15 +305,17 @@ pub trait Model: Sync {
     fn port_owner(&self, port: i64) -> Option<&'static str>;
 }
 
-/// Returns the model of a mesh: `None` for Istio, which has its own layers, and for meshes that
-/// are not modelled yet.
+/// Returns the model of a mesh: `None` for Istio, which has its own layers.
 #[must_use]
 pub fn model(mesh: Mesh) -> Option<&'static dyn Model> {
     match mesh {
         Mesh::Osm => Some(&super::osm::Osm),
         Mesh::Kuma => Some(&super::kuma::Kuma),
         Mesh::Consul => Some(&super::consul::Consul),
-        _ => None,
+        Mesh::Linkerd => Some(&super::linkerd::Linkerd),
+        Mesh::AppMesh => Some(&super::app_mesh::AppMesh),
+        Mesh::Cilium => Some(&super::cilium::Cilium),
+        Mesh::Istio => None,
     }
 }
 

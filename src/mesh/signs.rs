@@ -114,7 +114,7 @@ const MARKS: [Marks; 6] = [
     Marks {
         mesh: Mesh::AppMesh,
         prefixes: &["appmesh.k8s.aws/"],
-        switches: &[],
+        switches: &[super::app_mesh::INJECT],
         containers: &[],
         volumes: &[],
         groups: &["appmesh.k8s.aws"],
@@ -140,8 +140,37 @@ pub fn of_object(object: &Object<'_>) -> Option<(Mesh, bool)> {
         let mesh = mesh_of_group(group).filter(|mesh| *mesh != Mesh::Istio)?;
         return Some((mesh, true));
     }
-    let mesh = mesh_of_group(object.group())?;
+    let mesh = mesh_of_group(object.group()).or_else(|| by_content(object))?;
     (mesh != Mesh::Istio).then_some((mesh, false))
+}
+
+/// Objects of a shared API that are for one mesh: routes of a `Server` of Linkerd, and policies of
+/// Cilium that demand authentication. Cilium alone is no mesh, it is the network of many.
+fn by_content(object: &Object<'_>) -> Option<Mesh> {
+    let spec = object.node.get("spec")?;
+    match (object.group(), object.kind) {
+        ("gateway.networking.k8s.io", "HTTPRoute") => {
+            let mut parents = spec.get("parentRefs")?.items();
+            let group = |one: NodeRef<'_>| one.get("group")?.text().map(str::to_owned);
+            parents
+                .any(|one| group(one).as_deref() == Some("policy.linkerd.io"))
+                .then_some(Mesh::Linkerd)
+        }
+        ("cilium.io", "CiliumNetworkPolicy" | "CiliumClusterwideNetworkPolicy") => {
+            let lists = ["ingress", "egress"].into_iter();
+            let mut rules = lists
+                .filter_map(|key| spec.get(key))
+                .flat_map(NodeRef::items);
+            let mode = |rule: NodeRef<'_>| {
+                let mode = rule.get("authentication")?.get("mode")?.text()?;
+                Some(mode == "required")
+            };
+            rules
+                .any(|rule| mode(rule) == Some(true))
+                .then_some(Mesh::Cilium)
+        }
+        _ => None,
+    }
 }
 
 /// Returns the signs at a pod and at its Namespace, for every mesh.

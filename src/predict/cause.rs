@@ -95,6 +95,8 @@ pub enum Cause {
     Placeholder,
     /// The tree does not say whether the pod is in a mesh.
     MeshUnknown,
+    /// What the mesh does with such a handler stands in no manifest.
+    MeshDecides,
 }
 
 impl Cause {
@@ -146,6 +148,7 @@ impl Cause {
             Self::HookUnsupported => "the kubelet runs no tcpSocket hooks",
             Self::Malformed => "the API server refuses it",
             Self::Placeholder => "a value is filled in by another tool",
+            Self::MeshDecides => "it depends on what the mesh alone knows",
             Self::MeshUnknown => "the tree does not say whether a mesh is there",
         }
     }

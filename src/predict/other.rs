@@ -144,7 +144,7 @@ fn meets(pod: &WorkloadPrediction<'_>, treatment: &Treatment) -> Verdict {
         Meets::Helper => said(Outcome::Ok, Cause::Helped),
         Meets::Direct => said(Outcome::Ok, Cause::NotCaptured),
         Meets::Elsewhere => said(Outcome::Ok, Cause::OtherHost),
-        Meets::Unknown => said(Outcome::Unknown, Cause::MeshUnknown),
+        Meets::Unknown => said(Outcome::Unknown, Cause::MeshDecides),
         Meets::Accepted => said(Outcome::AlwaysPasses, Cause::SidecarAccepts),
     }
 }

@@ -11,6 +11,8 @@ mod annotation_name_typo;
 mod annotation_not_a_string;
 mod annotation_on_workload_metadata;
 mod app_probe_on_status_port;
+mod appmesh_strict_probe;
+mod appmesh_tcp_probe_always_true;
 mod authz_blocks_probe;
 mod authz_deny_unauthenticated;
 mod authz_exception_only_for_probe;
@@ -60,6 +62,13 @@ mod legacy_authentication_api;
 mod lifecycle_hook_host_rewritten;
 mod lifecycle_hook_strict;
 mod lifecycle_key_needs_1_25;
+mod linkerd_grpc_probe_denied;
+mod linkerd_hook_denied;
+mod linkerd_https_probe_denied;
+mod linkerd_path_without_slash;
+mod linkerd_route_hides_probe;
+mod linkerd_startup_port_undeclared;
+mod linkerd_tcp_probe_always_true;
 mod localhost_destination_changed;
 mod manual_probers_env;
 mod mesh_config_conflict;
@@ -186,6 +195,8 @@ static ALL: &[Rule] = &[
     annotation_not_a_string::RULE,
     annotation_on_workload_metadata::RULE,
     app_probe_on_status_port::RULE,
+    appmesh_strict_probe::RULE,
+    appmesh_tcp_probe_always_true::RULE,
     authz_blocks_probe::RULE,
     authz_deny_unauthenticated::RULE,
     authz_exception_only_for_probe::RULE,
@@ -231,6 +242,13 @@ static ALL: &[Rule] = &[
     lifecycle_hook_host_rewritten::RULE,
     lifecycle_hook_strict::RULE,
     lifecycle_key_needs_1_25::RULE,
+    linkerd_grpc_probe_denied::RULE,
+    linkerd_hook_denied::RULE,
+    linkerd_https_probe_denied::RULE,
+    linkerd_path_without_slash::RULE,
+    linkerd_route_hides_probe::RULE,
+    linkerd_startup_port_undeclared::RULE,
+    linkerd_tcp_probe_always_true::RULE,
     localhost_destination_changed::RULE,
     manual_probers_env::RULE,
     mesh_config_conflict::RULE,
