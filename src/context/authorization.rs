@@ -217,7 +217,7 @@ fn needs_http(rule: NodeRef<'_>) -> bool {
         let items = rule.get(list).into_iter().flat_map(NodeRef::items);
         items
             .filter_map(|item| item.get(key))
-            .flat_map(NodeRef::entries)
+            .flat_map(NodeRef::effective_entries)
             .any(|entry| entry.key.text().is_some_and(authz::is_http_field))
     };
     let when = rule.get("when").into_iter().flat_map(NodeRef::items);
@@ -236,7 +236,7 @@ fn clauses(list: Option<NodeRef<'_>>, key: &str, request: &Request) -> Match {
     };
     let alternatives = list.items().filter_map(|item| item.get(key));
     Match::any(alternatives.map(|clause| {
-        let fields = clause.entries().filter_map(|entry| {
+        let fields = clause.effective_entries().into_iter().filter_map(|entry| {
             let name = entry.key.text()?;
             let skipped = !request.is_http && authz::is_http_field(name);
             (!skipped).then(|| authz::field(name, &texts(Some(entry.value)), request))

@@ -296,7 +296,8 @@ impl<'t> Context<'t> {
             "traffic.sidecar.istio.io/",
             keys::PROXY_CONFIG,
         ];
-        let keys_of = |node: Option<NodeRef<'t>>| node.into_iter().flat_map(NodeRef::entries);
+        let keys_of =
+            |node: Option<NodeRef<'t>>| node.into_iter().flat_map(NodeRef::effective_entries);
         let own = keys_of(template.annotations()).chain(keys_of(template.labels()));
         for key in own.filter_map(|entry| entry.key.text()) {
             if prefixes.iter().any(|prefix| key.starts_with(prefix)) || key == keys::TLS_MODE {

@@ -56,7 +56,7 @@ fn open_part<'t>(rule: NodeRef<'t>, request: &Request) -> Option<&'t str> {
     let fields = clauses.into_iter().flat_map(|(list, key)| {
         let items = rule.get(list).into_iter().flat_map(NodeRef::items);
         let clauses = items.filter_map(move |item| item.get(key));
-        clauses.flat_map(NodeRef::entries)
+        clauses.flat_map(NodeRef::effective_entries)
     });
     let mut fields = fields.filter_map(|entry| Some((entry.key.text()?, entry.value)));
     let open = fields.find(|(name, values)| {

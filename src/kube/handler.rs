@@ -355,7 +355,7 @@ fn explain(node: NodeRef<'_>, error: DeError) -> Unreadable {
 
 /// The keys of the handlers that are written, in the order of the text.
 fn kinds(node: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
-    let written = node.entries().filter(|entry| {
+    let written = node.effective_entries().into_iter().filter(|entry| {
         let key = entry.key.text().unwrap_or_default();
         KINDS.contains(&key) && !entry.value.is_null()
     });

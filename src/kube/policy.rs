@@ -83,7 +83,7 @@ impl<'t> PeerAuthentication<'t> {
         let ports = self.ports_entry().map(|entry| entry.value);
         ports
             .into_iter()
-            .flat_map(NodeRef::entries)
+            .flat_map(NodeRef::effective_entries)
             .map(|entry| PortMode {
                 entry,
                 port: entry.key.text().and_then(|text| text.parse().ok()),
@@ -93,7 +93,7 @@ impl<'t> PeerAuthentication<'t> {
 }
 
 fn is_empty_mapping(node: NodeRef<'_>) -> bool {
-    node.is_mapping() && node.entries().len() == 0
+    node.is_mapping() && node.effective_entries().is_empty()
 }
 
 /// A port of a Service.

@@ -161,7 +161,8 @@ pub fn is_dns_label(name: &str) -> bool {
 /// A key that is nearly the name of a handler is likely meant to be one.
 fn missing(handler: &Handler<'_>) -> String {
     let kinds = ["httpGet", "tcpSocket", "grpc", "exec"];
-    let keys = handler.node.entries().filter_map(|entry| entry.key.text());
+    let entries = handler.node.effective_entries();
+    let keys = entries.iter().filter_map(|entry| entry.key.text());
     let meant = keys.filter_map(|key| {
         let same = |kind: &&str| kind.eq_ignore_ascii_case(key);
         kinds

@@ -31,7 +31,7 @@ impl Requirements {
         for entry in node
             .get("matchLabels")
             .into_iter()
-            .flat_map(NodeRef::entries)
+            .flat_map(NodeRef::effective_entries)
         {
             if let (Some(key), Some(value)) = (entry.key.text(), entry.value.text()) {
                 read.all

@@ -12,7 +12,7 @@ impl<'t> LabelSelector<'t> {
     /// Reads a mapping of label names to values; anything else asks for nothing.
     #[must_use]
     pub fn from_mapping(node: Option<NodeRef<'t>>) -> Self {
-        let entries = node.into_iter().flat_map(NodeRef::entries);
+        let entries = node.into_iter().flat_map(NodeRef::effective_entries);
         let pair = |key: NodeRef<'t>, value: NodeRef<'t>| Some((key.text()?, value.text()?));
         Self {
             labels: entries

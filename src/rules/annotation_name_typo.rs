@@ -83,7 +83,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 fn report(pod: &WorkloadPrediction<'_>, place: Place) -> Vec<Finding> {
     let workload = &pod.workload;
     let entries = place.of(&workload.template);
-    let entries = entries.into_iter().flat_map(NodeRef::entries);
+    let entries = entries.into_iter().flat_map(NodeRef::effective_entries);
     let findings = entries.filter_map(|entry| {
         let key = entry.key.text()?;
         let meant = meant(place, key)?;

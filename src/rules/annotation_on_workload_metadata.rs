@@ -102,19 +102,19 @@ fn misplaced(workload: &Workload<'_>) -> Vec<Finding> {
         for metadata in metadata_routes(workload) {
             let node = workload.object.node.at(&metadata);
             let annotations = node.and_then(|node| node.get("annotations"));
-            for entry in annotations.into_iter().flat_map(NodeRef::entries) {
+            for entry in annotations.into_iter().flat_map(NodeRef::effective_entries) {
                 let route = root.join(&metadata).child("annotations");
                 findings.extend(report(workload, entry, &route, is_pod_key));
             }
             let labels = node.and_then(|node| node.get("labels"));
-            for entry in labels.into_iter().flat_map(NodeRef::entries) {
+            for entry in labels.into_iter().flat_map(NodeRef::effective_entries) {
                 let route = root.join(&metadata).child("labels");
                 findings.extend(report(workload, entry, &route, |key| key == keys::INJECT));
             }
         }
     }
     let labels = workload.template.labels();
-    for entry in labels.into_iter().flat_map(NodeRef::entries) {
+    for entry in labels.into_iter().flat_map(NodeRef::effective_entries) {
         let route = workload.template.within.child("metadata").child("labels");
         findings.extend(report(workload, entry, &route, is_annotation_only));
     }
@@ -199,9 +199,10 @@ fn move_fix(
 ) -> Fix {
     let object = &workload.object;
     let value = Value::from(entry.value.text().unwrap_or_default());
-    let holder = object.node.at(route).map_or(0, |node| node.entries().len());
+    let holder = object.node.at(route);
+    let is_last = holder.is_some_and(|node| node.entries().len() == 1 && !node.has_merge_key());
     let from = object.route.join(route);
-    let from = if holder == 1 {
+    let from = if is_last {
         from
     } else {
         from.child(key.to_owned())

@@ -193,7 +193,8 @@ fn open_paths(rule: NodeRef<'_>) -> Vec<NodeRef<'_>> {
         .collect();
     let speaks_of_paths = operations.iter().all(|operation| {
         let known = |key: Option<&str>| matches!(key, Some("paths" | "ports" | "methods"));
-        operation.get("paths").is_some() && operation.entries().all(|entry| known(entry.key.text()))
+        let mut fields = operation.effective_entries().into_iter();
+        operation.get("paths").is_some() && fields.all(|entry| known(entry.key.text()))
     });
     if !speaks_of_paths {
         return Vec::new();

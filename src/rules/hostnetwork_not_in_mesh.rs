@@ -134,7 +134,7 @@ fn dead<'t>(
     holder: Option<NodeRef<'t>>,
     wanted: impl Fn(&str, &Entry<'t>) -> bool,
 ) -> Vec<Entry<'t>> {
-    let entries = holder.into_iter().flat_map(NodeRef::entries);
+    let entries = holder.into_iter().flat_map(NodeRef::effective_entries);
     let wanted = |entry: &Entry<'t>| entry.key.text().is_some_and(|key| wanted(key, entry));
     entries.filter(wanted).collect()
 }

@@ -95,7 +95,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     let workload = &pod.workload;
     let entries = workload.template.annotations();
-    let entries = entries.into_iter().flat_map(NodeRef::entries);
+    let entries = entries.into_iter().flat_map(NodeRef::effective_entries);
     let findings = entries.filter_map(|entry| {
         let (key, value) = (entry.key.text()?, entry.value.as_str()?);
         if placeholder::contains(value) || is_stand_in(key, value) {

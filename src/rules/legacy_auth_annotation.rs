@@ -240,7 +240,8 @@ fn exception<'t>(scene: &Scene<'_, 't>, service: &Object<'t>, target: i64) -> Op
     let map = |key: &str, value: Value| Value::Map(vec![(key.to_owned(), value)]);
     let selector = service.node.get("spec")?.get("selector")?;
     let labels: Option<Vec<(String, Value)>> = selector
-        .entries()
+        .effective_entries()
+        .into_iter()
         .map(|label| {
             Some((
                 label.key.text()?.to_owned(),

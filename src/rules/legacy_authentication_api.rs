@@ -94,7 +94,8 @@ fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
 fn conversion<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Fix> {
     let spec = policy.node.get("spec")?;
     let known = |entry: Entry<'_>| matches!(entry.key.text(), Some("peers" | "targets"));
-    let mode = mode(spec.get("peers")?).filter(|_| spec.entries().all(known))?;
+    let mode =
+        mode(spec.get("peers")?).filter(|_| spec.effective_entries().into_iter().all(known))?;
     let mode = map("mode", Value::from(mode));
     let mut changes = vec![
         set(policy, &["apiVersion"], Value::from("security.istio.io/v1")),
@@ -125,12 +126,13 @@ fn mode(peers: NodeRef<'_>) -> Option<&'static str> {
     let (peer, None) = (items.next()?, items.next()) else {
         return None;
     };
-    let mut methods = peer.entries();
+    let mut methods = peer.effective_entries().into_iter();
     let (method, None) = (methods.next()?, methods.next()) else {
         return None;
     };
     let only_mode = |entry: Entry<'_>| entry.key.text() == Some("mode");
-    if method.key.text() != Some("mtls") || !method.value.entries().all(only_mode) {
+    let settings = method.value.effective_entries();
+    if method.key.text() != Some("mtls") || !settings.into_iter().all(only_mode) {
         return None;
     }
     match method.value.get("mode").map(NodeRef::text) {
@@ -159,7 +161,8 @@ fn of_target<'t>(
     let service = services.find(|one| one.name() == name && context.namespace_of(one).0 == home)?;
     let selector = service.node.get("spec")?.get("selector")?;
     let labels: Option<Vec<(String, Value)>> = selector
-        .entries()
+        .effective_entries()
+        .into_iter()
         .map(|label| {
             Some((
                 label.key.text()?.to_owned(),

@@ -103,7 +103,8 @@ fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
         text.is_some_and(|text| Some(text) == entry.value.text() || placeholder::contains(text))
     };
     let wanted = labels
-        .entries()
+        .effective_entries()
+        .into_iter()
         .find(|entry| !pods.iter().any(|pod| carried(entry, pod)))?;
     let (key, value) = (wanted.key.text()?, wanted.value.text()?);
     if is_of_a_controller(key) || placeholder::contains(value) || !context.shows_pods_of(policy) {

@@ -148,7 +148,7 @@ fn fix(exception: &Exception<'_, '_>, target: i64) -> Option<Fix> {
     let entry = exception.entry;
     let mut targets = exception.service_ports.iter();
     let is_free = exception.siblings.iter().all(|port| *port != target);
-    let only_mode = entry.value.entries().len() == 1 && !entry.merged;
+    let only_mode = entry.value.effective_entries().len() == 1 && !entry.merged;
     if !only_mode || !is_free || targets.any(|(_, _, other)| *other != target) {
         return None;
     }

@@ -65,7 +65,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 fn report(policy: &Object<'_>) -> Option<Finding> {
     let view = PeerAuthentication::of(policy);
     let ports = view.ports_entry()?;
-    if view.has_selector() || ports.value.entries().len() == 0 {
+    if view.has_selector() || ports.value.effective_entries().is_empty() {
         return None;
     }
     let message = format!(

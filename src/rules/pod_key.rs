@@ -81,7 +81,9 @@ pub(super) fn route(template: &PodTemplate<'_>, place: Place, key: &str) -> Rout
 pub(super) fn removal(template: &PodTemplate<'_>, place: Place, keys: &[&str]) -> Vec<Change> {
     let holder = template.route.child("metadata").child(place.key());
     let all = place.of(template).map_or(0, |node| node.entries().len());
-    if all == keys.len() {
+    // What a merge key brings in goes with the mapping, too.
+    let merges = place.of(template).is_some_and(NodeRef::has_merge_key);
+    if all == keys.len() && !merges {
         let metadata = template.node.get("metadata");
         let alone = metadata.is_some_and(|node| node.entries().len() == 1);
         let is_pod = template.within == Route::root();

@@ -97,5 +97,5 @@ pub(super) fn fate(handler: &HandlerPrediction<'_>) -> String {
 
 /// The key that a rule starts with: `from`, `to`, `when`.
 fn first_key(rule: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    rule.entries().next().map(|entry| entry.key)
+    rule.effective_entries().first().map(|entry| entry.key)
 }

@@ -82,7 +82,7 @@ fn of_namespace(namespace: &Object<'_>) -> Option<Finding> {
     };
     let holder = namespace.node.at(&labels)?;
     let route = namespace.route.join(&labels);
-    let route = if holder.entries().len() == 1 {
+    let route = if holder.entries().len() == 1 && !holder.has_merge_key() {
         route
     } else {
         route.child(key.to_owned())

@@ -1,6 +1,7 @@
 //! The arena of one document: nodes with their exact places in the source text.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::merge::duplicates;
@@ -347,6 +348,50 @@ impl<'t> NodeRef<'t> {
                 value: tree.node(value).unwrap_or(self),
                 merged: false,
             })
+    }
+
+    /// Lists the entries that a mapping has in effect: its own as they stand, without merge keys, then
+    /// what the merge keys bring in and it does not write itself.
+    #[must_use]
+    pub fn effective_entries(self) -> Vec<Entry<'t>> {
+        let own = self.entries().filter(|entry| !entry.key.is_merge_key());
+        let mut found: Vec<Entry<'t>> = own.collect();
+        if self.has_merge_key() {
+            let mut seen = found.iter().filter_map(|entry| entry.key.text()).collect();
+            let budget = Cell::new(MERGED_MAPPINGS);
+            self.bring_in(MERGE_DEPTH, &budget, &mut seen, &mut found);
+        }
+        found
+    }
+
+    /// Tells whether a merge key is written in the mapping: its own entries are then not all it has.
+    #[must_use]
+    pub fn has_merge_key(self) -> bool {
+        self.entries().any(|entry| entry.key.is_merge_key())
+    }
+
+    fn bring_in(
+        self,
+        depth: usize,
+        budget: &Cell<usize>,
+        seen: &mut HashSet<&'t str>,
+        found: &mut Vec<Entry<'t>>,
+    ) {
+        let (Some(depth), Some(left)) = (depth.checked_sub(1), budget.get().checked_sub(1)) else {
+            return;
+        };
+        budget.set(left);
+        let merges = self.entries().filter(|entry| entry.key.is_merge_key());
+        for base in merges.flat_map(|merge| std::iter::once(merge.value).chain(merge.value.items()))
+        {
+            let own = base.entries().filter(|entry| !entry.key.is_merge_key());
+            let new = own.filter(|entry| entry.key.text().is_some_and(|key| seen.insert(key)));
+            found.extend(new.map(|entry| Entry {
+                merged: true,
+                ..entry
+            }));
+            base.bring_in(depth, budget, seen, found);
+        }
     }
 
     /// Returns the entry of `key`: the last of duplicates, else what a merge key brings in.

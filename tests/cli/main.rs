@@ -20,6 +20,7 @@ mod krm;
 mod krm_contract;
 mod krm_settings;
 mod machine;
+mod merge_keys;
 mod mirror;
 mod named_files;
 mod names;
