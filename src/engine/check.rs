@@ -19,6 +19,7 @@ use super::problems::{broken_texts, problems};
 use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::Suppressions;
+use super::touched::respect_silence;
 
 /// What a run has found.
 #[derive(Clone, Debug, Default)]
@@ -118,6 +119,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
         .partition(|finding| finding.suppressed.is_some());
+    respect_silence(&suppressed, &mut findings);
     let told = findings.len();
     let least = settings.min_severity.unwrap_or(Severity::Note);
     findings.retain(|finding| finding.severity >= least);

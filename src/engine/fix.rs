@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::finding::{Applicability, Finding, Fix};
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
-use crate::yaml::{self, Edit, Route, Tree};
+use crate::yaml::{self, Edit, Tree};
 
 use super::changed::Changed;
 use super::check::{Outcome, check};
+use super::touched::{Touched, key};
 use super::write::WriteFailure;
 
 /// Fixes may uncover others, but never without end.
@@ -68,9 +69,10 @@ fn fix_with(
     let first = check(&set);
     let mut outcome = first.clone();
     let mut unsettled = Vec::new();
+    let mut touched = Touched::new(&first);
     for round in 0..=MAX_ROUNDS {
         let mut next = set.clone();
-        if !apply_round(&mut next, &outcome, also_unsafe) {
+        if !apply_round(&mut next, &outcome, also_unsafe, &mut touched) {
             break;
         }
         if round == MAX_ROUNDS {
@@ -124,16 +126,6 @@ const fn is_wanted(fix: &Fix, also_unsafe: bool) -> bool {
 
 /// How many findings of the one outcome the other no longer has, wherever they have moved to.
 fn cured(before: &Outcome, after: &Outcome) -> usize {
-    let key = |finding: &Finding| {
-        (
-            Arc::clone(&finding.primary.path),
-            finding.document,
-            finding.rule,
-            finding.object.clone(),
-            finding.container.clone(),
-            finding.field.clone(),
-        )
-    };
     let mut left: BTreeMap<_, usize> = BTreeMap::new();
     for finding in &after.findings {
         *left.entry(key(finding)).or_default() += 1;
@@ -149,13 +141,15 @@ fn cured(before: &Outcome, after: &Outcome) -> usize {
 }
 
 /// Applies what can be applied at once; tells whether that changed anything.
-fn apply_round(set: &mut SourceSet, outcome: &Outcome, also_unsafe: bool) -> bool {
+fn apply_round(
+    set: &mut SourceSet,
+    outcome: &Outcome,
+    also_unsafe: bool,
+    touched: &mut Touched,
+) -> bool {
     let mut by_document: BTreeMap<(Arc<str>, usize), Vec<&Fix>> = BTreeMap::new();
-    for fix in outcome
-        .findings
-        .iter()
-        .filter_map(|finding| finding.fix.as_ref())
-    {
+    let admitted = touched.admitted(outcome);
+    for fix in admitted.iter().filter_map(|finding| finding.fix.as_ref()) {
         let is_target = set
             .file(&fix.path)
             .is_some_and(|file| file.role == Role::Target);
@@ -168,7 +162,7 @@ fn apply_round(set: &mut SourceSet, outcome: &Outcome, also_unsafe: bool) -> boo
             && is_target
             && !chosen.iter().any(is_alone)
             && (fix.adds.is_none() || chosen.is_empty())
-            && !chosen.iter().any(|other| overlap(fix, other))
+            && !chosen.iter().any(|other| fix.overlaps(other))
         {
             chosen.push(fix);
         }
@@ -179,6 +173,7 @@ fn apply_round(set: &mut SourceSet, outcome: &Outcome, also_unsafe: bool) -> boo
             .document(&path, document)
             .and_then(|document| document.tree());
         if let Some(new) = tree.and_then(|tree| edits_of(tree, &fixes)) {
+            touched.note(&fixes);
             edits.entry(path).or_default().extend(new);
         }
     }
@@ -241,21 +236,11 @@ pub(super) fn replace(set: &mut SourceSet, path: &str, mut edits: Vec<Edit>) -> 
     true
 }
 
-/// Two fixes overlap when one changes something inside of what the other changes.
-fn overlap(one: &Fix, other: &Fix) -> bool {
-    let within = |a: &Route, b: &Route| a.steps().starts_with(b.steps());
-    one.changes.iter().any(|mine| {
-        other.changes.iter().any(|theirs| {
-            within(mine.route(), theirs.route()) || within(theirs.route(), mine.route())
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::finding::{FileEdit, Label, Severity};
-    use crate::yaml::{Change, Span, Value};
+    use crate::yaml::{Change, Route, Span, Value};
 
     const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a # why\n  labels: {b: c}\n";
 

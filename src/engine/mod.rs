@@ -21,6 +21,7 @@ mod required;
 mod rewrite;
 mod summary;
 mod suppress;
+mod touched;
 mod write;
 
 pub use baseline::{Baseline, add_ignore};

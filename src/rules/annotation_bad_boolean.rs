@@ -1,11 +1,11 @@
 //! Rule `annotation-bad-boolean`.
 
 use super::rule::declare_rule;
-use super::{Scene, scene};
+use super::{Scene, disable_rewrite, scene};
 use crate::finding::{Applicability, Finding};
-use crate::kube::Workload;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::parse_bool;
+use crate::predict::WorkloadPrediction;
 use crate::source::placeholder;
 use crate::yaml::{Change, Value};
 
@@ -60,7 +60,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Fix safety
-    /// Writing "true" or "false" is unsafe: the switch then takes effect.
+    /// Writing "true" or "false" is unsafe: the switch then takes effect. A "false" that a probe does not bear
+    /// is only shown.
     ///
     /// ## References
     /// - Istio reference: "Resource Annotations"
@@ -68,13 +69,11 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    scene
-        .pods()
-        .filter_map(|pod| report(scene, &pod.workload))
-        .collect()
+    scene.pods().filter_map(|pod| report(scene, pod)).collect()
 }
 
-fn report(scene: &Scene<'_, '_>, workload: &Workload<'_>) -> Option<Finding> {
+fn report(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let workload = &pod.workload;
     let entry = workload.template.annotation(keys::REWRITE_PROBERS)?;
     let word = entry.value.text()?;
     // A value that is no string at all is another fault: the API server refuses it.
@@ -116,6 +115,9 @@ fn report(scene: &Scene<'_, '_>, workload: &Workload<'_>) -> Option<Finding> {
             }],
         )
     });
+    if meant == Some(false) {
+        disable_rewrite::show_where_it_spoils(scene, pod, &mut finding);
+    }
     Some(finding)
 }
 

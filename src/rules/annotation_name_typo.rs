@@ -1,13 +1,15 @@
 //! Rule `annotation-name-typo`.
 
+use super::label_use::keep_selected;
 use super::pod_key::{self, Place};
 use super::rule::declare_rule;
 use super::suggest::is_close;
-use super::{Scene, scene};
+use super::{Scene, disable_rewrite, scene};
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Workload;
 use crate::mesh::istio::annotations;
 use crate::mesh::istio::keys;
+use crate::mesh::istio::rewrite::parse_bool;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{Change, NodeRef, Value};
 
@@ -76,11 +78,15 @@ const LABELS: [&str; 3] = [keys::INJECT, keys::REVISION, keys::DATAPLANE_MODE];
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let pods = scene.pods();
     let places = [Place::Annotation, Place::Label];
-    pods.flat_map(|pod| places.into_iter().flat_map(|place| report(pod, place)))
-        .collect()
+    pods.flat_map(|pod| {
+        places
+            .into_iter()
+            .flat_map(|place| report(scene, pod, place))
+    })
+    .collect()
 }
 
-fn report(pod: &WorkloadPrediction<'_>, place: Place) -> Vec<Finding> {
+fn report(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, place: Place) -> Vec<Finding> {
     let workload = &pod.workload;
     let entries = place.of(&workload.template);
     let entries = entries.into_iter().flat_map(NodeRef::effective_entries);
@@ -94,6 +100,13 @@ fn report(pod: &WorkloadPrediction<'_>, place: Place) -> Vec<Finding> {
         finding.help = Some(format!("did you mean `{meant}`?"));
         let is_free = place.of(&workload.template)?.get(meant).is_none();
         finding.fix = is_free.then(|| fix(workload, place, key, meant)).flatten();
+        let off = entry.value.text().and_then(parse_bool) == Some(false);
+        if place == Place::Annotation && meant == keys::REWRITE_PROBERS && off {
+            disable_rewrite::show_where_it_spoils(scene, pod, &mut finding);
+        }
+        if place == Place::Label {
+            keep_selected(scene.context, key, &mut finding);
+        }
         Some(finding)
     });
     findings.collect()

@@ -1,14 +1,17 @@
 //! Rule `annotation-on-workload-metadata`.
 
 use super::annotation_name_typo::meant;
+use super::label_use::keep_selected;
 use super::pod_key::Place;
 use super::pod_key::has_comment;
 use super::rule::declare_rule;
-use super::{Scene, scene};
+use super::{Scene, disable_rewrite, scene};
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Workload;
 use crate::mesh::istio::keys;
-use crate::yaml::{Change, Entry, NodeRef, Route, Value};
+use crate::mesh::istio::rewrite::parse_bool;
+use crate::predict::WorkloadPrediction;
+use crate::yaml::{Change, Entry, NodeRef, Route, Step, Value};
 
 declare_rule! {
     /// Finds pod settings of Istio that stand where Istio never looks.
@@ -89,13 +92,11 @@ const POD_KEYS: [&str; 6] = [
 ];
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    scene
-        .pods()
-        .flat_map(|pod| misplaced(&pod.workload))
-        .collect()
+    scene.pods().flat_map(|pod| misplaced(scene, pod)).collect()
 }
 
-fn misplaced(workload: &Workload<'_>) -> Vec<Finding> {
+fn misplaced<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Finding> {
+    let workload = &pod.workload;
     let mut findings = Vec::new();
     if takes_metadata_from_template(workload) {
         let root = Route::root();
@@ -104,19 +105,19 @@ fn misplaced(workload: &Workload<'_>) -> Vec<Finding> {
             let annotations = node.and_then(|node| node.get("annotations"));
             for entry in annotations.into_iter().flat_map(NodeRef::effective_entries) {
                 let route = root.join(&metadata).child("annotations");
-                findings.extend(report(workload, entry, &route, is_pod_key));
+                findings.extend(report(scene, pod, entry, &route, is_pod_key));
             }
             let labels = node.and_then(|node| node.get("labels"));
             for entry in labels.into_iter().flat_map(NodeRef::effective_entries) {
                 let route = root.join(&metadata).child("labels");
-                findings.extend(report(workload, entry, &route, |key| key == keys::INJECT));
+                findings.extend(report(scene, pod, entry, &route, |key| key == keys::INJECT));
             }
         }
     }
     let labels = workload.template.labels();
     for entry in labels.into_iter().flat_map(NodeRef::effective_entries) {
         let route = workload.template.within.child("metadata").child("labels");
-        findings.extend(report(workload, entry, &route, is_annotation_only));
+        findings.extend(report(scene, pod, entry, &route, is_annotation_only));
     }
     findings
 }
@@ -154,13 +155,15 @@ fn is_annotation_only(key: &str) -> bool {
     key != keys::INJECT && is_pod_key(key) && meant(Place::Label, key).is_none()
 }
 
-fn report(
-    workload: &Workload<'_>,
-    entry: Entry<'_>,
+fn report<'t>(
+    scene: &Scene<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    entry: Entry<'t>,
     route: &Route,
     wanted: impl Fn(&str) -> bool,
 ) -> Option<Finding> {
     let key = entry.key.text().filter(|key| wanted(key))?;
+    let workload = &pod.workload;
     let template = &workload.template;
     let stands_right = template.annotation(key).is_some()
         || (key == keys::INJECT && template.label(key).is_some());
@@ -171,8 +174,12 @@ fn report(
     let place = if route.steps().last() == Some(&"labels".into()) && key != keys::INJECT {
         "as a label; Istio reads it as an annotation".to_owned()
     } else {
+        let holder = match route.steps().first() {
+            Some(Step::Key(key)) if key == "spec" => "job template of the ",
+            _ => "",
+        };
         format!(
-            "on the metadata of the {}; Istio reads the pod template only",
+            "on the metadata of the {holder}{}; Istio reads the pod template only",
             object.kind
         )
     };
@@ -187,6 +194,12 @@ fn report(
     let right = template.within.child("metadata").child(target);
     finding.help = Some(format!("move it to `{right}`, where it takes effect"));
     finding.fix = Some(move_fix(workload, entry, route, key, target));
+    if route.steps().last() == Some(&"labels".into()) {
+        keep_selected(scene.context, key, &mut finding);
+    }
+    if key == keys::REWRITE_PROBERS && entry.value.text().and_then(parse_bool) == Some(false) {
+        disable_rewrite::show_where_it_spoils(scene, pod, &mut finding);
+    }
     Some(finding)
 }
 

@@ -1,5 +1,7 @@
 //! The cure that several rules share: let the mesh rewrite the pod's probes.
 
+use std::collections::BTreeSet;
+
 use crate::finding::{Applicability, Certainty, Finding};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
@@ -8,11 +10,21 @@ use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction, hazard, pre
 use crate::yaml::{Change, Value};
 
 use super::pod_key::{self, Place, has_comment};
-use super::{Scene, scene};
+use super::scene::by_namespace;
+use super::{
+    Rule, Scene, app_probe_on_status_port, http_probe_host_rewritten,
+    lifecycle_hook_host_rewritten, localhost_destination_changed, native_sidecar_startup_deadlock,
+    netpol_ipblock_misses_status_port, poststart_http_before_sidecar, scene,
+    status_port_in_include_list, tcp_probe_host_dropped,
+};
 
 /// Gives a finding the fix that switches the rewrite on for the pods of its workload; where that
 /// would spoil another handler, the help says which.
-pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
+pub(super) fn offer<'t>(
+    scene: &Scene<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    finding: &mut Finding,
+) {
     let template = &pod.workload.template;
     let object = &pod.workload.object;
     let annotation = template.annotation(keys::REWRITE_PROBERS);
@@ -63,9 +75,9 @@ pub(super) fn is_default_sure<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPredictio
 
 /// Safe where every handler of the pod means behind the agent what it means without a mesh, and
 /// nothing was rewritten ahead; only shown where the rewrite would spoil another handler.
-fn applicability(
-    scene: &Scene<'_, '_>,
-    pod: &WorkloadPrediction<'_>,
+fn applicability<'t>(
+    scene: &Scene<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
 ) -> (Applicability, Option<String>) {
     if pod.prober_env.is_some() {
         let help = "the pod was rewritten ahead: the injector would append a second prober env";
@@ -84,9 +96,50 @@ fn applicability(
             && handler.verdict.outcome == Outcome::Ok
             && hazard(scene.context, &after, handler).is_none()
     });
+    if let Some(rule) = uncovered(scene, pod, &after) {
+        let help = format!("the rewrite alone would bring `{rule}`: see to that first");
+        return (Applicability::Unsafe, Some(help));
+    }
     if keeps_meaning {
         (Applicability::Safe, None)
     } else {
         (Applicability::Unsafe, None)
     }
+}
+
+/// Rules about what a rewrite does to the pod; none of them offers this cure.
+const ABOUT_REWRITTEN: [&Rule; 9] = [
+    &app_probe_on_status_port::RULE,
+    &http_probe_host_rewritten::RULE,
+    &lifecycle_hook_host_rewritten::RULE,
+    &localhost_destination_changed::RULE,
+    &native_sidecar_startup_deadlock::RULE,
+    &netpol_ipblock_misses_status_port::RULE,
+    &poststart_http_before_sidecar::RULE,
+    &status_port_in_include_list::RULE,
+    &tcp_probe_host_dropped::RULE,
+];
+
+/// Returns the first rule that finds something on the pod as it will be and not as it is.
+fn uncovered<'t>(
+    scene: &Scene<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    after: &WorkloadPrediction<'t>,
+) -> Option<&'static str> {
+    let found = |rule: &Rule, pod: &WorkloadPrediction<'t>| -> BTreeSet<_> {
+        let predictions = std::slice::from_ref(pod);
+        let by_namespace = by_namespace(scene.context, predictions);
+        let alone = Scene {
+            context: scene.context,
+            predictions,
+            by_namespace: &by_namespace,
+        };
+        let findings = (rule.check)(&alone).into_iter();
+        let key = |one: Finding| (one.object, one.container, one.field);
+        findings.map(key).collect()
+    };
+    let mut rules = ABOUT_REWRITTEN.into_iter();
+    rules
+        .find(|rule| !found(rule, after).is_subset(&found(rule, pod)))
+        .map(|rule| rule.id)
 }

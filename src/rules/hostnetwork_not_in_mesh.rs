@@ -1,5 +1,6 @@
 //! Rule `hostnetwork-not-in-mesh`.
 
+use super::label_use::keep_selected;
 use super::pod_key::{self, Place};
 use super::rule::declare_rule;
 use super::{Scene, scene};
@@ -75,7 +76,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     /// Removing the settings is safe: they have no effect. On a pod that was rewritten ahead it is
-    /// unsafe.
+    /// unsafe. A label that a selector in the tree asks for is not removed.
     ///
     /// ## References
     /// - Istio documentation: "Sidecar Injection Problems"
@@ -86,10 +87,10 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     if !scene.may_have_mesh() {
         return Vec::new();
     }
-    scene.pods().filter_map(report).collect()
+    scene.pods().filter_map(|pod| report(scene, pod)).collect()
 }
 
-fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn report(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let workload = &pod.workload;
     let template = &workload.template;
     let network = template.host_network()?;
@@ -100,19 +101,16 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let label =
         |key: &str, entry: &Entry<'_>| key == keys::INJECT && entry.value.text() == Some("true");
     let labels = dead(template.labels(), label);
-    let (place, found) = if annotations.is_empty() {
-        (Place::Label, labels)
+    let place = if annotations.is_empty() {
+        Place::Label
     } else {
-        (Place::Annotation, annotations)
+        Place::Annotation
     };
+    let found: Vec<Entry<'_>> = annotations.iter().chain(&labels).copied().collect();
     let first = found.first()?;
-    let others = match found.len() {
-        1 => String::new(),
-        count => format!(" (and {} more)", count - 1),
-    };
     let message = format!(
-        "`{}`{others} has no effect: {} is on the host network, where it gets no sidecar",
-        first.key.text()?,
+        "{} no effect: {} is on the host network, where it gets no sidecar",
+        named(&found),
         workload.title(),
     );
     let mut finding = pod_key::about(&RULE, workload, place, *first, message);
@@ -122,12 +120,33 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         .related
         .push(workload.object.label_at(network.key.span(), said));
     finding.help = Some("remove the setting, or take the pod off the host network".to_owned());
-    let keys: Vec<&str> = found.iter().filter_map(|entry| entry.key.text()).collect();
-    let changes = pod_key::removal(template, place, &keys);
+    let mut changes = Vec::new();
+    for (place, entries) in [(Place::Annotation, &annotations), (Place::Label, &labels)] {
+        let keys: Vec<&str> = entries
+            .iter()
+            .filter_map(|entry| entry.key.text())
+            .collect();
+        if !keys.is_empty() {
+            changes.extend(pod_key::removal(template, place, &keys));
+        }
+    }
     let degree = pod_key::degree(pod, &found, Applicability::Safe);
     let title = "remove what has no effect";
     finding.fix = Some(scene::fix(&workload.object, title, degree, changes));
+    if !labels.is_empty() {
+        keep_selected(scene.context, keys::INJECT, &mut finding);
+    }
     Some(finding)
+}
+
+/// All that goes, by its names.
+fn named(found: &[Entry<'_>]) -> String {
+    let keys = found.iter().filter_map(|entry| entry.key.text());
+    let mut names: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
+    match (names.pop(), names.is_empty()) {
+        (Some(last), false) => format!("{} and {last} have", names.join(", ")),
+        (last, _) => format!("{} has", last.unwrap_or_default()),
+    }
 }
 
 fn dead<'t>(

@@ -4,7 +4,7 @@ use super::inject_annotation_never_seen::never_injected;
 use super::inject_label_invalid::STRICT_SINCE;
 use super::pod_key::{self, Place};
 use super::rule::declare_rule;
-use super::{Scene, scene};
+use super::{Scene, label_use, scene};
 use crate::finding::{Applicability, Finding};
 use crate::mesh::Version;
 use crate::mesh::istio::keys;
@@ -122,7 +122,7 @@ fn report<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Fin
     }
     scene::rest_on_fact(&mut finding, &pod.release);
     scene::rest_on_fact(&mut finding, &pod.dataplane);
-    let degree = if now == (meaning == "true") && !is_selected_by(pod, place) {
+    let degree = if now == (meaning == "true") && !is_selected_by(scene, place) {
         Applicability::Safe
     } else {
         Applicability::Unsafe
@@ -155,10 +155,7 @@ fn is_true(word: &str) -> bool {
     words.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
-/// The workload selects its pods by the label: one of them can't be changed alone.
-fn is_selected_by(pod: &WorkloadPrediction<'_>, place: Place) -> bool {
-    let object = pod.workload.object.node;
-    let spec = object.get("spec").and_then(|spec| spec.get("selector"));
-    let selector = spec.map(|selector| selector.get("matchLabels").unwrap_or(selector));
-    place == Place::Label && selector.is_some_and(|labels| labels.get(keys::INJECT).is_some())
+/// A label that something selects by can't be changed alone.
+fn is_selected_by(scene: &Scene<'_, '_>, place: Place) -> bool {
+    place == Place::Label && label_use::is_selected(scene.context, keys::INJECT)
 }

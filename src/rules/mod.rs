@@ -56,6 +56,7 @@ mod kuma_native_sidecar_order;
 mod kuma_probe_port_unprotected;
 mod kuma_reserved_port;
 mod kuma_tcp_grpc_needs_2_9;
+mod label_use;
 mod late_injected_container;
 mod legacy_auth_annotation;
 mod legacy_authentication_api;

@@ -28,7 +28,11 @@ pub(super) fn report(
 }
 
 /// Gives a finding the fix that switches the rewrite on, where there is an injector to rewrite.
-pub(super) fn offer(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
+pub(super) fn offer<'t>(
+    scene: &Scene<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    finding: &mut Finding,
+) {
     if pod.is_asked {
         enable_rewrite::offer(scene, pod, finding);
     } else {

@@ -1,5 +1,6 @@
 //! Rule `system-namespace-never-injected`.
 
+use super::label_use::keep_selected;
 use super::pod_key::has_comment;
 use super::pod_key::{self, Place};
 use super::rule::declare_rule;
@@ -54,12 +55,14 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     }
     let namespaces = scene.namespaces();
     let namespaces = namespaces.filter(|one| keys::SYSTEM_NAMESPACES.contains(&one.name()));
-    let mut findings: Vec<Finding> = namespaces.filter_map(of_namespace).collect();
-    findings.extend(scene.pods().filter_map(of_pod));
+    let mut findings: Vec<Finding> = namespaces
+        .filter_map(|one| of_namespace(scene, one))
+        .collect();
+    findings.extend(scene.pods().filter_map(|pod| of_pod(scene, pod)));
     findings
 }
 
-fn of_namespace(namespace: &Object<'_>) -> Option<Finding> {
+fn of_namespace(scene: &Scene<'_, '_>, namespace: &Object<'_>) -> Option<Finding> {
     let injection = namespace.label(keys::NAMESPACE_INJECTION);
     let enabled = injection.filter(|entry| entry.value.text() == Some("enabled"));
     let entry = enabled.or_else(|| {
@@ -94,10 +97,11 @@ fn of_namespace(namespace: &Object<'_>) -> Option<Finding> {
         degree,
         changes,
     ));
+    keep_selected(scene.context, key, &mut finding);
     Some(finding)
 }
 
-fn of_pod(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn of_pod(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let workload = &pod.workload;
     let namespace = pod.namespace.as_deref()?;
     let entry = workload.template.label(keys::INJECT)?;
@@ -116,5 +120,6 @@ fn of_pod(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let changes = pod_key::removal(&workload.template, Place::Label, &[keys::INJECT]);
     let title = format!("remove `{}`", keys::INJECT);
     finding.fix = Some(scene::fix(&workload.object, title, degree, changes));
+    keep_selected(scene.context, keys::INJECT, &mut finding);
     Some(finding)
 }

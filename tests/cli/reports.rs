@@ -335,6 +335,7 @@ fn reports_tell_what_is_left_after_fixes() {
     let run = project.run(&[
         "check",
         "--fix",
+        "--unsafe-fixes",
         "--report",
         "json=out.json",
         "--output-format",
