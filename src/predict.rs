@@ -123,6 +123,14 @@ impl<'t> HandlerPrediction<'t> {
         )
     }
 
+    /// Returns the port for a message: a number in quotes is told as the number, and 0 stands for none.
+    #[must_use]
+    pub fn port_said(&self) -> i64 {
+        let action = self.handler.action.as_ref().ok();
+        let written = || action?.port()?.to_string().parse().ok();
+        self.port.or_else(written).unwrap_or_default()
+    }
+
     /// Returns the path of the agent that the handler asks for as it is written; `None` where it
     /// asks for another.
     #[must_use]

@@ -1,5 +1,7 @@
 //! Which `AuthorizationPolicy` decides about the request of a probe.
 
+use std::collections::BTreeSet;
+
 use crate::kube::{LabelSelector, Object, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::authz::{self, Match, Request};
@@ -39,6 +41,19 @@ pub enum RefusedBy {
     FieldsLost,
 }
 
+/// Why a probe is not what an allowing rule lets pass, or is what a denying one stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// The kubelet has no identity in the mesh.
+    Identity,
+    /// These fields of the rules name something else.
+    Fields(Vec<String>),
+    /// There is no rule that could.
+    NoRule,
+    /// The rule holds for all callers.
+    Everybody,
+}
+
 /// What refuses a request.
 #[derive(Clone, Debug)]
 pub struct Refusal<'t> {
@@ -48,6 +63,8 @@ pub struct Refusal<'t> {
     pub policy: Object<'t>,
     /// The rule that decides, where one does.
     pub rule: Option<NodeRef<'t>>,
+    /// What of the request decides.
+    pub misfit: Misfit,
 }
 
 impl<'t> Context<'t> {
@@ -113,10 +130,15 @@ impl<'t> Context<'t> {
         };
         let lost = !request.is_http
             && self.authorization(workload, &as_http).value == Authorization::Allowed;
-        let refusal = |by, policy: &Object<'t>, rule| Refusal {
+        let refusal = |by, policy: &Object<'t>, rule: Option<NodeRef<'t>>| Refusal {
             by: if lost { RefusedBy::FieldsLost } else { by },
             policy: policy.clone(),
             rule,
+            misfit: match rule {
+                Some(rule) if asks_who(rule) => Misfit::Identity,
+                Some(_) => Misfit::Everybody,
+                None => not_allowed(&applying, request),
+            },
         };
         if let Some((policy, rule)) = found(&applying, Action::Deny, request, Match::Yes) {
             return Some(refusal(RefusedBy::Deny, policy, Some(rule)));
@@ -243,6 +265,66 @@ fn clauses(list: Option<NodeRef<'_>>, key: &str, request: &Request) -> Match {
         });
         Match::all(fields)
     }))
+}
+
+/// Tells whether a rule depends on the identity of the caller.
+fn asks_who(rule: NodeRef<'_>) -> bool {
+    let mut conditions = rule.get("when").into_iter().flat_map(NodeRef::items);
+    rule.get("from").is_some() || conditions.any(is_identity)
+}
+
+fn is_identity(condition: NodeRef<'_>) -> bool {
+    let key = condition.get("key").and_then(NodeRef::text);
+    key.is_some_and(|key| key.starts_with("source.") || key.starts_with("request.auth."))
+}
+
+/// Says why no rule that allows is for the request: one that names it otherwise wants an identity,
+/// or all name something else.
+fn not_allowed(policies: &[&Object<'_>], request: &Request) -> Misfit {
+    let allowing = policies.iter().filter(|one| action(one) == Action::Allow);
+    let specs = allowing.filter_map(|policy| policy.node.get("spec")?.get("rules"));
+    let mut rules = specs.flat_map(NodeRef::items).peekable();
+    if rules.peek().is_none() {
+        return Misfit::NoRule;
+    }
+    let mut fields = BTreeSet::new();
+    for rule in rules {
+        let others = fields_against(rule, request);
+        if others.is_empty() {
+            return Misfit::Identity;
+        }
+        fields.extend(others);
+    }
+    Misfit::Fields(fields.into_iter().collect())
+}
+
+/// The fields of a rule, those that ask who calls apart, that name something else than the request.
+fn fields_against(rule: NodeRef<'_>, request: &Request) -> Vec<String> {
+    let mut fields = Vec::new();
+    if clauses(rule.get("to"), "operation", request) == Match::No {
+        let items = rule.get("to").into_iter().flat_map(NodeRef::items);
+        let operations = items.filter_map(|item| item.get("operation"));
+        for entry in operations.flat_map(NodeRef::effective_entries) {
+            let name = entry.key.text().unwrap_or_default();
+            if authz::field(name, &texts(Some(entry.value)), request) == Match::No {
+                fields.push(name.to_owned());
+            }
+        }
+    }
+    let conditions = rule.get("when").into_iter().flat_map(NodeRef::items);
+    for condition in conditions.filter(|one| !is_identity(*one)) {
+        let key = condition.get("key").and_then(NodeRef::text);
+        let (values, others) = (
+            texts(condition.get("values")),
+            texts(condition.get("notValues")),
+        );
+        if let Some(key) = key
+            && authz::condition(key, &values, &others, request) == Match::No
+        {
+            fields.push(key.to_owned());
+        }
+    }
+    fields
 }
 
 fn conditions(list: Option<NodeRef<'_>>, request: &Request) -> Match {

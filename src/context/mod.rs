@@ -39,7 +39,7 @@ use hidden::HiddenChanges;
 use inventory::are_related;
 use render::Rendering;
 
-pub use authorization::{Authorization, Refusal, RefusedBy, allows_to};
+pub use authorization::{Authorization, Misfit, Refusal, RefusedBy, allows_to};
 pub use dataplane::{Dataplane, NamespaceGap};
 pub use doubt::Doubt;
 pub use envoy_filter::inbound_patch;

@@ -229,6 +229,11 @@ fn metadata_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     let config = proxy_config(workload)?;
     let probers = match config.probers()? {
         Ok(text) => read(&text),
+        Err(_) if config.raw_probers().is_some_and(|raw| read(raw).is_ok()) => {
+            let said =
+                "the injector pastes it between double quotes: write each `\"` in it as `\\\"`";
+            Err(Unread::Invalid(said.into()))
+        }
         Err(error) => Err(Unread::Invalid(error.message)),
     };
     let place = ProberEnvPlace::ProxyMetadata;

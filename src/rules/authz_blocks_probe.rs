@@ -2,7 +2,7 @@
 
 use super::rule::declare_rule;
 use super::{Scene, refused};
-use crate::context::RefusedBy;
+use crate::context::{Misfit, RefusedBy};
 use crate::finding::Finding;
 
 declare_rule! {
@@ -98,10 +98,18 @@ declare_rule! {
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let mut found = refused::all(scene, &RULE, RefusedBy::NoAllow, |handler, refusal| {
         format!(
-            "{}: no rule of AuthorizationPolicy `{}` lets it pass, and the kubelet has no identity in \
-             the mesh",
+            "{}: no rule of AuthorizationPolicy `{}` lets it pass{}",
             refused::fate(handler),
             refusal.policy.name(),
+            match &refusal.misfit {
+                Misfit::Identity | Misfit::Everybody => {
+                    ", and the kubelet has no identity in the mesh".to_owned()
+                }
+                Misfit::NoRule => ", because the policy has no rule".to_owned(),
+                Misfit::Fields(fields) => {
+                    format!(", as it does not fit `{}`", fields.join("` and `"))
+                }
+            },
         )
     });
     found.extend(refused::in_doubt(scene, &RULE, false));

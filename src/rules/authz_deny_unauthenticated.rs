@@ -2,7 +2,7 @@
 
 use super::rule::declare_rule;
 use super::{Scene, refused};
-use crate::context::RefusedBy;
+use crate::context::{Misfit, RefusedBy};
 use crate::finding::Finding;
 
 declare_rule! {
@@ -105,10 +105,13 @@ declare_rule! {
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let mut found = refused::all(scene, &RULE, RefusedBy::Deny, |handler, refusal| {
         format!(
-            "{}: a DENY rule of AuthorizationPolicy `{}` matches the kubelet, which has no identity \
-             in the mesh",
+            "{}: a DENY rule of AuthorizationPolicy `{}` matches {}",
             refused::fate(handler),
             refusal.policy.name(),
+            match refusal.misfit {
+                Misfit::Everybody => "it, whoever calls",
+                _ => "the kubelet, which has no identity in the mesh",
+            },
         )
     });
     found.extend(refused::in_doubt(scene, &RULE, true));

@@ -28,11 +28,17 @@ pub(super) fn offer<'t>(
     let template = &pod.workload.template;
     let object = &pod.workload.object;
     let annotation = template.annotation(keys::REWRITE_PROBERS);
+    let field = finding.field.as_deref().unwrap_or_default();
+    let what = if field.contains("lifecycle") {
+        "call"
+    } else {
+        "check"
+    };
     let off = annotation.filter(|entry| entry.value.text().and_then(parse_bool) == Some(false));
     let (title, changes) = match off {
         Some(entry) if is_default_sure(scene, pod) && !has_comment(entry) => {
             let title = format!(
-                "remove `{}`: the mesh then has the agent make the check",
+                "remove `{}`: the mesh then has the agent make the {what}",
                 keys::REWRITE_PROBERS
             );
             let keys = [keys::REWRITE_PROBERS];
@@ -40,7 +46,7 @@ pub(super) fn offer<'t>(
         }
         _ => {
             let title = format!(
-                "set `{}` to \"true\": the agent in the sidecar then makes the check",
+                "set `{}` to \"true\": the agent in the sidecar then makes the {what}",
                 keys::REWRITE_PROBERS
             );
             let route = template.annotation_route(keys::REWRITE_PROBERS);

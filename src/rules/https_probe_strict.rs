@@ -113,7 +113,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
                 "{} will fail: its TLS ends at the sidecar, which demands a client certificate on \
                  port {} (STRICT)",
                 handler.title(),
-                handler.port.unwrap_or_default(),
+                handler.port_said(),
             )
         },
     )

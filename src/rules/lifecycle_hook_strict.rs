@@ -129,7 +129,7 @@ fn report(
     let message = format!(
         "{} will fail, and {result}: port {} demands mutual TLS (STRICT), and {reason}",
         handler.title(),
-        handler.port.unwrap_or_default(),
+        handler.port_said(),
     );
     let span = handler.handler.key.span();
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);

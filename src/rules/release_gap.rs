@@ -38,7 +38,7 @@ pub(super) fn report(
         let message = format!(
             "{} {fate}: {why}, so it meets the sidecar on port {} ({})",
             handler.title(),
-            handler.port.unwrap_or_default(),
+            handler.port_said(),
             handler.verdict.cause.describe(),
         );
         let span = handler.handler.key.span();

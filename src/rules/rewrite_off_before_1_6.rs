@@ -116,7 +116,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
                 "{} will fail: Istio {release} rewrites no probe unless told to, and port {} demands \
                  mutual TLS (STRICT)",
                 handler.title(),
-                handler.port.unwrap_or_default(),
+                handler.port_said(),
             )
         },
     )

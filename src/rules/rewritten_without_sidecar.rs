@@ -93,7 +93,9 @@ fn probe(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Findi
     let span = handler.handler.field_span("path");
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
     finding.help = Some(
-        "have the pod injected, or write the application's own path and port again".to_owned(),
+        "have the pod injected, or bring the application's own path and port back: `meshprobe rewrite \
+         --undo` does where the prober env is still there"
+            .to_owned(),
     );
     finding
 }

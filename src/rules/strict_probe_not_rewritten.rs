@@ -110,7 +110,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
             format!(
                 "{} will fail: port {} demands mutual TLS (STRICT) and the probe is not rewritten",
                 handler.title(),
-                handler.port.unwrap_or_default(),
+                handler.port_said(),
             )
         },
     )

@@ -86,7 +86,8 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
         |pod, handler| {
             // Other meshes have no such switch, and rules of their own.
             let has_switch = pod.dataplane.value != Dataplane::Other;
-            has_switch && handler.verdict.cause == Cause::SidecarAccepts
+            // A number in quotes is refused before anybody asks it.
+            has_switch && handler.port.is_some() && handler.verdict.cause == Cause::SidecarAccepts
         },
         |_, handler| {
             format!(

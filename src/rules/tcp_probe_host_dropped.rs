@@ -95,7 +95,7 @@ fn report(
     let message = format!(
         "{} will not test {host}: the rewrite drops `host`, so the agent tests port {} of the pod",
         handler.title(),
-        handler.port.unwrap_or_default(),
+        handler.port_said(),
     );
     let span = handler.handler.field_span("host");
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);

@@ -28,6 +28,7 @@ mod names;
 mod overlays;
 mod program;
 mod project;
+mod reasons;
 mod rendered;
 mod reports;
 mod scope;

@@ -176,7 +176,10 @@ fn port_list(value: &str) -> Option<String> {
 fn not_a_port(entry: &str) -> Option<String> {
     let port = entry.trim();
     let fits = is_digits(port) && port.parse::<u16>().is_ok();
-    (!fits).then(|| format!("`{entry}` is no port number"))
+    (!fits).then(|| match port {
+        "" => "nothing stands between two commas or behind the last".to_owned(),
+        _ => format!("`{entry}` is no port number"),
+    })
 }
 
 fn is_digits(text: &str) -> bool {

@@ -70,8 +70,13 @@ impl ProxyConfig {
     /// [`SyntaxError`] where the value would break the injection template.
     #[must_use]
     pub fn probers(&self) -> Option<Result<String, SyntaxError>> {
-        let value = self.get("proxyMetadata")?.get(PROBERS_ENV)?.text()?;
-        Some(unescape(value))
+        Some(unescape(self.raw_probers()?))
+    }
+
+    /// Returns the prober env as it is written here, before the injection template reads it.
+    #[must_use]
+    pub fn raw_probers(&self) -> Option<&str> {
+        self.get("proxyMetadata")?.get(PROBERS_ENV)?.text()
     }
 }
 
