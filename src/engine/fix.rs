@@ -308,6 +308,20 @@ mod tests {
     #[test]
     fn fixes_that_undo_each_other_leave_the_file_alone() {
         let done = fixed(|text| {
+            let mut found = vec![finding("to-a", vec![set(&["metadata", "name"], "a")])];
+            if text.contains("name: a") {
+                found.insert(0, finding("to-b", vec![set(&["metadata", "name"], "b")]));
+            }
+            found
+        });
+        assert_eq!(&*done.set.files[0].text, POD);
+        assert!(done.changed.is_empty());
+        assert_eq!(done.unsettled, ["to-a", "to-b"]);
+    }
+
+    #[test]
+    fn what_a_fix_uncovers_does_not_undo_it() {
+        let done = fixed(|text| {
             let (rule, to) = if text.contains("name: a") {
                 ("to-b", "b")
             } else {
@@ -315,9 +329,8 @@ mod tests {
             };
             vec![finding(rule, vec![set(&["metadata", "name"], to)])]
         });
-        assert_eq!(&*done.set.files[0].text, POD);
-        assert!(done.changed.is_empty());
-        assert_eq!(done.unsettled, ["to-b"]);
+        assert!(done.set.files[0].text.contains("name: b # why"));
+        assert_eq!(done.outcome.findings.len(), 1);
     }
 
     #[test]
