@@ -272,3 +272,65 @@ fn a_legacy_plugin_never_gives_back_less() {
         assert_eq!(run.stdout, "", "{config}");
     }
 }
+
+const MESH: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- {apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {istio-injection: enabled}}}
+";
+
+fn pod(name: &str, annotations: &str, probes: &str) -> String {
+    format!(
+        "- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: {name}\n    namespace: pay\n    annotations:\n      a: b\n{annotations}  spec:\n    containers:\n    - name: c\n{probes}"
+    )
+}
+
+const NOWHERE: &str = "      livenessProbe: {httpGet: {path: /, port: nowhere}}\n";
+
+#[test]
+fn items_may_use_one_anchor_name_for_different_things() {
+    let probes = |path: &str| {
+        format!(
+            "      livenessProbe: &p {{httpGet: {{path: {path}, port: 8080}}}}\n      readinessProbe: *p\n"
+        )
+    };
+    let (a, b) = (pod("a", "", &probes("/a")), pod("b", "", &probes("/b")));
+    let run = function(&format!("{MESH}{a}{b}")).exits(0);
+    assert_eq!(run.stdout.matches("path: /app-health/c/livez").count(), 2);
+    assert_eq!(run.stdout.matches("path: /app-health/c/readyz").count(), 2);
+    assert_eq!(function(&run.stdout).exits(0).stdout, run.stdout);
+}
+
+#[test]
+fn the_index_of_a_build_is_none_of_the_file() {
+    let index = "      internal.config.kubernetes.io/index: '3'\n";
+    let origin = "      config.kubernetes.io/origin: |\n        path: ../base/all.yaml\n";
+    let built = pod("a", &format!("{index}{origin}"), NOWHERE);
+    let built = function(&format!("{MESH}{built}")).exits(1).stdout;
+    assert!(built.contains("path: ../base/all.yaml\n  tags"), "{built}");
+    let path = "      internal.config.kubernetes.io/path: d/all.yaml\n";
+    let read = pod("a", &format!("{index}{path}"), NOWHERE);
+    function(&format!("{MESH}{read}")).exits(1).says("index: 3");
+}
+
+#[test]
+fn results_of_other_functions_stay() {
+    let list = format!("{MESH}{}", pod("a", "", NOWHERE));
+    for results in [
+        "results:\n- message: old # mine\n  severity: info\n",
+        "results: [{message: old, severity: info}]\n",
+    ] {
+        let text = function(&format!("{list}{results}")).exits(1).stdout;
+        let (old, new) = (
+            text.find("message: old"),
+            text.find("rule: port-unresolved"),
+        );
+        assert!(old.is_some() && old < new, "{text}");
+    }
+    for results in ["results:\n", "results: []\n"] {
+        function(&format!("{list}{results}"))
+            .exits(1)
+            .says("rule: port-unresolved");
+    }
+}

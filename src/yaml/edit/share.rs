@@ -4,6 +4,8 @@
 //! own: an alias becomes a copy of what it stands for, an entry that a merge key brings in is
 //! written down. Every such step leaves the meaning of the document as it was.
 
+use std::collections::HashMap;
+
 use super::emit::{Emitter, children};
 use super::intent::pending;
 use super::{Edit, EditError};
@@ -44,7 +46,7 @@ pub(super) fn unshare(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, Edit
     if walk.found.is_empty() {
         return Ok(Vec::new());
     }
-    refuse_repeated_anchors(tree)?;
+    refuse_captured_aliases(&walk.aliases)?;
     let mut emitter = Emitter::new(tree);
     // Merge keys go one by one, while they still name a base: what is written out below a merge
     // key has comments of its own. Aliases do not touch each other's text.
@@ -67,19 +69,58 @@ fn has_merge_key(tree: &Tree) -> bool {
     tree.all().any(NodeRef::is_merge_key)
 }
 
-/// A copy must mean at its new place what it means at the old one.
-fn refuse_repeated_anchors(tree: &Tree) -> Result<(), EditError> {
-    let mut seen = std::collections::HashSet::new();
-    for span in tree.anchors.iter().map(|anchor| anchor.span) {
-        let name = span.slice(tree.text());
-        if !seen.insert(name) {
+/// A copy must mean at its new place what it means at the old one: an alias inside of it must not
+/// get behind another anchor of the same name. Anchors may be defined anew (YAML 1.2.2, 6.9.2), and
+/// the items of a list often do.
+fn refuse_captured_aliases(aliases: &[NodeRef<'_>]) -> Result<(), EditError> {
+    let Some(tree) = aliases.first().map(|alias| alias.tree()) else {
+        return Ok(());
+    };
+    let again = defined_again(tree);
+    if again.is_empty() {
+        return Ok(());
+    }
+    let mut uses: HashMap<u32, Vec<usize>> = HashMap::new();
+    for alias in aliases {
+        let places = uses.entry(alias.resolved().id()).or_default();
+        places.push(alias.span().start);
+    }
+    for alias in aliases {
+        let name = alias.source().trim_start_matches('*');
+        let Some(later) = again.get(name) else {
+            continue;
+        };
+        // The anchor that takes the name over behind this alias, and what is copied with it.
+        let taken = later.partition_point(|start| *start < alias.span().start);
+        let Some(&taken) = later.get(taken) else {
+            continue;
+        };
+        let around = std::iter::successors(alias.parent(), |node| node.parent());
+        let copied = around
+            .filter_map(|node| uses.get(&node.id()))
+            .any(|places| places.iter().any(|place| *place > taken));
+        if copied {
             return Err(EditError {
-                offset: span.start,
-                reason: format!("the anchor `{name}` is defined twice"),
+                offset: taken,
+                reason: format!("the anchor `&{name}` is defined twice"),
             });
         }
     }
     Ok(())
+}
+
+/// The names that several anchors have, with the places of all of them, in order.
+fn defined_again(tree: &Tree) -> HashMap<&str, Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for span in tree.anchors.iter().map(|anchor| anchor.span) {
+        let name = span.slice(tree.text()).trim_start_matches('&');
+        places.entry(name).or_default().push(span.start);
+    }
+    places.retain(|_, starts| starts.len() > 1);
+    for starts in places.values_mut() {
+        starts.sort_unstable();
+    }
+    places
 }
 
 struct Walk<'t> {
