@@ -97,6 +97,12 @@ impl<'t> List<'t> {
         self.root.get("items").is_some_and(NodeRef::is_sequence)
     }
 
+    /// Tells whether the list brings results of its own along.
+    pub(super) fn has_results(&self) -> bool {
+        let results = self.root.get("results");
+        results.is_some_and(|results| results.items().len() > 0)
+    }
+
     pub(super) fn comes_from_kustomize_build(&self) -> bool {
         self.items()
             .all(|item| annotation(item, BUILD_ID).is_some())

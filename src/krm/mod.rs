@@ -95,7 +95,7 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
             &list,
             emit,
             done.changes,
-            results::value(&set, &items, &done.findings),
+            results::values(&set, &items, &done.findings),
         )?),
         messages: told,
         exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
@@ -206,10 +206,17 @@ fn output(
     list: &List<'_>,
     emit: Emit,
     mut changes: Vec<Change>,
-    results: Option<Value>,
+    results: Vec<Value>,
 ) -> Result<String, Vec<String>> {
-    if let Some(value) = results {
-        let route = Route::keys(&["results"]);
+    // Results of functions that ran before stay, in front of ours.
+    let route = Route::keys(&["results"]);
+    if !results.is_empty() && emit == Emit::Items && list.has_results() {
+        changes.extend(results.into_iter().map(|value| Change::Push {
+            route: route.clone(),
+            value,
+        }));
+    } else if !results.is_empty() {
+        let value = Value::Seq(results);
         changes.push(Change::Set { route, value });
     }
     let empty;

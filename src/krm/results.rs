@@ -20,17 +20,10 @@ const INDEXES: [&str; 2] = [
     "config.kubernetes.io/index",
 ];
 
-/// The value of `results`, if there is anything to say.
-pub(super) fn value(set: &SourceSet, items: &[NodeRef<'_>], findings: &[Finding]) -> Option<Value> {
-    if findings.is_empty() {
-        return None;
-    }
-    Some(Value::Seq(
-        findings
-            .iter()
-            .map(|finding| result(set, items, finding))
-            .collect(),
-    ))
+/// One result per finding.
+pub(super) fn values(set: &SourceSet, items: &[NodeRef<'_>], findings: &[Finding]) -> Vec<Value> {
+    let all = findings.iter();
+    all.map(|finding| result(set, items, finding)).collect()
 }
 
 fn result(set: &SourceSet, items: &[NodeRef<'_>], finding: &Finding) -> Value {
@@ -141,15 +134,17 @@ fn reference(object: &ObjectRef) -> Value {
     Value::Map(entries)
 }
 
-/// A path that the caller gave comes back as it was; one of a build is that of the file.
+/// A path that the caller gave comes back as it was, with its index; one of a build is that of the
+/// file, and the index that kustomize keeps there counts resources of the build.
 fn file(set: &SourceSet, items: &[NodeRef<'_>], label: &Label) -> Option<Value> {
     let item = item_of(items, label)?;
     let given = PATHS.iter().find_map(|key| annotation(item, key));
-    let path = match given {
-        Some(path) => path.to_owned(),
-        None => set.source_of(&label.path, label.span)?.path.to_string(),
+    let Some(path) = given else {
+        let source = set.source_of(&label.path, label.span)?;
+        let path = Value::Str(source.path.to_string());
+        return Some(Value::Map(vec![("path".to_owned(), path)]));
     };
-    let mut entries = vec![("path".to_owned(), Value::Str(path))];
+    let mut entries = vec![("path".to_owned(), path.into())];
     let index = INDEXES
         .iter()
         .find_map(|key| annotation(item, key)?.parse().ok());

@@ -93,10 +93,16 @@ impl<'t> Emitter<'t> {
 
     /// Returns what the entries of a collection in brackets stand in.
     pub(super) fn around_entries(&self, node: NodeRef<'t>) -> Around {
-        match node.entries().next().map(|entry| entry.key.style()) {
+        // A list in brackets has no keys of its own; those of its items tell.
+        let own = node.entries().next();
+        let key = own.or_else(|| node.items().find_map(|item| item.entries().next()));
+        match key.map(|entry| entry.key.style()) {
             Some(Style::DoubleQuoted) => Around::Json,
             Some(_) => Around::Flow,
-            None => self.around(node),
+            None => match self.around(node) {
+                Around::Block if node.style() == Style::Flow => Around::Flow,
+                around => around,
+            },
         }
     }
 
