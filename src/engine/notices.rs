@@ -140,7 +140,9 @@ kustomize build --enable-alpha-plugins --enable-exec DIR | meshprobe check --req
 
 What a rewrite would leave alone is not asked for: pods that no mesh takes in, as far as the
 manifests and `--assume` say, pods that opted out, and handlers that the release does not rewrite. A pod
-that a guard keeps from being rewritten is told, as it is not rewritten.
+that a guard keeps from being rewritten is told, as it is not rewritten. So is a pod of which nothing
+says whether it is in the mesh: a guard that passes without proof is none. Its Namespace
+(`--context`) or `--assume injection=all` settles it.
 
 ## What to do
 

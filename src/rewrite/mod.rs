@@ -144,11 +144,13 @@ pub fn plan(seen: &Seen<'_, '_>) -> Plan {
 }
 
 /// Returns the handlers that the mesh rewrites at admission and that are not rewritten ahead of
-/// it: none of a pod that is not injected or that opted out.
+/// it: none of a pod that is not injected or that opted out. Where nothing says whether a pod is
+/// injected, nothing proves that it needs no rewrite.
 #[must_use]
 pub fn outstanding<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPrediction<'t>> {
     let opted_out = !pod.rewrite.value && pod.prober_env.is_none();
-    if pod.dataplane.value != Dataplane::Sidecar || opted_out || !pod.is_target {
+    let may_be_injected = matches!(pod.dataplane.value, Dataplane::Sidecar | Dataplane::Unknown);
+    if !may_be_injected || opted_out || !pod.is_target {
         return Vec::new();
     }
     handlers::wanted(pod)

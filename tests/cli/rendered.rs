@@ -47,6 +47,9 @@ spec:
           port: 8080
 ";
 
+/// Why a pod is taken as injected where its Namespace is unknown.
+const SIGN: &str = "  labels: {sidecar.istio.io/inject: \"true\"}\n";
+
 const STRICT: &str = "\
 apiVersion: security.istio.io/v1
 kind: PeerAuthentication
@@ -379,6 +382,13 @@ fn what_a_function_should_have_rewritten_is_required() {
     ];
     let run = project.pipe(&arguments, &plain).exits(1);
     insta::assert_snapshot!("required", run.shown());
+    // Where nothing says whether a mesh is there, nothing is proven.
+    let unknown = project.pipe(
+        &["check", "--require-rewritten", "-"],
+        plain.replace(SIGN, ""),
+    );
+    let unknown = unknown.exits(1).says("nothing proves that readinessProbe");
+    unknown.says("`--assume injection=all`");
     let rewritten = project
         .pipe(&["rewrite", "--assume", "injection=all", "-"], &plain)
         .exits(0)
