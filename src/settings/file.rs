@@ -174,16 +174,17 @@ impl Reader<'_> {
                         self.scalar(path, entry.value);
                         continue;
                     };
-                    for part in text
-                        .split(',')
-                        .map(str::trim)
-                        .filter(|part| !part.is_empty())
-                    {
+                    let parts = text.split(',').map(str::trim);
+                    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+                    for part in &parts {
                         self.leaf(head, part, entry.value.span());
                     }
-                    self.close_list(head);
+                    self.close_list(head, parts.len(), entry.value.span());
                 }
                 ("form" | "failOn" | "emit", "") => self.scalar(path, entry.value),
+                (_, key) if is_cut_version(key, entry.value) && !has_short_releases(data) => {
+                    self.cut_version(path, entry.value);
+                }
                 ("mesh", key) if MESH_KEYS.contains(&key) => self.scalar(path, entry.value),
                 ("assume" | "rules", key) if !key.is_empty() => self.keyed(path, entry),
                 ("scopes" | "ignore", _) => {
@@ -228,19 +229,28 @@ impl Reader<'_> {
         for item in value.items() {
             self.scalar(path, item);
         }
-        self.close_list(path);
+        self.close_list(path, value.items().len(), value.span());
     }
 
-    /// An empty list of actions is a list all the same.
-    fn close_list(&mut self, path: &str) {
-        if path == "actions" {
-            self.layer.actions.get_or_insert_default();
+    /// Without an action nothing would be done, and nobody would notice.
+    fn close_list(&mut self, path: &str, length: usize, span: Span) {
+        if path == "actions" && length == 0 {
+            let message = "`actions` is empty, so nothing would be done: name `check`, `rewrite` or both, or leave it out";
+            self.problem(span, message.to_owned());
         }
     }
 
     fn bare_version(&mut self, path: &str, value: NodeRef<'_>) {
         let text = value.text().unwrap_or_default();
         let message = format!("`{path}` takes a string: write \"{text}\" in quotes");
+        self.problem(value.span(), message);
+    }
+
+    fn cut_version(&mut self, path: &str, value: NodeRef<'_>) {
+        let text = value.text().unwrap_or_default();
+        let message = format!(
+            "`{path}` is a number: kustomize makes {text} of {text}0; write the release in quotes"
+        );
         self.problem(value.span(), message);
     }
 
@@ -296,8 +306,21 @@ impl Reader<'_> {
     }
 }
 
-/// A release without quotes is a number, and kustomize hands 1.30 over as 1.3. In a ConfigMap, which
-/// is made from arguments, the runners leave the text as it was typed.
+/// Tells whether a value in a ConfigMap may be what is left of a release: a number with one digit
+/// behind the point. `kustomize fn run` and kpt make the ConfigMap from arguments and leave the text
+/// as it was typed, so 1.30 is what the user wrote; `kustomize build` reads it from a file, and hands
+/// 1.30 over as 1.3 (seen with 5.8.2).
+fn is_cut_version(key: &str, value: NodeRef<'_>) -> bool {
+    let minor = value.text().and_then(|text| text.split_once('.'));
+    is_bare_version(key, value) && minor.is_some_and(|(_, minor)| minor.len() == 1)
+}
+
+/// The last release of Open Service Mesh is 1.2: no digit can be missing there.
+fn has_short_releases(data: NodeRef<'_>) -> bool {
+    data.get("mesh.kind").and_then(NodeRef::text) == Some("osm")
+}
+
+/// A release without quotes is a number, and kustomize hands 1.30 over as 1.3.
 fn is_bare_version(key: &str, value: NodeRef<'_>) -> bool {
     matches!(key, "version" | "node-version")
         && matches!(

@@ -122,8 +122,8 @@ fn what_the_same_call_cures_is_a_note() {
 
 #[test]
 fn actions_decide_what_is_done() {
-    let bare = run(ITEMS, "{actions: []}").exits(0).stdout;
-    assert!(!bare.contains("app-health") && !bare.contains("results"));
+    refuses(run(ITEMS, "{actions: []}"), "`actions` is empty");
+    refuses(run_map(ITEMS, "{actions: ' , '}"), "`actions` is empty");
     let checked = run(&failing(), "{actions: [check], failOn: never}").exits(0);
     let checked = checked.says("strict-probe-not-rewritten").stdout;
     assert!(!checked.contains("app-health"), "{checked}");
@@ -364,4 +364,22 @@ fn nothing_is_given_back_only_where_all_items_come_from_a_build() {
         "{}",
         checked.stdout
     );
+}
+
+#[test]
+fn a_release_that_may_have_lost_a_digit_is_refused_in_a_config_map() {
+    for bare in [
+        "{mesh.version: 1.3}",
+        "{mesh.kind: kuma, mesh.version: 2.1}",
+    ] {
+        refuses(run_map(ITEMS, bare), "write the release in quotes");
+    }
+    for whole in [
+        "{mesh.version: 1.30}",
+        "{mesh.version: 1.28}",
+        "{mesh.version: '1.30'}",
+        "{mesh.kind: osm, mesh.version: 1.2}",
+    ] {
+        run_map(ITEMS, whole).exits(0);
+    }
 }
