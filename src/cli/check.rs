@@ -113,7 +113,10 @@ fn add_ignore(
     if !args.common.quiet {
         errln(&said);
         for path in unsilenced(&done.outcome) {
-            errln(&format!("{path}: no comment can stand there"));
+            errln(&format!(
+                "{path}: no comment can stand there: give the reason in the annotation \
+                 `meshprobe.dev/ignore: 'RULE: reason'`, or under `ignore` of the configuration"
+            ));
         }
     }
     Ok(exit(run, &done.outcome, settings).or(failed, Exit::Failure))
