@@ -46,7 +46,7 @@ pub(super) fn unshare(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, Edit
     if walk.found.is_empty() {
         return Ok(Vec::new());
     }
-    refuse_captured_aliases(&walk.aliases)?;
+    refuse_captured_aliases(tree, &walk)?;
     let mut emitter = Emitter::new(tree);
     // Merge keys go one by one, while they still name a base: what is written out below a merge
     // key has comments of its own. Aliases do not touch each other's text.
@@ -72,20 +72,25 @@ fn has_merge_key(tree: &Tree) -> bool {
 /// A copy must mean at its new place what it means at the old one: an alias inside of it must not
 /// get behind another anchor of the same name. Anchors may be defined anew (YAML 1.2.2, 6.9.2), and
 /// the items of a list often do.
-fn refuse_captured_aliases(aliases: &[NodeRef<'_>]) -> Result<(), EditError> {
-    let Some(tree) = aliases.first().map(|alias| alias.tree()) else {
-        return Ok(());
-    };
+fn refuse_captured_aliases(tree: &Tree, walk: &Walk<'_>) -> Result<(), EditError> {
     let again = defined_again(tree);
     if again.is_empty() {
         return Ok(());
     }
+    let goes = |alias: &&NodeRef<'_>| {
+        walk.found.iter().any(|step| match step {
+            Unshare::Alias(found) => found == *alias,
+            Unshare::Entry(mapping, _) | Unshare::Merge(mapping) => {
+                mapping.span().contains(alias.span())
+            }
+        })
+    };
     let mut uses: HashMap<u32, Vec<usize>> = HashMap::new();
-    for alias in aliases {
+    for alias in walk.aliases.iter().filter(goes) {
         let places = uses.entry(alias.resolved().id()).or_default();
         places.push(alias.span().start);
     }
-    for alias in aliases {
+    for alias in &walk.aliases {
         let name = alias.source().trim_start_matches('*');
         let Some(later) = again.get(name) else {
             continue;
