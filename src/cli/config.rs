@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::rule_ids;
+use crate::engine::{check_ids, rule_ids};
 use crate::settings::{self, Facts, Form, Layer, Mesh, MeshKind};
 use crate::source::{reason, shown_path};
 use crate::yaml::{self, LineIndex, Span};
@@ -58,7 +58,7 @@ fn read(file: &Path, directory: &Path) -> Result<Layer, Stop> {
     let Some(root) = tree.root() else {
         return Ok(Layer::default());
     };
-    let mut layer = settings::read(root, &rule_ids()).map_err(|problems| {
+    let mut layer = settings::read(root, &rule_ids(), &check_ids()).map_err(|problems| {
         let told = problems
             .iter()
             .map(|problem| at(problem.span.start, &problem.message));

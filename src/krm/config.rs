@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::engine::check_ids;
 use crate::settings::{self, Layer, Problem};
 use crate::yaml::{self, LineIndex, NodeRef, Span};
 
 /// Reads the configuration.
 pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<Problem>> {
-    let mut layer = settings::read(config, known_rules)?;
+    let mut layer = settings::read(config, known_rules, &check_ids())?;
     for ignore in &mut layer.ignore {
         ignore.file = "functionConfig".into();
     }

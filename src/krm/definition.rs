@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::rule_ids;
+use crate::engine::{check_ids, rule_ids};
 use crate::settings::{API_VERSION, KIND, schema};
 
 const HOME: &str = "https://meshprobe.dev";
@@ -67,7 +67,7 @@ pub fn definition() -> Result<String, serde_yaml::Error> {
 
 /// The schema of the configuration as a function knows it, in the words of OpenAPI 3.0.
 fn open_api() -> Value {
-    let mut schema = schema(&rule_ids());
+    let mut schema = schema(&rule_ids(), &check_ids());
     for path in FILE_ONLY {
         forget(&mut schema, path);
     }

@@ -46,15 +46,21 @@ pub struct Problem {
     pub message: String,
 }
 
-/// Reads a configuration object. `known_rules` are the ids that `rules` may name.
+/// Reads a configuration object. `known_rules` are the ids that `rules` may name; of them, `found` are
+/// those that `ignore` may name: what `check` reports.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn read(object: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<Problem>> {
+pub fn read(
+    object: NodeRef<'_>,
+    known_rules: &[&str],
+    found: &[&str],
+) -> Result<Layer, Vec<Problem>> {
     let mut reader = Reader {
         layer: Layer::default(),
         problems: Vec::new(),
         known_rules,
+        found,
     };
     reader.duplicates(object);
     reader.object(object);
@@ -69,6 +75,7 @@ struct Reader<'a> {
     layer: Layer,
     problems: Vec<Problem>,
     known_rules: &'a [&'a str],
+    found: &'a [&'a str],
 }
 
 impl Reader<'_> {
@@ -398,7 +405,7 @@ mod tests {
             .unwrap()
             .unwrap();
         let known = ["redundant-rewrite-annotation", "syntax-error"];
-        read(tree.root().unwrap(), &known).map_err(|problems| {
+        read(tree.root().unwrap(), &known, &known).map_err(|problems| {
             let shown = |problem: Problem| (problem.span.slice(&text).to_owned(), problem.message);
             problems.into_iter().map(shown).collect()
         })

@@ -383,3 +383,19 @@ fn a_release_that_may_have_lost_a_digit_is_refused_in_a_config_map() {
         run_map(ITEMS, whole).exits(0);
     }
 }
+
+#[test]
+fn a_guard_is_silenced_by_its_level_alone() {
+    refuses(
+        run(
+            &refused(),
+            "{ignore: [{rule: port-unresolved, reason: later}]}",
+        ),
+        "write `rules: {port-unresolved: ignore}`",
+    );
+    run(
+        &refused(),
+        "{ignore: [{rule: named-port-unresolved, reason: later}], rules: {port-unresolved: ignore}}",
+    )
+    .exits(0);
+}

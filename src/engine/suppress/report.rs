@@ -116,7 +116,8 @@ fn not_understood(directive: &Directive) -> Finding {
 fn unknown(directive: &Directive, name: &Name, known: &[&str]) -> Finding {
     let problem = match super::super::is_guard(&name.rule) {
         true => format!(
-            "`{}` is a guard of `rewrite`, which no `check` reports",
+            "`{0}` is a guard of `rewrite`, which no `check` reports; `rules: {{{0}: ignore}}` in the \
+             configuration silences it",
             name.rule
         ),
         false => not_one_of("rule", &name.rule, known),

@@ -31,9 +31,15 @@ impl Reader<'_> {
             let key = entry.key.text().unwrap_or_default();
             let value = entry.value.text().unwrap_or_default().trim();
             match key {
-                "rule" if self.known_rules.contains(&value) => ignore.rule = value.to_owned(),
+                "rule" if self.found.contains(&value) => ignore.rule = value.to_owned(),
+                "rule" if self.known_rules.contains(&value) => {
+                    let message = format!(
+                        "`{value}` is a guard of `rewrite`, and no finding of `check`: write `rules: {{{value}: ignore}}`"
+                    );
+                    self.problem(entry.value.span(), message);
+                }
                 "rule" => {
-                    let message = not_one_of("rule", value, self.known_rules);
+                    let message = not_one_of("rule", value, self.found);
                     self.problem(entry.value.span(), message);
                 }
                 "path" => match glob(value) {

@@ -14,13 +14,13 @@ use super::{
 const ID: &str = "https://meshprobe.dev/schema/v1alpha1/meshprobe.schema.json";
 
 /// Returns the schema (draft 7) of the configuration object. `rules` are the ids that may be named
-/// in it.
+/// in it; of them, `found` are those that `ignore` takes.
 ///
 /// It is as strict as [`read`](super::read) and stricter in two things: an empty mapping is
 /// written `{}`, and modes of mutual TLS are written in capitals.
 #[must_use]
-pub fn schema(rules: &[&str]) -> Value {
-    let Value::Object(mut object) = object(OBJECT_KEYS, |key| object_key(key, rules)) else {
+pub fn schema(rules: &[&str], found: &[&str]) -> Value {
+    let Value::Object(mut object) = object(OBJECT_KEYS, |key| object_key(key, rules, found)) else {
         return Value::Null;
     };
     object.insert(
@@ -36,16 +36,16 @@ pub fn schema(rules: &[&str]) -> Value {
     )
 }
 
-fn object_key(key: &str, rules: &[&str]) -> Value {
+fn object_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
     match key {
         "apiVersion" => json!({"type": "string", "enum": [API_VERSION]}),
         "kind" => json!({"type": "string", "enum": [KIND]}),
         "metadata" => json!({"type": "object"}),
-        _ => object(SPEC_KEYS, |key| spec_key(key, rules)),
+        _ => object(SPEC_KEYS, |key| spec_key(key, rules, found)),
     }
 }
 
-fn spec_key(key: &str, rules: &[&str]) -> Value {
+fn spec_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
     match key {
         "actions" => described(
             list(words(ACTIONS)),
@@ -71,7 +71,7 @@ fn spec_key(key: &str, rules: &[&str]) -> Value {
             "How a rewrite carries the original probes; by default `sealed`.",
         ),
         "ignore" => described(
-            list(ignore(rules)),
+            list(ignore(found)),
             "Findings that are silenced, with reasons.",
         ),
         "mesh" => described(object(MESH_KEYS, mesh_key), "The mesh to judge by."),
@@ -114,14 +114,14 @@ fn fact(key: &str) -> Value {
     }
 }
 
-fn ignore(rules: &[&str]) -> Value {
+fn ignore(found: &[&str]) -> Value {
     let mut entry = object(IGNORE_KEYS, |key| match key {
         "path" => described(
             text(),
             "A glob; all files without it. Not in a functionConfig.",
         ),
         "reason" => json!({"type": "string", "pattern": "\\S"}),
-        "rule" => words(rules),
+        "rule" => words(found),
         _ => Value::Null,
     });
     require(&mut entry, &["reason", "rule"]);
@@ -196,7 +196,7 @@ mod tests {
     /// A key that the reader knows and the schema does not say anything about would be `null`.
     #[test]
     fn every_key_is_described() {
-        let text = schema(&["syntax-error"]).to_string();
+        let text = schema(&["syntax-error"], &["syntax-error"]).to_string();
         assert!(!text.contains("null"), "{text}");
     }
 }

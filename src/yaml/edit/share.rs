@@ -4,7 +4,7 @@
 //! own: an alias becomes a copy of what it stands for, an entry that a merge key brings in is
 //! written down. Every such step leaves the meaning of the document as it was.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::emit::{Emitter, children};
 use super::intent::pending;
@@ -115,8 +115,8 @@ fn refuse_captured_aliases(tree: &Tree, walk: &Walk<'_>) -> Result<(), EditError
 }
 
 /// The names that several anchors have, with the places of all of them, in order.
-fn defined_again(tree: &Tree) -> HashMap<&str, Vec<usize>> {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+fn defined_again(tree: &Tree) -> BTreeMap<&str, Vec<usize>> {
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for span in tree.anchors.iter().map(|anchor| anchor.span) {
         let name = span.slice(tree.text()).trim_start_matches('&');
         places.entry(name).or_default().push(span.start);
