@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use crate::engine::check_ids;
-use crate::settings::{self, Layer, Problem};
+use crate::mesh::Version;
+use crate::settings::{self, Layer, Mesh, MeshKind, Problem};
 use crate::yaml::{self, LineIndex, NodeRef, Span};
 
 /// Reads the configuration.
 pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<Problem>> {
     let mut layer = settings::read(config, known_rules, &check_ids())?;
+    if let Some(message) = no_release(&layer) {
+        let span = config.span();
+        return Err(vec![Problem { span, message }]);
+    }
     for ignore in &mut layer.ignore {
         ignore.file = "functionConfig".into();
     }
@@ -30,6 +35,21 @@ pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, 
     };
     let message = format!("{what} is for the configuration file: items of a function have no path");
     Err(vec![Problem { span, message }])
+}
+
+/// Refuses a release of Istio that cannot be, as the command line does.
+fn no_release(layer: &Layer) -> Option<String> {
+    let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
+    let about_istio = matches!(
+        layer.mesh.unwrap_or_default(),
+        MeshKind::Auto | MeshKind::One(Mesh::Istio)
+    );
+    let version = layer
+        .mesh_version
+        .filter(|version| about_istio && version.major != last.major)?;
+    Some(format!(
+        "`mesh.version`: `{version}` is no release of Istio: {first} to {last} are known"
+    ))
 }
 
 /// Reads the configuration from the text of the file `name`.

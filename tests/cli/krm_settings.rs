@@ -399,3 +399,11 @@ fn a_guard_is_silenced_by_its_level_alone() {
     )
     .exits(0);
 }
+
+#[test]
+fn a_release_that_cannot_be_is_refused() {
+    let message = "`2.5` is no release of Istio";
+    refuses(run(ITEMS, "{mesh: {version: \"2.5\"}}"), message);
+    refuses(run_map(ITEMS, "{mesh.version: '2.5'}"), message);
+    run(ITEMS, "{mesh: {kind: kuma, version: \"2.5\"}}").exits(0);
+}
