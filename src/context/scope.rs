@@ -55,19 +55,18 @@ impl Forks {
         Self(forks)
     }
 
-    /// Tells whether two files may speak of the same cluster.
-    pub(super) fn join(&self, one: &str, other: &str) -> bool {
-        let (one, other) = (folder(one), folder(other));
-        if is_within(one, other) || is_within(other, one) {
+    /// Tells whether what the file `fact` says may hold for what stands in the file `subject`. What an
+    /// environment says holds in it alone, not for what lies beside it either.
+    pub(super) fn join(&self, fact: &str, subject: &str) -> bool {
+        let (fact, subject) = (folder(fact), folder(subject));
+        if is_within(fact, subject) || is_within(subject, fact) {
             return true;
         }
-        let Some(fork) = common(one, other) else {
+        let Some(fork) = common(fact, subject) else {
             return true;
         };
-        let is_branch =
-            |branches: &BTreeSet<String>, folder| branches.contains(child(fork, folder));
         let branches = self.0.get(fork);
-        !branches.is_some_and(|all| is_branch(all, one) && is_branch(all, other))
+        !branches.is_some_and(|all| all.contains(child(fork, fact)))
     }
 }
 
@@ -95,10 +94,10 @@ mod tests {
             ("envs/stage/only.yaml", "only"),
             ("envs/shared.yaml", "shared"),
         ]);
-        assert!(!forks.join("envs/prod/web.yaml", "envs/stage/ns.yaml"));
-        assert!(forks.join("envs/prod/web.yaml", "envs/prod/deep/ns.yaml"));
-        assert!(forks.join("envs/prod/web.yaml", "envs/shared.yaml"));
-        assert!(forks.join("envs/prod/web.yaml", "infra/mtls.yaml"));
+        assert!(!forks.join("envs/stage/ns.yaml", "envs/prod/web.yaml"));
+        assert!(forks.join("envs/prod/deep/ns.yaml", "envs/prod/web.yaml"));
+        assert!(forks.join("envs/shared.yaml", "envs/prod/web.yaml"));
+        assert!(forks.join("infra/mtls.yaml", "envs/prod/web.yaml"));
     }
 
     #[test]
@@ -108,8 +107,9 @@ mod tests {
             ("stage/web.yaml", "web"),
             ("infra/mtls.yaml", "mtls"),
         ]);
-        assert!(forks.join("prod/web.yaml", "infra/mtls.yaml"));
-        assert!(!forks.join("prod/web.yaml", "stage/only.yaml"));
+        assert!(forks.join("infra/mtls.yaml", "prod/web.yaml"));
+        assert!(!forks.join("stage/only.yaml", "prod/web.yaml"));
+        assert!(!forks.join("stage/only.yaml", "infra/web.yaml"));
     }
 
     #[test]
@@ -119,9 +119,9 @@ mod tests {
             ("../../stage/app/web.yaml", "web"),
             ("../../infra/mtls.yaml", "mtls"),
         ]);
-        assert!(!forks.join("web.yaml", "../../stage/ns.yaml"));
-        assert!(forks.join("web.yaml", "../ns.yaml"));
-        assert!(forks.join("web.yaml", "../../infra/ns.yaml"));
+        assert!(!forks.join("../../stage/ns.yaml", "web.yaml"));
+        assert!(forks.join("../ns.yaml", "web.yaml"));
+        assert!(forks.join("../../infra/ns.yaml", "web.yaml"));
     }
 
     #[test]

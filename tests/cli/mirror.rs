@@ -165,11 +165,11 @@ fn linked_folders_are_found_in_the_copy() {
     let project = Project::with(&[
         ("ns.yaml", NAMESPACE),
         ("app/kustomization.yaml", "resources: [linked]\n"),
-        ("shared/kustomization.yaml", "resources: [web.yaml]\n"),
-        ("shared/web.yaml", WEB),
+        ("common/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("common/web.yaml", WEB),
     ]);
-    symlink("../shared", project.path("app/linked")).unwrap();
-    symlink("..", project.path("shared/up")).unwrap();
+    symlink("../common", project.path("app/linked")).unwrap();
+    symlink("..", project.path("common/up")).unwrap();
     for _ in 0..2 {
         let run = project.run(&["rewrite", "-o", "out", "."]).exits(0);
         run.complains("Copied 6 files to out.");
@@ -179,7 +179,7 @@ fn linked_folders_are_found_in_the_copy() {
     assert!(link.is_symlink());
     let there = project.read("out/app/linked/web.yaml");
     assert!(there.contains("/app-health/web/livez"), "{there}");
-    assert_eq!(project.read("shared/web.yaml"), WEB);
+    assert_eq!(project.read("common/web.yaml"), WEB);
     // It is not: its content is.
     let run = project
         .run(&["rewrite", "-o", "one", "--context", "ns.yaml", "app"])
