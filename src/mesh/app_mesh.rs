@@ -3,13 +3,13 @@
 //! Sources: the controller of App Mesh, `pkg/inject` (`sidecar_utils.go`: who is injected;
 //! `proxy.go`: which ports are redirected) and `docs/guide/troubleshooting.md`. Nothing was run.
 
-use crate::finding::{Certainty, Label};
+use crate::finding::Certainty;
 use crate::kube::{Action, Object, Requirements, Workload, integer};
 use crate::source::placeholder;
 use crate::yaml::NodeRef;
 
 use super::other::{
-    Addition, Asked, Each, Meets, Membership, Model, Shape, Treatment, Trouble, resolve,
+    Asked, Each, Meets, Membership, Model, Shape, Treatment, Trouble, port_of, release_of,
 };
 use super::{Fact, Mesh, Reason, Version};
 
@@ -28,14 +28,7 @@ pub struct AppMesh;
 
 impl Model for AppMesh {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
-        let option = Mesh::AppMesh.settle_release();
-        match given {
-            Some(release) => Fact::settled(
-                Some(release),
-                format!("App Mesh {release} (--mesh-version)"),
-            ),
-            None => Fact::default(None, "the release is the latest", option),
-        }
+        release_of(Mesh::AppMesh, given, "the release is the latest")
     }
 
     fn own_containers(&self) -> &'static [&'static str] {
@@ -87,8 +80,7 @@ impl Model for AppMesh {
         let each = handlers.iter();
         each.map(|one| {
             let action = one.1.action.as_ref().ok();
-            let port = action.and_then(Action::port);
-            let number = port.and_then(|port| resolve(&port, &one.0));
+            let number = port_of(one);
             match (action, number) {
                 (Some(action), Some(number)) if takes_part => judge(asked, node, action, number),
                 _ => Treatment::left(number, Meets::Nothing),
@@ -98,23 +90,7 @@ impl Model for AppMesh {
     }
 
     fn shape(&self) -> Shape {
-        Shape {
-            oldest: Version::new(1, 0),
-            why_not: "App Mesh changes no probes",
-            caution: "App Mesh changes no probes",
-        }
-    }
-
-    fn additions(
-        &self,
-        _: &Asked<'_, '_>,
-        _: &[Each<'_>],
-    ) -> Result<Vec<Addition>, (Label, String)> {
-        Ok(Vec::new())
-    }
-
-    fn proxy(&self, _: &Asked<'_, '_>, _: &[Each<'_>]) -> Option<serde_json::Value> {
-        None
+        Shape::unchanged(Version::new(1, 0), "App Mesh changes no probes")
     }
 
     fn port_owner(&self, port: i64) -> Option<&'static str> {

@@ -4,13 +4,13 @@
 //! `control-plane/connect-inject/webhook/{mesh_webhook,redirect_traffic}.go`; the registration in
 //! `controllers/endpoints/endpoints_controller.go`. The ports are the same from 1.0 to 2.0.
 
-use crate::finding::{Certainty, Label};
+use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerList, Object, Port, Slot};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
 use super::other::{
-    Addition, Asked, Each, Meets, Membership, Model, Shape, Target, Treatment, Trouble, resolve,
+    Asked, Each, Meets, Membership, Model, Shape, Target, Treatment, Trouble, release_of, resolve,
 };
 use super::{Fact, Mesh, Reason, Version};
 
@@ -35,13 +35,7 @@ pub struct Consul;
 
 impl Model for Consul {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
-        let option = Mesh::Consul.settle_release();
-        match given {
-            Some(release) => {
-                Fact::settled(Some(release), format!("Consul {release} (--mesh-version)"))
-            }
-            None => Fact::default(None, "the release is the latest", option),
-        }
+        release_of(Mesh::Consul, given, "the release is the latest")
     }
 
     fn own_containers(&self) -> &'static [&'static str] {
@@ -85,18 +79,6 @@ impl Model for Consul {
                       rewritten before make its proxy ask itself",
             caution: "the listeners behind the probes are registered with Consul by the original",
         }
-    }
-
-    fn additions(
-        &self,
-        _: &Asked<'_, '_>,
-        _: &[Each<'_>],
-    ) -> Result<Vec<Addition>, (Label, String)> {
-        Ok(Vec::new())
-    }
-
-    fn proxy(&self, _: &Asked<'_, '_>, _: &[Each<'_>]) -> Option<serde_json::Value> {
-        None
     }
 
     fn port_owner(&self, port: i64) -> Option<&'static str> {

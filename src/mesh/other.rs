@@ -265,6 +265,17 @@ pub struct Shape {
     pub caution: &'static str,
 }
 
+impl Shape {
+    /// The mesh changes no probes, which `said` says of it.
+    pub(super) const fn unchanged(oldest: Version, said: &'static str) -> Self {
+        Self {
+            oldest,
+            why_not: said,
+            caution: said,
+        }
+    }
+}
+
 /// A mesh beside Istio.
 pub trait Model: Sync {
     /// Returns the release to judge by, given the one that the user names.
@@ -293,16 +304,37 @@ pub trait Model: Sync {
     /// Where something of the pod's owner is in the way, and what.
     fn additions(
         &self,
-        asked: &Asked<'_, '_>,
-        handlers: &[Each<'_>],
-    ) -> Result<Vec<Addition>, (Label, String)>;
+        _asked: &Asked<'_, '_>,
+        _handlers: &[Each<'_>],
+    ) -> Result<Vec<Addition>, (Label, String)> {
+        Ok(Vec::new())
+    }
 
     /// Returns what the proxy of an injected pod is told of its probes; `None` where the mesh
     /// writes no such configuration for it.
-    fn proxy(&self, asked: &Asked<'_, '_>, handlers: &[Each<'_>]) -> Option<serde_json::Value>;
+    fn proxy(&self, _asked: &Asked<'_, '_>, _handlers: &[Each<'_>]) -> Option<serde_json::Value> {
+        None
+    }
 
     /// Returns what the proxy uses a port of the pod for.
-    fn port_owner(&self, port: i64) -> Option<&'static str>;
+    fn port_owner(&self, _port: i64) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Takes the release that the user names for a mesh; else `latest` says what is taken.
+pub(super) fn release_of(
+    mesh: Mesh,
+    given: Option<Version>,
+    latest: &'static str,
+) -> Fact<Option<Version>> {
+    match given {
+        Some(release) => {
+            let said = format!("{} {release} (--mesh-version)", mesh.title());
+            Fact::settled(Some(release), said)
+        }
+        None => Fact::default(None, latest, mesh.settle_release()),
+    }
 }
 
 /// Returns the model of a mesh: `None` for Istio, which has its own layers.
@@ -317,6 +349,12 @@ pub fn model(mesh: Mesh) -> Option<&'static dyn Model> {
         Mesh::Cilium => Some(&super::cilium::Cilium),
         Mesh::Istio => None,
     }
+}
+
+/// Returns the port of the pod that a handler asks for, if it has one that resolves.
+pub(super) fn port_of((container, handler): &Each<'_>) -> Option<i64> {
+    let port = handler.action.as_ref().ok()?.port()?;
+    resolve(&port, container)
 }
 
 /// Resolves a port as the webhooks do: a number, digits in quotes, or the first declaration of

@@ -9,10 +9,12 @@ mod proxy;
 
 use crate::finding::Label;
 
-use super::other::{Addition, Asked, Each, Meets, Membership, Model, Shape, Treatment};
+use super::other::{
+    Addition, Asked, Each, Meets, Membership, Model, Shape, Treatment, port_of, release_of,
+};
 use super::{Fact, Mesh, Version};
 
-use proxy::{Era, ProbeProxy, port_of};
+use proxy::{Era, ProbeProxy};
 
 /// Label of pods and Namespaces that switches injection; as an annotation it does nothing.
 pub const INJECTION: &str = "kuma.io/sidecar-injection";
@@ -41,13 +43,7 @@ pub struct Kuma;
 
 impl Model for Kuma {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
-        let option = Mesh::Kuma.settle_release();
-        match given {
-            Some(release) => {
-                Fact::settled(Some(release), format!("Kuma {release} (--mesh-version)"))
-            }
-            None => Fact::default(None, "the release is the latest, Kuma 3", option),
-        }
+        release_of(Mesh::Kuma, given, "the release is the latest, Kuma 3")
     }
 
     fn own_containers(&self) -> &'static [&'static str] {
@@ -127,10 +123,6 @@ impl Model for Kuma {
             all.push(add(VIRTUAL_PROBES, "disabled".to_owned()));
         }
         Ok(all)
-    }
-
-    fn proxy(&self, _: &Asked<'_, '_>, _: &[Each<'_>]) -> Option<serde_json::Value> {
-        None
     }
 
     fn port_owner(&self, port: i64) -> Option<&'static str> {

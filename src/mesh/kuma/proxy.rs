@@ -1,7 +1,7 @@
 //! What the probe proxy, or what was there before it, makes of each probe.
 
 use crate::kube::{Action, ContainerList, HttpGet};
-use crate::mesh::other::{Asked, Each, Meets, Target, Treatment, Trouble, resolve};
+use crate::mesh::other::{Asked, Each, Meets, Target, Treatment, Trouble, port_of};
 use crate::mesh::{Reason, Version};
 
 use super::injection::word;
@@ -35,11 +35,6 @@ impl Era {
             _ => Self::Three,
         }
     }
-}
-
-pub(super) fn port_of((container, handler): &Each<'_>) -> Option<i64> {
-    let port = handler.action.as_ref().ok()?.port()?;
-    resolve(&port, container)
 }
 
 /// What the pod's probe proxy is set to.

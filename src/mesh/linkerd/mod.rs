@@ -2,17 +2,16 @@
 //!
 //! Sources, linkerd2 b24cd405, read: `policy-controller/k8s/index/src/inbound/{index,workload}.rs`
 //! (the routes that are made for probes), `pkg/inject/inject.go` (the ports of a pod) and
-//! `pkg/inject/report.go` (who is injected); the documentation, "Authorization Policy". Nothing
+//! `pkg/inject/report.go` (who is injected, at 0467b8dc); the documentation, "Authorization Policy". Nothing
 //! was run.
 
 mod injection;
 mod policy;
 
-use crate::finding::Label;
 use crate::kube::{Action, HttpGet};
 
 use super::other::{
-    Addition, Asked, Each, Meets, Membership, Model, Shape, Treatment, Trouble, resolve,
+    Asked, Each, Meets, Membership, Model, Shape, Treatment, Trouble, port_of, release_of,
 };
 use super::{Fact, Mesh, Reason, Version};
 
@@ -38,13 +37,7 @@ pub struct Linkerd;
 
 impl Model for Linkerd {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
-        let option = Mesh::Linkerd.settle_release();
-        match given {
-            Some(release) => {
-                Fact::settled(Some(release), format!("Linkerd {release} (--mesh-version)"))
-            }
-            None => Fact::default(None, "the release is the latest", option),
-        }
+        release_of(Mesh::Linkerd, given, "the release is the latest")
     }
 
     fn own_containers(&self) -> &'static [&'static str] {
@@ -65,8 +58,7 @@ impl Model for Linkerd {
         let each = handlers.iter();
         each.map(|one| {
             let action = one.1.action.as_ref().ok();
-            let port = action.and_then(Action::port);
-            let number = port.and_then(|port| resolve(&port, &one.0));
+            let number = port_of(one);
             match (action, number) {
                 (Some(action), Some(number)) if takes_part => judge(asked, one, action, number),
                 _ => Treatment::left(number, Meets::Nothing),
@@ -76,27 +68,7 @@ impl Model for Linkerd {
     }
 
     fn shape(&self) -> Shape {
-        Shape {
-            oldest: PROBE_ROUTES,
-            why_not: "Linkerd changes no probes",
-            caution: "Linkerd changes no probes",
-        }
-    }
-
-    fn additions(
-        &self,
-        _: &Asked<'_, '_>,
-        _: &[Each<'_>],
-    ) -> Result<Vec<Addition>, (Label, String)> {
-        Ok(Vec::new())
-    }
-
-    fn proxy(&self, _: &Asked<'_, '_>, _: &[Each<'_>]) -> Option<serde_json::Value> {
-        None
-    }
-
-    fn port_owner(&self, _: i64) -> Option<&'static str> {
-        None
+        Shape::unchanged(PROBE_ROUTES, "Linkerd changes no probes")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::kube::{Action, Container, Handler, Slot};
 use crate::mesh::Reason;
-use crate::mesh::other::{Asked, Each, Meets, Membership, Target, Treatment, Trouble, resolve};
+use crate::mesh::other::{Asked, Each, Meets, Membership, Target, Treatment, Trouble, port_of};
 
 use super::envoy::{cluster_name, probe_path};
 use super::probes::{kept, records};
@@ -34,11 +34,6 @@ pub(super) fn all(
     };
     let each = handlers.iter().enumerate();
     each.map(|(index, one)| pod.treat(index, one)).collect()
-}
-
-fn port_of((container, handler): &Each<'_>) -> Option<i64> {
-    let port = handler.action.as_ref().ok()?.port()?;
-    resolve(&port, container)
 }
 
 /// The action of a handler that goes over the network, with its port.
