@@ -5,16 +5,21 @@ it checks it knows from `probers`, the value of ISTIO_KUBE_APP_PROBERS of that p
 """
 
 import json
+import re
+import socket
 import sys
 from functools import partial
 from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import checks
 import privileges
 import server
+from json_types import Json
 
 # The redirect leaves connections from here alone; from elsewhere they would meet Envoy.
 SOURCE = "127.0.0.6"
+PATH = re.compile("/(app-health|app-lifecycle)/[^/]+/(livez|readyz|startupz|prestopz|poststartz)")
 KINDS = {"httpGet", "tcpSocket", "grpc"}
 # Of one connection to the next; never forwarded.
 HOP = {"connection", "accept-encoding"}
@@ -23,17 +28,17 @@ HOP = {"connection", "accept-encoding"}
 class Agent(BaseHTTPRequestHandler):
     """Answers /app-health/CONTAINER/SLOT with the outcome of the check behind it."""
 
-    def __init__(self, pod, port, probers, *arguments):
+    def __init__(self, pod: str, port: int, probers: dict[str, Json], *arguments: Any):
         self.pod, self.port, self.probers = pod, port, probers
         super().__init__(*arguments)
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         prober = self.probers.get(self.path)
         self.send_response(400 if prober is None else self._check(prober))
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _check(self, prober):
+    def _check(self, prober: Json) -> int:
         """The status to answer with."""
         deadline = checks.Deadline(prober.get("timeoutSeconds"))
         try:
@@ -50,7 +55,7 @@ class Agent(BaseHTTPRequestHandler):
         except checks.Failure:
             return 500
 
-    def _http(self, check, deadline):
+    def _http(self, check: Json, deadline: checks.Deadline) -> int:
         scheme = "https" if check.get("scheme") == "HTTPS" else "http"
         path = check.get("path") or "/"
         url = f"{scheme}://{self.pod}:{check['port']}/{path.removeprefix('/')}"
@@ -64,24 +69,25 @@ class Agent(BaseHTTPRequestHandler):
         status = checks.http_get(url, headers, deadline, SOURCE)
         return 200 if 300 <= status < 400 else status
 
-    def log_message(self, *_):
+    def log_message(self, *_: object) -> None:
         pass
 
 
-def read_probers(text):
+def read_probers(text: str | None) -> dict[str, Json]:
     """The probers by path; what the agent would not start on is an error."""
-    probers = json.loads(text) if text else {}
+    probers: dict[str, Json] = json.loads(text) if text else {}
     for path, prober in probers.items():
-        if len(KINDS & prober.keys()) != 1 or not path.startswith("/app-"):
+        kinds = KINDS & prober.keys()
+        if len(kinds) != 1 or not PATH.fullmatch(path) or not isinstance(prober[kinds.pop()].get("port"), int):
             raise ValueError(f"the agent does not start on {path}: {prober}")
     return probers
 
 
-def handle(pod, port, probers, connection, client):
-    Agent(pod, port, probers, connection, client, None)
+def handle(pod: str, port: int, probers: dict[str, Json], connection: socket.socket, client: Any) -> None:
+    Agent(pod, port, probers, connection, client, server.NO_SERVER)
 
 
-def main():
+def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         config = json.load(file)
     handlers = []

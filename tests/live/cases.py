@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import manifests
 import network
+from json_types import Json
 
 EXCLUDE = "traffic.sidecar.istio.io/excludeInboundPorts"
 NETWORK_HANDLERS = ("httpGet", "tcpSocket", "grpc")
@@ -16,10 +17,10 @@ ANYWHERE, LOOPBACK, ANY_IPV6 = None, "127.0.0.1", "::"
 BOUND_ELSEWHERE = {8180: LOOPBACK, 8181: LOOPBACK, 8182: LOOPBACK,
                    8380: ANY_IPV6, 8381: ANY_IPV6, 8382: ANY_IPV6}
 TLS_PORTS = {8443, 8444, 8445, 8453, 8454, 8455, 8543, 8643}
-# What was measured -> the states in which the same probe is tried here. An application that is
-# up is also tried dead and failing; the others are at fault in the way their path or header says.
-STATES = {"up": ("alive", "dead", "failing"), "down": ("dead",), "unhealthy": ("unhealthy",)}
-MEASURED = {"up": "alive", "down": "dead", "unhealthy": "unhealthy"}
+# What was measured -> the states in which the same probe is tried here, that of the measurement first. What
+# was measured unhealthy is up and at fault in the way its path, header or service says; alive it accepts all.
+STATES = {"up": ("alive", "dead", "failing"), "down": ("dead", "alive", "failing"),
+          "unhealthy": ("unhealthy", "alive", "dead")}
 
 
 @dataclass(frozen=True)
@@ -27,38 +28,46 @@ class Case:
     """One workload: its only probe, as the manifest has it."""
 
     name: str
-    probe: dict = field(hash=False)
-    ports: dict = field(hash=False)
+    probe: Json = field(hash=False)
+    ports: dict[str, int] = field(hash=False)
     measured: str
 
     @property
-    def handler(self):
+    def handler(self) -> str:
+        """http, https, tcpSocket or grpc."""
         check = self.probe.get("httpGet")
         if check:
             return "https" if check.get("scheme") == "HTTPS" else "http"
         return next(kind for kind in NETWORK_HANDLERS if kind in self.probe)
 
     @property
-    def _check(self):
+    def _check(self) -> Json:
         return next(self.probe[kind] for kind in NETWORK_HANDLERS if kind in self.probe)
 
     @property
-    def host(self):
+    def host(self) -> str | None:
         """The host that the probe names, or None."""
-        return self._check.get("host")
+        host: str | None = self._check.get("host")
+        return host
 
     @property
-    def names_pod(self):
+    def names_pod(self) -> bool:
         """Whether that is the address that the pod will turn out to have."""
         return self.host == POD_IN_MANIFEST
 
     @property
-    def port(self):
-        """The number of the probed port, or None where the container declares no such name."""
+    def is_refused(self) -> bool:
+        """Whether `rewrite` has to refuse it: the agent asks nobody but its pod, and knows no other names."""
         port = self._check["port"]
-        if isinstance(port, str):
-            port = self.ports.get(port, int(port) if port.isdigit() else None)
-        return port
+        return self.host is not None or (isinstance(port, str) and port not in self.ports)
+
+    @property
+    def port(self) -> int | None:
+        """The number of the probed port, or None where the container declares no such name."""
+        port: int | str = self._check["port"]
+        if isinstance(port, int):
+            return port
+        return self.ports.get(port, int(port) if port.isdigit() else None)
 
 
 @dataclass(frozen=True)
@@ -70,34 +79,40 @@ class Pod:
     address: str
 
     @property
-    def key(self):
+    def key(self) -> str:
         return f"{self.case.name}/{self.state}"
 
     @property
-    def as_measured(self):
-        return self.state == MEASURED[self.case.measured]
+    def as_measured(self) -> bool:
+        return self.state == STATES[self.case.measured][0]
 
-    def here(self, probe):
-        """The probe with this pod's address where the manifest means its own."""
-        return json.loads(json.dumps(probe).replace(f'"{POD_IN_MANIFEST}"', f'"{self.address}"'))
+    @property
+    def original(self) -> Json:
+        """The probe of the manifest, with this pod's address where the manifest means its own."""
+        probe: Json = json.loads(json.dumps(self.case.probe).replace(f'"{POD_IN_MANIFEST}"', f'"{self.address}"'))
+        return probe
 
-    def listeners(self):
+    def listeners(self) -> list[Json]:
         """What the application listens on."""
         port = self.case.port
         if self.state == "dead" or port is None:
             return []
         address = BOUND_ELSEWHERE.get(port, ANYWHERE) or self.address
-        state = "failing" if self.state == "failing" else "alive"
-        return [{"address": address, "port": port, "kind": _kind(port), "state": state}]
+        return [{"address": address, "port": port, "kind": _kind(port), "state": self._application()}]
+
+    def _application(self) -> str:
+        if self.state == "alive" and self.case.measured == "unhealthy":
+            return "accepting"
+        return "failing" if self.state == "failing" else "alive"
 
 
-def _kind(port):
+def _kind(port: int) -> str:
     if port in TLS_PORTS:
         return "https"
     return {7: "tcp", 9: "grpc"}.get(port // 1000, "http")
 
 
-def read(text, rows):
+def read(text: str, rows: list[dict[str, str]]) -> tuple[list[Case], list[str]]:
     """(cases, left out): what the rig can try, and the names of what it cannot."""
     measured = {row["case"]: row["app"] for row in rows}
     cases, left_out = [], []
@@ -111,17 +126,17 @@ def read(text, rows):
     return cases, left_out
 
 
-def excluded_ports(text):
+def excluded_ports(text: str) -> list[str]:
     """The ports that the workloads take out of the redirect; they all say the same."""
-    said = {template["metadata"]["annotations"].get(EXCLUDE, "") for template in manifests.templates(text).values()}
+    said: set[str] = {template["metadata"]["annotations"].get(EXCLUDE, "") for template in manifests.templates(text).values()}
     if len(said) != 1:
         raise ValueError("the workloads exclude different ports, and share one sidecar here")
     return said.pop().split(",")
 
 
-def pods(cases):
+def pods(cases: list[Case]) -> list[Pod]:
     """One pod per case and state."""
-    found = []
+    found: list[Pod] = []
     for case in cases:
         for state in STATES[case.measured]:
             if not (state == "failing" and case.handler == "tcpSocket"):

@@ -14,6 +14,7 @@ import grpc_health
 
 REDIRECTS_AT_MOST = 10
 REDIRECTS = (301, 302, 303, 307, 308)
+Headers = list[tuple[str, str]]
 CUT_SHORT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
 
@@ -24,11 +25,11 @@ class Failure(Exception):
 class Deadline:
     """The time one check may take as a whole, in seconds; None for no limit."""
 
-    def __init__(self, seconds):
+    def __init__(self, seconds: float | None):
         self.seconds = seconds
         self._end = None if seconds is None else time.monotonic() + seconds
 
-    def left(self):
+    def left(self) -> float | None:
         if self._end is None:
             return None
         left = self._end - time.monotonic()
@@ -36,11 +37,11 @@ class Deadline:
             raise TimeoutError
         return left
 
-    def give(self, connection):
+    def give(self, connection: socket.socket) -> None:
         connection.settimeout(self.left())
 
 
-def dial(host, port, deadline, source=None):
+def dial(host: str, port: int, deadline: Deadline, source: str | None = None) -> socket.socket:
     """A connected socket."""
     connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -58,7 +59,7 @@ def dial(host, port, deadline, source=None):
     return connection
 
 
-def tcp(host, port, deadline, source=None):
+def tcp(host: str, port: int, deadline: Deadline, source: str | None = None) -> None:
     """Opens a connection and closes it."""
     try:
         dial(host, port, deadline, source).close()
@@ -66,7 +67,7 @@ def tcp(host, port, deadline, source=None):
         raise Failure(f"dial tcp {host}:{port}: i/o timeout") from None
 
 
-def grpc(host, port, service, deadline, source=None):
+def grpc(host: str, port: int, service: str, deadline: Deadline, source: str | None = None) -> None:
     """Asks for the health of a service, until the server lets us in or the time is over."""
     address = f"{host}:{port}"
     while True:
@@ -90,7 +91,7 @@ def grpc(host, port, service, deadline, source=None):
         raise Failure(f'service unhealthy (responded with "{serving}")')
 
 
-def http_get(url, headers, deadline, source=None):
+def http_get(url: str, headers: Headers, deadline: Deadline, source: str | None = None) -> int:
     """The status of a GET. Redirects to the same host are followed, others end the check."""
     first = urlsplit(url).hostname
     shown = url
@@ -104,18 +105,19 @@ def http_get(url, headers, deadline, source=None):
     raise Failure(f'Get "{shown}": stopped after {REDIRECTS_AT_MOST} redirects')
 
 
-def _get_once(url, shown, headers, deadline, source):
+def _get_once(url: str, shown: str, headers: Headers, deadline: Deadline,
+              source: str | None) -> tuple[int, str | None]:
     parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     named = {name.lower(): value for name, value in headers}
     connection = None
     try:
-        connection = dial(parts.hostname, port, deadline, source)
+        connection = dial(host, port, deadline, source)
         between = "{}:{}->{}:{}".format(*connection.getsockname(), *connection.getpeername())
         if parts.scheme == "https":
             connection = _handshake(connection)
-        client = http.client.HTTPConnection(parts.hostname, port)
+        client = http.client.HTTPConnection(host, port)
         client.sock = connection
         client.putrequest("GET", target, skip_host=True, skip_accept_encoding=True)
         client.putheader("Host", named.get("host", parts.netloc))
@@ -147,7 +149,7 @@ def _get_once(url, shown, headers, deadline, source):
             connection.close()
 
 
-def _handshake(connection):
+def _handshake(connection: socket.socket) -> ssl.SSLSocket:
     """TLS without any verification, as the kubelet does it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -155,11 +157,11 @@ def _handshake(connection):
     return context.wrap_socket(connection)
 
 
-def _reason(error):
+def _reason(error: ConnectionError) -> str:
     return "broken pipe" if isinstance(error, BrokenPipeError) else "connection reset by peer"
 
 
-def _tls_reason(error):
+def _tls_reason(error: ssl.SSLError) -> str:
     """Go's words for what OpenSSL says."""
     reason = error.reason or str(error)
     if isinstance(error, ssl.SSLEOFError) or "EOF" in reason:

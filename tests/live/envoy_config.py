@@ -2,6 +2,14 @@
 mutual TLS, the protocols of the Service's ports, and one policy of callers.
 """
 
+from typing import TYPE_CHECKING
+
+from json_types import Json
+
+
+if TYPE_CHECKING:
+    from policy import Policy
+
 INBOUND = 15006
 SOURCE = "127.0.0.6"
 DEFAULT_MODE = "PERMISSIVE"
@@ -11,28 +19,30 @@ ALPN_HTTP = ["istio-http/1.0", "istio-http/1.1", "istio-h2"]
 ALPN_TCP = ["istio-peer-exchange", "istio"]
 # What the HTTP inspector finds in plain text.
 PLAIN_HTTP = ["http/1.0", "http/1.1", "h2c"]
-UPSTREAMS = {
+UPSTREAMS: dict[str, Json] = {
     "http": {"explicit_http_config": {"http_protocol_options": {}}},
     "http2": {"explicit_http_config": {"http2_protocol_options": {}}},
     "auto": {"use_downstream_protocol_config": {"http_protocol_options": {}, "http2_protocol_options": {}}},
 }
 
 
-def bootstrap(policy, protocols, certificate):
-    """The whole configuration. `protocols`: port of the Service -> http, http2, tcp or auto."""
+def bootstrap(policy: "Policy", protocols: dict[int, str], certificate: str, demand: bool = True) -> Json:
+    """The whole configuration. `protocols`: port of the Service -> http, http2, tcp or auto. Without `demand`
+    mutual TLS goes without the certificate of the client.
+    """
     return {
         "static_resources": {
-            "listeners": [_listener(policy, protocols, certificate)],
+            "listeners": [_listener(policy, protocols, _mutual_tls(certificate, demand))],
             "clusters": [_cluster(name) for name in UPSTREAMS],
         },
     }
 
 
-def _listener(policy, protocols, certificate):
+def _listener(policy: "Policy", protocols: dict[int, str], mutual_tls: Json) -> Json:
     chains = []
     for port in sorted(set(protocols) | set(policy.ports)):
-        chains += _Chains(policy, certificate, port).of(protocols.get(port, "auto"))
-    chains += _Chains(policy, certificate, None).of("auto")
+        chains += _Chains(policy, mutual_tls, port).of(protocols.get(port, "auto"))
+    chains += _Chains(policy, mutual_tls, None).of("auto")
     return {
         "name": "virtualInbound",
         "address": {"socket_address": {"address": "0.0.0.0", "port_value": INBOUND}},
@@ -52,19 +62,19 @@ def _listener(policy, protocols, certificate):
 class _Chains:
     """The filter chains of one port, or of all ports that have none of their own."""
 
-    def __init__(self, policy, certificate, port):
-        self.mode = policy.ports.get(port, policy.mode)
-        self.principals = policy.principals
-        self.certificate = certificate
-        self.port = port
+    def __init__(self, policy: "Policy", mutual_tls: Json, port: int | None):
+        self._mode = policy.mode if port is None else policy.ports.get(port, policy.mode)
+        self._principals = policy.principals
+        self._mutual_tls = mutual_tls
+        self._port = port
 
-    def of(self, protocol):
+    def of(self, protocol: str) -> list[Json]:
         is_tcp, is_auto = protocol == "tcp", protocol == "auto"
         web, stream = self._http(protocol), self._tcp()
-        if self.mode == "STRICT":
+        if self._mode == "STRICT":
             chains = [] if is_tcp else [self._chain(web, tls=True, alpn=ALPN_HTTP if is_auto else None, mutual=True)]
             return chains + ([self._chain(stream, tls=True, mutual=True)] if is_tcp or is_auto else [])
-        if self.mode == "DISABLE":
+        if self._mode == "DISABLE":
             if not is_auto:
                 return [self._chain(stream if is_tcp else web)]
             return [self._chain(web, tls=False, alpn=PLAIN_HTTP), self._chain(stream)]
@@ -74,28 +84,29 @@ class _Chains:
                   self._chain(web, tls=False, alpn=PLAIN_HTTP if is_auto else None)]
         return chains + (self._permissive_tcp(stream) if is_auto else [])
 
-    def _permissive_tcp(self, stream):
+    def _permissive_tcp(self, stream: list[Json]) -> list[Json]:
         return [self._chain(stream, tls=True, alpn=ALPN_TCP, mutual=True),
                 self._chain(stream, tls=False), self._chain(stream, tls=True)]
 
-    def _chain(self, filters, tls=None, alpn=None, mutual=False):
-        match = {}
-        if self.port is not None:
-            match["destination_port"] = self.port
+    def _chain(self, filters: list[Json], tls: bool | None = None, alpn: list[str] | None = None,
+               mutual: bool = False) -> Json:
+        match: Json = {}
+        if self._port is not None:
+            match["destination_port"] = self._port
         if tls is not None:
             match["transport_protocol"] = "tls" if tls else "raw_buffer"
         if alpn:
             match["application_protocols"] = alpn
-        chain = {"filter_chain_match": match, "filters": filters}
+        chain: Json = {"filter_chain_match": match, "filters": filters}
         if mutual:
-            chain["transport_socket"] = _mutual_tls(self.certificate)
+            chain["transport_socket"] = self._mutual_tls
         return chain
 
-    def _http(self, protocol):
+    def _http(self, protocol: str) -> list[Json]:
         filters = []
-        if self.principals:
+        if self._principals:
             filters.append(_typed("envoy.filters.http.rbac", "extensions.filters.http.rbac.v3.RBAC",
-                                  rules=_allow(self.principals)))
+                                  rules=_allow(self._principals)))
         filters.append(_typed("envoy.filters.http.router", "extensions.filters.http.router.v3.Router"))
         route = {"match": {"prefix": "/"}, "route": {"cluster": protocol, "timeout": "0s"}}
         manager = _typed(
@@ -105,30 +116,30 @@ class _Chains:
             route_config={"virtual_hosts": [{"name": "inbound", "domains": ["*"], "routes": [route]}]})
         return [manager]
 
-    def _tcp(self):
+    def _tcp(self) -> list[Json]:
         filters = []
-        if self.principals:
+        if self._principals:
             filters.append(_typed("envoy.filters.network.rbac", "extensions.filters.network.rbac.v3.RBAC",
-                                  stat_prefix="tcp", rules=_allow(self.principals)))
+                                  stat_prefix="tcp", rules=_allow(self._principals)))
         filters.append(_typed("envoy.filters.network.tcp_proxy", "extensions.filters.network.tcp_proxy.v3.TcpProxy",
                               stat_prefix="inbound", cluster="auto"))
         return filters
 
 
-def _typed(name, kind, **fields):
+def _typed(name: str, kind: str, **fields: object) -> Json:
     return {"name": name, "typed_config": {"@type": TYPE + kind, **fields}}
 
 
-def _allow(principals):
+def _allow(principals: list[str]) -> Json:
     named = [{"authenticated": {"principal_name": {"exact": f"spiffe://{name}"}}} for name in principals]
     return {"action": "ALLOW", "policies": {"callers": {"permissions": [{"any": True}], "principals": named}}}
 
 
-def _mutual_tls(certificate):
+def _mutual_tls(certificate: str, demand: bool) -> Json:
     pem = {"filename": certificate}
     return _typed(
         "envoy.transport_sockets.tls", "extensions.transport_sockets.tls.v3.DownstreamTlsContext",
-        require_client_certificate=True,
+        require_client_certificate=demand,
         common_tls_context={
             "alpn_protocols": ["istio-peer-exchange", "h2", "http/1.1"],
             "tls_certificates": [{"certificate_chain": pem, "private_key": pem}],
@@ -136,7 +147,7 @@ def _mutual_tls(certificate):
         })
 
 
-def _cluster(name):
+def _cluster(name: str) -> Json:
     options = {"@type": TYPE + "extensions.upstreams.http.v3.HttpProtocolOptions", **UPSTREAMS[name]}
     return {
         "name": name,

@@ -1,10 +1,17 @@
 """The health service of gRPC, both sides, over one plain HTTP/2 connection."""
 
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import h2.config
 import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
+
+if TYPE_CHECKING:
+    from checks import Deadline
 
 PATH = "/grpc.health.v1.Health/Check"
 CODES = {0: "OK", 2: "Unknown", 3: "InvalidArgument", 5: "NotFound", 7: "PermissionDenied",
@@ -18,7 +25,8 @@ class TooLate(Exception):
     """The server let us in and then did not answer in time."""
 
 
-def ask(connection, authority, service, deadline):
+def ask(connection: socket.socket, authority: str, service: str,
+        deadline: "Deadline") -> tuple[str, str, str | None]:
     """(status, message, health) that the server answers.
 
     A server that closes before it has sent its settings was never ready: `ConnectionError`.
@@ -26,7 +34,7 @@ def ask(connection, authority, service, deadline):
     http2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
     http2.initiate_connection()
     connection.sendall(http2.data_to_send())
-    ready, body, seen = False, b"", {}
+    ready, body, seen = False, b"", dict[str, str]()
     try:
         while True:
             deadline.give(connection)
@@ -57,12 +65,12 @@ def ask(connection, authority, service, deadline):
         raise
 
 
-def serve(connection, health):
+def serve(connection: socket.socket, health: Callable[[str], str | None]) -> None:
     """Answers checks until the other side goes. `health`: service -> health, or None if unknown."""
     http2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
     http2.initiate_connection()
     connection.sendall(http2.data_to_send())
-    bodies = {}
+    bodies: dict[int, bytes] = {}
     while data := connection.recv(CHUNK):
         try:
             events = http2.receive_data(data)
@@ -79,16 +87,16 @@ def serve(connection, health):
         connection.sendall(http2.data_to_send())
 
 
-def _text(value):
+def _text(value: bytes | str) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def _message(content):
+def _message(content: bytes) -> bytes:
     """One gRPC message: not compressed, with its length."""
     return b"\0" + len(content).to_bytes(4, "big") + content
 
 
-def _send_request(http2, authority, service):
+def _send_request(http2: h2.connection.H2Connection, authority: str, service: str) -> None:
     headers = [(":method", "POST"), (":scheme", "http"), (":authority", authority), (":path", PATH),
                ("content-type", "application/grpc"), ("te", "trailers")]
     http2.send_headers(1, headers)
@@ -97,7 +105,7 @@ def _send_request(http2, authority, service):
     http2.send_data(1, _message(content), end_stream=True)
 
 
-def _send_answer(http2, stream, health):
+def _send_answer(http2: h2.connection.H2Connection, stream: int, health: str | None) -> None:
     headers = [(":status", "200"), ("content-type", "application/grpc")]
     if health is None:
         end = [("grpc-status", str(NOT_FOUND)), ("grpc-message", "unknown service")]
@@ -110,7 +118,7 @@ def _send_answer(http2, stream, health):
     http2.send_headers(stream, [("grpc-status", "0")], end_stream=True)
 
 
-def _answer(seen, body):
+def _answer(seen: dict[str, str], body: bytes) -> tuple[str, str, str | None]:
     status = CODES.get(int(seen.get("grpc-status", 2)), "Unknown")
     serving = SERVING.get(body[6] if len(body) > 6 else 0)
     return status, seen.get("grpc-message", ""), serving

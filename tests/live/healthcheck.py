@@ -4,8 +4,10 @@ CONFIG.JSON: {"uid": N, "port": N}. Which port to check is in a header of the re
 """
 
 import json
+import socket
 import sys
 from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import checks
 import privileges
@@ -18,12 +20,12 @@ WITHIN = 1
 class HealthCheck(BaseHTTPRequestHandler):
     """200 where the port takes connections, else 404; 400 without the header."""
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         self.send_response(self._check(self.headers[PORT_HEADER]))
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _check(self, port):
+    def _check(self, port: str | None) -> int:
         if port is None or not port.isdigit():
             return 400
         try:
@@ -32,15 +34,15 @@ class HealthCheck(BaseHTTPRequestHandler):
             return 404
         return 200
 
-    def log_message(self, *_):
+    def log_message(self, *_: object) -> None:
         pass
 
 
-def handle(connection, client):
-    HealthCheck(connection, client, None)
+def handle(connection: socket.socket, client: Any) -> None:
+    HealthCheck(connection, client, server.NO_SERVER)
 
 
-def main():
+def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         config = json.load(file)
     listener = server.listen("0.0.0.0", config["port"])

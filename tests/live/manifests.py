@@ -2,16 +2,18 @@
 
 import yaml
 
+from json_types import Json
+
 # The one in C where there is one: a tree is read many times.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def documents(text):
+def documents(text: str) -> list[Json]:
     """The documents of a stream, without the empty ones."""
     return [document for document in yaml.load_all(text, LOADER) if document]
 
 
-def templates(text):
+def templates(text: str) -> dict[str, Json]:
     """Name -> pod template, of the Deployments of a stream."""
     return {document["metadata"]["name"]: document["spec"]["template"]
             for document in documents(text) if document["kind"] == "Deployment"}

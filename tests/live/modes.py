@@ -4,11 +4,15 @@ NO_MESH = "none"
 # File of fixtures/live/policies -> column of the matrix.
 MODES = {
     "disable": "DISABLE",
+    "unset": "no policy",
     "permissive": "PERMISSIVE",
     "strict": "STRICT",
     "permissive-authz": "PERMISSIVE, AuthorizationPolicy",
     "strict-portlevel-disable": "STRICT, ports DISABLE",
 }
 # One mode once more, with what the function wrote inside of `kustomize build`.
-MODE_OF_BUILT = "strict"
+STRICT = "strict"
 BUILT = "strict-kustomize"
+# STRICT with a part of the mesh missing, as fixtures/live/degraded.csv calls it. These prove the
+# stand-ins: with nothing but the env taken away, the agent must know nothing.
+NO_SIDECAR, NO_AGENT, NO_ENV, NO_ENVOY = DEGRADED = ("no-sidecar", "no-agent", "no-env", "no-envoy")

@@ -6,10 +6,13 @@ that one Envoy serves them all and every tested pod still has a port 8080 and an
 
 import os
 import subprocess
+from collections.abc import Iterable
+from typing import Self
+
+from leftovers import PREFIX as RUN
 
 NODE = "10.77.0.1"
 PREFIX = 16
-POD_NAME = "mp-live-{}-{}"
 PROXY_USER = "1337"
 # Where the agent dials from. The redirect knows it and leaves it alone.
 PROXY_SOURCE = "127.0.0.6/32"
@@ -19,14 +22,14 @@ OWN_PORTS = (TUNNEL, "15090", "15021", "15020")
 PODS_AT_MOST = 250 * 250
 
 
-def pod_address(index):
+def pod_address(index: int) -> str:
     """The address of the n-th tested pod."""
     if not 0 <= index < PODS_AT_MOST:
         raise ValueError(f"no address for pod {index}")
     return f"10.77.{1 + index // 250}.{1 + index % 250}"
 
 
-def run(*command, stdin=None):
+def run(*command: str, stdin: str | None = None) -> str:
     """Runs a command that has to succeed; what it says is in the error."""
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -34,8 +37,8 @@ def run(*command, stdin=None):
     return done.stdout
 
 
-def missing_privilege():
-    """Why this machine or user cannot run the rig, or None."""
+def missing_privilege() -> str | None:
+    """Why this user cannot build networks here, or None."""
     if os.geteuid() != 0:
         return "it needs root, for network namespaces and iptables"
     try:
@@ -47,23 +50,14 @@ def missing_privilege():
     return None
 
 
-def sweep():
-    """Deletes what runs that were killed have left."""
-    listed = subprocess.run(("ip", "netns", "list"), capture_output=True, text=True, check=False).stdout
-    for line in listed.splitlines():
-        name = line.split()[0]
-        if name.startswith("mp-live-") and not os.path.exists(f"/proc/{name.split('-')[2]}"):
-            subprocess.run(("ip", "netns", "delete", name), capture_output=True, check=False)
-
-
 class Namespaces:
     """Two joined namespaces, gone when the block ends."""
 
-    def __init__(self, name):
-        self.pod = POD_NAME.format(os.getpid(), name)
+    def __init__(self, name: str):
+        self.pod = f"{RUN}{os.getpid()}-{name}"
         self.node = self.pod + "-node"
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         try:
             self._join()
         except BaseException:
@@ -71,22 +65,22 @@ class Namespaces:
             raise
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._delete()
 
-    def in_pod(self, *command, stdin=None):
+    def in_pod(self, *command: str, stdin: str | None = None) -> str:
         return run("ip", "netns", "exec", self.pod, *command, stdin=stdin)
 
-    def add_pods(self, addresses):
+    def add_pods(self, addresses: Iterable[str]) -> None:
         lines = "".join(f"address add {address}/{PREFIX} dev eth0\n" for address in addresses)
         run("ip", "-netns", self.pod, "-batch", "-", stdin=lines)
 
-    def capture(self, excluded, redirect=True):
+    def capture(self, excluded: list[str], redirect: bool = True) -> None:
         """The rules of Istio's init container. Without `redirect` the one that captures is missing."""
-        rules = []
+        rules: list[str] = []
 
-        def rule(chain, *parts):
-            rules.append(f"-A {chain} {' '.join(parts)}")
+        def rule(chain: str, match: str) -> None:
+            rules.append(f"-A {chain} {match}")
 
         rule("PREROUTING", "-p tcp -j ISTIO_INBOUND")
         for port in [*OWN_PORTS, *excluded]:
@@ -107,7 +101,7 @@ class Namespaces:
                   ("ISTIO_INBOUND", "ISTIO_IN_REDIRECT", "ISTIO_REDIRECT", "ISTIO_OUTPUT")]
         self.in_pod("iptables-restore", stdin="\n".join(["*nat", *chains, *rules, "COMMIT", ""]))
 
-    def _join(self):
+    def _join(self) -> None:
         for namespace in (self.pod, self.node):
             run("ip", "netns", "add", namespace)
             run("ip", "-netns", namespace, "link", "set", "lo", "up")
@@ -120,7 +114,7 @@ class Namespaces:
         self.add_pods([pod_address(0)])
         run("ip", "-netns", self.pod, "route", "add", "default", "via", NODE)
 
-    def _delete(self):
+    def _delete(self) -> None:
         # Deleting a namespace deletes its interfaces and rules.
         for namespace in (self.pod, self.node):
             subprocess.run(("ip", "netns", "delete", namespace), capture_output=True, check=False)

@@ -3,121 +3,177 @@ that `--preview` shows.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
 
+import compare
 import envoy_config
 import manifests
 import network
+from compare import Cell
+from json_types import Json
 from policy import Policy
+from product import SPOILED, Meshprobe
+from proof import TREE
 from rig import Rig, Sidecar
 
 MANIFEST = "osm.yaml"
-LISTENERS = {8080: "http", 8443: "https", 7000: "tcp"}
+LISTENERS = {8080: "http", 8443: "https", 7000: "tcp", 9000: "grpc"}
 STATES = ("alive", "dead", "failing")
-AT_ONCE = 3
+AT_ONCE = 4
 # One listener of Envoy per slot, and the container osm-healthcheck. None is captured.
 OSM_PORTS = ["15901", "15902", "15903", "15904"]
 HEALTHCHECK_PORT = 15904
-HEAD = "| slot | handler | rewritten to port | application | no mesh | OSM, original | OSM, rewritten |"
+HEAD = "| slot | handler | port in OSM | application | no mesh | OSM, original | OSM, rewritten |"
 # What an original has to suffer, or the rig would show nothing.
-SPOILED = {("http", "alive"), ("https", "alive"), ("tcpSocket", "dead")}
+SUFFERS = {("http", "alive"), ("https", "alive"), ("grpc", "alive"), ("tcpSocket", "dead")}
+# Probes by the port that OSM leads them to, at least, in all states.
+FLOORS = {15901: 6, 15902: 8, 15903: 8, 15904: 6, 9000: 3}
 
 
 @dataclass
 class Pod:
-    """A workload with its application in one state. OSM asks it on the loopback."""
+    """A workload with its application in one state."""
 
     workload: str
     state: str
-    originals: dict
-    previewed: dict
+    originals: dict[str, Json]
+    previewed: dict[str, Json]
     # Static listeners and clusters.
-    emitted: dict
-    address: str = network.pod_address(0)
+    emitted: Json
+    address: str
+    # It is asked on the loopback by OSM, so there it listens everywhere.
+    in_osm: bool = True
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"osm-{self.workload}-{self.state}"
 
-    def listeners(self):
+    def listeners(self) -> list[Json]:
         if self.state == "dead":
             return []
-        return [{"address": "0.0.0.0", "port": port, "kind": kind, "state": self.state}
+        return [{"address": "0.0.0.0" if self.in_osm else self.address, "port": port, "kind": kind, "state": self.state}
                 for port, kind in LISTENERS.items()]
 
-    def asked(self, rewrite):
+    def asked(self, rewrite: str) -> list[Json]:
         """The probes, as they are ("off") or as OSM would have them ("on")."""
         probes = self.originals if rewrite == "off" else self.previewed
-        return [{"key": f"{slot}/{rewrite}", "address": self.address, "ports": {}, "probe": probe}
+        return [{"key": f"{self.name}/{slot}/{rewrite}", "address": self.address, "ports": {}, "probe": probe}
                 for slot, probe in probes.items()]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One probe of one workload, and where OSM leads it."""
+
+    workload: str
+    slot: str
+    handler: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.workload}, {self.slot} {self.handler}"
+
+
+# Without a mesh, the original in OSM, what OSM makes of it in OSM.
+Seen = tuple[Cell, Cell, Cell]
 
 
 class OsmProof:
     """Measures the workloads in each state, without a mesh and with OSM's sidecar."""
 
-    def __init__(self, product, folder):
-        self.product, self.folder = product, folder
-        # (slot, handler, port after the rewrite, state) -> (without a mesh, original, rewritten).
-        self.cells = {}
+    def __init__(self, meshprobe: Meshprobe, folder: Path, certificate: Path):
+        self._meshprobe, self._folder, self._certificate = meshprobe, folder, certificate
+        # One is enough to find a planted error.
+        self._states = STATES[:1] if meshprobe.plant else STATES
+        self._seen: dict[Probe, dict[str, Seen]] = {}
 
-    def run(self):
+    def run(self) -> list[str]:
         """All disagreements."""
-        originals = _probes(self.product.preview(MANIFEST, rewrite=False))
-        previewed = _probes(self.product.preview(MANIFEST))
-        emitted = dict(zip(originals, self.product.emitted(MANIFEST), strict=True))
-        pods = [Pod(name, state, originals[name], previewed[name], emitted[name])
-                for name in originals for state in STATES]
+        originals = _probes((TREE / MANIFEST).read_text())
+        previewed = _probes(self._meshprobe.preview(MANIFEST))
+        emitted = dict(zip(originals, self._meshprobe.emitted(MANIFEST), strict=True))
+        pods = [Pod(name, state, originals[name], previewed[name], emitted[name], network.pod_address(index))
+                for index, (name, state) in enumerate(product(originals, self._states))]
+        without = self._without(pods)
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            for measured in pool.map(self._measure, pods):
-                self.cells |= measured
-        return [line for key, cells in self.cells.items() for line in _disagreements(key, *cells)]
+            for pod, within in zip(pods, pool.map(self._within, pods)):
+                self._add(pod, without, within)
+        short = self._short() if self._states == STATES else []
+        return [f"OSM: {line}" for line in [*self._compare(), *short]]
 
-    def table(self):
+    def table(self) -> str:
         """What goes into the document."""
         lines = [HEAD, "|---" * 7 + "|"]
-        for key, cells in sorted(self.cells.items()):
-            words = ["pass" if passed else "fail" for passed, _ in cells]
+        found = {(probe.slot, probe.handler, str(probe.port), state): cells
+                 for probe, states in self._seen.items() for state, cells in states.items()}
+        for key, cells in sorted(found.items()):
+            words = ["pass" if cell.passed else "fail" for cell in cells]
             shown = [word if word == words[0] else f"**{word}**" for word in words]
-            lines.append("| " + " | ".join([*map(str, key), *shown]) + " |")
+            lines.append("| " + " | ".join([*key, *shown]) + " |")
         return "\n".join(lines)
 
-    def _measure(self, pod):
-        """The cells of one pod."""
-        folder = self.folder / pod.name
-        folder.mkdir()
-        folder.chmod(0o755)
-        rig = Rig(folder, [pod])
-        strict = envoy_config.bootstrap(Policy(mode="STRICT"), {}, str(rig.certificate))["static_resources"]
+    def _without(self, pods: list[Pod]) -> dict[str, Json]:
+        """What the originals of all pods come to without a mesh."""
+        here = [replace(pod, in_osm=False) for pod in pods]
+        asked = [probe for pod in here for probe in pod.asked("off")]
+        return Rig(self._folder, here, self._certificate).measure("osm-none", None, asked)
+
+    def _within(self, pod: Pod) -> dict[str, Json]:
+        """What the probes of one pod come to in OSM."""
+        certificate = self._certificate
+        strict = envoy_config.bootstrap(Policy(mode="STRICT"), {}, str(certificate))["static_resources"]
         resources = {kind: strict[kind] + pod.emitted[kind] for kind in ("listeners", "clusters")}
         sidecar = Sidecar({"static_resources": resources}, OSM_PORTS, "healthcheck.py", {"port": HEALTHCHECK_PORT})
-        without = rig.measure(f"{pod.name}-none", None, pod.asked("off"))
-        within = rig.measure(f"{pod.name}-mesh", sidecar, pod.asked("off") + pod.asked("on"))
-        found = {}
-        for slot, probe in pod.originals.items():
-            handler = _handler(probe)
-            if (handler, pod.state) != ("tcpSocket", "failing"):
-                port = pod.previewed[slot]["httpGet"]["port"]
-                seen = without[f"{slot}/off"], within[f"{slot}/off"], within[f"{slot}/on"]
-                found[slot, handler, port, pod.state] = tuple((one["passed"], one["text"]) for one in seen)
-        return found
+        return Rig(self._folder, [pod], certificate).measure(pod.name, sidecar, pod.asked("off") + pod.asked("on"))
+
+    def _add(self, pod: Pod, without: dict[str, Json], within: dict[str, Json]) -> None:
+        for slot, original in pod.originals.items():
+            probe = Probe(pod.workload, slot, _handler(original), _port(pod.previewed[slot]))
+            if (probe.handler, pod.state) != ("tcpSocket", "failing"):
+                off, on = f"{pod.name}/{slot}/off", f"{pod.name}/{slot}/on"
+                self._seen.setdefault(probe, {})[pod.state] = (
+                    _cell(without[off]), _cell(within[off]), _cell(within[on]))
+
+    def _compare(self) -> list[str]:
+        """What OSM makes of a probe differs from no mesh where `predict` and `check` say so."""
+        predict, check = self._meshprobe.predict_osm(MANIFEST), self._meshprobe.check_osm(MANIFEST)
+        wrong = []
+        for probe, states in self._seen.items():
+            said, found = predict[probe.workload, probe.slot], check.get((probe.workload, probe.slot), [])
+            after = {state: (without, rewritten) for state, (without, _, rewritten) in states.items()}
+            # Their texts are not compared: what OSM's own listener would say was not measured.
+            wrong += compare.outcome(str(probe), after, said, "rewritten")
+            if [one.outcome for one in found] != [said.outcome] * (said.outcome in SPOILED):
+                wrong.append(f"{probe}: check says {[one.outcome for one in found]}, predict says {said.outcome}")
+            for state, (without, original, _) in states.items():
+                if (original.passed != without.passed) != ((probe.handler, state) in SUFFERS):
+                    wrong.append(f"{probe}/{state}: original {original}, without a mesh {without}")
+        return wrong
+
+    def _short(self) -> list[str]:
+        """Where less was tried than has to be."""
+        tried = {port: sum(len(states) for probe, states in self._seen.items() if probe.port == port)
+                 for port in FLOORS}
+        return [f"only {tried[port]} cells at port {port}, not {floor}"
+                for port, floor in FLOORS.items() if tried[port] < floor]
 
 
-def _probes(text):
+def _probes(text: str) -> dict[str, dict[str, Json]]:
     """Workload -> slot -> probe."""
     return {name: {slot: probe for slot, probe in template["spec"]["containers"][0].items() if slot.endswith("Probe")}
             for name, template in manifests.templates(text).items()}
 
 
-def _handler(probe):
-    if "tcpSocket" in probe:
-        return "tcpSocket"
-    return probe["httpGet"].get("scheme", "HTTP").lower()
+def _cell(seen: Json) -> Cell:
+    return Cell(seen["passed"], seen["text"])
 
 
-def _disagreements(key, without, original, rewritten):
-    slot, handler, _, state = key
-    where = f"OSM, {slot} {handler}/{state}"
-    if rewritten[0] != without[0]:
-        yield f"{where}: rewritten {rewritten}, without a mesh {without}"
-    if (original[0] != without[0]) != ((handler, state) in SPOILED):
-        yield f"{where}: original {original}, without a mesh {without}"
+def _handler(probe: Json) -> str:
+    kind = next(kind for kind in ("httpGet", "tcpSocket", "grpc") if kind in probe)
+    return str(probe[kind].get("scheme", "HTTP")).lower() if kind == "httpGet" else kind
+
+
+def _port(probe: Json) -> int:
+    return int(next(probe[kind]["port"] for kind in ("httpGet", "grpc") if kind in probe))

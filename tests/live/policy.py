@@ -13,11 +13,11 @@ class Policy:
     """What holds for the tested pods."""
 
     mode: str = envoy_config.DEFAULT_MODE
-    ports: dict = field(default_factory=dict)
-    principals: list = field(default_factory=list)
+    ports: dict[int, str] = field(default_factory=dict)
+    principals: list[str] = field(default_factory=list)
 
 
-def read(text):
+def read(text: str) -> Policy:
     """The policy that the objects of one file of fixtures/live/policies come to."""
     policy = Policy()
     for document in manifests.documents(text):
@@ -33,9 +33,9 @@ def read(text):
     return policy
 
 
-def prefixes(text):
+def prefixes(text: str) -> dict[int, str]:
     """Port -> what the name of the Service's port begins with, where that is a protocol, else ""."""
-    found = {}
+    found: dict[int, str] = {}
     for document in manifests.documents(text):
         if document["kind"] == "Service":
             for port in document["spec"]["ports"]:
@@ -44,6 +44,6 @@ def prefixes(text):
     return found
 
 
-def protocols(text):
+def protocols(text: str) -> dict[int, str]:
     """Port -> protocol, as the Service says it."""
     return {port: PROTOCOLS.get(prefix, "auto") for port, prefix in prefixes(text).items()}

@@ -11,7 +11,7 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def drop_to(uid):
+def drop_to(uid: int) -> None:
     """Becomes this user, and ends with the parent process, however that ends."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
@@ -20,7 +20,7 @@ def drop_to(uid):
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def main():
+def main() -> None:
     uid, program, *arguments = sys.argv[1:]
     # By descriptor: the user need not be able to reach the folder that the program lies in.
     descriptor = os.open(program, os.O_RDONLY)

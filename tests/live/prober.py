@@ -9,8 +9,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import checks
+from json_types import Json
 
-AT_ONCE = 96
+AT_ONCE = 64
 DEFAULT_TIMEOUT = 1
 HEADERS = [("User-Agent", "kube-probe/1.36"), ("Accept", "*/*")]
 
@@ -19,7 +20,7 @@ class Errored(Exception):
     """The probe could not be made at all; the kubelet words that differently."""
 
 
-def port_number(port, ports):
+def port_number(port: int | str, ports: dict[str, int]) -> int:
     """A number, the name of a port of the container, or digits in quotes."""
     if isinstance(port, int):
         return port
@@ -30,7 +31,7 @@ def port_number(port, ports):
     raise Errored(f'strconv.Atoi: parsing "{port}": invalid syntax')
 
 
-def http_get(check, address, ports, deadline):
+def http_get(check: Json, address: str, ports: dict[str, int], deadline: checks.Deadline) -> None:
     own = [(header["name"], header["value"]) for header in check.get("httpHeaders", [])]
     named = {name.lower() for name, _ in own}
     headers = own + [(name, value) for name, value in HEADERS if name.lower() not in named]
@@ -42,15 +43,15 @@ def http_get(check, address, ports, deadline):
         raise checks.Failure(f"HTTP probe failed with statuscode: {status}")
 
 
-def tcp_socket(check, address, ports, deadline):
+def tcp_socket(check: Json, address: str, ports: dict[str, int], deadline: checks.Deadline) -> None:
     checks.tcp(check.get("host") or address, port_number(check["port"], ports), deadline)
 
 
-def grpc(check, address, _, deadline):
+def grpc(check: Json, address: str, _: dict[str, int], deadline: checks.Deadline) -> None:
     checks.grpc(address, check["port"], check.get("service") or "", deadline)
 
 
-def make(one):
+def make(one: Json) -> Json:
     """One readiness probe."""
     probe = one["probe"]
     deadline = checks.Deadline(probe.get("timeoutSeconds", DEFAULT_TIMEOUT))
@@ -66,7 +67,7 @@ def make(one):
         return {"passed": False, "text": f"Readiness probe errored and resulted in unknown state: {error}"}
 
 
-def main():
+def main() -> None:
     probes = json.load(sys.stdin)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         json.dump(dict(zip((one["key"] for one in probes), pool.map(make, probes))), sys.stdout)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Self
 
 HERE = Path(__file__).parent
 READY = "ready"
@@ -11,32 +12,38 @@ READY = "ready"
 class Processes:
     """Starts processes and ends them when the block ends."""
 
-    def __init__(self):
-        self._started = []
+    def __init__(self) -> None:
+        self._started: list[subprocess.Popen[str]] = []
+        self._scripts: dict[str, subprocess.Popen[str]] = {}
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         for process in self._started:
             process.kill()
         for process in self._started:
             process.wait()
-            process.stdout.close()
+            if process.stdout:
+                process.stdout.close()
 
-    def python(self, namespace, script, *arguments):
-        """Starts one of our scripts and waits until it says that it is ready."""
-        process = self._start(namespace, [sys.executable, "-B", str(HERE / script), *map(str, arguments)])
-        line = process.stdout.readline().strip()
-        if line != READY:
-            raise RuntimeError(f"{script} did not start: {line}")
+    def python(self, namespace: str, script: str, *arguments: object) -> None:
+        """Starts one of our scripts."""
+        self._scripts[script] = self._start(
+            namespace, [sys.executable, "-B", str(HERE / script), *map(str, arguments)])
 
-    def program(self, namespace, user, program, *arguments):
+    def wait_for_scripts(self) -> None:
+        """Returns when all of them have said that they are ready."""
+        for script, process in self._scripts.items():
+            if not process.stdout or process.stdout.readline().strip() != READY:
+                raise RuntimeError(f"{script} did not start")
+
+    def program(self, namespace: str, user: int, program: Path, *arguments: object) -> "subprocess.Popen[str]":
         """Starts a program as a user."""
         return self._start(namespace, [sys.executable, "-B", str(HERE / "privileges.py"), str(user),
                                        str(program), *map(str, arguments)])
 
-    def _start(self, namespace, command):
+    def _start(self, namespace: str, command: list[str]) -> "subprocess.Popen[str]":
         process = subprocess.Popen(["ip", "netns", "exec", namespace, *command],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self._started.append(process)

@@ -3,12 +3,15 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
 import manifests
+import plants
+from json_types import Json
 
 SPOILED = ("fails", "always-passes", "target-changed")
 ENV = "ISTIO_KUBE_APP_PROBERS"
@@ -25,88 +28,121 @@ metadata:
       exec:
         path: ./meshprobe-krm
 spec:
-  actions: [rewrite]
+  actions: [ACTION]
   form: stub
   failOn: never
 """
 
 
-@dataclass
+@dataclass(frozen=True)
 class Rewritten:
     """A workload after the rewrite: its probe, and the env that its agent would get."""
 
-    probe: dict
+    probe: Json
     probers: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What `predict` or `check` says of one probe: the outcome, and the kubelet's text if it names one."""
+
+    outcome: str
+    text: str | None
+
+
+# (workload, slot)
+Slot = tuple[str, str]
 
 
 class Meshprobe:
     """The binary on one tree: the Namespace and its Service, the workloads, one file of policies."""
 
-    def __init__(self, binary, tree, options=()):
-        self.binary, self.tree, self.options = binary, tree, list(options)
+    def __init__(self, binary: str, tree: Path, plant: str | None = None):
+        self._binary, self._tree, self.plant = binary, tree, plant
 
-    def predict(self, policies):
-        """Workload -> (outcome, text of the kubelet or None)."""
-        report = json.loads(self._run("predict", "--output-format", "json", *self._files("off", policies)))
-        found = {}
-        for workload in report["workloads"]:
-            [handler] = workload["handlers"]
-            found[workload["object"]["name"]] = (handler["outcome"], handler["kubelet"])
-        return found
+    def predict(self, policies: str) -> dict[str, Said]:
+        """Workload -> what is said of its only probe."""
+        options = ["--override", "mtls=permissive"] if self.plant == plants.BLIND else []
+        found = self._predict([*options, *self._files("off", policies)])
+        return {name: said for (name, _), said in found.items()}
 
-    def check(self, policies):
-        """Workload -> outcome, of what is reported as spoiled."""
-        report = json.loads(self._run("check", "--output-format", "json", *self.options,
-                                      *self._files("off", policies)))
-        return {finding["object"]["name"]: finding["outcome"] for finding in report["findings"]
-                if finding.get("outcome") in SPOILED}
+    def check(self, policies: str) -> dict[str, list[Said]]:
+        """Workload -> what is reported of its probe, as far as a finding is about an outcome."""
+        options = ["--ignore", "strict-probe-not-rewritten"] if self.plant == plants.RULE_OFF else []
+        found = self._check([*options, *self._files("off", policies)])
+        return {name: said for (name, _), said in found.items()}
 
-    def rewrite(self, policies):
-        """Workload -> Rewritten, for those that were not refused."""
+    def rewrite(self, policies: str) -> dict[str, Rewritten]:
+        """Workload -> what became of it, for those that were not refused."""
         base, workloads, policy = self._files("on", policies)
         return rewritten(self._run("rewrite", "--context", base, "--context", policy, workloads))
 
-    def build(self, policies, folder):
+    def build(self, policies: str, folder: Path) -> dict[str, Rewritten]:
         """The same, out of `kustomize build` with the function."""
         files = self._files("on", policies)
         for name in files:
-            (folder / Path(name).name).write_text((self.tree / name).read_text())
+            (folder / Path(name).name).write_text((self._tree / name).read_text())
         resources = [Path(name).name for name in files]
         (folder / "kustomization.yaml").write_text(
             json.dumps({"resources": resources, "transformers": ["meshprobe.yaml"]}))
-        (folder / "meshprobe.yaml").write_text(FUNCTION)
-        os.symlink(self.binary, folder / "meshprobe-krm")
+        action = "check" if self.plant == plants.NO_REWRITE else "rewrite"
+        (folder / "meshprobe.yaml").write_text(FUNCTION.replace("ACTION", action))
+        os.symlink(self._binary, folder / "meshprobe-krm")
         command = ["kustomize", "build", str(folder), "--enable-alpha-plugins", "--enable-exec"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"kustomize build: {done.stderr.strip()}")
         return rewritten(done.stdout)
 
-    def preview(self, manifest, rewrite=True):
-        """The manifest as OSM would have it, or as it is."""
-        if not rewrite:
-            return (self.tree / manifest).read_text()
+    def predict_osm(self, manifest: str) -> dict[Slot, Said]:
+        """What is said of each probe in OSM."""
+        return self._predict(["--mesh", "osm", manifest])
+
+    def check_osm(self, manifest: str) -> dict[Slot, list[Said]]:
+        """What is reported of each probe in OSM, as far as a finding is about an outcome."""
+        return self._check(["--mesh", "osm", manifest])
+
+    def preview(self, manifest: str) -> str:
+        """The manifest as OSM would have it."""
         return self._run("rewrite", "--mesh", "osm", "--preview", manifest)
 
-    def emitted(self, manifest):
+    def emitted(self, manifest: str) -> list[Json]:
         """The static listeners and clusters of OSM's proxy, of each workload in turn."""
         printed = self._run("rewrite", "--mesh", "osm", "--emit-envoy", manifest)
-        return [document["static_resources"] for document in manifests.documents(printed)]
+        resources = [document["static_resources"] for document in manifests.documents(printed)]
+        if self.plant == plants.OSM_PORT:
+            for one in resources:
+                plants.mislead(one["clusters"])
+        return resources
 
-    def _files(self, rewrite, policies):
+    def _predict(self, arguments: Iterable[str]) -> dict[Slot, Said]:
+        report = json.loads(self._run("predict", "--output-format", "json", *arguments))
+        return {(workload["object"]["name"], handler["slot"]): Said(handler["outcome"], handler["kubelet"])
+                for workload in report["workloads"] for handler in workload["handlers"]}
+
+    def _check(self, arguments: Iterable[str]) -> dict[Slot, list[Said]]:
+        report = json.loads(self._run("check", "--output-format", "json", *arguments))
+        found: dict[Slot, list[Said]] = {}
+        for finding in report["findings"]:
+            if outcome := finding.get("outcome"):
+                slot = finding["object"]["name"], finding["field"].rpartition(".")[2]
+                found.setdefault(slot, []).append(Said(outcome, finding["kubelet"]))
+        return found
+
+    def _files(self, rewrite: str, policies: str) -> tuple[str, str, str]:
         return "base.yaml", f"workloads.{rewrite}.yaml", f"policies/{policies}.yaml"
 
-    def _run(self, command, *arguments):
-        done = subprocess.run([self.binary, command, "--isolated", *arguments],
-                              cwd=self.tree, capture_output=True, text=True, check=False)
+    def _run(self, command: str, *arguments: str) -> str:
+        done = subprocess.run([self._binary, command, "--isolated", *arguments],
+                              cwd=self._tree, capture_output=True, text=True, check=False)
         # 1 means findings, or pods that were refused.
         if done.returncode not in (0, 1):
             raise RuntimeError(f"meshprobe {command}: {done.stderr.strip()}")
         return done.stdout
 
 
-def rewritten(text):
-    """Workload -> Rewritten, of manifests after the rewrite."""
+def rewritten(text: str) -> dict[str, Rewritten]:
+    """Workload -> what became of it, of manifests after the rewrite."""
     found = {}
     for name, template in manifests.templates(text).items():
         probers = _env(template)
@@ -119,13 +155,13 @@ def rewritten(text):
     return found
 
 
-def _env(template):
+def _env(template: Json) -> str | None:
     """The prober env as it reaches the agent, from either place where a rewrite keeps it."""
     for container in template["spec"]["containers"]:
         for variable in container.get("env", []):
             if container["name"] == "istio-proxy" and variable["name"] == ENV:
-                return variable["value"]
+                return str(variable["value"])
     config = yaml.safe_load(template["metadata"]["annotations"].get(PROXY_CONFIG, "{}"))
     written = config.get("proxyMetadata", {}).get(ENV)
     # The injection template sets it between double quotes, and what comes out is read as YAML.
-    return None if written is None else yaml.safe_load(f'"{written}"')
+    return None if written is None else str(yaml.safe_load(f'"{written}"'))

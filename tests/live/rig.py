@@ -7,22 +7,26 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import envoy
 import network
+from json_types import Json
+from network import Namespaces
 from processes import HERE, Processes
 
 APP_USER, PROXY_USER = 1000, 1337
 START_WITHIN = 20
 
 
-def envoy_binary():
+def envoy_binary() -> Path:
     return Path(envoy.__file__).parent / "_bin" / "envoy"
 
 
-def certificate(folder):
+def make_certificate(folder: Path) -> Path:
     """One certificate for everything: the applications', the sidecar's, and its own authority."""
     pem = folder / "all.pem"
     network.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -32,54 +36,66 @@ def certificate(folder):
     return pem
 
 
+class TestedPod(Protocol):
+    """An address, and what the application listens on there."""
+
+    @property
+    def address(self) -> str: ...
+
+    def listeners(self) -> list[Json]: ...
+
+
 @dataclass
 class Sidecar:
     """What stands between the prober and the application."""
 
-    # Everything that Envoy loads, but its admin socket.
-    bootstrap: dict
-    excluded: list
-    # The script that stands in for what makes checks beside Envoy, and what it needs to know.
-    checker: str
-    config: dict
+    # Everything that Envoy loads, but its admin socket; None for no Envoy.
+    bootstrap: Json | None
+    excluded: list[str]
+    # The script that stands in for what makes checks beside Envoy, and what it needs to know; None for nobody.
+    checker: str | None
+    config: Json
     redirect: bool = True
 
 
 class Rig:
     """What the modes share: the pods and the certificate."""
 
-    def __init__(self, folder, pods):
-        self.folder, self.pods = folder, pods
-        self.certificate = certificate(folder)
+    def __init__(self, folder: Path, pods: Sequence[TestedPod], certificate: Path):
+        self._folder, self._pods, self.certificate = folder, pods, certificate
 
-    def measure(self, name, sidecar, probes):
+    def measure(self, name: str, sidecar: Sidecar | None, probes: list[Json]) -> dict[str, Json]:
         """key -> {"passed", "text"} of each probe; without a mesh where `sidecar` is None."""
-        folder = self.folder / name
+        folder = self._folder / name
         folder.mkdir()
         folder.chmod(0o755)
-        with network.Namespaces(name) as namespaces, Processes() as processes:
-            namespaces.add_pods([pod.address for pod in self.pods if pod.address != network.pod_address(0)])
+        with Namespaces(name) as namespaces, Processes() as processes:
+            namespaces.add_pods([pod.address for pod in self._pods if pod.address != network.pod_address(0)])
             self._start_app(folder, namespaces, processes)
             if sidecar:
                 namespaces.capture(sidecar.excluded, sidecar.redirect)
-                self._start_checker(folder, namespaces, processes, sidecar)
-                self._start_envoy(folder, namespaces, processes, sidecar.bootstrap)
+                if sidecar.checker:
+                    self._start_checker(folder, namespaces, processes, sidecar.checker, sidecar.config)
+                if sidecar.bootstrap:
+                    self._start_envoy(folder, namespaces, processes, sidecar.bootstrap)
+            processes.wait_for_scripts()
             return self._probe(namespaces, probes)
 
-    def _start_app(self, folder, namespaces, processes):
+    def _start_app(self, folder: Path, namespaces: Namespaces, processes: Processes) -> None:
         # Several pods may have the same listener on the loopback; nobody outside can tell them apart.
-        listeners = {(one["address"], one["port"]): one for pod in self.pods for one in pod.listeners()}
+        listeners = {(one["address"], one["port"]): one for pod in self._pods for one in pod.listeners()}
         config = folder / "app.json"
         config.write_text(json.dumps({"certificate": str(self.certificate), "uid": APP_USER,
                                       "listeners": list(listeners.values())}))
         processes.python(namespaces.pod, "app.py", config)
 
-    def _start_checker(self, folder, namespaces, processes, sidecar):
+    def _start_checker(self, folder: Path, namespaces: Namespaces, processes: Processes,
+                       script: str, knows: Json) -> None:
         config = folder / "checker.json"
-        config.write_text(json.dumps({"uid": PROXY_USER, **sidecar.config}))
-        processes.python(namespaces.pod, sidecar.checker, config)
+        config.write_text(json.dumps({"uid": PROXY_USER, **knows}))
+        processes.python(namespaces.pod, script, config)
 
-    def _start_envoy(self, folder, namespaces, processes, bootstrap):
+    def _start_envoy(self, folder: Path, namespaces: Namespaces, processes: Processes, bootstrap: Json) -> None:
         # Envoy makes its socket here, as its own user.
         own = folder / "envoy"
         own.mkdir()
@@ -91,15 +107,18 @@ class Rig:
                                     "--disable-hot-restart", "--log-level", "critical")
         wait_until_live(admin, started)
 
-    def _probe(self, namespaces, probes):
+    def _probe(self, namespaces: Namespaces, probes: list[Json]) -> dict[str, Json]:
         command = ["ip", "netns", "exec", namespaces.node, sys.executable, "-B", str(HERE / "prober.py")]
         done = subprocess.run(command, input=json.dumps(probes), capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"the prober failed: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        seen: dict[str, Json] = json.loads(done.stdout)
+        if len(seen) != len(probes):
+            raise RuntimeError(f"{len(probes)} probes were to be made, {len(seen)} were")
+        return seen
 
 
-def wait_until_live(admin, process):
+def wait_until_live(admin: str, process: "subprocess.Popen[str]") -> None:
     """Returns when Envoy says LIVE on its admin socket."""
     end = time.monotonic() + START_WITHIN
     while time.monotonic() < end:

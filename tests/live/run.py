@@ -3,84 +3,138 @@
 A real Envoy, a real redirect and real probes: the original manifests, and what `meshprobe rewrite` makes
 of them, without a mesh and in each mode of mutual TLS. See docs/live-proof.md.
 
-Exit codes: 0 proved; 1 a disagreement; 2 the rig did not work; 77 this machine cannot run it.
+Exit codes: 0 proved; 1 a disagreement; 2 the rig did not work or was stopped; 77 this machine cannot run it.
 """
 
 import argparse
+import contextlib
+import importlib.util
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import leftovers
 import network
 from modes import MODES
+from plants import OSM_PORT, PLANTS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "live-proof.md"
 # Tables in the document, by name.
 BLOCK = r"(<!-- {} -->\n).*?(\n<!-- end -->)"
-SKIPPED = 77
-PLANTS = {
-    "wrong-port": "the prober env names a port where nothing listens",
-    "no-redirect": "the rule that redirects to Envoy is missing",
-    "rule-off": "the rule strict-probe-not-rewritten is switched off",
-}
+# The tools of the gate, and what a user's PATH often lacks.
+FOLDERS = (str(ROOT / ".tools"), "/usr/sbin", "/sbin")
+COMMANDS = ("ip", "iptables", "iptables-restore", "openssl", "kustomize")
+PACKAGES = ("envoy", "h2", "yaml")
+PROVED, DISAGREES, BROKEN, SKIPPED = 0, 1, 2, 77
 
 
-def main():
+def main() -> int:
     arguments = parse()
-    if reason := network.missing_privilege():
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), *FOLDERS])
+    if reason := missing() or network.missing_privilege():
         print(f"skipped, the live proof cannot run here: {reason}")
         return SKIPPED
-    network.sweep()
-    # Only what runs needs the packages.
-    from osm import OsmProof
-    from proof import Proof
-
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
-    is_whole = not (arguments.plant or arguments.cases) and arguments.modes == list(MODES)
-    start = time.monotonic()
+    leftovers.sweep()
+    hurry()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     try:
-        with tempfile.TemporaryDirectory(prefix="mp-live-") as folder:
+        with tempfile.TemporaryDirectory(prefix=f"{leftovers.PREFIX}{os.getpid()}-") as folder:
+            # The application and Envoy read there as other users.
             os.chmod(folder, 0o711)
-            proof = Proof(arguments, Path(folder))
-            wrong = proof.run()
-            osm = OsmProof(proof.product, Path(folder))
-            if is_whole:
-                wrong += osm.run()
+            wrong = prove(arguments, Path(folder))
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return BROKEN
     except (RuntimeError, OSError, ValueError) as error:
         print(f"the rig did not work: {error}", file=sys.stderr)
-        return 2
-    print(proof.summary(wrong, time.monotonic() - start))
-    if is_whole:
-        print(osm.table())
-        wrong += document("matrix", proof.matrix(), arguments.update) + document("osm", osm.table(), arguments.update)
+        return BROKEN
     for line in wrong:
         print(f"DISAGREE {line}")
-    return 1 if wrong else 0
+    return DISAGREES if wrong else PROVED
 
 
-def parse():
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--meshprobe", required=True, help="the binary")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), help="only these")
-    parser.add_argument("--cases", nargs="+", metavar="WORKLOAD", help="only these")
-    parser.add_argument("--plant", choices=PLANTS, help="an error that has to be found")
-    parser.add_argument("--update", action="store_true", help="write the matrix into docs/live-proof.md")
+    parser.add_argument("--cases", nargs="+", metavar="WORKLOAD", default=[], help="only these")
+    parser.add_argument("--plant", choices=PLANTS, help="an error that has to be found: " + "; ".join(
+        f"{name}: {what}" for name, what in PLANTS.items()))
+    parser.add_argument("--update", action="store_true", help="write the tables into docs/live-proof.md")
     return parser.parse_args()
 
 
-def document(name, table, update):
+def missing() -> str | None:
+    """What is not installed, or None."""
+    if not sys.platform.startswith("linux"):
+        return "it needs Linux, for network namespaces and iptables"
+    lacking = [name for name in COMMANDS if not shutil.which(name)]
+    lacking += [f"the Python package {name}" for name in PACKAGES if not importlib.util.find_spec(name)]
+    return f"{', '.join(lacking)} missing" if lacking else None
+
+
+def hurry() -> None:
+    """Other work on this machine must not let probes run out of time."""
+    with contextlib.suppress(OSError):
+        os.nice(-10)
+
+
+def stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
+    """All disagreements, after everything that was seen has been printed."""
+    # These need the packages.
+    from osm import OsmProof
+    from product import Meshprobe
+    from proof import TREE, Proof
+    from rig import make_certificate
+
+    meshprobe = Meshprobe(str(Path(arguments.meshprobe).resolve()), TREE, arguments.plant)
+    certificate = make_certificate(folder)
+    proof = Proof(meshprobe, folder, certificate, arguments.modes, arguments.cases)
+    osm = OsmProof(meshprobe, folder, certificate)
+    is_whole = not (arguments.plant or arguments.cases) and arguments.modes == list(MODES)
+    start = time.monotonic()
+    with ThreadPoolExecutor() as pool:
+        running = [pool.submit(proof.run)] if arguments.plant != OSM_PORT else []
+        running += [pool.submit(osm.run)] if is_whole or arguments.plant == OSM_PORT else []
+        wrong = [line for one in running for line in one.result()]
+    tables: dict[str, str] = {}
+    if arguments.plant != OSM_PORT:
+        tables |= {"matrix": proof.matrix(), "counts": proof.counts()}
+    if is_whole or arguments.plant == OSM_PORT:
+        tables |= {"osm": osm.table()}
+    print("\n\n".join(tables.values()))
+    print(f"\n{len(wrong)} disagreements, {time.monotonic() - start:.1f} s; "
+          f"{proof.again} pods ran late and were measured again")
+    if is_whole:
+        wrong += proof.tally.short()
+        for name, table in tables.items():
+            wrong += document(name, table, arguments.update)
+    return wrong
+
+
+def document(name: str, table: str, update: bool) -> list[str]:
     """Puts a table into the document, or compares it with the one that is there."""
+    where = f"the table {name} of {DOCUMENT.relative_to(ROOT)}"
     text = DOCUMENT.read_text(encoding="utf-8")
-    new = re.sub(BLOCK.format(name), lambda match: match[1] + table + match[2], text, flags=re.DOTALL)
+    new, found = re.subn(BLOCK.format(name), lambda match: match[1] + table + match[2], text, flags=re.DOTALL)
+    if found != 1:
+        return [f"{where} is not there once, but {found} times"]
     if update:
         DOCUMENT.write_text(new, encoding="utf-8")
     elif new != text:
-        return [f"the table {name} of {DOCUMENT.relative_to(ROOT)} is not what was seen; run with --update and review"]
+        return [f"{where} is not what was seen; run with --update and review"]
     return []
 
 

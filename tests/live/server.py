@@ -4,11 +4,17 @@ import selectors
 import socket
 import sys
 import threading
+from collections.abc import Callable, Sequence
+from typing import Any
 
 BACKLOG = 64
+# The request handlers of the standard library want a server, and only keep it.
+NO_SERVER: Any = None
+# What is done with a connection and its client.
+Handler = Callable[[socket.socket, Any], None]
 
 
-def listen(address, port):
+def listen(address: str, port: int) -> socket.socket:
     """A listening socket; on an IPv6 address it takes IPv6 only."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -20,21 +26,22 @@ def listen(address, port):
     return listener
 
 
-def serve(handlers):
-    """Serves for ever. `handlers`: (listening socket, function of a connection and its client)."""
+def serve(handlers: Sequence[tuple[socket.socket, Handler]]) -> None:
+    """Serves for ever."""
     selector = selectors.DefaultSelector()
     for listener, handler in handlers:
-        selector.register(listener, selectors.EVENT_READ, handler)
+        selector.register(listener, selectors.EVENT_READ, (listener, handler))
     print("ready", flush=True)
     # What clients break off is theirs to report.
     sys.stderr = open("/dev/null", "w", encoding="utf-8")
     while True:
         for key, _ in selector.select():
-            connection, client = key.fileobj.accept()
-            threading.Thread(target=_handle, args=(key.data, connection, client), daemon=True).start()
+            listener, handler = key.data
+            connection, client = listener.accept()
+            threading.Thread(target=_handle, args=(handler, connection, client), daemon=True).start()
 
 
-def _handle(handler, connection, client):
+def _handle(handler: Handler, connection: socket.socket, client: Any) -> None:
     with connection:
         try:
             handler(connection, client)

@@ -1,0 +1,64 @@
+"""Errors that the proof has to find, one at a time: what --plant takes."""
+
+import json
+from collections.abc import Callable
+
+from json_types import Json
+
+
+# A port where nothing listens.
+WRONG_PORT = 1
+
+
+def _wrong_port(prober: Json) -> None:
+    for check in prober.values():
+        if isinstance(check, dict):
+            check["port"] = WRONG_PORT
+
+
+def _lose(handler: str, name: str) -> Callable[[Json], None]:
+    def without(prober: Json) -> None:
+        prober.get(handler, {}).pop(name, None)
+    return without
+
+
+def _lose_timeout(prober: Json) -> None:
+    prober.pop("timeoutSeconds", None)
+
+
+# Name -> (what it does, the change to each entry of the prober env).
+ENV = {
+    "wrong-port": ("the prober env names a port where nothing listens", _wrong_port),
+    "lost-path": ("the prober env has lost the paths", _lose("httpGet", "path")),
+    "lost-scheme": ("the prober env has lost the schemes", _lose("httpGet", "scheme")),
+    "lost-service": ("the prober env has lost the services of gRPC", _lose("grpc", "service")),
+    "lost-timeout": ("the prober env has lost the timeouts", _lose_timeout),
+}
+NO_REDIRECT, ANY_CLIENT, RULE_OFF, BLIND, NO_REWRITE, OSM_PORT = (
+    "no-redirect", "any-client", "rule-off", "blind", "no-rewrite", "osm-port")
+PLANTS = {name: what for name, (what, _) in ENV.items()} | {
+    NO_REDIRECT: "the rule that redirects to Envoy is missing",
+    ANY_CLIENT: "Envoy demands no certificate of its clients",
+    RULE_OFF: "the rule strict-probe-not-rewritten is switched off",
+    BLIND: "predict takes every mode for PERMISSIVE",
+    NO_REWRITE: "the function in kustomize build is not told to rewrite",
+    OSM_PORT: "Envoy's clusters for OSM lead to a port where nothing listens",
+}
+
+
+def planted_env(plant: str | None, probers: str) -> str:
+    """The prober env, with the planted error if that is one of the env."""
+    if plant not in ENV:
+        return probers
+    table = json.loads(probers)
+    for prober in table.values():
+        ENV[plant][1](prober)
+    return json.dumps(table)
+
+
+def mislead(clusters: list[Json]) -> None:
+    """Lets clusters lead to the wrong port."""
+    for cluster in clusters:
+        for endpoints in cluster["load_assignment"]["endpoints"]:
+            for one in endpoints["lb_endpoints"]:
+                one["endpoint"]["address"]["socket_address"]["port_value"] = WRONG_PORT

@@ -1,0 +1,43 @@
+"""What was compared, counted by handler: a comparison that no longer happens is a disagreement, too."""
+
+from collections import Counter
+
+CELLS, ROWS, JUDGED, SPOILED, TEXTS, REWRITTEN, BUILT = COLUMNS = (
+    "cells", "rows of the measurement", "predicted", "spoiled and reported", "texts of these", "rewritten",
+    "out of `kustomize build`")
+# What a whole run has to reach at least, in the order of the columns.
+FLOORS = {
+    "http": (2335, 890, 222, 64, 64, 810, 135),
+    "https": (517, 198, 54, 21, 21, 198, 33),
+    "tcpSocket": (474, 258, 60, 42, 0, 156, 26),
+    "grpc": (658, 252, 84, 24, 23, 252, 42),
+}
+
+
+class Tally:
+    """Counts by handler and kind of comparison."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, handler: str, column: str, count: int = 1) -> None:
+        self._counts[handler, column] += count
+
+    def total(self, column: str) -> int:
+        return sum(self._counts[handler, column] for handler in FLOORS)
+
+    def short(self) -> list[str]:
+        """Where a whole run compared less than it has to."""
+        return [f"{handler}: only {self._counts[handler, column]} {column}, not {floor}"
+                for handler, floors in FLOORS.items() for column, floor in zip(COLUMNS, floors, strict=True)
+                if self._counts[handler, column] < floor]
+
+    def markdown(self) -> str:
+        lines = ["| handler | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
+        for handler in FLOORS:
+            lines.append(_line(handler, [self._counts[handler, column] for column in COLUMNS]))
+        return "\n".join([*lines, _line("all", [self.total(column) for column in COLUMNS])])
+
+
+def _line(name: str, numbers: list[int]) -> str:
+    return f"| {name} | " + " | ".join(map(str, numbers)) + " |"
