@@ -87,19 +87,30 @@ class OsmProof:
         self._meshprobe, self._folder, self._certificate = meshprobe, folder, certificate
         # One is enough to find a planted error.
         self._states = STATES[:1] if meshprobe.plant else STATES
+        self._pods: list[Pod] = []
+        self._round = 0
         self._seen: dict[Probe, dict[str, Seen]] = {}
 
-    def run(self) -> list[str]:
-        """All disagreements."""
+    def measure(self) -> None:
+        """Makes all probes."""
         originals = _probes((TREE / MANIFEST).read_text())
         previewed = _probes(self._meshprobe.preview(MANIFEST))
         emitted = dict(zip(originals, self._meshprobe.emitted(MANIFEST), strict=True))
-        pods = [Pod(name, state, originals[name], previewed[name], emitted[name], network.pod_address(index))
-                for index, (name, state) in enumerate(product(originals, self._states))]
-        without = self._without(pods)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            for pod, within in zip(pods, pool.map(self._within, pods)):
-                self._add(pod, without, within)
+        self._pods = [Pod(name, state, originals[name], previewed[name], emitted[name], network.pod_address(index))
+                      for index, (name, state) in enumerate(product(originals, self._states))]
+        self._measure_pods(self._pods, AT_ONCE)
+
+    def measure_again(self) -> int:
+        """Makes the probes of the pods where one ran out of time once more; how many pods that were."""
+        late = [pod for pod in self._pods if any(
+            cell.is_late for probe, states in self._seen.items() if probe.workload == pod.workload
+            for cell in states.get(pod.state, ()))]
+        if late:
+            self._measure_pods(late, 1)
+        return len(late)
+
+    def judge(self) -> list[str]:
+        """All disagreements."""
         short = self._short() if self._states == STATES else []
         return [f"OSM: {line}" for line in [*self._compare(), *short]]
 
@@ -114,11 +125,18 @@ class OsmProof:
             lines.append("| " + " | ".join([*key, *shown]) + " |")
         return "\n".join(lines)
 
+    def _measure_pods(self, pods: list[Pod], at_once: int) -> None:
+        self._round += 1
+        without = self._without(pods)
+        with ThreadPoolExecutor(at_once) as pool:
+            for pod, within in zip(pods, pool.map(self._within, pods)):
+                self._add(pod, without, within)
+
     def _without(self, pods: list[Pod]) -> dict[str, Json]:
         """What the originals of all pods come to without a mesh."""
         here = [replace(pod, in_osm=False) for pod in pods]
         asked = [probe for pod in here for probe in pod.asked("off")]
-        return Rig(self._folder, here, self._certificate).measure("osm-none", None, asked)
+        return Rig(self._folder, here, self._certificate).measure(f"osm-none-{self._round}", None, asked)
 
     def _within(self, pod: Pod) -> dict[str, Json]:
         """What the probes of one pod come to in OSM."""
@@ -126,7 +144,7 @@ class OsmProof:
         strict = envoy_config.bootstrap(Policy(mode="STRICT"), {}, str(certificate))["static_resources"]
         resources = {kind: strict[kind] + pod.emitted[kind] for kind in ("listeners", "clusters")}
         sidecar = Sidecar({"static_resources": resources}, OSM_PORTS, "healthcheck.py", {"port": HEALTHCHECK_PORT})
-        return Rig(self._folder, [pod], certificate).measure(pod.name, sidecar, pod.asked("off") + pod.asked("on"))
+        return Rig(self._folder, [pod], certificate).measure(f"{pod.name}-{self._round}", sidecar, pod.asked("off") + pod.asked("on"))
 
     def _add(self, pod: Pod, without: dict[str, Json], within: dict[str, Json]) -> None:
         for slot, original in pod.originals.items():

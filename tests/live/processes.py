@@ -2,11 +2,22 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Self
 
 HERE = Path(__file__).parent
 READY = "ready"
+# Everything that runs, of all modes, and whether more may be started.
+_running: set["subprocess.Popen[str]"] = set()
+_stopped = threading.Event()
+
+
+def stop_all() -> None:
+    """Ends everything; what waits for an answer then fails, and cleans up."""
+    _stopped.set()
+    for process in list(_running):
+        process.kill()
 
 
 class Processes:
@@ -24,8 +35,10 @@ class Processes:
             process.kill()
         for process in self._started:
             process.wait()
-            if process.stdout:
-                process.stdout.close()
+            _running.discard(process)
+            for stream in (process.stdin, process.stdout):
+                if stream:
+                    stream.close()
 
     def python(self, namespace: str, script: str, *arguments: object) -> None:
         """Starts one of our scripts."""
@@ -38,13 +51,24 @@ class Processes:
             if not process.stdout or process.stdout.readline().strip() != READY:
                 raise RuntimeError(f"{script} did not start")
 
+    def answer(self, namespace: str, script: str, question: str) -> str:
+        """Runs one of our scripts to its end: standard input in, standard output out."""
+        process = self._start(namespace, [sys.executable, "-B", str(HERE / script)])
+        answer, _ = process.communicate(question)
+        if process.returncode != 0:
+            raise RuntimeError(f"{script} ended with status {process.returncode}")
+        return answer
+
     def program(self, namespace: str, user: int, program: Path, *arguments: object) -> "subprocess.Popen[str]":
         """Starts a program as a user."""
         return self._start(namespace, [sys.executable, "-B", str(HERE / "privileges.py"), str(user),
                                        str(program), *map(str, arguments)])
 
     def _start(self, namespace: str, command: list[str]) -> "subprocess.Popen[str]":
+        if _stopped.is_set():
+            raise RuntimeError("stopped")
         process = subprocess.Popen(["ip", "netns", "exec", namespace, *command],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._started.append(process)
+        _running.add(process)
         return process

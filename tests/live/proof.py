@@ -39,29 +39,41 @@ class Proof:
         self._prefixes = policy.prefixes(base)
         self._protocols, self._excluded = policy.protocols(base), cases.excluded_ports(workloads)
         self._rig = Rig(folder, self.pods, certificate)
+        self._tried = [NO_MESH, *modes]
+        if STRICT in modes:
+            self._tried += [BUILT] if self._plant in (None, plants.NO_REWRITE) else []
+            self._tried += DEGRADED if self._plant is None else []
         # (pod, mode, "off" or "on") -> how it ended.
         self.cells: dict[Key, Cell] = {}
         # Mode -> workload -> what became of it.
         self._written: dict[str, dict[str, Rewritten]] = {}
-        # How many pods were measured again.
-        self.again = 0
         self._unjudged: set[str] = set()
         self.tally = tally.Tally()
 
-    def run(self) -> list[str]:
-        """All disagreements."""
-        tried = [NO_MESH, *self._modes]
-        if STRICT in self._modes:
-            tried += [BUILT] if self._plant in (None, plants.NO_REWRITE) else []
-            tried += DEGRADED if self._plant is None else []
+    def measure(self) -> None:
+        """Makes all probes."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            for measured in pool.map(self._measure, tried):
+            for measured in pool.map(self._measure, self._tried):
                 self.cells |= measured
-        self._measure_again(tried)
-        wrong = self._judge_stand_ins(tried)
+
+    def measure_again(self) -> int:
+        """Makes the probes that ran out of time once more, mode by mode; how many pods that were."""
+        again = 0
+        for mode in self._tried:
+            late = [pod for pod in self.pods if any(
+                cell.is_late for rewrite in ("off", "on") if (cell := self.cells.get((pod.key, mode, rewrite))))]
+            if late:
+                again += len(late)
+                self.cells |= self._measure_pods(mode, late, f"{mode}-again")
+        return again
+
+    def judge(self) -> list[str]:
+        """All disagreements."""
+        self.tally = tally.Tally()
+        wrong = self._judge_stand_ins()
         for mode in self._modes:
             wrong += self._judge_originals(mode)
-        return wrong + self._judge_rewritten([mode for mode in tried if mode in (*self._modes, BUILT)])
+        return wrong + self._judge_rewritten([mode for mode in self._tried if mode in (*self._modes, BUILT)])
 
     def matrix(self) -> str:
         """What goes into the document."""
@@ -87,18 +99,6 @@ class Proof:
         """The cells of one mode."""
         self._written[mode] = self._rewrite(mode)
         return self._measure_pods(mode, [pod for pod in self.pods if mode not in DEGRADED or pod.as_measured], mode)
-
-    def _measure_again(self, modes: list[str]) -> None:
-        """On a busy machine our own processes may take longer than a probe waits: what ran out of time without
-        having a reason to, is measured once more, with nothing else running, and that counts.
-        """
-        for mode in modes:
-            late = [pod for pod in self.pods if any(
-                cell.is_late and (pod.state == "alive" or (pod.state != "unhealthy" and pod.case.handler != "grpc"))
-                for cell in (self.cells.get((pod.key, mode, rewrite)) for rewrite in ("off", "on")) if cell)]
-            if late:
-                self.again += len(late)
-                self.cells |= self._measure_pods(mode, late, f"{mode}-again")
 
     def _measure_pods(self, mode: str, pods: list[Pod], name: str) -> dict[Key, Cell]:
         written = self._written[mode]
@@ -134,14 +134,14 @@ class Proof:
                        "agent.py" if mode != NO_AGENT else None, {"agents": agents},
                        self._plant != plants.NO_REDIRECT)
 
-    def _judge_stand_ins(self, tried: list[str]) -> list[str]:
+    def _judge_stand_ins(self) -> list[str]:
         """Every measured row, but those that no probe was made for."""
         case_of = {pod.case.name: pod for pod in self.pods if pod.as_measured}
         wrong = []
         for row in self._rows:
             name, mode, rewrite = compare.key_of(row)
             pod = case_of.get(name)
-            if pod is None or mode not in tried or (rewrite == "on" and pod.case.is_refused):
+            if pod is None or mode not in self._tried or (rewrite == "on" and pod.case.is_refused):
                 continue
             if cell := self.cells.get((pod.key, mode, rewrite)):
                 self.tally.add(pod.case.handler, tally.ROWS)

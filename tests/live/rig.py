@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import envoy
 import network
 from json_types import Json
 from network import Namespaces
-from processes import HERE, Processes
+from processes import Processes
 
 APP_USER, PROXY_USER = 1000, 1337
 START_WITHIN = 20
@@ -79,7 +78,10 @@ class Rig:
                 if sidecar.bootstrap:
                     self._start_envoy(folder, namespaces, processes, sidecar.bootstrap)
             processes.wait_for_scripts()
-            return self._probe(namespaces, probes)
+            seen: dict[str, Json] = json.loads(processes.answer(namespaces.node, "prober.py", json.dumps(probes)))
+        if len(seen) != len(probes):
+            raise RuntimeError(f"{len(probes)} probes were to be made, {len(seen)} were")
+        return seen
 
     def _start_app(self, folder: Path, namespaces: Namespaces, processes: Processes) -> None:
         # Several pods may have the same listener on the loopback; nobody outside can tell them apart.
@@ -106,16 +108,6 @@ class Rig:
         started = processes.program(namespaces.pod, PROXY_USER, envoy_binary(), "-c", config, "--concurrency", 1,
                                     "--disable-hot-restart", "--log-level", "critical")
         wait_until_live(admin, started)
-
-    def _probe(self, namespaces: Namespaces, probes: list[Json]) -> dict[str, Json]:
-        command = ["ip", "netns", "exec", namespaces.node, sys.executable, "-B", str(HERE / "prober.py")]
-        done = subprocess.run(command, input=json.dumps(probes), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"the prober failed: {done.stderr.strip()}")
-        seen: dict[str, Json] = json.loads(done.stdout)
-        if len(seen) != len(probes):
-            raise RuntimeError(f"{len(probes)} probes were to be made, {len(seen)} were")
-        return seen
 
 
 def wait_until_live(admin: str, process: "subprocess.Popen[str]") -> None:
