@@ -104,7 +104,8 @@ def main() -> None:
         config = json.load(file)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(config["certificate"])
-    kinds: dict[str, Callable[[str, socket.socket, Any], None]] = {"http": http, "https": partial(https, context), "tcp": tcp, "grpc": grpc}
+    kinds: dict[str, Callable[[str, socket.socket, Any], None]] = {
+        "http": http, "https": partial(https, context), "tcp": tcp, "grpc": grpc}
     handlers = [(server.listen(one["address"], one["port"]), partial(kinds[one["kind"]], one["state"]))
                 for one in config["listeners"]]
     privileges.drop_to(config["uid"])

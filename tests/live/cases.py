@@ -128,7 +128,8 @@ def read(text: str, rows: list[dict[str, str]]) -> tuple[list[Case], list[str]]:
 
 def excluded_ports(text: str) -> list[str]:
     """The ports that the workloads take out of the redirect; they all say the same."""
-    said: set[str] = {template["metadata"]["annotations"].get(EXCLUDE, "") for template in manifests.templates(text).values()}
+    annotations = [template["metadata"]["annotations"] for template in manifests.templates(text).values()]
+    said: set[str] = {one.get(EXCLUDE, "") for one in annotations}
     if len(said) != 1:
         raise ValueError("the workloads exclude different ports, and share one sidecar here")
     return said.pop().split(",")

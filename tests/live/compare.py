@@ -12,7 +12,8 @@ PASSED = {"PASS": True, "FALSE_POSITIVE": True, "FAIL_CORRECT": False, "FALSE_NE
 ALTERNATIVES = " || "
 # Which of these the kubelet meets first, when Envoy wants its certificate, is a race.
 REFUSED = re.compile(
-    r'(Get "https://[^"]*": )(write tcp \S+: write: broken pipe|remote error: tls: certificate required|unexpected EOF)$')
+    r'(Get "https://[^"]*": )'
+    r"(write tcp \S+: write: broken pipe|remote error: tls: certificate required|unexpected EOF)$")
 EOF = re.compile(r'(Get "https://[^"]*": )EOF$')
 CERTIFICATE = r"\1<a certificate is demanded>"
 # So is which of the two clocks, the kubelet's or the agent's, runs out first.

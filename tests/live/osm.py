@@ -144,7 +144,8 @@ class OsmProof:
         strict = envoy_config.bootstrap(Policy(mode="STRICT"), {}, str(certificate))["static_resources"]
         resources = {kind: strict[kind] + pod.emitted[kind] for kind in ("listeners", "clusters")}
         sidecar = Sidecar({"static_resources": resources}, OSM_PORTS, "healthcheck.py", {"port": HEALTHCHECK_PORT})
-        return Rig(self._folder, [pod], certificate).measure(f"{pod.name}-{self._round}", sidecar, pod.asked("off") + pod.asked("on"))
+        asked = pod.asked("off") + pod.asked("on")
+        return Rig(self._folder, [pod], certificate).measure(f"{pod.name}-{self._round}", sidecar, asked)
 
     def _add(self, pod: Pod, without: dict[str, Json], within: dict[str, Json]) -> None:
         for slot, original in pod.originals.items():
