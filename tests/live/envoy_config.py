@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from json_types import Json
 
-
 if TYPE_CHECKING:
     from policy import Policy
 

@@ -129,7 +129,7 @@ class OsmProof:
         self._round += 1
         without = self._without(pods)
         with ThreadPoolExecutor(at_once) as pool:
-            for pod, within in zip(pods, pool.map(self._within, pods)):
+            for pod, within in zip(pods, pool.map(self._within, pods), strict=True):
                 self._add(pod, without, within)
 
     def _without(self, pods: list[Pod]) -> dict[str, Json]:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from json_types import Json
 
-
 # A port where nothing listens.
 WRONG_PORT = 1
 

@@ -69,7 +69,7 @@ class Proof:
 
     def judge(self) -> list[str]:
         """All disagreements."""
-        self.tally = tally.Tally()
+        self.tally, self._unjudged = tally.Tally(), set()
         wrong = self._judge_stand_ins()
         for mode in self._modes:
             wrong += self._judge_originals(mode)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 import envoy
+
 import network
 from json_types import Json
 from network import Namespaces
