@@ -84,11 +84,13 @@ class Proof:
         """What was compared, and what was not."""
         refused = {pod.case.name for pod in self.pods if pod.case.is_refused}
         done = self.tally.total(tally.ROWS)
+        where = [f"in {len(self._modes)} modes"]
+        where += [f"in {STRICT} out of `kustomize build`"] if BUILT in self._tried else []
+        where += [f"in {STRICT} with parts missing"] if NO_ENV in self._tried else []
         return "\n\n".join([
             self.tally.markdown(),
             f"{len(self.cells)} cells: {len(self.pods)} pods of {len({pod.case for pod in self.pods})} workloads, "
-            f"without a mesh, in {len(self._modes)} modes, and in {STRICT} out of `kustomize build` and with parts "
-            f"missing. {done} of {len(self._rows)} measured rows were compared.",
+            f"without a mesh, {', '.join(where)}. {done} of {len(self._rows)} measured rows were compared.",
             f"Not tried, as they use `exec` ({len(self._left_out)}): {_listed(self._left_out)}.",
             f"Refused by `rewrite`, so not tried rewritten ({len(refused)}): {_listed(refused)}.",
             "Not held against `predict` and `check`, as the probe fails without a mesh or names the pod's own "
