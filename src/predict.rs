@@ -11,6 +11,7 @@ mod explain;
 mod hazard;
 mod hidden;
 mod kubelet;
+mod machine;
 mod other;
 mod outcome;
 mod owner;
@@ -34,10 +35,13 @@ pub use cause::Cause;
 pub use env::EnvRefusal;
 pub use explain::{Explanation, Line, explanations};
 pub use hazard::{Hazard, hazard, hazards};
+pub use machine::{
+    MachinePrediction, OwnPort, machines, other_host, own_port, unknown_release, verified,
+};
 pub use outcome::Outcome;
 pub use owner::port_owner;
 pub use report::Report;
-pub use row::{Row, rows};
+pub use row::{Row, rows, table};
 pub use worlds::{World, worlds};
 
 /// An outcome with its reasons.
@@ -59,19 +63,23 @@ impl Verdict {
     /// Returns what had to be taken for granted, each with the option that settles it.
     #[must_use]
     pub fn assumptions(&self) -> Vec<String> {
-        let unwritten = self.because.iter().filter(|reason| reason.place.is_none());
-        let mut settled: Vec<&str> = Vec::new();
-        let mut assumptions = Vec::new();
-        for reason in unwritten {
-            // One line per fact: what one option settles is one fact.
-            let Some(settle) = reason.settle.filter(|one| !settled.contains(one)) else {
-                continue;
-            };
-            settled.push(settle);
-            assumptions.push(format!("{} [{settle}]", reason.message));
-        }
-        assumptions
+        assumptions(&self.because)
     }
+}
+
+fn assumptions(because: &[Reason]) -> Vec<String> {
+    let unwritten = because.iter().filter(|reason| reason.place.is_none());
+    let mut settled: Vec<&str> = Vec::new();
+    let mut assumptions = Vec::new();
+    for reason in unwritten {
+        // One line per fact: what one option settles is one fact.
+        let Some(settle) = reason.settle.filter(|one| !settled.contains(one)) else {
+            continue;
+        };
+        settled.push(settle);
+        assumptions.push(format!("{} [{settle}]", reason.message));
+    }
+    assumptions
 }
 
 /// Why a handler is left alone that later releases rewrite.

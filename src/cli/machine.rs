@@ -1,6 +1,6 @@
 //! `meshprobe rewrite --vm` and `--from-deployment`: files for virtual machines.
 
-use crate::engine::{self, Exit, MadeFile, MadeFiles, failing};
+use crate::engine::{self, Exit, MadeFiles, failing};
 use crate::finding::Severity;
 use crate::report::counted;
 use crate::settings::FailOn;
@@ -28,11 +28,13 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
         set = engine::with_groups(&set, &made.files);
     }
     if args.vm {
+        let refused = made.refused;
         made = run.on_threads(|| engine::mesh_yamls(&set, &settings));
+        made.refused += refused;
         tell_findings(&set, &made.findings, &args.common);
         findings.append(&mut made.findings);
     }
-    let unwritten = deliver(&made.files, args)?;
+    let unwritten = deliver(&made, args)?;
     let refused = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
@@ -41,7 +43,8 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
 }
 
 /// Prints or writes; returns how many files could not be written.
-fn deliver(made: &[MadeFile], args: &RewriteArgs) -> Result<usize, Stop> {
+fn deliver(all: &MadeFiles, args: &RewriteArgs) -> Result<usize, Stop> {
+    let made = &all.files;
     let (file, source) = if args.vm {
         ("mesh.yaml", "WorkloadGroup")
     } else {
@@ -69,7 +72,7 @@ fn deliver(made: &[MadeFile], args: &RewriteArgs) -> Result<usize, Stop> {
         print(&texts.join("---\n"))?;
         return Ok(0);
     };
-    let failures = engine::write_made(made, file, directory)
+    let failures = engine::write_made(all, file, directory)
         .map_err(|reason| Stop::usage(format!("-o: {reason}")))?;
     tell_failures(&failures);
     let done = counted(made.len().saturating_sub(failures.len()), "file");

@@ -62,14 +62,17 @@ fn shown(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
 ) -> Shown {
+    let machines = predict::machines(context);
     if args.explain {
-        return Shown::Explanations(predict::explanations(context, predictions));
+        let all = predict::explanations(context, predictions, &machines);
+        return Shown::Explanations(all);
     }
     match args.output_format {
-        TableFormat::Table => Shown::Rows(predict::rows(predictions)),
+        TableFormat::Table => Shown::Rows(predict::table(predictions, &machines)),
         TableFormat::Json => Shown::Json(serde_json::to_string_pretty(&Report::new(
             context,
             predictions,
+            &machines,
         ))),
     }
 }

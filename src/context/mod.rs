@@ -12,6 +12,7 @@ mod given;
 mod hidden;
 mod install;
 mod inventory;
+mod machine;
 mod mesh;
 mod network_policy;
 mod order;

@@ -37,6 +37,8 @@ pub struct MadeFile {
 pub struct MadeFiles {
     /// Sorted by namespace and name.
     pub files: Vec<MadeFile>,
+    /// For how many objects nothing was made, though it was asked for.
+    pub refused: usize,
     /// What was refused and why, notes, and what could not be read.
     pub findings: Vec<Finding>,
 }
@@ -47,12 +49,15 @@ pub fn mesh_yamls(set: &SourceSet, settings: &Settings) -> MadeFiles {
     let judged = judge(set, |set| {
         let renderings = render_relevant(set);
         let made = rewrite::mesh_yamls(&Context::new(set, &renderings, settings));
-        (made.made, made.findings)
+        (made.made, made.refused, made.findings)
     });
-    let (made, mut findings) = judged.value;
+    let (made, refused, mut findings) = judged.value;
     findings.extend(judged.faults);
     findings.extend(problems(set));
-    finished(set, made, findings, settings)
+    MadeFiles {
+        refused,
+        ..finished(set, made, findings, settings)
+    }
 }
 
 /// Makes a `WorkloadGroup` for every workload with a readinessProbe.
@@ -62,12 +67,15 @@ pub fn workload_groups(set: &SourceSet, settings: &Settings) -> MadeFiles {
         let renderings = render_relevant(set);
         let context = Context::new(set, &renderings, settings);
         let made = rewrite::workload_groups(&context, &predict::predict_all(&context));
-        (made.made, made.findings)
+        (made.made, made.refused, made.findings)
     });
-    let (made, mut findings) = judged.value;
+    let (made, refused, mut findings) = judged.value;
     findings.extend(judged.faults);
     findings.extend(problems(set));
-    finished(set, made, findings, settings)
+    MadeFiles {
+        refused,
+        ..finished(set, made, findings, settings)
+    }
 }
 
 /// Returns the files as context of the groups that were made of them, to make more of these.
@@ -104,6 +112,7 @@ fn finished(
     files.dedup();
     MadeFiles {
         files,
+        refused: 0,
         findings: settled(set, findings, settings),
     }
 }
@@ -118,18 +127,20 @@ fn unwritable(name: &str, reason: &str) -> Finding {
     Finding::new(EDIT_REFUSED, Severity::Error, label, message)
 }
 
-/// Writes files into a folder: one as `DIR/FILE`, several as `DIR/NAMESPACE/NAME/FILE`. Returns
-/// what could not be written.
+/// Writes files into a folder: where one was asked for as `DIR/FILE`, else as
+/// `DIR/NAMESPACE/NAME/FILE`, whatever became of the others. Returns what could not be written.
 ///
 /// # Errors
 /// In words, before anything is written, where two files would have one place.
 pub fn write_made(
-    made: &[MadeFile],
+    made: &MadeFiles,
     file: &str,
     directory: &Path,
 ) -> Result<Vec<WriteFailure>, String> {
+    let is_alone = made.files.len() + made.refused == 1;
+    let made = &made.files;
     let place = |one: &MadeFile| -> PathBuf {
-        if made.len() == 1 {
+        if is_alone {
             return directory.join(file);
         }
         let namespace = if one.namespace.is_empty() {

@@ -225,6 +225,8 @@ pub struct Treatment {
     pub by_release: bool,
     /// Something had to be taken for granted, as the reasons say.
     pub is_assumed: bool,
+    /// A documented default of the installation decided, as the reasons say.
+    pub is_default: bool,
     /// Lines for an explanation: what they are about, and what they say.
     pub trail: Vec<(&'static str, String)>,
 }
@@ -240,6 +242,7 @@ impl Treatment {
             because: Vec::new(),
             by_release: false,
             is_assumed: false,
+            is_default: false,
             trail: Vec::new(),
         }
     }

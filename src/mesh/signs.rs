@@ -149,7 +149,7 @@ pub fn of_object(object: &Object<'_>) -> Option<(Mesh, bool)> {
 fn by_content(object: &Object<'_>) -> Option<Mesh> {
     let spec = object.node.get("spec")?;
     match (object.group(), object.kind) {
-        ("gateway.networking.k8s.io", "HTTPRoute") => {
+        ("gateway.networking.k8s.io", "HTTPRoute" | "GRPCRoute") => {
             let mut parents = spec.get("parentRefs")?.items();
             let group = |one: NodeRef<'_>| one.get("group")?.text().map(str::to_owned);
             parents

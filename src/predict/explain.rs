@@ -3,11 +3,11 @@
 use crate::context::{Context, Dataplane};
 use crate::finding::Label;
 use crate::mesh::istio::rewrite::rewritten_since;
-use crate::mesh::{Fact, Mesh};
+use crate::mesh::{Fact, Mesh, Reason};
 
 use super::report::said_mode;
-use super::row::{Row, rows};
-use super::{HandlerPrediction, WorkloadPrediction, World, worlds};
+use super::row::{Row, merged, rows};
+use super::{HandlerPrediction, MachinePrediction, WorkloadPrediction, World, worlds};
 
 /// One fact, or one line of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +33,20 @@ pub struct Explanation {
     pub lines: Vec<Line>,
 }
 
-/// Explains every handler; nothing for workloads that only state facts.
+/// Explains every handler and every check of virtual machines, in the order of the files; nothing for
+/// workloads that only state facts.
 #[must_use]
 pub fn explanations(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
+    machines: &[MachinePrediction<'_>],
 ) -> Vec<Explanation> {
+    let of_handlers = of_handlers(context, predictions);
+    let of_machines = machines.iter().map(|one| one.explain(context));
+    merged(predictions, of_handlers, machines, of_machines)
+}
+
+fn of_handlers(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Explanation> {
     let mut rows = rows(predictions).into_iter();
     let mut explanations = Vec::new();
     for one in predictions.iter().filter(|one| one.is_target) {
@@ -111,6 +119,25 @@ impl WorkloadPrediction<'_> {
     }
 }
 
+impl MachinePrediction<'_> {
+    fn explain(&self, context: &Context<'_>) -> Explanation {
+        let key = self.group.label_at(self.probe.key.span(), String::new());
+        let row = self.row();
+        let because = self.because.iter();
+        let outcome = Line {
+            name: "outcome",
+            value: format!("{}: {}", row.outcome, row.why),
+            certainty: self.certainty.as_str(),
+            because: because.map(|one| reason(context, one)).collect(),
+        };
+        Explanation {
+            title: format!("{}: probe", row.workload),
+            place: shown(context, &key),
+            lines: vec![said("probe", row.probe), outcome],
+        }
+    }
+}
+
 impl WorkloadPrediction<'_> {
     /// The release, and what it does not rewrite yet.
     fn release_line(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Line {
@@ -167,19 +194,20 @@ fn fact<T>(
     fact: &Fact<T>,
     value: impl FnOnce(&T) -> String,
 ) -> Line {
-    let because = fact
-        .because
-        .iter()
-        .map(|reason| match (&reason.place, reason.settle) {
-            (Some(place), _) => format!("{} ({})", reason.message, shown(context, place)),
-            (None, Some(settle)) => format!("{} [{settle}]", reason.message),
-            (None, None) => reason.message.clone(),
-        });
+    let because = fact.because.iter().map(|one| reason(context, one));
     Line {
         name,
         value: value(&fact.value),
         certainty: fact.certainty.as_str(),
         because: because.collect(),
+    }
+}
+
+fn reason(context: &Context<'_>, reason: &Reason) -> String {
+    match (&reason.place, reason.settle) {
+        (Some(place), _) => format!("{} ({})", reason.message, shown(context, place)),
+        (None, Some(settle)) => format!("{} [{settle}]", reason.message),
+        (None, None) => reason.message.clone(),
     }
 }
 

@@ -95,10 +95,10 @@ fn judge(
             }
         }
     };
-    let certainty = if treatment.is_assumed {
-        Certainty::Assumed
-    } else {
-        Certainty::Known
+    let certainty = match (treatment.is_assumed, treatment.is_default) {
+        (true, _) => Certainty::Assumed,
+        (false, true) => Certainty::Default,
+        (false, false) => Certainty::Known,
     };
     rest_on(certainty, &treatment.because);
     if treatment.by_release {

@@ -9,13 +9,34 @@ use crate::mesh::{Fact, Mesh, Reason};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
-use super::{HandlerPrediction, WorkloadPrediction};
+use super::{HandlerPrediction, MachinePrediction, WorkloadPrediction, assumptions};
 
 /// What `predict` prints: one entry per workload, in the order of the tree.
 #[derive(Debug, Serialize)]
 pub struct Report {
     version: u32,
     workloads: Vec<WorkloadReport>,
+    /// Virtual machines; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    machines: Vec<MachineReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct MachineReport {
+    path: String,
+    document: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<RenderedReport>,
+    object: ObjectReport,
+    overlay: Option<String>,
+    kind: &'static str,
+    field: &'static str,
+    line: Option<usize>,
+    outcome: &'static str,
+    why: &'static str,
+    certainty: &'static str,
+    assumptions: Vec<String>,
+    because: Vec<ReasonReport>,
 }
 
 #[derive(Debug, Serialize)]
@@ -112,14 +133,19 @@ fn is_plain(scheme: &str) -> bool {
 }
 
 impl Report {
-    /// Builds the report of the workloads that are to be reported on.
+    /// Builds the report of the workloads that are to be reported on, and of the machines.
     #[must_use]
-    pub fn new(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Self {
+    pub fn new(
+        context: &Context<'_>,
+        predictions: &[WorkloadPrediction<'_>],
+        machines: &[MachinePrediction<'_>],
+    ) -> Self {
         let places = |path: &str, span: Span| told(context.sources, path, span);
         let targets = predictions.iter().filter(|prediction| prediction.is_target);
         Self {
             version: 1,
             workloads: targets.map(|p| workload(p, &places)).collect(),
+            machines: machines.iter().map(|one| machine(one, &places)).collect(),
         }
     }
 }
@@ -174,6 +200,33 @@ fn workload(prediction: &WorkloadPrediction<'_>, places: Places<'_>) -> Workload
             .handlers
             .iter()
             .map(|prediction| handler(object.path(), prediction, places))
+            .collect(),
+    }
+}
+
+fn machine(prediction: &MachinePrediction<'_>, places: Places<'_>) -> MachineReport {
+    let object = &prediction.group;
+    let told = places(object.path(), prediction.probe.key.span());
+    MachineReport {
+        path: told.path,
+        document: object.document.index,
+        rendered: told.rendered,
+        object: ObjectReport {
+            namespace: prediction.namespace.clone(),
+            ..object.reference().into()
+        },
+        overlay: object.overlay.map(ToString::to_string),
+        kind: prediction.kind,
+        field: "spec.probe",
+        line: told.line,
+        outcome: prediction.outcome.as_str(),
+        why: prediction.why,
+        certainty: prediction.certainty.as_str(),
+        assumptions: assumptions(&prediction.because),
+        because: prediction
+            .because
+            .iter()
+            .map(|r| reason(r, places))
             .collect(),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::kube::{Action, Handler};
+use crate::kube::{Action, Handler, Object};
 
-use super::{HandlerPrediction, Outcome, WorkloadPrediction};
+use super::{HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction};
 
 /// One line of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,41 @@ pub struct Row {
     pub outcome: &'static str,
     /// The cause in a few words; the facts behind it are in the JSON report.
     pub why: String,
+}
+
+/// Returns the lines of the table, one per handler and one per check of virtual machines, in the order of
+/// the files; none for workloads that only state facts.
+#[must_use]
+pub fn table(
+    predictions: &[WorkloadPrediction<'_>],
+    machines: &[MachinePrediction<'_>],
+) -> Vec<Row> {
+    let of_machines = machines.iter().map(MachinePrediction::row);
+    merged(predictions, rows(predictions), machines, of_machines)
+}
+
+/// Brings what is said of handlers and of machines in the order of the files.
+pub(super) fn merged<T>(
+    predictions: &[WorkloadPrediction<'_>],
+    of_handlers: impl IntoIterator<Item = T>,
+    machines: &[MachinePrediction<'_>],
+    of_machines: impl IntoIterator<Item = T>,
+) -> Vec<T> {
+    let place = |object: &Object<'_>| {
+        let rendered_by = object.rendered_by.map(ToString::to_string);
+        (
+            object.path().to_string(),
+            object.document.index,
+            rendered_by,
+        )
+    };
+    let shown = predictions.iter().flat_map(WorkloadPrediction::shown);
+    let places = shown.map(|(one, _)| place(&one.workload.object));
+    let mut all: Vec<_> = places.zip(of_handlers).collect();
+    let places = machines.iter().map(|one| place(&one.group));
+    all.extend(places.zip(of_machines));
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all.into_iter().map(|(_, one)| one).collect()
 }
 
 /// Returns the lines of the table, one per handler; none for workloads that only state facts.
@@ -89,6 +124,21 @@ impl<'t> WorkloadPrediction<'t> {
                 .unwrap_or_default(),
             outcome: prediction.verdict.outcome.as_str(),
             why: prediction.verdict.cause.describe().to_owned(),
+        }
+    }
+}
+
+impl MachinePrediction<'_> {
+    pub(super) fn row(&self) -> Row {
+        let namespace = self.namespace.as_ref().map(|one| format!("{one}/"));
+        let (namespace, name) = (namespace.unwrap_or_default(), self.group.name());
+        Row {
+            workload: format!("{namespace}WorkloadGroup/{name}"),
+            slot: "probe".to_owned(),
+            probe: self.written.clone(),
+            outcome: self.outcome.as_str(),
+            why: self.why.to_owned(),
+            ..Row::default()
         }
     }
 }

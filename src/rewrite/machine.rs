@@ -7,10 +7,9 @@ use serde_yaml::Value as Yaml;
 
 use crate::context::Context;
 use crate::finding::{Finding, Severity};
-use crate::kube::{Object, nearness};
-use crate::mesh::istio::vm::{self, FaultKind, MeshConfig};
-use crate::source::placeholder;
-use crate::yaml::{NodeRef, Span};
+use crate::kube::Object;
+use crate::mesh::istio::vm::{self, FaultKind};
+use crate::yaml::Span;
 
 pub use derive::workload_groups;
 
@@ -30,6 +29,8 @@ pub struct Made {
 pub struct Machines {
     /// In the order of the tree.
     pub made: Vec<Made>,
+    /// For how many objects nothing was made, though it was asked for.
+    pub refused: usize,
     /// Refusals (errors that name their guard), warnings and notes.
     pub findings: Vec<Finding>,
 }
@@ -45,10 +46,11 @@ pub fn mesh_yamls(context: &Context<'_>) -> Machines {
     let groups = context.inventory.workload_groups.iter();
     for group in groups.filter(|group| context.is_target(group)) {
         if let Some(refusal) = refusal(context, group) {
+            machines.refused += 1;
             machines.findings.push(refusal);
             continue;
         }
-        let config = mesh_config(context, group);
+        let config = context.machine_config(group);
         let namespace = context.namespace_of(group).0;
         match vm::mesh_yaml(group, namespace, config.as_ref()) {
             Ok(json) => {
@@ -63,6 +65,7 @@ pub fn mesh_yamls(context: &Context<'_>) -> Machines {
             }
             Err(misread) => {
                 let said = format!("istioctl stops at `{}`: {}", misread.route, misread.message);
+                machines.refused += 1;
                 let mut finding = refused("vm-probe-unreadable", group, misread.span, &said);
                 finding.help = Some("write what the API wants".to_owned());
                 machines.findings.push(finding);
@@ -79,9 +82,11 @@ fn refusal(context: &Context<'_>, group: &Object<'_>) -> Option<Finding> {
         return Some(refused("sops", group, group.name_span(), said));
     }
     let probe = group.node.get("spec").and_then(|spec| spec.get("probe"))?;
-    if let Some(open) = open(probe) {
+    if let Some(open) = vm::open_value(probe) {
         let said = "a value of its probe is filled in by another tool";
-        return Some(refused("placeholder", group, open.span(), said));
+        let mut refusal = refused("placeholder", group, open.span(), said);
+        refusal.help = Some("render it first".to_owned());
+        return Some(refusal);
     }
     // What istioctl stops at is told as such.
     vm::read(probe).ok()?;
@@ -105,23 +110,6 @@ fn refusal(context: &Context<'_>, group: &Object<'_>) -> Option<Finding> {
         "`--allow {PROBE_REFUSED}` writes it all the same, as istioctl does"
     ));
     Some(finding)
-}
-
-/// How many values of a probe are looked at; more are repeated by aliases.
-const VALUES: usize = 10_000;
-
-/// Returns a value that another tool fills in.
-fn open(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    let mut waiting = vec![probe];
-    for _ in 0..VALUES {
-        let node = waiting.pop()?;
-        if node.text().is_some_and(placeholder::contains) {
-            return Some(node);
-        }
-        waiting.extend(node.entries().map(|entry| entry.value));
-        waiting.extend(node.items());
-    }
-    None
 }
 
 fn refused(guard: &'static str, object: &Object<'_>, span: Span, said: &str) -> Finding {
@@ -166,21 +154,4 @@ fn probe_only(group: &Object<'_>) -> Finding {
             .to_owned(),
     );
     finding
-}
-
-/// Returns the mesh configuration that is nearest to a group; `None` where there is none, or
-/// where several are equally near and differ.
-fn mesh_config(context: &Context<'_>, group: &Object<'_>) -> Option<MeshConfig> {
-    let maps = context.inventory.installations.iter().filter_map(|object| {
-        let is_mesh = object.kind == "ConfigMap"
-            && (object.name() == "istio" || object.name().starts_with("istio-"));
-        let text = object.node.get("data")?.get("mesh")?.text();
-        Some((nearness(object.home(), group.home()), text?)).filter(|_| is_mesh)
-    });
-    let maps: Vec<(usize, &str)> = maps.collect();
-    let nearest = maps.iter().map(|(near, _)| *near).max()?;
-    let mut texts = maps.iter().filter(|(near, _)| *near == nearest);
-    let (_, first) = texts.next()?;
-    let is_one = texts.all(|(_, text)| text == first);
-    is_one.then(|| MeshConfig::parse(first).ok()).flatten()
 }

@@ -1,14 +1,11 @@
 //! Rule `vm-host-not-local`.
 
-use core::net::IpAddr;
-
 use super::rule::declare_rule;
 use super::{Scene, scene, workload_group};
 use crate::finding::Finding;
 use crate::kube::Object;
 use crate::mesh::istio::vm;
-use crate::source::placeholder;
-use crate::yaml::NodeRef;
+use crate::predict;
 
 declare_rule! {
     /// Finds checks of virtual machines that ask another machine.
@@ -70,35 +67,16 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 }
 
 fn report<'t>(scene: &Scene<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+    let host = predict::other_host(scene.context, group)?;
     let probe = workload_group::probe(group)?;
-    let (method, entry) = vm::kept(probe.value)?;
-    let host = entry.value.get("host")?;
-    let name = host.text().filter(|text| !text.is_empty())?;
-    let is_own = kube_loopback(name) || is_address(scene, group, name);
-    if is_own || placeholder::contains(name) {
-        return None;
-    }
+    let (method, _) = vm::kept(probe.value)?;
+    let name = host.text()?;
     let message = format!(
-        "the probe of {} asks {name}, not the machine: its own health never counts",
+        "the probe of {} asks {name} on every machine of the group: their own health never counts",
         workload_group::title(group),
     );
     let mut finding = scene::about_object(&RULE, group, host.span(), message);
     finding.field = Some(format!("spec.probe.{}.host", method.key()));
     finding.help = Some("delete `host`: the agent then asks its own machine".to_owned());
     Some(finding)
-}
-
-fn kube_loopback(host: &str) -> bool {
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = |address: IpAddr| address.is_loopback() || address.is_unspecified();
-    host == "localhost" || host.parse().is_ok_and(is_loopback)
-}
-
-/// The machine may be in the tree, with its address.
-fn is_address<'t>(scene: &Scene<'_, 't>, group: &Object<'t>, host: &str) -> bool {
-    let address = |node: Option<NodeRef<'t>>| node?.get("address")?.text();
-    let spec = group.node.get("spec");
-    let own = spec.and_then(|spec| spec.get("template"));
-    let mut entries = workload_group::entries(scene, group);
-    address(own) == Some(host) || entries.any(|entry| address(entry.node.get("spec")) == Some(host))
 }

@@ -4,8 +4,8 @@ use super::rule::declare_rule;
 use super::{Scene, scene, workload_group};
 use crate::finding::Finding;
 use crate::kube::Object;
-use crate::mesh::Fact;
 use crate::mesh::istio::vm;
+use crate::predict;
 
 declare_rule! {
     /// Finds HTTPS checks of virtual machines, whose certificate is verified.
@@ -72,15 +72,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 fn report<'t>(scene: &Scene<'_, 't>, group: &Object<'t>) -> Option<Finding> {
     let probe = workload_group::probe(group)?;
-    let (method, entry) = vm::kept(probe.value)?;
+    let (_, entry) = vm::kept(probe.value)?;
     let scheme = entry.value.get("scheme")?;
-    if method != vm::Method::HttpGet || scheme.text() != Some("HTTPS") {
-        return None;
-    }
-    let release = scene.context.version_near(group);
-    if release.is_some_and(|release| release < vm::HTTPS_VERIFIED_SINCE) {
-        return None;
-    }
+    predict::verified(scene.context, group)?;
     let message = format!(
         "the probe of {} fails unless the machine trusts the certificate: agents since {} verify it \
          (`x509: certificate signed by unknown authority`)",
@@ -93,10 +87,8 @@ fn report<'t>(scene: &Scene<'_, 't>, group: &Object<'t>) -> Option<Finding> {
         "check a port without TLS, run `curl -fks` by exec, or have the machine trust the issuer"
             .to_owned(),
     );
-    if release.is_none() {
-        let said = "the release of Istio is not in the tree: taken as the latest";
-        let unknown = Fact::unknown((), said, Some("--mesh-version 1.N"));
-        scene::rest_on_fact(&mut finding, &unknown);
+    if scene.context.version_near(group).is_none() {
+        scene::rest_on_fact(&mut finding, &predict::unknown_release());
     }
     Some(finding)
 }

@@ -90,7 +90,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     groups
         .filter(|group| workload_group::probe(group).is_some())
         .flat_map(|group| {
-            let entries = workload_group::entries(scene, group);
+            let entries = scene.context.machines_of(group);
             entries.filter_map(move |entry| report(group, entry))
         })
         .collect()

@@ -5,7 +5,7 @@ use super::{Rule, Scene, scene};
 use crate::finding::Finding;
 use crate::kube::Object;
 use crate::mesh::istio::vm;
-use crate::yaml::{Entry, NodeRef, Span, Step};
+use crate::yaml::{Entry, Span, Step};
 
 /// Iterates over the groups of the tree.
 pub(super) fn groups<'s, 't>(
@@ -30,40 +30,6 @@ pub(super) fn faults<'s, 't>(
 pub(super) fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
     let entry = group.node.get("spec")?.entry("probe")?;
     entry.value.is_mapping().then_some(entry)
-}
-
-/// Iterates over the machines of the tree that are likely of a group: nothing names it, so the
-/// labels, or where there are none the service account, must be those of the group.
-pub(super) fn entries<'s, 't>(
-    scene: &Scene<'s, 't>,
-    group: &'s Object<'t>,
-) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 't> {
-    let context = scene.context;
-    let home = context.namespace_of(group).0;
-    let entries = context.inventory.workload_entries.iter();
-    entries.filter(move |entry| context.namespace_of(entry).0 == home && is_of(entry, group))
-}
-
-fn is_of(entry: &Object<'_>, group: &Object<'_>) -> bool {
-    let of_group = group.node.get("spec");
-    let of_entry = entry.node.get("spec");
-    let labels = of_group.and_then(|spec| spec.get("metadata")?.get("labels"));
-    let own = of_entry.and_then(|spec| spec.get("labels"));
-    if let (Some(labels), Some(own)) = (labels, own)
-        && !labels.effective_entries().is_empty()
-    {
-        let has = |label: Entry<'_>| {
-            let key = label.key.text().unwrap_or_default();
-            own.get(key).and_then(NodeRef::text) == label.value.text()
-        };
-        return labels.effective_entries().into_iter().all(has);
-    }
-    let account = |node: Option<NodeRef<'_>>| {
-        let text = node?.get("serviceAccount")?.text()?;
-        (!text.is_empty()).then(|| text.to_owned())
-    };
-    let of_machines = account(of_group.and_then(|spec| spec.get("template")));
-    of_machines.is_some() && of_machines == account(of_entry)
 }
 
 /// Names a group for messages.

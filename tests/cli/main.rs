@@ -21,6 +21,7 @@ mod krm;
 mod krm_contract;
 mod krm_settings;
 mod machine;
+mod machine_verdicts;
 mod merge_keys;
 mod mirror;
 mod named_files;

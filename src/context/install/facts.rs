@@ -5,7 +5,7 @@ use std::fmt::Display;
 use crate::kube::{Object, Workload};
 use crate::mesh::istio::install::{Carrier, Install, version_of_image, version_of_revision};
 use crate::mesh::istio::keys::{self, DEFAULT_ROOT_NAMESPACE};
-use crate::mesh::{Fact, Version};
+use crate::mesh::{Fact, Mesh, Version};
 
 use super::super::Context;
 use super::super::pod::proxy_container;
@@ -90,8 +90,7 @@ impl<'t> Context<'t> {
     pub fn version_near(&self, policy: &Object<'t>) -> Option<Version> {
         let view = self.install_near(policy);
         let written = || view.fact("--mesh-version 1.N", |one| one.version.as_ref());
-        self.settings
-            .mesh_version
+        self.other_release(Some(Mesh::Istio))
             .or_else(|| written().map(|fact| fact.value))
     }
 

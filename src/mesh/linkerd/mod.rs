@@ -1,21 +1,23 @@
 //! Linkerd: probes stay as they are and go through its proxy, which has a policy for each port.
 //!
 //! Sources, linkerd2 b24cd405, read: `policy-controller/k8s/index/src/inbound/{index,workload}.rs`
-//! (the routes that are made for probes), `pkg/inject/inject.go` (the ports of a pod) and
+//! (the routes that are made for probes; pull request 9008, since 2.12. In 2.11 probes are refused
+//! like all else: issues 7050, 7143), `pkg/inject/inject.go` (the ports of a pod) and
 //! `pkg/inject/report.go` (who is injected, at 0467b8dc); the documentation, "Authorization Policy". Nothing
 //! was run.
 
 mod injection;
 mod policy;
+mod route;
 
-use crate::kube::{Action, HttpGet};
+use crate::kube::{Action, HttpGet, Port};
 
 use super::other::{
     Asked, Each, Meets, Membership, Model, Shape, Treatment, Trouble, port_of, release_of,
 };
 use super::{Fact, Mesh, Reason, Version};
 
-use policy::Access;
+use policy::{Access, Grant};
 
 /// Annotation of pods and Namespaces that asks for injection.
 pub const INJECT: &str = "linkerd.io/inject";
@@ -25,6 +27,9 @@ pub const DEFAULT_POLICY: &str = "config.linkerd.io/default-inbound-policy";
 pub const SKIPPED_PORTS: &str = "config.linkerd.io/skip-inbound-ports";
 /// Annotation of pods and Namespaces with ports whose traffic is not looked into.
 pub const OPAQUE_PORTS: &str = "config.linkerd.io/opaque-ports";
+/// Annotation of pods and Namespaces with ports that demand an identity of the mesh where no `Server`
+/// says who is let in.
+pub const REQUIRE_IDENTITY: &str = "config.linkerd.io/proxy-require-identity-inbound-ports";
 /// The proxy.
 pub const PROXY: &str = "linkerd-proxy";
 
@@ -89,15 +94,25 @@ fn judge(asked: &Asked<'_, '_>, one: &Each<'_>, action: &Action, port: i64) -> T
         Action::Grpc { .. } => Trouble::GrpcDenied,
         _ => Trouble::HookDenied,
     };
-    let is_let_in = !access.is_closed || access.admits_nodes;
-    let mut treatment = if !is_let_in {
-        plain(Meets::Trouble(trouble))
-    } else if access.routes.is_empty() {
-        plain(Meets::Application)
-    } else {
-        // Whether one of the routes fits is not looked into.
-        plain(Meets::Unknown)
+    let mut treatment = plain(Meets::Nothing);
+    let has_routes = !access.routes.is_empty() || access.has_grpc_routes;
+    let (grant, reason) = match action {
+        Action::HttpGet(http) if http.scheme != "HTTPS" && !access.routes.is_empty() => {
+            access.by_routes(&http.path)
+        }
+        _ => (access.grant, None),
     };
+    treatment.because.extend(reason);
+    treatment.meets = match (action, grant) {
+        (Action::HttpGet(_), Grant::Refused) if has_routes && access.grant > Grant::Refused => {
+            Meets::Unknown
+        }
+        // Whether one of the routes fits is not looked into.
+        (Action::Grpc { .. }, _) if has_routes => Meets::Unknown,
+        (_, Grant::Refused) => Meets::Trouble(trouble),
+        (_, Grant::Taken | Grant::Open) => Meets::Application,
+    };
+    treatment.is_assumed |= grant == Grant::Taken;
     access.explain(&mut treatment);
     treatment
 }
@@ -110,42 +125,69 @@ fn probe(
     port: i64,
     access: &Access<'_, '_>,
 ) -> Treatment {
-    let is_encrypted = http.scheme == "HTTPS";
+    let mut treatment = Treatment::left(Some(port), Meets::Application);
+    let obstacle = obstacle(asked, one, http, port, access);
     let is_opaque = access.is_opaque || policy::is_listed(asked, OPAQUE_PORTS, port);
-    let is_old = asked.release.is_some_and(|one| one < PROBE_ROUTES);
-    let denied = access.is_closed && !access.admits_nodes;
-    let looks_inside = !is_encrypted && !is_opaque;
-    let mut because = None;
-    let meets = if looks_inside && !access.routes.is_empty() {
-        if access.serves(&http.path) {
-            Meets::Application
-        } else {
-            Meets::Trouble(Trouble::RouteHidesProbe)
+    let is_read = http.scheme != "HTTPS" && !is_opaque;
+    if access.is_http2 && http.scheme != "HTTPS" {
+        treatment.meets = Meets::Unknown;
+    } else if is_read && !access.routes.is_empty() {
+        let (grant, reason) = access.by_routes(&http.path);
+        treatment.because.extend(reason);
+        treatment.is_assumed = grant == Grant::Taken;
+        if grant == Grant::Refused {
+            treatment.meets = Meets::Trouble(Trouble::RouteHidesProbe);
         }
-    } else if !denied {
-        Meets::Application
-    } else if !looks_inside || is_old {
-        because = Some(match (is_encrypted, is_opaque) {
-            (true, _) => "the proxy cannot see into HTTPS, so it makes no route for the probe",
-            (_, true) => "the proxy does not look into an opaque port: no route for the probe",
-            _ => "releases before 2.12 make no routes for probes",
-        });
-        Meets::Trouble(Trouble::NoProbeRoute)
-    } else if !http.path.starts_with('/') {
-        Meets::Trouble(Trouble::PathWithoutSlash)
-    } else if policy::is_undeclared(asked, one, port) {
-        Meets::Trouble(Trouble::PortUndeclared)
     } else {
-        Meets::Application
-    };
-    let mut treatment = Treatment::left(Some(port), meets);
-    treatment.by_release |= is_old;
-    if meets == Meets::Trouble(Trouble::PortUndeclared) {
-        because = Some("the proxy is taken to refuse a port that it was not told of");
-        treatment.is_assumed = true;
+        match (access.grant, obstacle) {
+            (Grant::Open, _) => {}
+            (Grant::Taken | Grant::Refused, None) => {
+                let said = "the route of the probe is for all networks, unless \
+                            `policyController.probeNetworks` of the installation names some";
+                treatment.because.push(Reason::said(said, None));
+                treatment.is_default = true;
+            }
+            (Grant::Taken, Some(_)) => treatment.is_assumed = true,
+            (Grant::Refused, Some((trouble, why))) => {
+                treatment.meets = Meets::Trouble(trouble);
+                treatment.is_assumed = trouble == Trouble::PortUndeclared;
+                treatment
+                    .because
+                    .extend(why.map(|said| Reason::said(said, None)));
+            }
+        }
     }
-    let because = because.map(|said| Reason::said(said, None));
-    treatment.because.extend(because);
+    treatment.by_release |= asked.release.is_some_and(|one| one < PROBE_ROUTES);
     access.explain(&mut treatment);
     treatment
+}
+
+/// Returns why a probe gets no route that fits it, if it gets none.
+fn obstacle(
+    asked: &Asked<'_, '_>,
+    one: &Each<'_>,
+    http: &HttpGet,
+    port: i64,
+    access: &Access<'_, '_>,
+) -> Option<(Trouble, Option<&'static str>)> {
+    let no_route = |said| Some((Trouble::NoProbeRoute, Some(said)));
+    if http.scheme == "HTTPS" {
+        return no_route("the proxy cannot see into HTTPS, so it makes no route for the probe");
+    }
+    if access.is_opaque || policy::is_listed(asked, OPAQUE_PORTS, port) {
+        return no_route("the proxy does not look into an opaque port: no route for the probe");
+    }
+    if asked.release.is_some_and(|one| one < PROBE_ROUTES) {
+        return no_route("releases before 2.12 make no routes for probes");
+    }
+    let container = &one.0;
+    let is_named = |name: &str| container.ports().any(|port| port.name == Some(name));
+    if matches!(&http.port, Port::Name(name) if !is_named(name)) {
+        return no_route("Linkerd takes a port in quotes for a name, so it makes no route for it");
+    }
+    if !http.path.starts_with('/') {
+        return Some((Trouble::PathWithoutSlash, None));
+    }
+    let said = "the proxy is taken to refuse a port that it was not told of";
+    policy::is_undeclared(asked, one, port).then_some((Trouble::PortUndeclared, Some(said)))
 }

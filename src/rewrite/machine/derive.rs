@@ -5,7 +5,9 @@ use serde_yaml::{Mapping, Value as Yaml};
 
 use crate::context::Context;
 use crate::finding::Severity;
-use crate::kube::{Action, Container, ContainerList, Port, Slot, Unreadable, integer};
+use crate::kube::{
+    Action, Container, ContainerList, ContainerPort, Port, Slot, Unreadable, integer,
+};
 use crate::mesh::istio::vm;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::source::placeholder;
@@ -65,6 +67,7 @@ pub fn workload_groups<'t>(
                 machines.findings.extend(certificate(context, pod, first));
             }
             Err(reason) => {
+                machines.refused += 1;
                 let object = &pod.workload.object;
                 let message = format!(
                     "no WorkloadGroup is made of {}: {}",
@@ -250,10 +253,16 @@ fn labels(node: NodeRef<'_>) -> Mapping {
         .collect()
 }
 
-/// The named ports; machines have no others.
+/// The named ports; machines have no others. A `WorkloadEntry` has no protocols for them, and Istio
+/// carries TCP alone.
 fn ports(containers: &[Container<'_>]) -> Mapping {
     let ports = containers.iter().flat_map(Container::ports);
+    let is_tcp = |port: &ContainerPort<'_>| {
+        let protocol = port.node.get("protocol").and_then(NodeRef::text);
+        protocol.is_none_or(|one| one == "TCP")
+    };
     ports
+        .filter(is_tcp)
         .filter_map(|port| Some((port.name?.into(), port.number?.into())))
         .collect()
 }

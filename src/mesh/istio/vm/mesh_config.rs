@@ -50,6 +50,12 @@ impl MeshConfig {
         }
     }
 
+    /// Returns `defaultConfig.statusPort`, if it is a number.
+    #[must_use]
+    pub fn status_port(&self) -> Option<i64> {
+        status_port(self.whole.get("defaultConfig")?.as_object()?)
+    }
+
     /// Returns `trustDomain`, `cluster.local` where none is written.
     fn trust_domain(&self) -> &str {
         let written = self.whole.get("trustDomain").and_then(Json::as_str);
@@ -126,6 +132,21 @@ pub fn annotated_probes<'t>(group: &Object<'t>) -> Vec<Entry<'t>> {
             .is_some_and(|probe| !probe.is_null())
     };
     annotations(group).filter(holds).collect()
+}
+
+fn status_port(config: &Map<String, Json>) -> Option<i64> {
+    config.get("statusPort")?.as_i64().filter(|&port| port != 0)
+}
+
+/// Returns the port of the agent that the annotations of a group name, with the annotation that
+/// has the last word.
+#[must_use]
+pub fn annotated_status_port<'t>(group: &Object<'t>) -> Option<(i64, Entry<'t>)> {
+    let named = annotations(group).filter_map(|entry| {
+        let config = object(entry.value.text().unwrap_or_default()).ok()?;
+        Some((status_port(&config)?, entry))
+    });
+    named.last()
 }
 
 fn metadata(

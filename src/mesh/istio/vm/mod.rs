@@ -14,8 +14,8 @@ mod mesh_config;
 mod probe;
 
 pub use fault::{Fault, FaultKind, faults};
-pub use mesh_config::{MeshConfig, annotated_probes, mesh_yaml};
-pub use probe::{Method, Misread, kept, methods, read};
+pub use mesh_config::{MeshConfig, annotated_probes, annotated_status_port, mesh_yaml};
+pub use probe::{Method, Misread, kept, methods, open_value, read};
 
 use crate::mesh::Version;
 

@@ -4,6 +4,7 @@
 //! Source: `golang/protobuf` 1.5 (`jsonpb`), through which istio.io/api 1.31 reads; measured.
 
 use crate::kube::integer;
+use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef, Route, Scalar, Span, Value};
 
 use super::fields::{EXEC, Field, GRPC, HEADER, HTTP, NUMBERS, TCP, Type, snake};
@@ -75,6 +76,24 @@ pub fn methods(probe: NodeRef<'_>) -> Vec<(Method, Entry<'_>)> {
 #[must_use]
 pub fn kept(probe: NodeRef<'_>) -> Option<(Method, Entry<'_>)> {
     methods(probe).pop()
+}
+
+/// How many values of a probe are looked at; more are repeated by aliases.
+const VALUES: usize = 10_000;
+
+/// Returns a value of a probe that another tool fills in.
+#[must_use]
+pub fn open_value(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    let mut waiting = vec![probe];
+    for _ in 0..VALUES {
+        let node = waiting.pop()?;
+        if node.text().is_some_and(placeholder::contains) {
+            return Some(node);
+        }
+        waiting.extend(node.entries().map(|entry| entry.value));
+        waiting.extend(node.items());
+    }
+    None
 }
 
 /// Reads a probe; what is zero, empty or unknown is left out, as istioctl writes it.
