@@ -29,17 +29,19 @@ pub enum MeshKind {
     Auto,
     /// This one for every pod.
     One(Mesh),
+    /// Istio; pods whose Namespace is not in the tree are taken for ambient ones.
+    Ambient,
     /// No mesh at all.
     None,
 }
 
 /// What may be said of the mesh, as it is documented.
 const MESHES: &[&str] = &[
-    "auto", "istio", "osm", "kuma", "consul", "linkerd", "app-mesh", "cilium", "none",
+    "auto", "istio", "ambient", "osm", "kuma", "consul", "linkerd", "app-mesh", "cilium", "none",
 ];
 
 impl MeshKind {
-    /// Reads `auto`, `none` or the name of a mesh.
+    /// Reads `auto`, `none`, `ambient` or the name of a mesh.
     ///
     /// # Errors
     /// What is wrong with it, in words.
@@ -48,6 +50,7 @@ impl MeshKind {
         match text {
             "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
+            "ambient" => Ok(Self::Ambient),
             // As its own tools write it.
             "appmesh" => Ok(Self::One(Mesh::AppMesh)),
             _ => meshes

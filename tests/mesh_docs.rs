@@ -112,6 +112,21 @@ metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}
 ---
 ";
 
+const SERVER_ROUTE: &str = "\
+apiVersion: policy.linkerd.io/v1beta3
+kind: Server
+metadata: {name: web, namespace: shop}
+spec: {podSelector: {}, port: 8080}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: api, namespace: shop}
+spec:
+  parentRefs: [{group: policy.linkerd.io, kind: Server, name: web}]
+  rules: [{matches: [{path: {type: PathPrefix, value: /api}}]}]
+---
+";
+
 const NODE_STRICT: &str = "\
 apiVersion: v1
 kind: Namespace
@@ -144,7 +159,7 @@ const SETUPS: &[Setup] = &[
     Setup {
         title: "Istio, sidecar, STRICT",
         mesh: Mesh::Istio,
-        releases: &[(1, 9), (1, 11), (1, 12), (1, 13), (1, 25), (1, 28)],
+        releases: &[(1, 5), (1, 9), (1, 11), (1, 12), (1, 13), (1, 25), (1, 28)],
         annotations: "{}",
         before: NAMESPACE_ISTIO,
     },
@@ -197,6 +212,13 @@ const SETUPS: &[Setup] = &[
         annotations: "{linkerd.io/inject: enabled, \
                       config.linkerd.io/default-inbound-policy: all-authenticated}",
         before: "",
+    },
+    Setup {
+        title: "Linkerd, a `Server` with an `HTTPRoute` for `/api`",
+        mesh: Mesh::Linkerd,
+        releases: &[(2, 12), (2, 18)],
+        annotations: "{linkerd.io/inject: enabled}",
+        before: SERVER_ROUTE,
     },
     Setup {
         title: "App Mesh, listener `PERMISSIVE`",
@@ -328,43 +350,59 @@ fn tables(setup: &Setup) -> String {
 
 /// Machines have one check, made by the agent.
 fn machines() -> String {
-    let mut text = String::from(
-        "\n## Istio, virtual machines\n\nOffer: **rewrite** (`rewrite --vm` writes `mesh.yaml`, \
-         `--from-deployment` derives a WorkloadGroup). The agent\nmakes the check of \
-         `WorkloadGroup.spec.probe` itself.\n\n| handler | found by, release 1.23 | found by, \
-         release 1.28 |\n|---|---|---|\n",
-    );
-    let probes = [
-        ("`httpGet`", "httpGet: {path: /healthz, port: 8080}"),
-        (
-            "`httpGet`, HTTPS",
-            "httpGet: {path: /healthz, port: 8080, scheme: HTTPS}",
-        ),
-        ("`tcpSocket`", "tcpSocket: {port: 8080}"),
-        ("`grpc`", "grpc: {port: 8080}"),
-        ("`exec`", "exec: {command: [/bin/check]}"),
-    ];
-    for (name, probe) in probes {
-        let manifest = format!(
-            "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, \
-             namespace: shop}}\nspec:\n  template: {{serviceAccount: web}}\n  probe:\n    \
-             failureThreshold: 3\n    {probe}\n"
-        );
-        let file = SourceFile::new(Arc::from("web.yaml"), Arc::from(manifest));
-        let sources = SourceSet::new(vec![file]);
-        let found = [(1, 23), (1, 28)].map(|release| {
-            let settings = settings(Mesh::Istio, release);
-            let context = Context::new(&sources, &[], &settings);
-            let findings = rules::check(&context, &[]);
-            let found = findings.iter();
-            let found: Vec<String> = found
-                .map(|one| format!("[{0}](rules/{0}.md)", one.rule))
-                .collect();
-            found.join(", ")
-        });
-        writeln!(text, "| {name} | {} |", found.join(" | ")).unwrap();
+    let mut text = String::new();
+    for release in [(1, 23), (1, 28)] {
+        write!(
+            text,
+            "\n## Istio, virtual machines, release 1.{}\n\nOffer: **rewrite** (`rewrite --vm` writes \
+             `mesh.yaml`, `--from-deployment` derives a WorkloadGroup).\n\n| handler | rewritten to | \
+             outcome | found by |\n|---|---|---|---|\n",
+            release.1
+        )
+        .unwrap();
+        for (name, probe) in MACHINES {
+            let (outcome, found) = machine(release, probe);
+            writeln!(text, "| {name} | | {outcome} | {found} |").unwrap();
+        }
     }
     text
+}
+
+const MACHINES: [(&str, &str); 5] = [
+    ("`httpGet`", "httpGet: {path: /healthz, port: 8080}"),
+    (
+        "`httpGet`, HTTPS",
+        "httpGet: {path: /healthz, port: 8080, scheme: HTTPS}",
+    ),
+    ("`tcpSocket`", "tcpSocket: {port: 8080}"),
+    ("`grpc`", "grpc: {port: 8080}"),
+    ("`exec`", "exec: {command: [/bin/check]}"),
+];
+
+/// What becomes of the check of a `WorkloadGroup`, and who finds it.
+fn machine(release: (u16, u16), probe: &str) -> (String, String) {
+    let manifest = format!(
+        "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: \
+         shop}}\nspec:\n  template: {{serviceAccount: web}}\n  probe:\n    failureThreshold: 3\n    \
+         {probe}\n"
+    );
+    let file = SourceFile::new(Arc::from("web.yaml"), Arc::from(manifest));
+    let sources = SourceSet::new(vec![file]);
+    let settings = settings(Mesh::Istio, release);
+    let context = Context::new(&sources, &[], &settings);
+    let judged = predict::machines(&context);
+    let [one] = judged.as_slice() else {
+        panic!("one check");
+    };
+    let found = rules::check(&context, &[]);
+    let found: Vec<String> = found
+        .iter()
+        .map(|one| format!("[{0}](rules/{0}.md)", one.rule))
+        .collect();
+    let is_fine = one.outcome == predict::Outcome::Ok;
+    assert_eq!(is_fine, found.is_empty(), "{release:?} {probe}");
+    let outcome = format!("{}: {}", one.outcome.as_str(), one.why);
+    (outcome, found.join(", "))
 }
 
 /// With `MESHPROBE_UPDATE_DOCS=1` the page is written anew.

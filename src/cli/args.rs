@@ -556,6 +556,8 @@ pub(super) enum MeshArg {
     Auto,
     /// Istio.
     Istio,
+    /// Istio; pods whose Namespace is not in the manifests are in ambient mode.
+    Ambient,
     /// Open Service Mesh.
     Osm,
     /// Kuma, and Kong Mesh.

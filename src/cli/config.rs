@@ -126,6 +126,7 @@ const fn mesh(mesh: MeshArg) -> MeshKind {
     match mesh {
         MeshArg::Auto => MeshKind::Auto,
         MeshArg::Istio => MeshKind::One(Mesh::Istio),
+        MeshArg::Ambient => MeshKind::Ambient,
         MeshArg::Osm => MeshKind::One(Mesh::Osm),
         MeshArg::Kuma => MeshKind::One(Mesh::Kuma),
         MeshArg::Consul => MeshKind::One(Mesh::Consul),

@@ -95,7 +95,7 @@ fn check_release(layer: &Layer, common: &Common) -> Result<(), Stop> {
     let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
     let about_istio = matches!(
         layer.mesh.unwrap_or_default(),
-        MeshKind::Auto | MeshKind::One(Mesh::Istio)
+        MeshKind::Auto | MeshKind::Ambient | MeshKind::One(Mesh::Istio)
     );
     let Some(version) = layer.mesh_version.filter(|_| about_istio) else {
         return Ok(());

@@ -231,6 +231,9 @@ impl<'t> Context<'t> {
         } else {
             "--assume"
         };
+        if self.settings.mesh == MeshKind::Ambient && given.is_none() {
+            return self.as_if_ambient(workload);
+        }
         match given.unwrap_or_default() {
             InjectionAssumption::All => {
                 let said = format!("namespace `{namespace}` is injected ({option})");
@@ -269,6 +272,32 @@ impl<'t> Context<'t> {
                 },
             },
         }
+    }
+
+    /// The namespace is taken for one in ambient mode (`--mesh ambient`); pods may still leave it, or
+    /// ask for a sidecar.
+    fn as_if_ambient(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
+        let template = &workload.template;
+        if let Some(mode) = self.ambient(workload).filter(|mode| !mode.value) {
+            return mode.map(|_| Dataplane::None);
+        }
+        let says = |key: &str, value: &str| {
+            let entry = template.label(key)?;
+            (entry.value.text() == Some(value)).then_some(entry)
+        };
+        if let Some(entry) = says(keys::DATAPLANE_MODE, "none") {
+            let said = "this label keeps the pod out of the ambient mesh";
+            let place = workload.object.label_at(entry.value.span(), said);
+            return Fact::known(Dataplane::None, place);
+        }
+        let (namespace, _) = self.namespace_of(&workload.object);
+        if says(keys::INJECT, "true").is_some() {
+            let said =
+                format!("namespace `{namespace}` is not in the tree; the pod asks for a sidecar");
+            return self.as_if_injected(workload, said, Some(SETTLE));
+        }
+        let said = format!("namespace `{namespace}` is in the ambient mesh (--mesh ambient)");
+        Fact::assumed(Dataplane::Ambient, said, None)
     }
 
     /// The namespace is taken for one that is injected; pods may still be left out.

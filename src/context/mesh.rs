@@ -38,6 +38,7 @@ impl<'t> Context<'t> {
                 let said = format!("{} (--mesh {})", mesh.title(), mesh.as_str());
                 Fact::settled(Some(mesh), said)
             }
+            MeshKind::Ambient => Fact::settled(Some(Mesh::Istio), "Istio (--mesh ambient)"),
             MeshKind::Auto => self.mesh_by_signs(workload).map(Some),
         }
     }

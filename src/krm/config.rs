@@ -42,7 +42,7 @@ fn no_release(layer: &Layer) -> Option<String> {
     let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
     let about_istio = matches!(
         layer.mesh.unwrap_or_default(),
-        MeshKind::Auto | MeshKind::One(Mesh::Istio)
+        MeshKind::Auto | MeshKind::Ambient | MeshKind::One(Mesh::Istio)
     );
     let version = layer
         .mesh_version

@@ -27,7 +27,7 @@ impl<'t> Context<'t> {
         let given = self.given(object);
         let by_option = given.overrides.injection.or(given.assume.injection);
         let (name, _) = self.namespace_of(object);
-        let is_decided = self.settings.mesh == MeshKind::None
+        let is_decided = matches!(self.settings.mesh, MeshKind::None | MeshKind::Ambient)
             || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
             || is_system_namespace(name)
             || workload.template.host_network().is_some()
