@@ -1,7 +1,9 @@
 //! AWS App Mesh: probes are left alone and meet the listeners of a `VirtualNode`.
 //!
 //! Sources: the controller of App Mesh, `pkg/inject` (`sidecar_utils.go`: who is injected;
-//! `proxy.go`: which ports are redirected) and `docs/guide/troubleshooting.md`. Nothing was run.
+//! `proxy.go`: which ports are redirected) and `docs/guide/troubleshooting.md`; the API reference of AWS App
+//! Mesh, `ListenerTls` (STRICT takes TLS alone, `validation` is about the client's certificate).
+//! Nothing was run.
 
 use crate::finding::Certainty;
 use crate::kube::{Action, Object, Requirements, Workload, integer};
@@ -191,11 +193,14 @@ fn judge(
     };
     let listener = all.iter().find(|(one, _)| *one == port);
     let mode = listener.and_then(|(_, one)| one.get("tls")?.get("mode"));
-    let meets = match action {
+    let meets = match (action, listener) {
         _ if !redirected => Meets::Direct,
-        action if action.host().is_some() => Meets::Elsewhere,
-        Action::TcpSocket { .. } => Meets::Accepted,
-        _ if listener.is_none() => Meets::Unknown,
+        _ if action.host().is_some() => Meets::Elsewhere,
+        (Action::TcpSocket { .. }, _) => Meets::Accepted,
+        (_, None) => Meets::Unknown,
+        (Action::HttpGet(http), Some((_, listener))) if http.scheme == "HTTPS" => {
+            at_https(*listener)
+        }
         _ if mode.and_then(NodeRef::text) == Some("STRICT") => {
             Meets::Trouble(Trouble::PlainAtStrict)
         }
@@ -203,7 +208,7 @@ fn judge(
     };
     let mut treatment = Treatment::left(Some(port), meets);
     if let (Some(node), Some(mode), Meets::Trouble(_)) = (node, mode, meets) {
-        let said = "this listener accepts mutual TLS alone";
+        let said = "this listener accepts TLS alone";
         let place = node.label_at(mode.span(), said);
         treatment.because.push(Reason::written(place));
     }
@@ -216,4 +221,21 @@ fn judge(
         treatment.trail = vec![("listener", said)];
     }
     treatment
+}
+
+/// HTTPS without a certificate of the client. With TLS the listener answers the handshake itself, and the
+/// kubelet takes any certificate; what the application gets then is not known, nor what a listener
+/// for HTTP without TLS does. `validation` asks for a certificate of the client.
+fn at_https(listener: NodeRef<'_>) -> Meets {
+    let tls = listener.get("tls");
+    let mode = tls.and_then(|tls| tls.get("mode")?.text());
+    let asks_client = tls.is_some_and(|tls| tls.get("validation").is_some());
+    let protocol = listener
+        .get("portMapping")
+        .and_then(|one| one.get("protocol")?.text());
+    match (mode, protocol) {
+        (Some("STRICT"), _) if asks_client => Meets::Trouble(Trouble::PlainAtStrict),
+        (None | Some("DISABLED"), Some("tcp")) => Meets::Application,
+        _ => Meets::Unknown,
+    }
 }

@@ -145,7 +145,7 @@ pub enum Trouble {
     PathWithoutSlash,
     /// The proxy is not told of the port.
     PortUndeclared,
-    /// The listener of the port accepts mutual TLS alone.
+    /// The listener of the port accepts TLS alone, or asks for the client's certificate.
     PlainAtStrict,
 }
 
@@ -205,7 +205,7 @@ impl Trouble {
             Self::NoProbeRoute => "the port lets in the mesh alone, without exception",
             Self::PathWithoutSlash => "the exception for the probe never fits: no slash in front",
             Self::PortUndeclared => "the proxy is not told of the port",
-            Self::PlainAtStrict => "the listener of the port accepts mutual TLS alone",
+            Self::PlainAtStrict => "the listener of the port accepts TLS of the mesh alone",
         }
     }
 }

@@ -12,11 +12,12 @@ declare_rule! {
     /// ## What it checks
     /// An `httpGet` or `grpc` probe or hook at a port that App Mesh redirects (a listener of the pod's
     /// VirtualNode, or a port of the annotation `appmesh.k8s.aws/ports`) and whose listener has
-    /// `tls.mode: STRICT`.
+    /// `tls.mode: STRICT`. Of HTTPS only where the listener asks for the client's certificate, too
+    /// (`tls.validation`): without that nobody can tell.
     ///
     /// ## Why it matters
-    /// App Mesh leaves probes alone, and the kubelet has no certificate of the mesh: the listener closes
-    /// the connection.
+    /// App Mesh leaves probes alone, and the kubelet speaks no TLS, or has no certificate of the mesh: the
+    /// listener closes the connection.
     ///
     /// ## Example
     /// ```yaml
@@ -118,6 +119,7 @@ declare_rule! {
     ///
     /// ## References
     /// - App Mesh controller, `docs/guide/troubleshooting.md`
+    /// - AWS App Mesh API reference: `ListenerTls`
     "appmesh-strict-probe", Error, fix: None, scope: Workloads
 }
 
@@ -135,7 +137,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         return None;
     }
     let message = format!(
-        "{} fails: App Mesh redirects the port, and its listener accepts mutual TLS alone",
+        "{} fails: App Mesh redirects the port, and its listener accepts TLS of the mesh alone",
         handler.title()
     );
     let span = handler.handler.kind_span();

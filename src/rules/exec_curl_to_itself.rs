@@ -5,6 +5,7 @@ use super::{Scene, legacy_auth_annotation, scene};
 use crate::context::Dataplane;
 use crate::finding::{Applicability, Finding};
 use crate::kube::{Object, own_request};
+use crate::mesh::Fact;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, Entry, Value};
 
@@ -95,13 +96,17 @@ fn report<'t>(
     let request = own_request(&handler.handler)?;
     let old = legacy_service(scene, pod);
     let in_mesh = pod.dataplane.value == Dataplane::Sidecar;
-    let is_meant = pod.rewrite.value && (in_mesh || old.is_some());
-    if handler.handler.slot.is_lifecycle() || !is_meant {
+    let why = match pod.dataplane.value {
+        Dataplane::Sidecar if pod.rewrite.value => "the agent makes the check",
+        Dataplane::Unknown if pod.rewrite.value && old.is_some() => "the agent makes the check",
+        Dataplane::None if old.is_some() => "no proxy stands in the way",
+        _ => return None,
+    };
+    if handler.handler.slot.is_lifecycle() {
         return None;
     }
     let message = format!(
-        "{} runs {} against port {} of its own pod, where httpGet would do: the agent makes the \
-         check",
+        "{} runs {} against port {} of its own pod, where httpGet would do: {why}",
         handler.title(),
         request.tool,
         request.port,
@@ -116,6 +121,11 @@ fn report<'t>(
         finding
             .related
             .push(service.label_at(entry.key.span(), said));
+        if pod.dataplane.value == Dataplane::Unknown {
+            let said = "the pods are taken for pods of the mesh";
+            let settle = Some("--assume injection=all|none");
+            scene::rest_on_fact(&mut finding, &Fact::assumed((), said, settle));
+        }
     }
     finding.help = Some("use httpGet".to_owned());
     let mut fields = vec![

@@ -191,7 +191,7 @@ fn report<'t>(
         mode.value == MtlsMode::Strict
     });
     let target = behind.first().map(|(_, target)| *target);
-    finding.help = Some(help(service, target));
+    finding.help = Some(help(service, target, failing.is_some()));
     let mut fix = removal(service, entry, release.is_some());
     if let Some((pod, target)) = strict
         && let Some(exception) = exception(scene, service, *target)
@@ -205,10 +205,15 @@ fn report<'t>(
     Some(finding)
 }
 
-fn help(service: &Object<'_>, target: Option<i64>) -> String {
+fn help(service: &Object<'_>, target: Option<i64>, fails: bool) -> String {
+    let probes = if fails {
+        "have the probe rewritten"
+    } else {
+        "probes are rewritten"
+    };
     let port = target.map_or_else(|| "the port".to_owned(), |target| target.to_string());
     format!(
-        "delete it: probes are rewritten; for other callers without mutual TLS write a \
+        "delete it: {probes}; for other callers without mutual TLS write a \
          PeerAuthentication with the selector of `{}` and `portLevelMtls` DISABLE for {port}, the \
          port of the pods",
         service.name(),

@@ -57,6 +57,7 @@ declare_rule! {
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let policies = scene.context.inventory.legacy_policies.iter();
     policies
+        .filter(|_| scene.may_have_mesh())
         .filter_map(|policy| report(scene, policy))
         .collect()
 }
