@@ -35,3 +35,15 @@ impl Model for Cilium {
         Shape::unchanged(Version::new(1, 0), "Cilium changes no probes")
     }
 }
+
+/// Tells whether a release of Cilium, as a chart names it, drops what comes from the node to pods that no policy
+/// selects, where policies are always enforced: 1.20 and later (issue 48444), and what cannot be read.
+#[must_use]
+pub fn drops_unselected(release: Option<&str>) -> bool {
+    let numbers = release.unwrap_or_default().trim_start_matches('v');
+    let mut numbers = numbers.split('.').map(str::parse::<u16>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (1, 20),
+        _ => true,
+    }
+}

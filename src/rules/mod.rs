@@ -17,6 +17,8 @@ mod authz_blocks_probe;
 mod authz_deny_unauthenticated;
 mod authz_exception_only_for_probe;
 mod authz_http_rule_on_tcp_port;
+mod chart_values;
+mod cilium_localhost_policy;
 mod cni_init_mismatch;
 mod consent;
 mod consul_expose_query;
@@ -67,6 +69,7 @@ mod linkerd_grpc_probe_denied;
 mod linkerd_hook_denied;
 mod linkerd_https_probe_denied;
 mod linkerd_path_without_slash;
+mod linkerd_probe_network;
 mod linkerd_route_hides_probe;
 mod linkerd_startup_port_undeclared;
 mod linkerd_tcp_probe_always_true;
@@ -202,6 +205,7 @@ static ALL: &[Rule] = &[
     authz_deny_unauthenticated::RULE,
     authz_exception_only_for_probe::RULE,
     authz_http_rule_on_tcp_port::RULE,
+    cilium_localhost_policy::RULE,
     cni_init_mismatch::RULE,
     consul_expose_query::RULE,
     consul_probe_not_rewritten::RULE,
@@ -247,6 +251,7 @@ static ALL: &[Rule] = &[
     linkerd_hook_denied::RULE,
     linkerd_https_probe_denied::RULE,
     linkerd_path_without_slash::RULE,
+    linkerd_probe_network::RULE,
     linkerd_route_hides_probe::RULE,
     linkerd_startup_port_undeclared::RULE,
     linkerd_tcp_probe_always_true::RULE,

@@ -81,7 +81,7 @@ fn report(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
         .collect();
     let (names, kept_name) = (names.join(" and "), kept.key());
     let message = format!(
-        "the probe of {} has several handlers: the API server refuses it, and istioctl keeps \
+        "the probe of {} has several handlers: the schema of recent releases refuses it, and istioctl keeps \
          `{kept_name}` and drops {names}",
         workload_group::title(group),
     );
