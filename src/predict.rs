@@ -116,6 +116,9 @@ pub struct HandlerPrediction<'t> {
     pub becomes: Option<Becomes>,
     /// More lines for an explanation, of a mesh that is not Istio.
     pub trail: Vec<(&'static str, String)>,
+    /// What becomes of it in another release, where nobody names the release and that matters; of
+    /// a mesh that is not Istio.
+    pub otherwise: Option<String>,
     /// What the kubelet meets.
     pub verdict: Verdict,
 }
@@ -382,6 +385,7 @@ fn predict_handler<'t>(
         mtls,
         becomes,
         trail: Vec::new(),
+        otherwise: None,
         verdict: verdict::pending(),
     };
     prediction.verdict = verdict::of(context, pod, &prediction);

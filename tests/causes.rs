@@ -98,6 +98,7 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
         Cause::Fine
         | Cause::NoNetwork
         | Cause::NoMesh
+        | Cause::PodRefused
         | Cause::Ambient
         | Cause::Rewritten
         | Cause::NotCaptured
@@ -123,9 +124,11 @@ const fn rules_of_trouble(trouble: Trouble) -> &'static [&'static str] {
             "kuma-tcp-grpc-needs-2-9",
             "consul-probe-not-rewritten",
         ],
-        Trouble::HookAtMtls => &["osm-lifecycle-http"],
+        Trouble::HookAtMtls => &["osm-lifecycle-http", "consul-probe-not-rewritten"],
+        Trouble::PlainAtMtls => &["consul-probe-not-rewritten"],
+        Trouble::NameOfOther => &["consul-port-name-shared"],
         Trouble::HostLost => &["osm-tcp-host-lost"],
-        Trouble::HostKept => &["osm-http-host"],
+        Trouble::HostKept => &["osm-http-host", "http-probe-host-rewritten"],
         Trouble::PortOfProxy => &["osm-probe-port-in-use", "consul-reserved-ports"],
         Trouble::AsksItself | Trouble::WithoutProxy => &["osm-already-rewritten"],
         Trouble::NotChanged => &["osm-probe-not-changed"],

@@ -16,6 +16,9 @@ use super::machine;
 use super::output::{Stop, errln, print, print_whole, tell_failures, write};
 use super::terminal::look;
 
+/// The id of the note that a pod is only shown.
+const PREVIEW: &str = "preview";
+
 pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.vm || args.from_deployment {
         return machine::run(args);
@@ -74,17 +77,20 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
 fn emit(run: &Run, args: &RewriteArgs) -> Result<Exit, Stop> {
     let settings = run.layer.resolved(FailOn::default());
     tell_files(&run.set, &args.common);
-    let findings = engine::problems(&run.set);
+    let mut findings = engine::problems(&run.set);
+    let told = run.on_threads(|| engine::proxies(&run.set, &settings));
+    findings.extend(told.findings);
     tell_findings(&run.set, &findings, &args.common);
-    let proxies = run.on_threads(|| engine::proxies(&run.set, &settings));
-    for (index, proxy) in proxies.iter().enumerate() {
+    for (index, proxy) in told.proxies.iter().enumerate() {
         let resources = serde_json::json!({ "static_resources": proxy.resources });
         let text = serde_yaml::to_string(&resources).map_err(|e| Stop::usage(e.to_string()))?;
         let rule = if index > 0 { "---\n" } else { "" };
-        print(&format!("{rule}# {}\n{text}", proxy.title))?;
+        let assumed = proxy.assumed.iter();
+        let assumed: String = assumed.map(|one| format!("# assumed: {one}\n")).collect();
+        print(&format!("{rule}# {}\n{assumed}{text}", proxy.title))?;
     }
-    if proxies.is_empty() && !args.common.quiet {
-        errln("No pod of OSM with probes that its proxy would pass on.");
+    if told.proxies.is_empty() && !args.common.quiet {
+        errln("No pod that OSM injects has probes that its proxy passes on.");
     }
     let broken = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run.exit().or(broken, Exit::Findings))
@@ -168,8 +174,13 @@ fn told(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> Str
     }
     let did = if args.diff { would } else { did };
     let what = if args.undo { " the rewrite of" } else { "" };
+    // What is only to be looked at is in the same files.
+    let previews = match rewritten.findings.iter().any(|one| one.rule == PREVIEW) {
+        true => ", and a preview is not to be applied",
+        false => "",
+    };
     format!(
-        "{did}{what} {} in {}; each such workload rolls when applied.{copied}",
+        "{did}{what} {} in {}; each such workload rolls when applied{previews}.{copied}",
         counted(rewritten.pods, "pod template"),
         counted(files, "file")
     )

@@ -36,11 +36,22 @@ impl<'t> Context<'t> {
             MeshKind::None => Fact::settled(None, "no mesh (--mesh none)"),
             MeshKind::One(mesh) => {
                 let said = format!("{} (--mesh {})", mesh.title(), mesh.as_str());
-                Fact::settled(Some(mesh), said)
+                let mut fact = Fact::settled(Some(mesh), said);
+                fact.because.extend(self.set_aside(workload, mesh));
+                fact
             }
             MeshKind::Ambient => Fact::settled(Some(Mesh::Istio), "Istio (--mesh ambient)"),
             MeshKind::Auto => self.mesh_by_signs(workload).map(Some),
         }
+    }
+
+    /// What asks for another mesh than the one that the option names.
+    fn set_aside(&self, workload: &Workload<'t>, mesh: Mesh) -> Option<Reason> {
+        let signs = signs(workload, self.namespace_object(&workload.object));
+        let mut others = signs.into_iter().filter(|sign| sign.mesh != mesh);
+        let mut other = others.find(|sign| sign.weight >= Weight::Namespace)?;
+        other.place.message = format!("{}; the option sets that aside", other.place.message);
+        Some(Reason::written(other.place))
     }
 
     fn mesh_by_signs(&self, workload: &Workload<'t>) -> Fact<Mesh> {
@@ -119,7 +130,7 @@ impl<'t> Context<'t> {
             workload,
             namespace: self.namespace_object(&workload.object),
             namespace_name,
-            objects: self.objects_beside(workload, mesh.value?),
+            objects: self.objects_of_mesh(workload, mesh.value?),
             release: model.release(self.other_release(mesh.value)).value,
             native_sidecars: self.given_native_sidecars(workload),
             supposed: self.supposed_injection(workload),
@@ -132,8 +143,13 @@ impl<'t> Context<'t> {
         })
     }
 
-    /// The objects of a mesh beside Istio in the namespace of a workload.
-    fn objects_beside<'a>(&'a self, workload: &Workload<'t>, mesh: Mesh) -> Vec<&'a Object<'t>> {
+    /// Returns the objects of a mesh beside Istio in the namespace of a workload.
+    #[must_use]
+    pub fn objects_of_mesh<'a>(
+        &'a self,
+        workload: &Workload<'t>,
+        mesh: Mesh,
+    ) -> Vec<&'a Object<'t>> {
         let all = self.inventory.other_signs.iter();
         all.filter(|(of, is_definition, _)| *of == mesh && !is_definition)
             .map(|(.., object)| object)

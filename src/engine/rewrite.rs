@@ -52,7 +52,7 @@ pub fn undo(original: &SourceSet, settings: &Settings) -> Rewritten {
 
 /// Returns what the proxies of other meshes are told of the probes of their pods.
 #[must_use]
-pub fn proxies(set: &SourceSet, settings: &Settings) -> Vec<rewrite::Proxy> {
+pub fn proxies(set: &SourceSet, settings: &Settings) -> rewrite::Told {
     judge(set, |set| {
         let renderings = render_relevant(set);
         let context = Context::new(set, &renderings, settings);

@@ -28,6 +28,8 @@ pub struct Gaps {
     pub authorization: usize,
     /// A value that another tool fills in.
     pub value: usize,
+    /// What the mesh does with the connection.
+    pub running: usize,
 }
 
 impl Gaps {
@@ -39,10 +41,11 @@ impl Gaps {
             .filter(|verdict| verdict.outcome == Outcome::Unknown);
         // A label that another tool fills in is written, a Namespace that is missing is not.
         let is_open = |verdict: &Verdict| verdict.because.iter().any(|one| one.settle.is_some());
-        let (mut mesh, mut authorization, mut value) = (false, false, false);
+        let (mut mesh, mut authorization, mut value, mut running) = (false, false, false, false);
         for verdict in unknown {
             match verdict.cause {
                 Cause::AuthorizationUnknown => authorization = true,
+                Cause::MeshDecides => running = true,
                 Cause::MeshUnknown if is_open(verdict) => mesh = true,
                 _ => value = true,
             }
@@ -50,6 +53,7 @@ impl Gaps {
         self.mesh += usize::from(mesh);
         self.authorization += usize::from(authorization);
         self.value += usize::from(value);
+        self.running += usize::from(running);
     }
 }
 

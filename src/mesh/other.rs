@@ -4,10 +4,10 @@
 //! in `context`; the meshes here decide from the pod, its Namespace and their own
 //! objects beside it.
 
-use crate::finding::Label;
+use crate::finding::{Certainty, Label};
 use crate::kube::{Container, Handler, Object, Port, Workload};
 
-use crate::yaml::Value;
+use crate::yaml::{Route, Value};
 
 use super::{Fact, Mesh, Reason, Version};
 
@@ -99,12 +99,16 @@ pub enum Trouble {
     TlsMixed,
     /// gRPC in plain text meets mutual TLS.
     GrpcAtMtls,
+    /// HTTP in plain text meets mutual TLS: the mesh left the probe as it is.
+    PlainAtMtls,
     /// A hook in plain text meets mutual TLS.
     HookAtMtls,
     /// The rewrite drops `tcpSocket.host`.
     HostLost,
     /// The rewrite keeps `httpGet.host` and changes the port.
     HostKept,
+    /// The mesh takes the port name for that of another container.
+    NameOfOther,
     /// The port is one of the proxy.
     PortOfProxy,
     /// The handler points at a listener of the proxy, which is told to ask itself.
@@ -167,7 +171,8 @@ impl Trouble {
             | Self::TlsAnsweredByOther
             | Self::HostLost
             | Self::HostHeaderLost
-            | Self::HttpHostLost => Effect::TestsOther,
+            | Self::HttpHostLost
+            | Self::NameOfOther => Effect::TestsOther,
             _ => Effect::Fails,
         }
     }
@@ -182,6 +187,8 @@ impl Trouble {
             Self::TlsAnsweredByOther => "an HTTPS probe of another container is asked in its place",
             Self::TlsMixed => "HTTP and HTTPS share one listener, which speaks one of them",
             Self::GrpcAtMtls => "gRPC in plain text at a port that demands mutual TLS",
+            Self::PlainAtMtls => "plain text at a port that demands mutual TLS",
+            Self::NameOfOther => "the port name stands for the port of another container",
             Self::HookAtMtls => "a hook in plain text at a port that demands mutual TLS",
             Self::HostLost => "the pod itself is tested in place of `host`",
             Self::HostKept => "the kubelet asks `host` on the port of the proxy",
@@ -227,6 +234,8 @@ pub struct Treatment {
     pub is_assumed: bool,
     /// A documented default of the installation decided, as the reasons say.
     pub is_default: bool,
+    /// No surer than this is what decided, beside the membership of the pod.
+    pub certainty: Certainty,
     /// Lines for an explanation: what they are about, and what they say.
     pub trail: Vec<(&'static str, String)>,
 }
@@ -243,8 +252,15 @@ impl Treatment {
             by_release: false,
             is_assumed: false,
             is_default: false,
+            certainty: Certainty::Known,
             trail: Vec::new(),
         }
+    }
+
+    /// Lets the treatment rest on a fact: it is no surer, and says what the fact says.
+    pub fn rest_on<T>(&mut self, fact: &Fact<T>) {
+        self.certainty = self.certainty.min(fact.certainty);
+        self.because.extend(fact.because.iter().cloned());
     }
 }
 
@@ -255,6 +271,8 @@ pub enum Addition {
     Container(Value),
     /// An annotation of the pod.
     Annotation(&'static str, String),
+    /// A field that it takes out.
+    Removal(Route),
 }
 
 /// How a rewrite ahead of deployment gets on with the webhook.
@@ -284,6 +302,17 @@ pub trait Model: Sync {
     /// Returns the release to judge by, given the one that the user names.
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>>;
 
+    /// Returns a release of each kind that treats probes in another way than the one that is taken
+    /// where the user names none.
+    fn other_releases(&self) -> &'static [Version] {
+        &[]
+    }
+
+    /// Names a release: "2.8".
+    fn name_of(&self, release: Version) -> String {
+        release.to_string()
+    }
+
     /// Returns the names of the containers that the webhook adds.
     fn own_containers(&self) -> &'static [&'static str];
 
@@ -311,6 +340,12 @@ pub trait Model: Sync {
         _handlers: &[Each<'_>],
     ) -> Result<Vec<Addition>, (Label, String)> {
         Ok(Vec::new())
+    }
+
+    /// Tells whether the mesh writes what its proxies are told of probes into a configuration that
+    /// is made at admission.
+    fn has_bootstrap(&self) -> bool {
+        false
     }
 
     /// Returns what the proxy of an injected pod is told of its probes; `None` where the mesh

@@ -11,6 +11,8 @@ pub enum Cause {
     NoNetwork,
     /// The pod is in no mesh.
     NoMesh,
+    /// The webhook of the mesh refuses the pod.
+    PodRefused,
     /// The kubelet is exempt from ambient capture.
     Ambient,
     /// A NetworkPolicy does not admit the kubelet.
@@ -107,6 +109,7 @@ impl Cause {
             Self::Fine => "the sidecar passes it on",
             Self::NoNetwork => "runs inside the container",
             Self::NoMesh => "not in a mesh",
+            Self::PodRefused => "the webhook refuses the pod, so it never starts",
             Self::Ambient => "the kubelet is exempt from ambient capture",
             Self::NetworkPolicyDenies => "a NetworkPolicy drops the kubelet's packets",
             Self::Rewritten => "the agent makes the check",
@@ -148,7 +151,7 @@ impl Cause {
             Self::HookUnsupported => "the kubelet runs no tcpSocket hooks",
             Self::Malformed => "the API server refuses it",
             Self::Placeholder => "a value is filled in by another tool",
-            Self::MeshDecides => "it depends on what the mesh alone knows",
+            Self::MeshDecides => "depends on mutual TLS and routes of the running mesh",
             Self::MeshUnknown => "the tree does not say whether a mesh is there",
         }
     }

@@ -55,6 +55,10 @@ fn of_handlers(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) ->
             let Some(row) = rows.next() else { break };
             let mut explanation = one.explain(context, handler, row);
             explanation.lines.extend(otherwise(&worlds, handler));
+            let by_release = handler.otherwise.clone();
+            explanation
+                .lines
+                .extend(by_release.map(|said_of| said("otherwise", said_of)));
             explanations.push(explanation);
         }
     }

@@ -3,7 +3,7 @@
 use crate::context::{Context, Dataplane, OtherPod};
 use crate::finding::Certainty;
 use crate::kube::{ContainerList, Port, Workload};
-use crate::mesh::other::{Each, Effect, Meets, Membership, Treatment};
+use crate::mesh::other::{Asked, Each, Effect, Meets, Membership, Treatment};
 use crate::mesh::{Fact, Reason, Version};
 use crate::source::placeholder;
 
@@ -17,27 +17,73 @@ pub(super) fn handlers<'t>(
     other: &OtherPod<'_, 't>,
 ) -> Vec<HandlerPrediction<'t>> {
     let each = each(pod, other);
-    let treatments = other
+    let mut treatments = other
         .model
         .treat(&other.asked, other.membership.value, &each);
     let release = other.model.release(context.other_release(pod.mesh.value));
-    each.into_iter()
-        .zip(treatments)
-        .map(|((container, handler), treatment)| {
-            let mut prediction = HandlerPrediction {
-                container,
-                handler,
-                rewritten: treatment.target.is_some(),
-                port: treatment.port,
-                captured: None,
-                mtls: None,
-                becomes: treatment.target.clone(),
-                trail: treatment.trail.clone(),
-                gap: None,
-                verdict: pending(),
+    let is_refused = other.membership.value == Membership::Refused;
+    let elsewhere = match release.certainty {
+        Certainty::Known => Vec::new(),
+        _ => in_other_releases(other, &each),
+    };
+    let each = each.into_iter().zip(&mut treatments).enumerate();
+    each.map(|(index, ((container, handler), treatment))| {
+        let differs = elsewhere
+            .iter()
+            .find_map(|(release, is_refused, treatments)| {
+                let there = treatments.get(index)?;
+                (there.meets != treatment.meets).then_some((*release, *is_refused, there))
+            });
+        treatment.by_release |= differs.is_some();
+        let mut prediction = HandlerPrediction {
+            container,
+            handler,
+            rewritten: treatment.target.is_some(),
+            port: treatment.port,
+            captured: None,
+            mtls: None,
+            becomes: treatment.target.clone(),
+            trail: treatment.trail.clone(),
+            gap: None,
+            otherwise: None,
+            verdict: pending(),
+        };
+        prediction.verdict = judge(pod, &prediction, treatment, &release, is_refused);
+        prediction.otherwise = differs.and_then(|(version, is_refused, there)| {
+            let verdict = judge(pod, &prediction, there, &release, is_refused);
+            let differs = (verdict.outcome, verdict.cause)
+                != (prediction.verdict.outcome, prediction.verdict.cause);
+            let mesh = pod.mesh.value.filter(|_| differs)?;
+            Some(format!(
+                "{} if the release is {}: {} [{}]",
+                verdict.outcome.as_str(),
+                other.model.name_of(version),
+                verdict.cause.describe(),
+                mesh.settle_release()
+            ))
+        });
+        prediction
+    })
+    .collect()
+}
+
+/// What becomes of the handlers in releases that treat probes otherwise.
+///
+/// Each with the release, and whether the pod is refused there.
+fn in_other_releases(
+    other: &OtherPod<'_, '_>,
+    each: &[Each<'_>],
+) -> Vec<(Version, bool, Vec<Treatment>)> {
+    let releases = other.model.other_releases().iter();
+    releases
+        .map(|release| {
+            let asked = Asked {
+                release: Some(*release),
+                ..other.asked.clone()
             };
-            prediction.verdict = judge(pod, &prediction, &treatment, &release);
-            prediction
+            let membership = other.model.membership(&asked).value;
+            let treatments = other.model.treat(&asked, membership, each);
+            (*release, membership == Membership::Refused, treatments)
         })
         .collect()
 }
@@ -67,6 +113,7 @@ fn judge(
     one: &HandlerPrediction<'_>,
     treatment: &Treatment,
     release: &Fact<Option<Version>>,
+    is_refused: bool,
 ) -> Verdict {
     if let Some((outcome, cause)) = verdict::unreadable(one) {
         return said(outcome, cause);
@@ -85,7 +132,7 @@ fn judge(
     }
     let mut verdict = match pod.dataplane.value {
         Dataplane::Unknown => said(Outcome::Unknown, Cause::MeshUnknown),
-        _ => meets(pod, treatment),
+        _ => meets(pod, treatment, is_refused),
     };
     let mut rest_on = |certainty: Certainty, because: &[Reason]| {
         verdict.certainty = verdict.certainty.min(certainty);
@@ -100,7 +147,7 @@ fn judge(
         (false, true) => Certainty::Default,
         (false, false) => Certainty::Known,
     };
-    rest_on(certainty, &treatment.because);
+    rest_on(certainty.min(treatment.certainty), &treatment.because);
     if treatment.by_release {
         rest_on(release.certainty, &release.because);
     }
@@ -129,7 +176,7 @@ fn unresolved(
     }
 }
 
-fn meets(pod: &WorkloadPrediction<'_>, treatment: &Treatment) -> Verdict {
+fn meets(pod: &WorkloadPrediction<'_>, treatment: &Treatment, is_refused: bool) -> Verdict {
     match treatment.meets {
         Meets::Trouble(trouble) => {
             let outcome = match trouble.effect() {
@@ -138,13 +185,17 @@ fn meets(pod: &WorkloadPrediction<'_>, treatment: &Treatment) -> Verdict {
             };
             said(outcome, Cause::Other(trouble))
         }
+        _ if is_refused => said(Outcome::NotInMesh, Cause::PodRefused),
         _ if pod.dataplane.value == Dataplane::None => said(Outcome::NotInMesh, Cause::NoMesh),
         Meets::Nothing => said(Outcome::Ok, Cause::NoNetwork),
         Meets::Application => said(Outcome::Ok, Cause::PassedOn),
         Meets::Helper => said(Outcome::Ok, Cause::Helped),
         Meets::Direct => said(Outcome::Ok, Cause::NotCaptured),
         Meets::Elsewhere => said(Outcome::Ok, Cause::OtherHost),
-        Meets::Unknown => said(Outcome::Unknown, Cause::MeshDecides),
+        Meets::Unknown => Verdict {
+            certainty: Certainty::Unknown,
+            ..said(Outcome::Unknown, Cause::MeshDecides)
+        },
         Meets::Accepted => said(Outcome::AlwaysPasses, Cause::SidecarAccepts),
     }
 }

@@ -79,6 +79,11 @@ fn not_judged(gaps: Gaps) -> String {
             "an AuthorizationPolicy asks for what only the running mesh knows, such as the address \
              of the kubelet; look it up there",
         ),
+        (
+            gaps.running,
+            "what the mesh demands of the kubelet's plain text stands in no manifest; look at the \
+             mutual TLS and the routes of the running mesh",
+        ),
     ];
     let lines = lines.iter().filter(|(count, _)| *count > 0);
     let lines = lines.map(|(count, why)| {

@@ -30,7 +30,7 @@ use overlay::{Overlaid, Overlays};
 pub use arrival::Edited;
 pub use guard::ALLOWABLE;
 pub use machine::{Machines, Made, mesh_yamls, workload_groups};
-pub use preview::{Proxy, proxies};
+pub use preview::{Proxy, Told, proxies};
 pub use undo::undo;
 
 /// What is known of a tree: its files as they stand, and what its kustomizations make of them.

@@ -19,8 +19,19 @@ use super::pod::Outcome;
 pub struct Proxy {
     /// `shop/Deployment/web`.
     pub title: String,
+    /// What had to be taken for granted, each with the option that settles it.
+    pub assumed: Vec<String>,
     /// Listeners and clusters, as the proxy reads them.
     pub resources: serde_json::Value,
+}
+
+/// What the proxies of a tree are told of the probes of their pods.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// Those that are told something.
+    pub proxies: Vec<Proxy>,
+    /// Why nobody can say what others are told.
+    pub findings: Vec<Finding>,
 }
 
 /// Plans one pod; `None` where it is Istio's.
@@ -62,21 +73,44 @@ pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Op
 }
 
 /// Returns what the proxies of injected pods are told of their probes, where that is written into
-/// their configuration.
+/// their configuration, and for which pods nobody can say it.
 #[must_use]
-pub fn proxies(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Proxy> {
+pub fn proxies(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Told {
+    let mut told = Told::default();
     let targets = predictions.iter().filter(|one| one.is_target);
-    targets
-        .filter_map(|pod| {
-            let other = context.other_pod(&pod.workload)?;
-            if other.membership.value != Membership::Injected {
-                return None;
-            }
-            let resources = other.model.proxy(&other.asked, &each(pod))?;
-            let namespace = pod.namespace.as_ref().map(|name| format!("{name}/"));
-            let title = format!("{}{}", namespace.unwrap_or_default(), pod.workload.title());
-            Some(Proxy { title, resources })
-        })
+    for pod in targets.filter(|pod| pod.handlers.iter().any(goes_over_the_network)) {
+        let (Some(mesh), Some(other)) = (pod.mesh.value, context.other_pod(&pod.workload)) else {
+            continue;
+        };
+        let (release, shape) = (other.asked.release, other.model.shape());
+        let refusal = match other.membership.value {
+            _ if !other.model.has_bootstrap() => continue,
+            Membership::Refused => Some(refused(pod, mesh)),
+            Membership::Unknown => Some(unproven(pod)),
+            Membership::Injected => too_old(pod, mesh, release, shape),
+            Membership::Brought | Membership::Outside => continue,
+        };
+        if let Some(refusal) = refusal {
+            told.findings.push(refusal.finding(pod));
+            continue;
+        }
+        let resources = other.model.proxy(&other.asked, &each(pod));
+        let namespace = pod.namespace.as_ref().map(|name| format!("{name}/"));
+        told.proxies.extend(resources.map(|resources| Proxy {
+            title: format!("{}{}", namespace.unwrap_or_default(), pod.workload.title()),
+            assumed: assumed(pod),
+            resources,
+        }));
+    }
+    told
+}
+
+/// What the membership of a pod rests on, beside what is written.
+fn assumed(pod: &WorkloadPrediction<'_>) -> Vec<String> {
+    let reasons = pod.dataplane.because.iter();
+    reasons
+        .filter(|reason| reason.place.is_none())
+        .filter_map(|reason| Some(format!("{} [{}]", reason.message, reason.settle?)))
         .collect()
 }
 
@@ -100,6 +134,7 @@ fn refused(pod: &WorkloadPrediction<'_>, mesh: Mesh) -> Refusal {
         pod.workload.object.name_span(),
         format!("{} would not admit it ({said})", mesh.title()),
     )
+    .with_help("`meshprobe check` names the place; mend it first")
 }
 
 fn unproven(pod: &WorkloadPrediction<'_>) -> Refusal {
@@ -247,6 +282,7 @@ fn add(pod: &WorkloadPrediction<'_>, addition: Addition) -> Change {
             route: template.route.child("spec").child("containers"),
             value,
         },
+        Addition::Removal(route) => Change::Remove { route },
         Addition::Annotation(key, value) => Change::Set {
             route: template.annotation_route(key),
             value: Value::Str(value),

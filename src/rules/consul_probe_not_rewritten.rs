@@ -4,19 +4,23 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
 use crate::mesh::Mesh;
+use crate::mesh::consul::EXCLUDED_PORTS;
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction};
 
 declare_rule! {
-    /// Finds tcpSocket and gRPC probes of pods that Consul injects.
+    /// Finds probes and hooks that Consul leaves as they are, in pods that it injects.
     ///
     /// ## What it checks
-    /// A `tcpSocket` or `grpc` probe of a pod that Consul injects with a transparent proxy, on a port
-    /// that the redirect does not leave alone.
+    /// A pod that Consul injects with a transparent proxy, and a handler on a port that the redirect
+    /// does not leave alone: a `tcpSocket` or `grpc` probe; a probe of a native sidecar; a hook with
+    /// `httpGet`; and any probe where `consul.hashicorp.com/transparent-proxy-overwrite-probes` is
+    /// off.
     ///
     /// ## Why it matters
-    /// Consul rewrites `httpGet` and nothing else. The proxy accepts every connection, so a
-    /// `tcpSocket` probe can never fail; a `grpc` probe in plain text meets mutual TLS and fails for
-    /// ever.
+    /// Consul rewrites `httpGet` probes of ordinary containers and nothing else. The proxy accepts
+    /// every connection, so a `tcpSocket` probe can never fail. What speaks in plain text meets
+    /// mutual TLS and fails for ever; of HTTP that follows from the documentation and was not run,
+    /// so it is reported as an assumption.
     ///
     /// ## Example
     /// ```yaml
@@ -63,6 +67,7 @@ declare_rule! {
     ///
     /// ## References
     /// - consul-k8s, `control-plane/connect-inject/webhook/mesh_webhook.go`
+    /// - Consul documentation: "Transparent proxy", health probes
     "consul-probe-not-rewritten", Error, fix: None, scope: Workloads
 }
 
@@ -79,18 +84,28 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     }
     let what = match handler.verdict.cause {
         Cause::SidecarAccepts => "can never fail: the proxy accepts every connection",
-        Cause::Other(Trouble::GrpcAtMtls) => "fails: plain text meets mutual TLS",
+        Cause::Other(Trouble::GrpcAtMtls | Trouble::PlainAtMtls | Trouble::HookAtMtls) => {
+            "fails: plain text meets mutual TLS"
+        }
         _ => return None,
     };
-    let message = format!(
-        "{} {what}; Consul rewrites `httpGet` alone",
-        handler.title()
-    );
+    let why = match handler.verdict.cause {
+        Cause::Other(Trouble::HookAtMtls) => "Consul does not rewrite hooks",
+        Cause::Other(Trouble::PlainAtMtls) if handler.container.is_native_sidecar() => {
+            "Consul does not rewrite probes of init containers"
+        }
+        Cause::Other(Trouble::PlainAtMtls) => "Consul leaves it as it is",
+        _ => "Consul rewrites `httpGet` alone",
+    };
+    let message = format!("{} {what}; {why}", handler.title());
     let span = handler.handler.kind_span();
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-    finding.help = Some(
-        "make the check an `httpGet` or an `exec`, or exclude the port from the redirect"
-            .to_owned(),
-    );
+    let cure = match handler.verdict.cause {
+        Cause::Other(Trouble::PlainAtMtls | Trouble::HookAtMtls) => "make it an `exec`",
+        _ => "make the check an `httpGet` or an `exec`",
+    };
+    finding.help = Some(format!(
+        "{cure}, or exclude the port from the redirect (`{EXCLUDED_PORTS}`)"
+    ));
     Some(finding)
 }

@@ -1,21 +1,23 @@
 //! Rule `consul-reserved-ports`.
 
 use super::rule::declare_rule;
-use super::{Scene, scene};
+use super::{Scene, proxy_ports, scene};
 use crate::finding::Finding;
 use crate::mesh::Mesh;
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction, port_owner};
 
 declare_rule! {
-    /// Finds probes of ports that belong to Consul's proxy.
+    /// Finds probes and containers on ports that belong to Consul's proxy.
     ///
     /// ## What it checks
-    /// A probe of a pod that Consul injects, on port 20000, 20200 or 20300 to 20599. The last are
-    /// those of exposed probes: such a probe was rewritten already.
+    /// A probe of a pod that Consul injects, on port 20000, 20200 or 20300 to 20599, and a container
+    /// that declares one of them. The last are those of exposed probes: a probe that asks one was
+    /// rewritten already.
     ///
     /// ## Why it matters
     /// Consul registers what it finds as the original. A probe that names the port of an exposed
-    /// listener makes the proxy ask itself, without end.
+    /// listener makes the proxy ask itself, without end. Containers of a pod share their ports: of an
+    /// application and a proxy on the same one, one does not start.
     ///
     /// ## Example
     /// ```yaml
@@ -64,10 +66,11 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    scene
+    let probes = scene
         .handlers()
-        .filter_map(|(pod, handler)| report(pod, handler))
-        .collect()
+        .filter_map(|(pod, handler)| report(pod, handler));
+    let declared = proxy_ports::declared(scene, &RULE, Mesh::Consul, port_owner);
+    probes.chain(declared).collect()
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {

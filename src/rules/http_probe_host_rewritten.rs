@@ -3,19 +3,21 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::{Applicability, Finding};
+use crate::mesh::Mesh;
 use crate::mesh::istio::keys;
-use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction};
 use crate::yaml::Change;
 
 declare_rule! {
     /// Finds httpGet probes with a host: the rewrite keeps it, and the kubelet asks that host.
     ///
     /// ## What it checks
-    /// An `httpGet` probe with `host` of a pod with a sidecar whose probes the injector rewrites.
+    /// An `httpGet` probe with `host` of a pod with a sidecar whose probes the injector rewrites: of
+    /// Istio, of Consul, and of Kuma before 2.9. OSM has a rule of its own.
     ///
     /// ## Why it matters
     /// The injector changes path, port and scheme, and leaves `host` as it is. The kubelet then asks
-    /// HOST for the agent, where nobody listens. `127.0.0.1` and `localhost` mean the node here, not
+    /// HOST for the agent or the proxy, where nobody listens. `127.0.0.1` and `localhost` mean the node here, not
     /// the container. A manifest cannot know the only host that would work, the address of the pod.
     ///
     /// ## Example
@@ -81,6 +83,11 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let struck = scene.handlers().filter(|(_, handler)| {
         handler.verdict.cause == Cause::HostKept && !handler.handler.slot.is_lifecycle()
     });
+    let beside = scene.handlers().filter(|(pod, handler)| {
+        let is_kept = handler.verdict.cause == Cause::Other(Trouble::HostKept);
+        is_kept && pod.mesh.value != Some(Mesh::Osm)
+    });
+    let struck = struck.chain(beside);
     struck.map(|(pod, handler)| report(pod, handler)).collect()
 }
 
@@ -92,15 +99,22 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
     let message = format!(
         "{} will fail: the rewrite keeps `host`, so the kubelet asks {host}:{} instead of the pod",
         handler.title(),
-        pod.status_port.value,
+        handler
+            .becomes
+            .as_ref()
+            .map_or(pod.status_port.value, |becomes| becomes.port),
     );
     let span = handler.handler.field_span("host");
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-    finding.help = Some(format!(
-        "remove `host`, and give the header `Host` if the application needs a name; to keep \
-         testing {host}, switch the rewrite off with `{}: \"false\"`",
-        keys::REWRITE_PROBERS
-    ));
+    let cure = "remove `host`, and give the header `Host` if the application needs a name";
+    finding.help = Some(if handler.verdict.cause == Cause::HostKept {
+        format!(
+            "{cure}; to keep testing {host}, switch the rewrite off with `{}: \"false\"`",
+            keys::REWRITE_PROBERS
+        )
+    } else {
+        cure.to_owned()
+    });
     let object = &pod.workload.object;
     finding.fix = Some(scene::fix(
         object,

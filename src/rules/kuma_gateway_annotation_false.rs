@@ -4,6 +4,7 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
 use crate::mesh::Mesh;
+use crate::mesh::kuma::{GATEWAY, PROXY_PORT};
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction};
 
 declare_rule! {
@@ -94,7 +95,11 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     );
     let span = handler.handler.kind_span();
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-    finding.help =
-        Some("delete `kuma.io/gateway`; without it the pod is no gateway either".to_owned());
+    let says_gateway = pod.workload.template.annotation(GATEWAY).is_some();
+    finding.help = Some(if says_gateway {
+        "delete `kuma.io/gateway`; without it the pod is no gateway either".to_owned()
+    } else {
+        format!("ask the port of the application, or give `{PROXY_PORT}` a port")
+    });
     Some(finding)
 }

@@ -1,22 +1,24 @@
 //! Rule `kuma-reserved-port`.
 
 use super::rule::declare_rule;
-use super::{Scene, scene};
+use super::{Scene, proxy_ports, scene};
 use crate::finding::Finding;
 use crate::mesh::Mesh;
+use crate::mesh::kuma::probe_port;
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction};
 
 declare_rule! {
-    /// Finds probes of the port that Kuma keeps for its probe proxy.
+    /// Finds probes and containers on the port that Kuma keeps for its probe proxy.
     ///
     /// ## What it checks
     /// A probe of a pod that Kuma injects, on the port of the application probe proxy: 9001, or what
-    /// `kuma.io/application-probe-proxy-port` says. That is where a probe points which was rewritten
-    /// ahead of deployment.
+    /// `kuma.io/application-probe-proxy-port` says; and a container that declares that port. It is
+    /// where a probe points which was rewritten ahead of deployment.
     ///
     /// ## Why it matters
     /// The webhook does not overwrite such a probe, it refuses the pod: "Port for probe cannot be set
-    /// to 9001". Nothing starts.
+    /// to 9001". Nothing starts. An application on that port and the sidecar share it, and one of the
+    /// two does not come up.
     ///
     /// ## Example
     /// ```yaml
@@ -75,10 +77,15 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
-    scene
+    let probes = scene
         .handlers()
-        .filter_map(|(pod, handler)| report(pod, handler))
-        .collect()
+        .filter_map(|(pod, handler)| report(pod, handler));
+    let release = scene.context.other_release(Some(Mesh::Kuma));
+    let declared = proxy_ports::declared(scene, &RULE, Mesh::Kuma, |pod, port| {
+        let own = probe_port(&pod.workload, release);
+        (own == Some(port)).then_some("the probe proxy")
+    });
+    probes.chain(declared).collect()
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {

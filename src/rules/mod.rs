@@ -21,7 +21,10 @@ mod chart_values;
 mod cilium_localhost_policy;
 mod cni_init_mismatch;
 mod consent;
+mod consul_expose_overwritten;
 mod consul_expose_query;
+mod consul_multiport_tproxy;
+mod consul_port_name_shared;
 mod consul_probe_not_rewritten;
 mod consul_reserved_ports;
 mod container_name_invalid;
@@ -76,6 +79,7 @@ mod linkerd_tcp_probe_always_true;
 mod localhost_destination_changed;
 mod manual_probers_env;
 mod mesh_config_conflict;
+mod mesh_value_refused;
 mod named_port_unresolved;
 mod namespace_two_injection_labels;
 mod namespace_unknown;
@@ -123,6 +127,7 @@ mod probe_two_handlers;
 mod prober_env;
 mod probers_env_invalid;
 mod probers_lost_on_reinjection;
+mod proxy_ports;
 mod proxyless_template_no_rewrite;
 mod redundant_rewrite_annotation;
 mod refused;
@@ -207,7 +212,10 @@ static ALL: &[Rule] = &[
     authz_http_rule_on_tcp_port::RULE,
     cilium_localhost_policy::RULE,
     cni_init_mismatch::RULE,
+    consul_expose_overwritten::RULE,
     consul_expose_query::RULE,
+    consul_multiport_tproxy::RULE,
+    consul_port_name_shared::RULE,
     consul_probe_not_rewritten::RULE,
     consul_reserved_ports::RULE,
     container_name_invalid::RULE,
@@ -258,6 +266,7 @@ static ALL: &[Rule] = &[
     localhost_destination_changed::RULE,
     manual_probers_env::RULE,
     mesh_config_conflict::RULE,
+    mesh_value_refused::RULE,
     named_port_unresolved::RULE,
     namespace_two_injection_labels::RULE,
     namespace_unknown::RULE,

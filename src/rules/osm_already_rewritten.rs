@@ -3,6 +3,7 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
+use crate::mesh::osm::HEALTHCHECK_PORT;
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction};
 
 declare_rule! {
@@ -87,6 +88,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
     let what = match handler.verdict.cause {
+        Cause::Other(Trouble::AsksItself) if handler.port == Some(HEALTHCHECK_PORT) => {
+            "is rewritten already: OSM points it at its proxy, and adds no helper that answers"
+        }
         Cause::Other(Trouble::AsksItself) => {
             "is rewritten already: OSM records it as the original, and the proxy asks itself"
         }

@@ -92,7 +92,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
         .filter(|one| one.label(MONITORED).is_some());
     let of_namespaces = monitored.flat_map(|namespace| {
         let annotations = namespace.metadata().and_then(|all| all.get("annotations"));
+        // The list of ports is read at pods alone.
         let refused = refused_values(annotations).into_iter();
+        let refused = refused.filter(|(entry, _)| entry.key.text() == Some(INJECTION));
         refused.map(move |(entry, why)| report(namespace, &entry, &why))
     });
     of_pods.chain(of_namespaces).collect()

@@ -103,7 +103,9 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         return None;
     };
     let what = match trouble {
-        Trouble::TlsAnsweredByOther => "is answered by the HTTPS probe of another container",
+        Trouble::TlsAnsweredByOther => {
+            "shares a listener with the HTTPS probe of another container"
+        }
         Trouble::TlsMixed => "shares a listener with a probe of the other scheme",
         _ => return None,
     };

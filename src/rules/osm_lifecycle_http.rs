@@ -3,6 +3,7 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
+use crate::mesh::Mesh;
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction};
 
 declare_rule! {
@@ -86,7 +87,8 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
-    if handler.verdict.cause != Cause::Other(Trouble::HookAtMtls) {
+    let is_osm = pod.mesh.value == Some(Mesh::Osm);
+    if !is_osm || handler.verdict.cause != Cause::Other(Trouble::HookAtMtls) {
         return None;
     }
     let message = format!(

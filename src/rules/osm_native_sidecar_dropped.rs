@@ -112,7 +112,7 @@ fn of_pod(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
                 pod,
                 one,
                 span,
-                format!("{message}; {} too", one.title()),
+                format!("{message} before {} is made", one.title()),
             )
         }));
         if found.len() == before {

@@ -3,6 +3,8 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
+use crate::mesh::Mesh;
+use crate::mesh::osm::Era;
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction};
 
 declare_rule! {
@@ -96,11 +98,16 @@ declare_rule! {
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     scene
         .handlers()
-        .filter_map(|(pod, handler)| report(pod, handler))
+        .filter_map(|(pod, handler)| report(scene, pod, handler))
         .collect()
 }
 
-fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
+fn report(
+    scene: &Scene<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+) -> Option<Finding> {
+    let era = Era::of(scene.context.other_release(Some(Mesh::Osm)));
     let Cause::Other(trouble) = handler.verdict.cause else {
         return None;
     };
@@ -110,14 +117,19 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         Trouble::HelperTaken => "finds no helper: the last probe of its kind is no tcpSocket",
         _ => return None,
     };
-    let message = format!(
-        "{} {what}; OSM passes on one such probe per pod",
-        handler.title()
-    );
+    let (why, help) = match era {
+        Era::PerContainer => (
+            "the path for this container begins with that of the other",
+            "name the container so that its name does not begin with that of another",
+        ),
+        _ => (
+            "OSM passes on one such probe per pod",
+            "let one container have such a probe, or make the check of the others an `exec`",
+        ),
+    };
+    let message = format!("{} {what}; {why}", handler.title());
     let span = handler.handler.kind_span();
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
-    finding.help = Some(
-        "let one container have such a probe, or make the check of the others an `exec`".to_owned(),
-    );
+    finding.help = Some(help.to_owned());
     Some(finding)
 }

@@ -1,10 +1,8 @@
 //! Rule `osm-probe-port-in-use`.
 
 use super::rule::declare_rule;
-use super::{Scene, scene};
-use crate::context::Dataplane;
+use super::{Scene, proxy_ports, scene};
 use crate::finding::Finding;
-use crate::kube::{Container, ContainerList, ContainerPort};
 use crate::mesh::Mesh;
 use crate::predict::{Cause, HandlerPrediction, Trouble, WorkloadPrediction, port_owner};
 
@@ -79,23 +77,8 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let probes = scene
         .handlers()
         .filter_map(|(pod, handler)| of_probe(pod, handler));
-    let declared = scene.pods().filter(|pod| is_to_be_injected(scene, pod));
-    let declared = declared.flat_map(|pod| {
-        let containers = pod.workload.template.containers_in(ContainerList::Main);
-        let ports = containers.into_iter().flat_map(|container| {
-            let each = container.ports().collect::<Vec<_>>();
-            each.into_iter().map(move |port| (container.clone(), port))
-        });
-        ports.filter_map(|(container, port)| of_declaration(pod, &container, port))
-    });
+    let declared = proxy_ports::declared(scene, &RULE, Mesh::Osm, port_owner);
     probes.chain(declared).collect()
-}
-
-/// An injected pod declares the ports of the proxy with good reason.
-fn is_to_be_injected(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>) -> bool {
-    pod.mesh.value == Some(Mesh::Osm)
-        && pod.dataplane.value == Dataplane::Other
-        && !scene.context.brings_proxy(&pod.workload)
 }
 
 fn of_probe(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
@@ -112,24 +95,5 @@ fn of_probe(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Op
     let span = handler.handler.field_span("port");
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
     finding.help = Some("ask a port of the application".to_owned());
-    Some(finding)
-}
-
-fn of_declaration(
-    pod: &WorkloadPrediction<'_>,
-    container: &Container<'_>,
-    port: ContainerPort<'_>,
-) -> Option<Finding> {
-    let number = port.number?;
-    let owner = port_owner(pod, number)?;
-    let message = format!(
-        "container `{}` listens on port {number}, where the proxy listens too ({owner})",
-        container.name()
-    );
-    let entry = port.node.entry("containerPort")?;
-    let mut finding = scene::about_workload(&RULE, &pod.workload, entry.value.span(), message);
-    finding.container = Some(container.name().to_owned());
-    scene::rest_on_fact(&mut finding, &pod.dataplane);
-    finding.help = Some("let the application listen on another port".to_owned());
     Some(finding)
 }

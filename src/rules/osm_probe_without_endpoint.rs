@@ -121,7 +121,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     let span = handler.handler.field_span("port");
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
     finding.help = Some(
-        "create the pod anew from its original manifest; look into its bootstrap with `--explain`"
+        "create the pod anew from its original manifest; `predict --explain` shows what is expected"
             .to_owned(),
     );
     Some(finding)

@@ -7,7 +7,7 @@ use crate::mesh::other::{Asked, Membership};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
-use super::proxy::ProbeProxy;
+use super::proxy::{Era, ProbeProxy};
 use super::{INJECTION, PROXY_PORT, SIDECAR};
 
 const SETTLE: &str = "--assume injection=all|none";
@@ -19,6 +19,12 @@ pub(super) fn word(value: &str) -> Option<bool> {
         "disabled" | "false" | "no" => Some(false),
         _ => None,
     }
+}
+
+/// Tells whether Kuma reads a value of its label: it refuses pods for any other.
+#[must_use]
+pub fn is_switch(value: &str) -> bool {
+    word(value).is_some()
 }
 
 /// Decides whether the webhook injects the pod.
@@ -74,7 +80,10 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
         Some(false) => Fact::known(Membership::Outside, at("injection is switched off here")),
         None => Fact::known(
             Membership::Refused,
-            at("the webhook refuses the pod for this value"),
+            at(&format!(
+                "the webhook refuses the pod: `{text}` is none of `enabled`, `yes`, `true`, `disabled`, \
+                 `no`, `false`"
+            )),
         ),
     }
 }
@@ -83,17 +92,20 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
 pub(super) fn refusal(asked: &Asked<'_, '_>) -> Option<Fact<Membership>> {
     let object = &asked.workload.object;
     let proxy = ProbeProxy::of(asked);
-    if let Some(entry) = asked.workload.template.annotation(PROXY_PORT) {
+    let has_proxy = Era::of(asked.release) != Era::Virtual;
+    let entry = asked.workload.template.annotation(PROXY_PORT);
+    if let Some(entry) = entry.filter(|_| has_proxy) {
         let text = entry.value.text().unwrap_or_default();
         let port: Option<u16> = text.parse().ok();
-        let said = match port {
-            None if !placeholder::contains(text) => "the webhook refuses the pod: this is no port",
+        let why = match port {
+            None if !placeholder::contains(text) => Some(format!("`{text}` is no port")),
             Some(port) if port > 0 && proxy.gateway == Some(true) => {
-                "the webhook refuses a gateway with a probe proxy"
+                Some("a gateway has no probe proxy".to_owned())
             }
-            _ => "",
+            _ => None,
         };
-        if !said.is_empty() {
+        if let Some(why) = why {
+            let said = format!("the webhook refuses the pod: {why}");
             let place = object.label_at(entry.value.span(), said);
             return Some(Fact::known(Membership::Refused, place));
         }

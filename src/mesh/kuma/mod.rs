@@ -14,6 +14,9 @@ use super::other::{
 };
 use super::{Fact, Mesh, Version};
 
+pub use injection::is_switch;
+pub use proxy::probe_port;
+
 use proxy::{Era, ProbeProxy};
 
 /// Label of pods and Namespaces that switches injection; as an annotation it does nothing.
@@ -43,7 +46,13 @@ pub struct Kuma;
 
 impl Model for Kuma {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
-        release_of(Mesh::Kuma, given, "the release is the latest, Kuma 3")
+        let latest = "the release is taken for Kuma 3, which is in development";
+        release_of(Mesh::Kuma, given, latest)
+    }
+
+    fn other_releases(&self) -> &'static [Version] {
+        const OTHERS: [Version; 3] = [Version::new(2, 14), Version::new(2, 12), Version::new(2, 8)];
+        &OTHERS
     }
 
     fn own_containers(&self) -> &'static [&'static str] {

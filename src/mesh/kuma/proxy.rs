@@ -1,12 +1,14 @@
 //! What the probe proxy, or what was there before it, makes of each probe.
 
-use crate::kube::{Action, ContainerList, HttpGet};
+use crate::kube::{Action, ContainerList, HttpGet, Workload};
 use crate::mesh::other::{Asked, Each, Meets, Target, Treatment, Trouble, port_of};
 use crate::mesh::{Reason, Version};
+use crate::yaml::NodeRef;
 
 use super::injection::word;
 use super::{
-    DEFAULT_PORT, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR_ENV, VIRTUAL_PORT, VIRTUAL_PROBES,
+    DEFAULT_PORT, EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV,
+    VIRTUAL_PORT, VIRTUAL_PROBES,
 };
 
 const DEFAULT_VIRTUAL_PORT: i64 = 9000;
@@ -37,6 +39,50 @@ impl Era {
     }
 }
 
+/// What the annotations of a pod say about its probe proxy.
+struct Ports {
+    era: Era,
+    port: i64,
+    listens: i64,
+    gateway: Option<bool>,
+}
+
+impl Ports {
+    fn of(workload: &Workload<'_>, release: Option<Version>) -> Self {
+        let template = &workload.template;
+        let text = |key: &str| template.annotation(key)?.value.text();
+        let gateway = text(GATEWAY).map(|value| word(value).unwrap_or(true));
+        let era = Era::of(release);
+        let written = text(PROXY_PORT).and_then(|text| text.parse::<u16>().ok());
+        let port = match (era, gateway, written) {
+            (Era::Virtual, ..) | (_, Some(true), _) => 0,
+            (_, _, Some(port)) => i64::from(port),
+            (_, _, None) => DEFAULT_PORT,
+        };
+        // The env asks whether the annotation is there, the rewrite what it says.
+        let by_rewrite = if gateway.is_some() { 0 } else { port };
+        let forced = text(SIDECAR_ENV).and_then(|all| {
+            let mut pairs = all.split(';').map(str::trim);
+            let value = pairs.find_map(|pair| pair.strip_prefix(PORT_ENV)?.strip_prefix('='))?;
+            value.trim().parse().ok()
+        });
+        Self {
+            era,
+            port,
+            listens: forced.unwrap_or(by_rewrite),
+            gateway,
+        }
+    }
+}
+
+/// Returns the port on which the sidecar of an injected pod listens for probes; `None` where it
+/// does not.
+#[must_use]
+pub fn probe_port(workload: &Workload<'_>, release: Option<Version>) -> Option<i64> {
+    let ports = Ports::of(workload, release);
+    (ports.era != Era::Virtual && ports.listens > 0).then_some(ports.listens)
+}
+
 /// What the pod's probe proxy is set to.
 pub(super) struct ProbeProxy<'a, 't> {
     asked: &'a Asked<'a, 't>,
@@ -51,28 +97,17 @@ pub(super) struct ProbeProxy<'a, 't> {
 
 impl<'a, 't> ProbeProxy<'a, 't> {
     pub(super) fn of(asked: &'a Asked<'a, 't>) -> Self {
-        let template = &asked.workload.template;
-        let text = |key: &str| template.annotation(key)?.value.text();
-        let gateway = text(GATEWAY).map(|value| word(value).unwrap_or(true));
-        let era = Era::of(asked.release);
-        let written = text(PROXY_PORT).and_then(|text| text.parse::<u16>().ok());
-        let port = match (era, gateway, written) {
-            (Era::Virtual, ..) | (_, Some(true), _) => 0,
-            (_, _, Some(port)) => i64::from(port),
-            (_, _, None) => DEFAULT_PORT,
-        };
-        // The env asks whether the annotation is there, the rewrite what it says.
-        let by_rewrite = if gateway.is_some() { 0 } else { port };
-        let forced = text(SIDECAR_ENV).and_then(|all| {
-            let mut pairs = all.split([';', ',', '\n']).map(str::trim);
-            let value = pairs.find_map(|pair| pair.strip_prefix(PORT_ENV)?.strip_prefix('='))?;
-            value.trim().parse().ok()
-        });
+        let Ports {
+            era,
+            port,
+            listens,
+            gateway,
+        } = Ports::of(asked.workload, asked.release);
         Self {
             asked,
             era,
             port,
-            listens: forced.unwrap_or(by_rewrite),
+            listens,
             gateway,
         }
     }
@@ -93,13 +128,52 @@ impl<'a, 't> ProbeProxy<'a, 't> {
 
     pub(super) fn injected_already(&self, one: &Each<'_>) -> Treatment {
         let port = port_of(one);
-        let is_proxied = port == Some(DEFAULT_PORT) || port == Some(self.port);
-        let meets = match one.1.action.as_ref().map(Action::port) {
-            Ok(Some(_)) if is_proxied => Meets::Helper,
-            Ok(Some(_)) => Meets::Unknown,
-            _ => Meets::Nothing,
+        let Ok(Some(_)) = one.1.action.as_ref().map(Action::port) else {
+            return Treatment::left(port, Meets::Nothing);
         };
-        Treatment::left(port, meets)
+        let is_http = matches!(one.1.action, Ok(Action::HttpGet(_)));
+        let written = self.sidecar_port();
+        let listens = written.unwrap_or(self.listens);
+        let has_proxy = written.is_some() || self.era != Era::Virtual;
+        let points_at_proxy = is_http && (port == Some(DEFAULT_PORT) || port == Some(self.port));
+        if is_http && listens > 0 && port == Some(listens) {
+            return Treatment::left(port, Meets::Helper);
+        }
+        if points_at_proxy && listens == 0 && has_proxy {
+            return Treatment::left(port, Meets::Trouble(Trouble::AgentOff));
+        }
+        let mut treatment = Treatment::left(port, Meets::Unknown);
+        if let Some(place) = self.exclusion(port) {
+            treatment.meets = Meets::Direct;
+            treatment.because.push(place);
+        } else if is_http && port == Some(DEFAULT_VIRTUAL_PORT) && self.era != Era::Three {
+            treatment.meets = Meets::Application;
+        }
+        treatment
+    }
+
+    /// Where the sidecar of the manifest is told to listen.
+    fn sidecar_port(&self) -> Option<i64> {
+        let containers = self.asked.workload.template.containers();
+        let sidecar = containers.iter().find(|one| one.name() == SIDECAR)?;
+        let env = sidecar.node.get("env")?;
+        let mut items = env.items();
+        let one = items.find(|one| one.get("name").and_then(NodeRef::text) == Some(PORT_ENV))?;
+        one.get("value")?.text()?.trim().parse().ok()
+    }
+
+    /// The annotation by which the redirect leaves the port alone.
+    fn exclusion(&self, port: Option<i64>) -> Option<Reason> {
+        let entry = self.asked.workload.template.annotation(EXCLUDED_PORTS)?;
+        let mut listed = entry.value.text()?.split(',').map(str::trim);
+        listed.find(|one| one.parse::<i64>().is_ok_and(|one| Some(one) == port))?;
+        let said = "the redirect leaves these ports alone";
+        let place = self
+            .asked
+            .workload
+            .object
+            .label_at(entry.value.span(), said);
+        Some(Reason::written(place))
     }
 
     pub(super) fn treat(&self, one: &Each<'_>) -> Treatment {
@@ -114,7 +188,14 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             return Treatment::left(port, Meets::Nothing);
         };
         if one.1.slot.is_lifecycle() {
-            return Treatment::left(port, Meets::Unknown);
+            let mut left = Treatment::left(port, Meets::Unknown);
+            if let Some(place) = self.exclusion(port) {
+                left.meets = Meets::Direct;
+                left.because.push(place);
+            } else if action.host().is_some() {
+                left.meets = Meets::Elsewhere;
+            }
+            return left;
         }
         if one.0.list == ContainerList::Init && self.asked.native_sidecars != Some(true) {
             let mut left = Treatment::left(port, Meets::Trouble(Trouble::SidecarLeft));
@@ -128,9 +209,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         if self.port > 0 {
             return self.rewritten(one, action);
         }
-        let mut treatment = self.off(one, action);
-        treatment.by_release = true;
-        treatment
+        self.off(one, action)
     }
 
     fn rewritten(&self, one: &Each<'_>, action: &Action) -> Treatment {
@@ -222,8 +301,17 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         if self.era == Era::Three {
             return Treatment::left(port, Meets::Direct);
         }
+        if let Action::HttpGet(http) = action
+            && self.has_virtual_probes()
+        {
+            return self.virtual_probe(one, http);
+        }
+        if let Some(place) = self.exclusion(port) {
+            let mut left = Treatment::left(port, Meets::Direct);
+            left.because.push(place);
+            return left;
+        }
         match action {
-            Action::HttpGet(http) if self.has_virtual_probes() => self.virtual_probe(one, http),
             Action::HttpGet(_) => Treatment::left(port, Meets::Unknown),
             Action::Grpc { .. } => Treatment::left(port, Meets::Trouble(Trouble::GrpcAtMtls)),
             _ => Treatment::left(port, Meets::Accepted),
@@ -245,7 +333,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         let written = entry.and_then(|entry| entry.value.text()?.parse().ok());
         let port = port_of(one);
         let meets = match (&http.host, http.scheme.as_str()) {
-            (Some(_), _) => Meets::Elsewhere,
+            (Some(_), _) => Meets::Trouble(Trouble::HostKept),
             (None, "HTTP") => Meets::Application,
             (None, _) => Meets::Trouble(Trouble::PlainListener),
         };

@@ -65,17 +65,32 @@ pub(super) fn membership(asked: &Asked<'_, '_>) -> Fact<Membership> {
         let said = format!("namespace `{}` is never injected", asked.namespace_name);
         return Fact::settled(Membership::Outside, said);
     }
-    match (&asked.supposed, asked.namespace) {
+    let fact = match (&asked.supposed, asked.namespace) {
         (Some(supposed), _) => by_option(asked, supposed),
         (None, Some(namespace)) => by_namespace(asked, namespace),
         (None, None) => by_pod(asked),
+    };
+    match refused_ports(asked).filter(|_| fact.value == Membership::Injected) {
+        Some(place) => fact
+            .map(|_| Membership::Refused)
+            .preceded_by(Reason::written(place)),
+        None => fact,
     }
+}
+
+/// The port list for which the webhook refuses a pod that it is about to inject.
+fn refused_ports(asked: &Asked<'_, '_>) -> Option<Label> {
+    let entry = asked.workload.template.annotation(EXCLUDED_PORTS)?;
+    let text = entry.value.text()?;
+    let bad = bad_port(text).filter(|_| !placeholder::contains(text))?;
+    let said = format!("the webhook refuses the pod: `{bad}` is no port");
+    Some(asked.workload.object.label_at(entry.value.span(), said))
 }
 
 /// The user speaks for the Namespace.
 fn by_option(asked: &Asked<'_, '_>, supposed: &Fact<bool>) -> Fact<Membership> {
-    match pod_word(asked) {
-        Some(fact) if fact.value != Membership::Injected => fact,
+    match pod_word(asked).filter(|_| supposed.value) {
+        Some(fact) if fact.value != Membership::Injected => fact.resting_on(supposed),
         _ => supposed.clone().map(|injected| {
             if injected {
                 Membership::Injected
@@ -126,7 +141,7 @@ fn by_namespace(asked: &Asked<'_, '_>, namespace: &Object<'_>) -> Fact<Membershi
 fn by_pod(asked: &Asked<'_, '_>) -> Fact<Membership> {
     let name = asked.namespace_name;
     match pod_word(asked) {
-        Some(fact) if fact.value == Membership::Injected => {
+        Some(fact) if matches!(fact.value, Membership::Injected | Membership::Refused) => {
             let said = format!("namespace `{name}` is monitored by OSM (no Namespace manifest)");
             fact.resting_on(&Fact::assumed((), said, Some(SETTLE)))
         }
@@ -139,26 +154,10 @@ fn by_pod(asked: &Asked<'_, '_>) -> Fact<Membership> {
     }
 }
 
-/// What the pod itself says; the list of ports is read at admission as well.
+/// What the pod itself says.
 fn pod_word(asked: &Asked<'_, '_>) -> Option<Fact<Membership>> {
-    let object = &asked.workload.object;
-    let annotation = asked.workload.template.annotation(INJECTION);
-    let own = annotation.map(|entry| read(object, &entry));
-    let is_out = |fact: &Fact<Membership>| fact.value != Membership::Injected;
-    if own.as_ref().is_some_and(is_out) {
-        return own;
-    }
-    let ports = asked.workload.template.annotation(EXCLUDED_PORTS);
-    let refused = ports.and_then(|entry| {
-        let text = entry.value.text()?;
-        let bad = bad_port(text).filter(|_| !placeholder::contains(text))?;
-        let said = format!("the webhook refuses the pod: `{bad}` is no port");
-        let place = object.label_at(entry.value.span(), said);
-        Some(Fact::known(Membership::Refused, place))
-    });
-    refused
-        .filter(|_| own.is_some() || asked.namespace.is_some())
-        .or(own)
+    let annotation = asked.workload.template.annotation(INJECTION)?;
+    Some(read(&asked.workload.object, &annotation))
 }
 
 fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
@@ -176,7 +175,10 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
         Some(false) => Fact::known(Membership::Outside, at("injection is switched off here")),
         None => Fact::known(
             Membership::Refused,
-            at("the webhook refuses the pod for this value"),
+            at(&format!(
+                "the webhook refuses the pod: `{text}` is none of `enabled`, `yes`, `true`, `disabled`, \
+                 `no`, `false`"
+            )),
         ),
     }
 }

@@ -12,7 +12,7 @@ mod treat;
 
 use crate::finding::Label;
 use crate::kube::{ContainerList, Slot, Workload};
-use crate::yaml::{NodeRef, Value};
+use crate::yaml::{NodeRef, Route, Value};
 
 use super::other::{Addition, Asked, Each, Membership, Model, Shape, Treatment};
 use super::{Fact, Version};
@@ -63,8 +63,20 @@ impl Model for Osm {
         release::fact(given)
     }
 
+    fn other_releases(&self) -> &'static [Version] {
+        const OTHERS: [Version; 3] = [Version::new(1, 0), Version::new(0, 8), release::HEAD];
+        &OTHERS
+    }
+
+    fn name_of(&self, release: Version) -> String {
+        match release {
+            release::HEAD => format!("{release}, the development head"),
+            _ => release.to_string(),
+        }
+    }
+
     fn own_containers(&self) -> &'static [&'static str] {
-        &[HEALTHCHECK_CONTAINER, "osm-init"]
+        &[ENVOY_CONTAINER, HEALTHCHECK_CONTAINER, "osm-init"]
     }
 
     fn membership(&self, asked: &Asked<'_, '_>) -> Fact<Membership> {
@@ -99,7 +111,12 @@ impl Model for Osm {
         let kept = probes::kept(Era::of(asked.release), &records);
         let has_tcp = kept.iter().any(|one| one.transport == Transport::Tcp);
         let helper = has_tcp.then(helper).map(Addition::Container);
-        Ok(helper.into_iter().collect())
+        let dropped = native_sidecars(asked.workload).map(Addition::Removal);
+        Ok(helper.into_iter().chain(dropped).collect())
+    }
+
+    fn has_bootstrap(&self) -> bool {
+        true
     }
 
     fn proxy(&self, asked: &Asked<'_, '_>, handlers: &[Each<'_>]) -> Option<serde_json::Value> {
@@ -118,6 +135,18 @@ impl Model for Osm {
         let mut ports = PORTS.iter();
         ports.find(|(own, _)| *own == port).map(|(_, use_)| *use_)
     }
+}
+
+/// The `restartPolicy` of init containers: the webhook writes pods back as Kubernetes 1.26 knows
+/// them, and drops it.
+fn native_sidecars(workload: &Workload<'_>) -> impl Iterator<Item = Route> {
+    let list = ContainerList::Init.key();
+    let route = workload.template.route.child("spec").child(list);
+    let containers = workload.template.spec.get(list);
+    let containers = containers.into_iter().flat_map(NodeRef::items).enumerate();
+    containers
+        .filter(|(_, one)| one.get("restartPolicy").is_some())
+        .map(move |(index, _)| route.child(index).child("restartPolicy"))
 }
 
 /// The container that makes the checks of `tcpSocket` probes, as `patch.go` writes it; its pull

@@ -18,10 +18,10 @@ pub(super) fn all(
     handlers: &[Each<'_>],
 ) -> Vec<Treatment> {
     if membership != Membership::Injected {
-        let each = handlers.iter();
+        let each = handlers.iter().enumerate();
         return each
-            .map(|one| match membership {
-                Membership::Brought => injected_already(asked, one),
+            .map(|(index, one)| match membership {
+                Membership::Brought => injected_already(asked, index, handlers, one),
                 _ => outside(asked, one),
             })
             .collect();
@@ -48,6 +48,14 @@ fn points_at_proxy(action: &Action, port: i64) -> bool {
     own && matches!(action, Action::HttpGet(http) if is_own_path(&http.path))
 }
 
+/// The header that tells the helper which port to try.
+fn tells_port(action: &Action) -> bool {
+    let tells = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case(TCP_PORT_HEADER) && value.parse::<u16>().is_ok_and(|p| p > 0)
+    };
+    matches!(action, Action::HttpGet(http) if http.headers.iter().any(tells))
+}
+
 /// The pod is not injected: the mesh does nothing, but a probe that was rewritten ahead needs a
 /// proxy all the same. Whoever brings their own declares its ports.
 fn outside(asked: &Asked<'_, '_>, one: &Each<'_>) -> Treatment {
@@ -65,15 +73,37 @@ fn outside(asked: &Asked<'_, '_>, one: &Each<'_>) -> Treatment {
 
 /// The pod was injected and written down: each probe must find what answers it, in the order in
 /// which OSM's own guide looks for what is wrong.
-fn injected_already(asked: &Asked<'_, '_>, one: &Each<'_>) -> Treatment {
+fn injected_already(
+    asked: &Asked<'_, '_>,
+    index: usize,
+    handlers: &[Each<'_>],
+    one: &Each<'_>,
+) -> Treatment {
     let port = port_of(one);
     let Some((action, number)) = asks(one) else {
         return Treatment::left(port, Meets::Nothing);
     };
     let (meets, changed, endpoint) = endpoint(asked, &one.1, action, number);
     let mut treatment = Treatment::left(port, meets);
-    if meets == Meets::Direct {
-        treatment.because = exclusion(asked, number);
+    match meets {
+        Meets::Direct => treatment.because = exclusion(asked, number),
+        Meets::Application => {
+            let said =
+                "the bootstrap Secret of the proxy holds the listener, which no manifest shows";
+            treatment.because.push(Reason::said(said, None));
+            treatment.is_assumed = true;
+            if let Some(rival) = shares_listener(one, handlers.get(index + 1..).unwrap_or_default())
+            {
+                treatment.meets = Meets::Trouble(match action {
+                    Action::HttpGet(http) if http.scheme != "HTTP" => Trouble::TlsAnsweredByOther,
+                    _ => Trouble::AnsweredByOther,
+                });
+                let said = "this probe asks the same listener, which passes on one of the two";
+                let place = asked.workload.object.label_at(rival.1.key.span(), said);
+                treatment.because = vec![Reason::written(place)];
+            }
+        }
+        _ => {}
     }
     treatment.trail = vec![
         ("1. changed", changed),
@@ -88,6 +118,24 @@ fn injected_already(asked: &Asked<'_, '_>, one: &Each<'_>) -> Treatment {
         ),
     ];
     treatment
+}
+
+/// The probe of a later container that asks the same of the same listener: up to 1.2 the last one is
+/// passed on. A path of the development head names its container.
+fn shares_listener<'a, 't>(one: &Each<'t>, later: &'a [Each<'t>]) -> Option<&'a Each<'t>> {
+    let asks = |each: &Each<'_>| match &each.1.action {
+        Ok(Action::HttpGet(http)) => Some((port_of(each), http.path.clone(), http.scheme.clone())),
+        _ => None,
+    };
+    let mine = asks(one)?;
+    let is_tls = mine.2 != "HTTP";
+    later.iter().find(|other| {
+        let theirs = asks(other);
+        let is_same = theirs.as_ref() == Some(&mine)
+            || (is_tls
+                && theirs.is_some_and(|theirs| (theirs.0, theirs.2) == (mine.0, mine.2.clone())));
+        is_same && other.0.within != one.0.within && other.1.slot == one.1.slot
+    })
 }
 
 fn endpoint(
@@ -116,14 +164,21 @@ fn endpoint(
         } else {
             Meets::Trouble(Trouble::NoHelper)
         };
-        let header = told.map_or("no original port in a header", |(_, value)| value.as_str());
+        let (header, opens) = match told {
+            Some((_, value)) => (
+                format!("{TCP_PORT_HEADER}: {value}"),
+                format!("it opens 127.0.0.1:{value}"),
+            ),
+            None => (
+                format!("header {TCP_PORT_HEADER} names no port"),
+                format!("it answers 400 without a port in {TCP_PORT_HEADER}"),
+            ),
+        };
         let there = if is_there { "is there" } else { "is missing" };
         return (
             meets,
-            format!(
-                "yes: tcpSocket became httpGet {HEALTHCHECK_PATH} ({TCP_PORT_HEADER}: {header})"
-            ),
-            format!("container {HEALTHCHECK_CONTAINER} {there}; it opens 127.0.0.1:{header}"),
+            format!("yes: tcpSocket became httpGet {} ({header})", http.path),
+            format!("container {HEALTHCHECK_CONTAINER} {there}; {opens}"),
         );
     }
     let listener = [Slot::Liveness, Slot::Readiness, Slot::Startup]
@@ -136,17 +191,23 @@ fn endpoint(
             format!("port {port} of the application, through the inbound listener"),
         );
     };
-    let is_passed = http.scheme != "HTTP" || is_own_path(&http.path);
+    // Each listener knows its own path, and OSM points each kind of probe at its own listener.
+    let own_path = format!("/osm-{}-probe", word(slot));
+    let is_routed = http.scheme != "HTTP" || http.path.starts_with(&own_path);
+    let is_passed = slot == handler.slot && is_routed;
     let is_declared = declares(workload, ENVOY_CONTAINER, port);
     let meets = if is_passed && is_declared {
         Meets::Application
     } else {
         Meets::Trouble(Trouble::NoListener)
     };
-    let path = if http.scheme == "HTTP" {
-        "port and path"
-    } else {
-        "the port only, it is HTTPS"
+    let changed = match listener_port(handler.slot) {
+        Some(expected) if expected != port => {
+            format!("not by OSM: it is expected on {expected}, this is the port of another kind")
+        }
+        _ if http.scheme != "HTTP" => said("yes: the port only, it is HTTPS"),
+        _ if is_routed => said("yes: port and path"),
+        _ => format!("the port only: the path is expected to be {own_path}"),
     };
     let declared = if is_declared {
         "declares"
@@ -155,7 +216,7 @@ fn endpoint(
     };
     (
         meets,
-        format!("yes: {path}"),
+        changed,
         format!(
             "{}_listener on {port}; container {ENVOY_CONTAINER} {declared} that port, its bootstrap \
              Secret must hold the listener",
@@ -227,6 +288,11 @@ impl Pod<'_, '_> {
         if let Meets::Trouble(trouble) = treatment.meets {
             treatment.because = self.rival(record, trouble);
         }
+        if treatment.meets == Meets::Helper && points_at_proxy(action, number) {
+            let said = "the proxy passes the header on to the helper of the manifest";
+            treatment.because.push(Reason::said(said, None));
+            treatment.is_assumed = true;
+        }
         treatment
     }
 
@@ -265,7 +331,12 @@ impl Pod<'_, '_> {
 
     fn meets(&self, record: &Record, action: &Action, port: i64) -> Meets {
         if points_at_proxy(action, port) {
-            return Meets::Trouble(Trouble::AsksItself);
+            // Its own helper answers through the proxy: the path is put back, the header goes along.
+            let helped = port == HEALTHCHECK_PORT && tells_port(action);
+            return match helped && has_container(self.asked.workload, HEALTHCHECK_CONTAINER) {
+                true => Meets::Helper,
+                false => Meets::Trouble(Trouble::AsksItself),
+            };
         }
         if PORTS.iter().any(|(own, _)| *own == port) {
             return Meets::Trouble(Trouble::PortOfProxy);
@@ -277,14 +348,15 @@ impl Pod<'_, '_> {
             }
             _ => {}
         }
-        if action.host().is_some() {
-            return Meets::Trouble(match record.transport {
-                Transport::Tcp => Trouble::HostLost,
-                _ => Trouble::HostKept,
-            });
+        // The kubelet asks another host, whatever the proxy of this pod does.
+        if action.host().is_some() && record.transport != Transport::Tcp {
+            return Meets::Trouble(Trouble::HostKept);
         }
         if let Some(trouble) = self.collision(record) {
             return Meets::Trouble(trouble);
+        }
+        if action.host().is_some() {
+            return Meets::Trouble(Trouble::HostLost);
         }
         match record.transport {
             Transport::Tcp => Meets::Helper,
@@ -351,11 +423,12 @@ impl Pod<'_, '_> {
                 .into_iter()
                 .find(|one| one.name() == rival.container)?;
             let entry = container.node.entry(record.slot.key())?;
-            let by_chance = self.era == Era::PerContainer && rival.transport == Transport::Tls;
-            let said = if by_chance {
-                "this probe of the same kind may win: chance decides"
-            } else {
-                "this probe of the same kind wins"
+            let said = match (self.era, rival.transport) {
+                (Era::PerContainer, Transport::Tls) => {
+                    "this probe of the same kind may win: chance decides"
+                }
+                (Era::PerContainer, _) => "the route for this probe begins alike, and may win",
+                _ => "this probe of the same kind wins",
             };
             Some(self.asked.workload.object.label_at(entry.key.span(), said))
         });
