@@ -402,3 +402,52 @@ fn a_preview_in_a_copy_is_called_one() {
         assert_eq!(run(&all).status, 2, "{other:?}");
     }
 }
+
+/// What another tool fills in is no default: nobody can tell, and nothing is shown.
+#[test]
+fn annotations_that_another_tool_fills_in_are_unknown() {
+    let cases = [
+        (KUMA, "kuma.io/application-probe-proxy-port: \"${PORT}\""),
+        (KUMA, "kuma.io/gateway: \"${GATEWAY}\""),
+        (
+            OSM,
+            "openservicemesh.io/inbound-port-exclusion-list: \"${PORTS}\"",
+        ),
+        (
+            "",
+            "consul.hashicorp.com/connect-inject: \"true\", consul.hashicorp.com/transparent-proxy: \
+             \"${REDIRECT}\"",
+        ),
+    ];
+    for (namespace, annotation) in cases {
+        let text = namespace.to_owned() + &pod("", annotation, &container("web", HTTP));
+        assert_eq!(
+            outcomes(&[], &text),
+            ["livenessProbe unknown unknown"],
+            "{text}"
+        );
+        let shown = run(&["rewrite", "--preview"], &text);
+        assert_eq!((shown.status, &shown.stdout), (1, &text));
+        let checked = run(&["check"], &text);
+        assert!(
+            checked.stdout.contains("another tool fills a value in"),
+            "{}",
+            checked.stdout
+        );
+    }
+}
+
+/// Whether Consul injects pods that say nothing is said in its chart: the option speaks for it,
+/// whatever Namespaces are in the tree.
+#[test]
+fn an_option_speaks_for_the_chart_of_consul() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n";
+    let text = namespace.to_owned() + &pod("", "", &container("web", HTTP));
+    let options = ["--mesh", "consul", "--assume", "injection=all"];
+    assert_eq!(outcomes(&options, &text), ["livenessProbe ok assumed"]);
+    let silent = ["--mesh", "consul"];
+    assert_eq!(
+        outcomes(&silent, &text),
+        ["livenessProbe not-in-mesh default"]
+    );
+}

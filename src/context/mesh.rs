@@ -133,7 +133,7 @@ impl<'t> Context<'t> {
             objects: self.objects_of_mesh(workload, mesh.value?),
             release: model.release(self.other_release(mesh.value)).value,
             native_sidecars: self.given_native_sidecars(workload),
-            supposed: self.supposed_injection(workload),
+            supposed: self.supposed_injection(workload, model),
         };
         let membership = model.membership(&asked);
         Some(OtherPod {
@@ -189,14 +189,16 @@ impl<'t> Context<'t> {
     }
 
     /// What an option says about injection: `--override` always, `--assume` where the tree does
-    /// not hold the Namespace.
-    fn supposed_injection(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
+    /// not hold the Namespace, or it would say nothing about injection.
+    fn supposed_injection(&self, workload: &Workload<'t>, model: &dyn Model) -> Option<Fact<bool>> {
         let object = &workload.object;
         let given = self.given(object);
         let (name, _) = self.namespace_of(object);
         let (option, by, certainty) = match (given.overrides.injection, given.assume.injection) {
             (Some(option), _) => (option, "--override", Certainty::Known),
-            (None, Some(option)) if self.namespace_object(object).is_none() => {
+            (None, Some(option))
+                if !model.namespace_decides() || self.namespace_object(object).is_none() =>
+            {
                 (option, "--assume", Certainty::Assumed)
             }
             _ => return None,

@@ -7,6 +7,7 @@
 use crate::finding::{Certainty, Label};
 use crate::kube::{Container, Handler, Object, Port, Workload};
 
+use crate::source::placeholder;
 use crate::yaml::{Route, Value};
 
 use super::{Fact, Mesh, Reason, Version};
@@ -316,6 +317,12 @@ pub trait Model: Sync {
     /// Returns the names of the containers that the webhook adds.
     fn own_containers(&self) -> &'static [&'static str];
 
+    /// Tells whether the Namespace says which of its pods are injected; else the pods do, or how the
+    /// mesh is installed.
+    fn namespace_decides(&self) -> bool {
+        true
+    }
+
     /// Decides how the pod takes part.
     fn membership(&self, asked: &Asked<'_, '_>) -> Fact<Membership>;
 
@@ -387,6 +394,20 @@ pub fn model(mesh: Mesh) -> Option<&'static dyn Model> {
         Mesh::Cilium => Some(&super::cilium::Cilium),
         Mesh::Istio => None,
     }
+}
+
+/// Returns that nobody can tell, where one of these annotations of the pod is filled in by another
+/// tool.
+pub(super) fn filled_in(asked: &Asked<'_, '_>, keys: &[&str]) -> Option<Fact<Membership>> {
+    let template = &asked.workload.template;
+    let mut entries = keys.iter().filter_map(|key| template.annotation(key));
+    let entry = entries.find(|entry| entry.value.text().is_some_and(placeholder::contains))?;
+    let said = "this decides about the probes, and another tool fills it in";
+    let place = asked.workload.object.label_at(entry.value.span(), said);
+    Some(Fact {
+        certainty: Certainty::Unknown,
+        ..Fact::known(Membership::Unknown, place)
+    })
 }
 
 /// Returns the port of the pod that a handler asks for, if it has one that resolves.

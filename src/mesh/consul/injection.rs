@@ -6,12 +6,12 @@
 
 use crate::finding::Certainty;
 use crate::kube::{Object, Workload};
-use crate::mesh::other::{Asked, Membership};
+use crate::mesh::other::{Asked, Membership, filled_in};
 use crate::mesh::{Fact, Reason};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
-use super::{DATAPLANE, INJECT, OVERWRITE, SERVICE, STATUS, TRANSPARENT};
+use super::{DATAPLANE, EXCLUDED_PORTS, INJECT, OVERWRITE, SERVICE, STATUS, TRANSPARENT};
 
 const SETTLE: &str = "--assume injection=all|none";
 const SETTLE_TRANSPARENT: &str = "annotation consul.hashicorp.com/transparent-proxy";
@@ -35,7 +35,8 @@ pub(super) fn membership(asked: &Asked<'_, '_>) -> Fact<Membership> {
     if member.value != Membership::Injected {
         return member;
     }
-    refusal(asked).unwrap_or(member)
+    let open = filled_in(asked, &[TRANSPARENT, OVERWRITE, EXCLUDED_PORTS]);
+    open.or_else(|| refusal(asked)).unwrap_or(member)
 }
 
 fn injection(asked: &Asked<'_, '_>) -> Fact<Membership> {

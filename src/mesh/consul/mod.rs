@@ -42,6 +42,10 @@ impl Model for Consul {
         &[DATAPLANE, "consul-connect-inject-init"]
     }
 
+    fn namespace_decides(&self) -> bool {
+        false
+    }
+
     fn membership(&self, asked: &Asked<'_, '_>) -> Fact<Membership> {
         injection::membership(asked)
     }

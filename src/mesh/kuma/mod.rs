@@ -10,7 +10,8 @@ mod proxy;
 use crate::finding::Label;
 
 use super::other::{
-    Addition, Asked, Each, Meets, Membership, Model, Shape, Treatment, port_of, release_of,
+    Addition, Asked, Each, Meets, Membership, Model, Shape, Treatment, filled_in, port_of,
+    release_of,
 };
 use super::{Fact, Mesh, Version};
 
@@ -64,7 +65,16 @@ impl Model for Kuma {
         if member.value != Membership::Injected {
             return member;
         }
-        injection::refusal(asked).unwrap_or(member)
+        let decide = [
+            PROXY_PORT,
+            GATEWAY,
+            SIDECAR_ENV,
+            VIRTUAL_PROBES,
+            VIRTUAL_PORT,
+            EXCLUDED_PORTS,
+        ];
+        let open = filled_in(asked, &decide);
+        open.or_else(|| injection::refusal(asked)).unwrap_or(member)
     }
 
     fn treat(

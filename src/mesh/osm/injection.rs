@@ -5,7 +5,7 @@
 
 use crate::finding::{Certainty, Label};
 use crate::kube::Object;
-use crate::mesh::other::{Asked, Membership};
+use crate::mesh::other::{Asked, Membership, filled_in};
 use crate::mesh::{Fact, Reason};
 use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
@@ -70,6 +70,11 @@ pub(super) fn membership(asked: &Asked<'_, '_>) -> Fact<Membership> {
         (None, Some(namespace)) => by_namespace(asked, namespace),
         (None, None) => by_pod(asked),
     };
+    if fact.value == Membership::Injected
+        && let Some(open) = filled_in(asked, &[EXCLUDED_PORTS])
+    {
+        return open;
+    }
     match refused_ports(asked).filter(|_| fact.value == Membership::Injected) {
         Some(place) => fact
             .map(|_| Membership::Refused)
