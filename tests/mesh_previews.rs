@@ -451,3 +451,60 @@ fn an_option_speaks_for_the_chart_of_consul() {
         ["livenessProbe not-in-mesh default"]
     );
 }
+
+/// A kustomization is injected where its overlay says so, so the base is refused, or shown.
+#[test]
+fn a_base_is_what_its_overlay_makes_of_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = scratch.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let run = |arguments: &[&str]| {
+        let mut all = vec!["rewrite", "--isolated"];
+        all.extend(arguments);
+        all.push(".");
+        meshprobe(scratch.path(), &all, "")
+    };
+    let base = pod("", "", &container("web", HTTP)).replace("  namespace: shop\n", "");
+    write("base/kustomization.yaml", "resources: [web.yaml]\n");
+    write("base/web.yaml", &base);
+    let overlay = "namespace: shop\nresources: [../base, namespace.yaml]\n";
+    write("shop/kustomization.yaml", overlay);
+    write("shop/namespace.yaml", OSM);
+    let refused = run(&["--diff"]);
+    assert_eq!((refused.status, refused.stdout.as_str()), (1, ""));
+    assert!(
+        refused.stderr.contains("preview-only"),
+        "{}",
+        refused.stderr
+    );
+    let shown = run(&["--preview", "--diff"]);
+    assert_eq!(shown.status, 1);
+    assert!(
+        shown.stdout.contains("+++ b/base/web.yaml"),
+        "{}",
+        shown.stdout
+    );
+    assert!(
+        shown
+            .stdout
+            .contains("path: /osm-liveness-probe, port: 15901"),
+        "{}",
+        shown.stdout
+    );
+    // Where another overlay takes it into another mesh, or into none, no one file is right for both.
+    write(
+        "other/kustomization.yaml",
+        &overlay.replace("shop", "other"),
+    );
+    write("other/namespace.yaml", &KUMA.replace("shop", "other"));
+    let divided = run(&["--preview", "--diff"]);
+    assert_eq!((divided.status, divided.stdout.as_str()), (1, ""));
+    assert!(
+        divided.stderr.contains("kustomize-overlay"),
+        "{}",
+        divided.stderr
+    );
+}

@@ -272,7 +272,7 @@ pub enum Addition {
     Container(Value),
     /// An annotation of the pod.
     Annotation(&'static str, String),
-    /// A field that it takes out.
+    /// A field of the pod template that it takes out.
     Removal(Route),
 }
 

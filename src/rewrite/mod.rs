@@ -129,8 +129,14 @@ pub fn plan(seen: &Seen<'_, '_>) -> Plan {
             continue;
         }
         let outcome = match overlay::overlaid(prediction, &overlays) {
-            Overlaid::Plain => pod::rewrite(seen.context, prediction),
-            Overlaid::Agreed(agreed) => pod::rewrite(seen.context, &agreed),
+            Overlaid::Plain => {
+                let there = (seen.context, &prediction.workload);
+                pod::rewrite(seen.context, there, prediction)
+            }
+            Overlaid::Agreed(agreed) => {
+                let there = (seen.overlaid, &agreed.rendered);
+                pod::rewrite(seen.context, there, &agreed.prediction)
+            }
             Overlaid::Refused(refusal) => {
                 if pod::has_work(prediction) {
                     plan.findings.push(refusal.finding(prediction));

@@ -7,7 +7,8 @@ use crate::context::Context;
 use crate::context::render::Rendering;
 use crate::finding::Finding;
 use crate::kube::{Object, Workload};
-use crate::predict::WorkloadPrediction;
+use crate::mesh::Mesh;
+use crate::predict::{Becomes, HandlerPrediction, WorkloadPrediction};
 
 use super::essence::Essence;
 use super::guard::Refusal;
@@ -19,9 +20,17 @@ pub(super) enum Overlaid<'t> {
     /// No kustomization of the tree takes the file in.
     Plain,
     /// All overlays leave its probes alone; this is the prediction to go by, the least sure one.
-    Agreed(Box<WorkloadPrediction<'t>>),
+    Agreed(Box<Agreed<'t>>),
     /// An overlay changes what a rewrite of the file would change too.
     Refused(Refusal),
+}
+
+/// A workload of a base as all overlays see it.
+pub(super) struct Agreed<'t> {
+    /// The handlers of the file with the facts of an overlay.
+    pub(super) prediction: WorkloadPrediction<'t>,
+    /// What becomes of it there.
+    pub(super) rendered: Workload<'t>,
 }
 
 /// What the kustomizations of the tree make of its files.
@@ -85,32 +94,52 @@ pub(super) fn overlaid<'t>(
     overlays: &Overlays<'_, 't>,
 ) -> Overlaid<'t> {
     let own = Essence::of(&plain.workload);
-    let mut agreed: Option<WorkloadPrediction<'t>> = None;
+    let mut agreed: Option<Agreed<'t>> = None;
     for seen in overlays.of(plain) {
         if let Some(said) = overlays.objection(&own, seen) {
             return Overlaid::Refused(overlays.refusal(plain, &seen.workload.object, &said));
         }
         if agreed
             .as_ref()
-            .is_some_and(|before| !is_alike(before, seen))
+            .is_some_and(|before| !is_alike(&before.prediction, seen))
         {
             let said = "is not served by the mesh as another one of the same file is";
             return Overlaid::Refused(overlays.refusal(plain, &seen.workload.object, said));
         }
         let weaker = agreed
             .as_ref()
-            .is_none_or(|before| rank(seen) < rank(before));
+            .is_none_or(|before| rank(seen) < rank(&before.prediction));
         if weaker {
-            agreed = Some(WorkloadPrediction {
+            let prediction = WorkloadPrediction {
                 workload: plain.workload.clone(),
-                handlers: plain.handlers.clone(),
+                handlers: handlers(plain, seen),
                 ..seen.clone()
+            };
+            agreed = Some(Agreed {
+                prediction,
+                rendered: seen.workload.clone(),
             });
         }
     }
-    agreed.map_or(Overlaid::Plain, |prediction| {
-        Overlaid::Agreed(Box::new(prediction))
+    agreed.map_or(Overlaid::Plain, |agreed| Overlaid::Agreed(Box::new(agreed)))
+}
+
+/// The handlers of the file; what a mesh beside Istio makes of them is known in the overlay alone.
+fn handlers<'t>(
+    plain: &WorkloadPrediction<'t>,
+    seen: &WorkloadPrediction<'t>,
+) -> Vec<HandlerPrediction<'t>> {
+    let is_other = seen.mesh.value.is_some_and(|mesh| mesh != Mesh::Istio);
+    if !is_other || plain.handlers.len() != seen.handlers.len() {
+        return plain.handlers.clone();
+    }
+    let both = plain.handlers.iter().zip(&seen.handlers);
+    both.map(|(plain, seen)| HandlerPrediction {
+        container: plain.container.clone(),
+        handler: plain.handler.clone(),
+        ..seen.clone()
     })
+    .collect()
 }
 
 /// Refuses what an overlay to be rewritten takes in from files that are only context: these are
@@ -166,6 +195,14 @@ fn is_alike(one: &WorkloadPrediction<'_>, other: &WorkloadPrediction<'_>) -> boo
         && one.status_port.value == other.status_port.value
         && one.rewrite.value == other.rewrite.value
         && one.release.value == other.release.value
+        && one.mesh.value == other.mesh.value
+        && (one.mesh.value.is_none_or(|mesh| mesh == Mesh::Istio)
+            || becomes(one).eq(becomes(other)))
+}
+
+/// What the handlers of a pod are turned into.
+fn becomes<'a>(pod: &'a WorkloadPrediction<'_>) -> impl Iterator<Item = Option<&'a Becomes>> {
+    pod.handlers.iter().map(|one| one.becomes.as_ref())
 }
 
 /// A prefix or suffix may have been added to the name.

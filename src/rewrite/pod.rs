@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::context::{Context, Dataplane};
 use crate::finding::Finding;
+use crate::kube::Workload;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Change;
 
@@ -29,9 +30,14 @@ impl Outcome {
 }
 
 /// Plans one pod. Pods that are not injected, and pods with nothing to rewrite, are left alone
-/// without a word.
-pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Outcome {
-    if let Some(outcome) = preview::rewrite(context, pod) {
+/// without a word. `there` is where the pod is injected: what a kustomization makes of it, with the
+/// facts beside it.
+pub(super) fn rewrite<'t>(
+    context: &Context<'t>,
+    there: (&Context<'t>, &Workload<'t>),
+    pod: &WorkloadPrediction<'t>,
+) -> Outcome {
+    if let Some(outcome) = preview::rewrite(context, there, pod) {
         return outcome;
     }
     let wanted = wanted(pod);

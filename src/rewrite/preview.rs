@@ -5,7 +5,7 @@
 
 use crate::context::{Context, Dataplane};
 use crate::finding::{Finding, Severity};
-use crate::kube::{Action, Unreadable};
+use crate::kube::{Action, Unreadable, Workload};
 use crate::mesh::other::{Addition, Each, Membership, Shape};
 use crate::mesh::{Mesh, Version};
 use crate::predict::{Becomes, Cause, HandlerPrediction, WorkloadPrediction};
@@ -34,11 +34,15 @@ pub struct Told {
     pub findings: Vec<Finding>,
 }
 
-/// Plans one pod; `None` where it is Istio's.
-pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Outcome> {
+/// Plans one pod; `None` where it is Istio's. `there` is where it is injected.
+pub(super) fn rewrite<'t>(
+    context: &Context<'t>,
+    there: (&Context<'t>, &Workload<'t>),
+    pod: &WorkloadPrediction<'t>,
+) -> Option<Outcome> {
     let mesh = pod.mesh.value.filter(|mesh| *mesh != Mesh::Istio)?;
     let left = |refusal: Refusal| Outcome::left([refusal.finding(pod)]);
-    let Some(other) = context.other_pod(&pod.workload) else {
+    let Some(other) = there.0.other_pod(there.1) else {
         return Some(Outcome::default());
     };
     let asks = pod.handlers.iter().any(goes_over_the_network);
@@ -59,7 +63,12 @@ pub(super) fn rewrite(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Op
     }
     let additions = other.model.additions(&other.asked, &each(pod));
     if let Err((place, why)) = &additions {
-        refusals.push(Refusal::new("annotation-taken", place.span, why.clone()));
+        let object = &pod.workload.object;
+        let span = match *place.path == **object.path() {
+            true => place.span,
+            false => object.name_span(),
+        };
+        refusals.push(Refusal::new("annotation-taken", span, why.clone()));
     }
     if !refusals.is_empty() {
         let findings = refusals.into_iter().map(|one| one.finding(pod));
@@ -282,7 +291,9 @@ fn add(pod: &WorkloadPrediction<'_>, addition: Addition) -> Change {
             route: template.route.child("spec").child("containers"),
             value,
         },
-        Addition::Removal(route) => Change::Remove { route },
+        Addition::Removal(route) => Change::Remove {
+            route: template.route.join(&route),
+        },
         Addition::Annotation(key, value) => Change::Set {
             route: template.annotation_route(key),
             value: Value::Str(value),

@@ -141,7 +141,7 @@ impl Model for Osm {
 /// them, and drops it.
 fn native_sidecars(workload: &Workload<'_>) -> impl Iterator<Item = Route> {
     let list = ContainerList::Init.key();
-    let route = workload.template.route.child("spec").child(list);
+    let route = Route::keys(&["spec", list]);
     let containers = workload.template.spec.get(list);
     let containers = containers.into_iter().flat_map(NodeRef::items).enumerate();
     containers
