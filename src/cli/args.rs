@@ -7,7 +7,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::rewrite::ALLOWABLE;
-use crate::settings::Form;
+use crate::settings::{Form, not_one_of};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -451,6 +451,13 @@ pub(super) struct ReportArg {
     pub(super) path: PathBuf,
 }
 
+fn unknown_format(given: &str) -> String {
+    let all = OutputFormat::value_variants().iter();
+    let all: Vec<_> = all.filter_map(ValueEnum::to_possible_value).collect();
+    let names: Vec<&str> = all.iter().map(|one| one.get_name()).collect();
+    not_one_of("format", given, &names)
+}
+
 fn report(text: &str) -> Result<ReportArg, String> {
     let (format, path) = text
         .split_once('=')
@@ -459,15 +466,8 @@ fn report(text: &str) -> Result<ReportArg, String> {
     if path == "-" {
         return Err("standard output takes --output-format".to_owned());
     }
-    let format = OutputFormat::from_str(format, false).map_err(|_| {
-        let all = OutputFormat::value_variants().iter();
-        let names = all.filter_map(ValueEnum::to_possible_value);
-        let names: Vec<String> = names.map(|one| one.get_name().to_owned()).collect();
-        format!(
-            "there is no format `{format}`; there are {}",
-            names.join(", ")
-        )
-    })?;
+    let known = OutputFormat::from_str(format, false);
+    let format = known.map_err(|_| unknown_format(format))?;
     Ok(ReportArg {
         format,
         path: PathBuf::from(path),

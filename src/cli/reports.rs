@@ -1,7 +1,7 @@
 //! What `check` has found, in the formats that the user wants: one on standard output, any number
 //! in files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::engine::{Outcome, append_report, write_report};
 use crate::report::{self, Hint, Look, Results, Root, SUMMARY_LIMIT};
@@ -25,7 +25,7 @@ impl<'a> Reports<'a> {
         let mut wrong = Vec::new();
         for (number, report) in args.reports.iter().enumerate() {
             let mut before = args.reports.iter().take(number);
-            if before.any(|other| other.path == report.path) {
+            if before.any(|other| is_same_file(&other.path, &report.path)) {
                 let path = report.path.display();
                 wrong.push(format!("--report: {path} is named twice"));
             }
@@ -137,7 +137,27 @@ fn root(args: &CheckArgs) -> Result<Root, Stop> {
     Ok(Root::new(&here, &root))
 }
 
-fn folder(path: &Path) -> Result<std::path::PathBuf, Stop> {
+/// Tells whether two paths lead to one file, which need not be there yet. Devices and pipes may be
+/// written to more than once.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other && one.is_file(),
+        (Err(_), Err(_)) => in_its_folder(one) == in_its_folder(other),
+        _ => false,
+    }
+}
+
+/// The path of a file that is to come, with the way to its folder resolved.
+fn in_its_folder(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let folder = parent.unwrap_or_else(|| Path::new(".")).canonicalize();
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
+    }
+}
+
+fn folder(path: &Path) -> Result<PathBuf, Stop> {
     path.canonicalize()
         .ok()
         .filter(|path| path.is_dir())

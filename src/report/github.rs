@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::finding::{Finding, Severity};
 
 use super::account::account;
-use super::escape::visible;
+use super::escape::{visible, visible_lines};
 use super::place::{region, told_path};
 use super::results::{Results, WORST_FIRST};
 use super::summary::counted;
@@ -46,7 +46,7 @@ fn command(results: &Results<'_>, finding: &Finding) -> String {
     let path = results
         .root
         .path(results.set, &told_path(results.set, &finding.primary));
-    let mut properties = format!("file={}", property(&path));
+    let mut properties = format!("file={}", file(&path));
     if let Some(region) = region(results.set, &finding.primary) {
         let (line, column, end) = (region.line, region.column, region.end_column);
         // Writing to a string cannot fail.
@@ -98,4 +98,11 @@ fn data(text: &str) -> String {
 
 fn property(text: &str) -> String {
     data(&visible(text)).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A path has to be that of the file, so its line breaks and tabs stay; no other control character
+/// goes to the log.
+fn file(path: &str) -> String {
+    let path = data(&visible_lines(path));
+    path.replace(':', "%3A").replace(',', "%2C")
 }

@@ -17,11 +17,15 @@ pub const SUMMARY_LIMIT: usize = 1024 * 1024;
 const RESERVE: usize = 1024;
 
 /// Writes what was found as a table, the worst first, in at most `room` bytes; findings that do
-/// not fit are counted.
+/// not fit are counted. Where there is no room for as much as the counts, it writes nothing: one
+/// byte too many and GitHub shows nothing of what the step has written.
 #[must_use]
 pub fn markdown(results: &Results<'_>, room: usize) -> String {
     let findings = results.worst_first();
     let mut out = heading(results);
+    if out.len() + RESERVE > room {
+        return String::new();
+    }
     if !findings.is_empty() {
         out.push_str("\n| severity | rule | place | finding |\n|---|---|---|---|\n");
     }

@@ -31,6 +31,7 @@ mod program;
 mod project;
 mod reasons;
 mod rendered;
+mod report_files;
 mod reports;
 mod scope;
 mod settings;

@@ -275,7 +275,7 @@ fn mistakes_are_told_before_anything_is_done() {
         ),
         (
             &["--report", "pdf=x"],
-            "there is no format `pdf`; there are full, ",
+            "unknown format `pdf`: known are `full`, ",
         ),
         (
             &["--report", "json=x", "--report", "sarif=x"],

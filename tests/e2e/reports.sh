@@ -15,6 +15,14 @@ valid_json() {
   check-jsonschema --quiet --schemafile "$root/docs/schema/check-v1.json" "$@"
 }
 
+valid_predict() {
+  check-jsonschema --quiet --schemafile "$root/docs/schema/predict-v1.json" "$@"
+}
+
+valid_rules() {
+  check-jsonschema --quiet --schemafile "$root/docs/schema/rules-v1.json" "$@"
+}
+
 valid_gitlab() {
   check-jsonschema --quiet --schemafile "$root/tests/e2e/gitlab-code-quality.schema.json" "$@"
 }
@@ -26,6 +34,10 @@ valid_junit() {
 
 # 1. Every tree of fixtures: the rules, broken input, overlays, silenced findings, nothing at all.
 mkdir -p "$work/odd/träger & <co>, 5%" "$work/empty" "$work/reports"
+cp -R "$root/fixtures/krm" "$work/rendered"
+# shellcheck source=odd-names.bash
+source "$root/tests/e2e/odd-names.bash"
+odd_names "$work/names"
 printf 'apiVersion: v1\nkind: Pod\nmetadata: [a&b<c>"|`\n' >"$work/odd/träger & <co>, 5%/a: b.yaml"
 printf 'apiVersion: v1\nkind: Pod\n\xff\n' >"$work/odd/not-utf8.yaml"
 printf '\xef\xbb\xbfapiVersion: v1\r\nkind: Pod\r\nmetadata: {name: [}\r\n' >"$work/odd/bom.yaml"
@@ -35,10 +47,23 @@ cp -R "$root/fixtures/demo" "$work/silenced"
   fail_with "$work/log" "silencing"
 
 trees=("$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops" "$root/fixtures/kustomize"
-  "$root/fixtures/istio" "$work/odd" "$work/silenced" "$work/empty")
+  "$root/fixtures/istio" "$root/fixtures/osm" "$root/fixtures/kuma" "$root/fixtures/consul" "$work/odd" "$work/names"
+  "$work/silenced" "$work/empty" "$work/rendered" "$root/fixtures/helm")
+
+# options TREE: what the run of a tree needs beside its path.
+options() {
+  case "$(basename "$1")" in
+    rendered) printf '%s\n' --kustomize=production ;;
+    helm) printf '%s\n' --helm=shop --values=production.yaml ;;
+    *) return 0 ;;
+  esac
+  printf '%s\n' --assume=mtls=STRICT --assume=injection=all --override=rewrite=false
+}
+
 for tree in "${trees[@]}"; do
   name="$(basename "$tree")"
-  arguments=(check --isolated --quiet --statistics --fail-on never --report-root "$tree")
+  mapfile -t options < <(options "$tree")
+  arguments=(check --isolated --quiet --statistics --fail-on never --report-root "$tree" "${options[@]}")
   for format in "${formats[@]}"; do
     arguments+=(--report "$format=$work/reports/$name.$format")
   done
@@ -46,6 +71,11 @@ for tree in "${trees[@]}"; do
   (cd "$tree" && "$meshprobe" "${arguments[@]}" >"$work/log" 2>&1) || code=$?
   # A link that leads nowhere is met in a folder; it is no failure.
   [ "$code" = 0 ] || fail_with "$work/log" "$name: exit status $code"
+  code=0
+  (cd "$tree" && "$meshprobe" predict --isolated --quiet --output-format json "${options[@]}") \
+    >"$work/reports/$name.predict" 2>"$work/log" || code=$?
+  # 1 is a document that is not YAML.
+  [ "$code" -le 1 ] || fail_with "$work/log" "$name: no table"
   for format in "${formats[@]}"; do
     [ -e "$work/reports/$name.$format" ] || fail "$name: there is no report $format"
   done
@@ -54,6 +84,9 @@ valid_sarif "$work"/reports/*.sarif
 valid_json "$work"/reports/*.json
 valid_gitlab "$work"/reports/*.gitlab
 valid_junit "$work"/reports/*.junit >"$work/log" || fail_with "$work/log" "JUnit"
+valid_predict "$work"/reports/*.predict
+"$meshprobe" rule --output-format json >"$work/reports/demo.rules"
+valid_rules "$work/reports/demo.rules"
 count="$(python3 - "$work"/reports/*.sarif <<'PYTHON'
 import json, sys
 print(sum(len(json.load(open(path, encoding="utf-8"))["runs"][0]["results"]) for path in sys.argv[1:]))
@@ -61,6 +94,12 @@ PYTHON
 )"
 [ "$count" -gt 200 ] || fail "only $count findings in all trees: too few to mean anything"
 pass "reports: $count findings of ${#trees[@]} trees, valid as SARIF, JSON, Code Quality and JUnit"
+for name in rendered helm; do
+  for format in json predict; do
+    has "$work/reports/$name.$format" '"rendered": {'
+  done
+done
+pass "reports: those of rendered manifests among them, and tables"
 
 # 2. The schemas find faults: each report with one thing wrong is refused.
 broken() {
@@ -73,6 +112,9 @@ broken sarif '"startLine": [0-9]*' '"startLine": 0'
 broken sarif '"level": "error"' '"level": "fatal"'
 broken json '"severity": "error"' '"severity": "fatal"'
 broken json '"certainty":' '"sureness":'
+broken predict '"outcome": "fails"' '"outcome": "fatal"'
+broken predict '"slot":' '"place":'
+broken rules '"kind": "guard"' '"kind": "dog"'
 broken gitlab '"critical"' '"fatal"'
 broken junit '<testcase ' '<testcase colour="red" '
 pass "schemas: faults are found"
@@ -88,3 +130,39 @@ for name in rules demo odd; do
 done
 has "$work/reports/rules.github" ' more errors without annotation'
 pass "limits: annotations and summary"
+
+# 4. SARIF says what JSON says: the same places; fixes that leave the same bytes; hashes as another program
+# computes them. Paths start at the root, wherever the run does.
+for tree in "$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops" "$work/names" "$work/rendered" \
+  "$root/fixtures/helm"; do
+  mapfile -t options < <(options "$tree")
+  counts="$(cd "$tree" && python3 "$root/tests/e2e/reports.py" .. "$meshprobe" "${options[@]}")" ||
+    fail "$(basename "$tree"): SARIF and JSON differ"
+  read -r count regions hashes fixes <<<"$counts"
+  [ "$count" -gt 0 ] && [ "$regions" -ge "$count" ] || fail "$(basename "$tree"): $counts"
+  pass "sarif: $(basename "$tree"): $count findings, $regions regions, $hashes hashes, $fixes fixes"
+done
+
+# 5. An annotation names the file as it is, whatever stands in its name.
+for file in "$work"/names/*.yaml "$work"/names/*/*.yaml; do
+  (cd "$work/names" && "$meshprobe" check --isolated --fail-on never --context mesh.yaml --output-format github \
+    --report-root . "$file")
+done >"$work/annotations"
+python3 - "$work" <<'PYTHON'
+import os, re, sys, urllib.parse
+folder = os.path.join(sys.argv[1], "names")
+text = open(os.path.join(sys.argv[1], "annotations"), encoding="utf-8", newline="").read()
+commands = [line for line in text.split("\n") if line.startswith("::")]
+assert len(commands) == 48, len(commands)
+named = set()
+for command in commands:
+    properties, message = re.fullmatch(r"::error ([^\r]*?)::([^\r]*)", command).groups()
+    pairs = dict(pair.split("=", 1) for pair in properties.split(","))
+    assert list(pairs) == ["file", "line", "endLine", "col", "endColumn", "title"], pairs
+    path = re.sub("%(25|0D|0A|3A|2C)", lambda found: urllib.parse.unquote(found[0]), pairs["file"])
+    # Control characters other than line breaks and tabs never reach the log.
+    named.add(path.replace("\\u{1b}", "\x1b"))
+files = {os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names}
+assert named == files - {"mesh.yaml"}, named ^ files
+PYTHON
+pass "github: annotations of oddly named files name their files"

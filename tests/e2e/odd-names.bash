@@ -1,0 +1,41 @@
+# A tree of manifests with every character in their names and values that some format treats as its own;
+# sourced, never run.
+# shellcheck shell=bash
+
+# odd_names FOLDER
+odd_names() {
+  local name number=0
+  mkdir -p "$1/sub folder"
+  printf '%s\n' 'apiVersion: v1' 'kind: Namespace' 'metadata:' '  name: shop' '  labels: {istio-injection: enabled}' \
+    '---' 'apiVersion: security.istio.io/v1' 'kind: PeerAuthentication' \
+    'metadata: {name: default, namespace: shop}' 'spec: {mtls: {mode: STRICT}}' >"$1/mesh.yaml"
+  # shellcheck disable=SC2016 # the backticks are characters of a name
+  for name in $'new\nline' $'return\rhere' $'tab\there' 'a b' '50%0A' 'c,d' 'e:f=g::h' $'esc\e[31m' 'größe字' '𝒳' \
+    'q"uo'"'"'te' '#hash?&x' '[x](y)|`z`' 'sub folder/<b>'; do
+    number=$((number + 1))
+    odd_workload "web-$number" >"$1/$name.yaml"
+  done
+  # The same with a byte order mark and Windows' line breaks, and without a line break at the end.
+  { printf '\xef\xbb\xbf' && odd_workload bom | sed 's/$/\r/'; } >"$1/bom.yaml"
+  printf '%s' "$(odd_workload open)" >"$1/open.yaml"
+}
+
+# Characters of one to four bytes before what is found, two findings on one line, and one over several.
+odd_workload() {
+  cat <<YAML
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: $1, namespace: shop}
+spec:
+  template:
+    metadata:
+      annotations: {note: "größe 字 𝒳", sidecar.istio.io/rewriteAppHTTPProbers: "false"}
+    spec:
+      containers:
+        - {name: one, env: [{name: A, value: "ö字𝒳"}], readinessProbe: {httpGet: {path: /𝒳, port: 80}}, livenessProbe: {httpGet: {port: 81}}}
+        - name: two
+          "startupProbe":
+            httpGet: {path: "/字",
+              port: 82}
+YAML
+}

@@ -1,0 +1,173 @@
+"""Holds SARIF reports to the JSON reports of the same runs, and to the files they are about.
+
+    reports.py ROOT MESHPROBE [OPTION...]
+
+Run from the folder that is checked; paths in SARIF start at ROOT. Written from what other programs do with
+a report, not from ours: regions are cut out of the files, fixes are applied by line and column, and the hash of
+a line is the rolling one of github/codeql-action, `src/fingerprints.ts`.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.parse
+
+
+def main(root, meshprobe, *options):
+    checked = json.loads(output(meshprobe, "json", options))
+    run, = json.loads(output(meshprobe, "sarif", ("--report-root", root, *options)))["runs"]
+    findings, results = checked["findings"], run["results"]
+    assert len(findings) == len(results), (len(findings), len(results))
+    assert run["columnKind"] == "unicodeCodePoints"
+    counts = {"regions": 0, "hashes": 0, "fixes": 0}
+    for finding, result in zip(findings, results):
+        assert finding["rule"] == result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
+        location, = result["locations"]
+        place = location["physicalLocation"]
+        assert file_of(root, place) == os.path.realpath(finding["path"]), (place, finding["path"])
+        counts["regions"] += same_region(root, place, finding)
+        related = [one["physicalLocation"] for one in result["relatedLocations"]]
+        assert len(related) == len(finding["related"])
+        for place_of, one in zip(related, finding["related"]):
+            assert place_of["region"]["startLine"] == (one["line"] or 1), (place_of, one)
+            counts["regions"] += one["line"] is not None
+        counts["hashes"] += same_hash(root, place, result)
+        counts["fixes"] += same_fix(root, finding, result)
+    print(len(findings), *counts.values())
+
+
+def output(meshprobe, output_format, options):
+    command = [meshprobe, "check", "--isolated", "--fail-on", "never", "--output-format", output_format, *options]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def file_of(root, place):
+    artifact = place["artifactLocation"]
+    assert re.fullmatch(r"[A-Za-z0-9._~/%-]+", artifact["uri"]), artifact
+    assert artifact["uriBaseId"] == "%SRCROOT%" and not artifact["uri"].startswith("/"), artifact
+    return os.path.realpath(os.path.join(root, urllib.parse.unquote(artifact["uri"], errors="strict")))
+
+
+def same_region(root, place, finding):
+    region = place["region"]
+    assert set(region) == {"startLine", "startColumn", "endLine", "endColumn"}, region
+    assert region["startLine"] == region["endLine"] and region["startColumn"] <= region["endColumn"], region
+    if finding["line"] is None:
+        assert list(region.values()).count(1) == 4, region
+        return 0
+    assert (region["startLine"], region["startColumn"]) == (finding["line"], finding["column"])
+    lines = lines_of(file_of(root, place))
+    assert region["endColumn"] <= len(lines[region["startLine"] - 1]) + 1, (region, finding["path"])
+    if finding["end_line"] == finding["line"]:
+        assert region["endColumn"] == finding["end_column"], (region, finding)
+    return 1
+
+
+def text_of(path):
+    with open(path, "rb") as file:
+        return file.read().decode("utf-8", errors="replace")
+
+
+def lines_of(path):
+    return re.split(r"\r\n|\n|\r", text_of(path))
+
+
+def same_hash(root, place, result):
+    found = result.get("partialFingerprints", {}).get("primaryLocationLineHash")
+    if found is None:
+        return 0
+    hashes = line_hashes(text_of(file_of(root, place)))
+    wanted = hashes[place["region"]["startLine"]]
+    assert found == wanted, (place, found, wanted)
+    return 1
+
+
+def line_hashes(text):
+    """The hash of each line: one pass over UTF-16 code units, with a window of a hundred of them."""
+    block, base, modulus = 100, 37, 1 << 64
+    oldest = pow(base, block, modulus)
+    window, lines = [0] * block, [None] * block
+    state = {"hash": 0, "at": 0, "line": 0}
+    counts, hashes = {}, {}
+
+    def emit():
+        value = f"{state['hash']:x}"
+        counts[value] = counts.get(value, 0) + 1
+        hashes[lines[state["at"]]] = f"{value}:{counts[value]}"
+        lines[state["at"]] = None
+
+    def push(unit):
+        at = state["at"]
+        state["hash"] = (base * state["hash"] + unit - oldest * window[at]) % modulus
+        window[at] = unit
+        state["at"] = (at + 1) % block
+
+    units = text.encode("utf-16-le", errors="surrogatepass")
+    units = [units[i] | units[i + 1] << 8 for i in range(0, len(units), 2)]
+    is_start, after_return = True, False
+    for unit in [*units, 0xFFFF]:
+        if unit in (0x20, 0x09) or (after_return and unit == 0x0A):
+            after_return = False
+            continue
+        after_return = unit == 0x0D
+        unit = 0x0A if after_return else unit
+        if lines[state["at"]] is not None:
+            emit()
+        if is_start:
+            state["line"] += 1
+            lines[state["at"]] = state["line"]
+        is_start = unit == 0x0A
+        push(unit)
+    for _ in range(block):
+        if lines[state["at"]] is not None:
+            emit()
+        push(0)
+    return hashes
+
+
+def same_fix(root, finding, result):
+    """A fix by line and column leaves the same bytes as the same fix by offsets."""
+    fix = finding["fix"]
+    can = fix and fix["edits"] and fix["applicability"] != "display-only" and "rendered" not in finding
+    if not can:
+        assert "fixes" not in result, result
+        return 0
+    written, = result["fixes"]
+    changes = {file_of(root, change): change["replacements"] for change in written["artifactChanges"]}
+    edits = {}
+    for edit in fix["edits"]:
+        edits.setdefault(os.path.realpath(edit["path"]), []).append(edit)
+    assert set(changes) == set(edits), (changes, edits)
+    for path, replacements in changes.items():
+        assert by_columns(path, replacements) == by_offsets(path, edits[path]), (path, finding["rule"])
+    return 1
+
+
+def by_offsets(path, edits):
+    with open(path, "rb") as file:
+        data = file.read()
+    for edit in sorted(edits, key=lambda one: one["start"], reverse=True):
+        data = data[: edit["start"]] + edit["text"].encode() + data[edit["end"] :]
+    return data
+
+
+def by_columns(path, replacements):
+    text = text_of(path)
+    starts = [0] + [found.end() for found in re.finditer(r"\r\n|\n|\r", text)]
+    spans = []
+    for one in replacements:
+        region = one["deletedRegion"]
+        start = starts[region["startLine"] - 1] + region["startColumn"] - 1
+        end = starts[region["endLine"] - 1] + region["endColumn"] - 1
+        spans.append((start, end, one["insertedContent"]["text"]))
+    for start, end, inserted in sorted(spans, reverse=True):
+        text = text[:start] + inserted + text[end:]
+    return text.encode()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
