@@ -197,7 +197,7 @@ in_act() {
     act push -P ubuntu-latest=-self-hosted --no-cache-server --action-offline-mode "$@")
 }
 
-status 0 "$work/act.log" in_act --job reports
+status 0 "$work/act.log" whole '::error file=demo/apps/payments' in_act --job reports
 has "$work/act.log" '::error file=demo/apps/payments/deployment.yaml,line='
 has "$work/act.log" '::error file=demo/apps/cache/statefulset.yaml,line='
 has "$work/act.log" 'title=meshprobe%3A strict-probe-not-rewritten::'
@@ -219,6 +219,7 @@ status 0 "$work/act.log" in_act --job quiet
 lacks "$work/act.log" '::error'
 lacks "$work/act.log" 'Summary - '
 has "$work/act.log" 'error[strict-probe-not-rewritten]'
-status 1 "$work/act.log" in_act
+status 1 "$work/act.log" whole 'test/fails .*::error file=demo/apps/payments' in_act
+grep -q 'test/fails .*::error file=demo/apps/payments' "$work/act.log" || fail_with "$work/act.log" "no annotation where it fails"
 has "$work/act.log" 'Failure - Main must fail'
 pass "act: annotations on the lines, summary, SARIF, outputs, and a job that fails"

@@ -61,6 +61,20 @@ status() {
   [ "$code" = "$expected" ] || fail_with "$log" "exit status $code instead of $expected: $*"
 }
 
+# whole PATTERN COMMAND...: runs act until its output holds the pattern, five times at most. Once in some thirty runs
+# act 0.2.89 loses what a step prints right before it ends.
+whole() {
+  local pattern="$1" code
+  shift
+  for _ in 1 2 3 4 5; do
+    code=0
+    "$@" >"$work/whole.log" 2>&1 || code=$?
+    if grep -qE -- "$pattern" "$work/whole.log"; then break; fi
+  done
+  cat "$work/whole.log"
+  return "$code"
+}
+
 find_meshprobe() {
   meshprobe="${MESHPROBE_BIN:-$target/release/meshprobe}"
   [ -x "$meshprobe" ] || fail "no binary at $meshprobe: run 'cargo build --release --locked' first"

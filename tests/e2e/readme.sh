@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# What the README tells its readers to type and to paste, done: every line of its `sh` blocks, in order, and every
+# YAML snippet. tests/readme.rs runs its `console` blocks. In place of what is not published stands what is built
+# here: the wheel for PyPI, this tree for the repository of the action.
+# MESHPROBE_PROFILE=dev takes debug builds instead of release builds.
+# shellcheck source=common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+find_meshprobe
+version="$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)"
+profile="${MESHPROBE_PROFILE:-release}"
+debug=()
+[ "$profile" = release ] || debug=(--debug)
+
+snippets="$(python "$root/tests/e2e/readme.py" "$root/README.md" "$work/readme")"
+[ "$snippets" = 5 ] || fail "$snippets snippets of YAML: which of them does nobody try?"
+python "$root/tests/e2e/readme.py" "$root/docs/reports.md" "$work/reports" >"$work/log"
+
+# A machine of somebody's: nothing of ours on PATH, a home without anything in it.
+export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
+export HOME="$work/home"
+mkdir -p "$HOME/.cargo/bin"
+export PATH="$HOME/.cargo/bin:$PATH" CARGO_TARGET_DIR="$target" CARGO_INSTALL_ROOT="$HOME/.cargo"
+python3 -m venv "$work/venv"
+tree="$work/tree"
+mkdir -p "$tree/overlays" "$tree/charts"
+cp -R "$root/fixtures/krm/base" "$tree/base"
+cp -R "$root/fixtures/krm/production" "$tree/overlays/production"
+cp -R "$root/fixtures/krm/base" "$tree/overlays/base"
+cp -R "$root/fixtures/helm/shop" "$tree/charts/shop"
+cp "$root/fixtures/helm/production.yaml" "$tree/"
+
+# 1. The commands, as they stand but for the folder of the wheel.
+while IFS= read -r command; do
+  start=$SECONDS
+  case "$command" in
+    'cargo run --locked -- check --fail-on never fixtures/demo')
+      status 0 "$work/log" bash -c "cd '$root' && $command"
+      has "$work/log" 'Found 3 errors in 11 files'
+      ;;
+    'cargo install --locked --path .')
+      status 0 "$work/log" bash -c "cd '$root' && $command ${debug[*]}"
+      [ "$(meshprobe --version)" = "meshprobe $version" ] || fail "what was installed is not this version"
+      ;;
+    'ln -s meshprobe ~/.cargo/bin/meshprobe-krm')
+      status 0 "$work/log" bash -c "$command"
+      meshprobe-krm <<<'{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: []}' >"$work/log" ||
+        fail_with "$work/log" "the link is not the function"
+      ;;
+    'bash packaging/wheel.sh dist')
+      status 0 "$work/log" bash -c "cd '$root' && ${command% dist} '$work/dist' --profile $profile"
+      ;;
+    'pip install dist/*.whl')
+      status 0 "$work/log" bash -c "cd '$work' && source venv/bin/activate && PIP_NO_INDEX=1 $command"
+      [ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "the wheel is not this version"
+      ;;
+    'kustomize build overlays/production | meshprobe rewrite -')
+      status 0 "$work/log" bash -o pipefail -c "cd '$tree' && $command"
+      has "$work/log" '/app-health/'
+      ;;
+    'meshprobe check --helm charts/shop --values production.yaml')
+      status 1 "$work/log" bash -c "cd '$tree' && $command"
+      has "$work/log" 'charts/shop/templates/web.yaml:'
+      ;;
+    *) fail "nothing runs \`$command\`" ;;
+  esac
+  pass "$command ($((SECONDS - start)) s)"
+done <"$work/readme/commands"
+
+# 2. GitHub: the step in a workflow. Its action is this tree, its binary the one on PATH.
+repository="$work/repository"
+mkdir -p "$repository/.github/workflows"
+cp -R "$root/action.yml" "$root/action" "$repository/"
+cp -R "$root/fixtures/demo" "$repository/clusters"
+python - "$work" "$repository" "$version" <<'P'
+import pathlib, sys, yaml
+work, repository = map(pathlib.Path, sys.argv[1:3])
+def workflow(steps, **more):
+    job = {"runs-on": "ubuntu-latest", "steps": steps, **more}
+    return yaml.safe_dump({"name": "test", "on": ["push"], "jobs": {"check": job}}, sort_keys=False)
+steps = yaml.safe_load((work / "readme/1.yaml").read_text())
+(work / "readme.yml").write_text(workflow(steps))
+whole = yaml.safe_load((work / "reports/1.yaml").read_text())
+(work / "reports.yml").write_text(workflow(whole["steps"], permissions=whole["permissions"]))
+ours, = [step for step in steps if step["uses"].startswith("meshprobe/")]
+assert ours["uses"] == f"meshprobe/meshprobe@v{sys.argv[3]}", ours
+ours["uses"] = "./"
+ours["with"]["version"] = "path"
+(repository / ".github/workflows/test.yml").write_text(workflow(steps))
+P
+actionlint "$work/readme.yml" "$work/reports.yml"
+check-jsonschema --quiet --builtin-schema vendor.github-workflows "$work/readme.yml" "$work/reports.yml"
+commit_all "$repository"
+in_act() {
+  (cd "$repository" && XDG_CONFIG_HOME="$work/config" XDG_CACHE_HOME="$work/cache" \
+    act push -P ubuntu-latest=-self-hosted --no-cache-server --action-offline-mode)
+}
+status 1 "$work/log" whole '::error file=clusters/' in_act
+has "$work/log" '::error file=clusters/apps/payments/deployment.yaml,line=31,'
+has "$work/log" 'Summary - ## meshprobe'
+pass "GitHub: the snippet annotates, sums up and fails"
+
+# 3. GitLab: the job is valid, and its script leaves the reports that it promises.
+for snippet in "$work/readme/2.yaml" "$work/reports/2.yaml"; do
+  cp "$snippet" "$work/gitlab-ci.yml"
+  check-jsonschema --quiet --builtin-schema vendor.gitlab-ci "$work/gitlab-ci.yml"
+done
+cmp "$work/readme/2.yaml" "$work/reports/2.yaml" || fail "README and docs/reports.md show different jobs"
+python - "$work/gitlab-ci.yml" >"$work/script" <<'P'
+import sys, yaml
+print(*yaml.safe_load(open(sys.argv[1]))["meshprobe"]["script"], sep="\n")
+P
+cp -R "$root/fixtures/demo" "$work/project"
+python3 -m venv "$work/gitlab"
+status 1 "$work/log" env -C "$work/project" PATH="$work/gitlab/bin:$PATH" CI_PROJECT_DIR="$work/project" \
+  PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/dist" bash -eo pipefail "$work/script"
+[ -x "$work/gitlab/bin/meshprobe" ] || fail "the job has not installed the wheel"
+python - "$work/gitlab-ci.yml" "$work/project" <<'P'
+import json, pathlib, sys, yaml
+import xml.etree.ElementTree as xml
+reports = yaml.safe_load(open(sys.argv[1]))["meshprobe"]["artifacts"]["reports"]
+project = pathlib.Path(sys.argv[2])
+issues = json.loads((project / reports["codequality"]).read_text())
+assert len(issues) == 3 and all((project / issue["location"]["path"]).is_file() for issue in issues), issues
+assert xml.parse(project / reports["junit"]).getroot().attrib["failures"] == "3"
+P
+pass "GitLab: the job is valid, fails, and leaves both reports"
+
+# 4. pre-commit: tests/e2e/pre-commit.sh runs the hooks; here: the snippet names one of them, at this version.
+pre-commit validate-config "$work/readme/3.yaml"
+python - "$work/readme/3.yaml" "$root/.pre-commit-hooks.yaml" "$version" <<'P'
+import sys, yaml
+config, hooks = (yaml.safe_load(open(path)) for path in sys.argv[1:3])
+repository, = config["repos"]
+assert repository["rev"] == f"v{sys.argv[3]}", repository
+assert {hook["id"] for hook in repository["hooks"]} <= {hook["id"] for hook in hooks}, repository
+P
+pass "pre-commit: the snippet is valid and names our hooks"
+
+# 5. kustomize: the two files, the flags of the text, and the link that was made above.
+python - "$work/readme/4.yaml" "$tree/overlays/production" <<'P'
+import pathlib, sys, yaml
+transformers, function = open(sys.argv[1]).read().split("---\n")
+folder = pathlib.Path(sys.argv[2])
+with (folder / "kustomization.yaml").open("a") as kustomization:
+    kustomization.write("\n" + transformers)
+(folder / "meshprobe.yaml").write_text(function)
+yaml.safe_load((folder / "kustomization.yaml").read_text())
+P
+# shellcheck disable=SC2016 # backticks of Markdown
+flags="$(sed -n 's/.*`kustomize build \(--[^`]*\)`.*/\1/p' "$root/README.md")"
+options="$(python -c 'import sys, yaml; print(yaml.safe_load(sys.stdin)["data"]["kustomize.buildOptions"])' <"$work/readme/5.yaml")"
+for given in "$flags" "$options"; do
+  # shellcheck disable=SC2086 # a reader's shell splits them, and so does Argo CD
+  kustomize build $given "$tree/overlays/production" >"$work/built.yaml" 2>"$work/log" || fail_with "$work/log" "$given"
+  has "$work/built.yaml" '/app-health/'
+done
+pass "kustomize and Argo CD: built with $options"
