@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # What the release workflow has to decide, so that it can be tried without one:
 #
-#   packaging/release.sh agrees TAG           every file that names the version names this one
-#   packaging/release.sh collect TAG FOLDER   writes SHA256SUMS, meshprobe.rb and NOTES.md into it
+#   packaging/release.sh agrees TAG               every file that names the version names this one
+#   packaging/release.sh collect TAG FOLDER       writes SHA256SUMS, meshprobe.rb and NOTES.md into it
+#   packaging/release.sh image TAG FOLDER IMAGE   pushes IMAGE:TAG, made of the static binaries in its archives, with
+#                                                 docker; prints digest=sha256:…
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 usage() {
-  printf 'usage: packaging/release.sh agrees TAG | collect TAG FOLDER\n' >&2
+  printf 'usage: packaging/release.sh agrees TAG | collect TAG FOLDER | image TAG FOLDER IMAGE\n' >&2
   exit 2
 }
 
@@ -16,9 +18,23 @@ notes() {
   awk -v heading="## [$1]" 'index($0, "## [") == 1 { here = index($0, heading) == 1; next } here' "$root/CHANGELOG.md"
 }
 
+# What readers copy: the step of the action, the revision of the hooks, the requirement of pip, the image.
+snippets() {
+  (cd "$root" && grep -rEno --include='*.md' --include='*.yaml' --include='*.Dockerfile' \
+    '(meshprobe/meshprobe@v|rev: v|meshprobe==|meshprobe:v)[0-9][0-9A-Za-z.+-]*' README.md docs examples)
+}
+
 agrees() {
-  local version="$1" wrong=0
+  local version="$1" wrong=0 place
   grep -qxF "version = \"$version\"" "$root/Cargo.toml" || { printf 'Cargo.toml has another version\n' >&2; wrong=1; }
+  grep -A 1 -xF 'name = "meshprobe"' "$root/Cargo.lock" | grep -qxF "version = \"$version\"" ||
+    { printf 'Cargo.lock has another version\n' >&2; wrong=1; }
+  while IFS= read -r place; do
+    case "$place" in
+      *"@v$version" | *"rev: v$version" | *"==$version" | *":v$version") ;;
+      *) printf '%s: another version\n' "$place" >&2; wrong=1 ;;
+    esac
+  done < <(snippets)
   grep -qxF "dependencies = [\"meshprobe==$version\"]" "$root/pyproject.toml" ||
     { printf 'pyproject.toml brings another version\n' >&2; wrong=1; }
   [ -n "$(notes "$version" | tr -d '[:space:]')" ] ||
@@ -33,8 +49,28 @@ collect() {
   notes "$version" >"$to/NOTES.md"
 }
 
+# Two images, since an empty one with a binary needs no machine of its kind to be built, and one name for both.
+image() {
+  local version="$1" from="$2" name="$3" arch target scratch images=()
+  scratch="$(mktemp -d)"
+  # shellcheck disable=SC2064 # the folder of now
+  trap "rm -rf '$scratch'" EXIT
+  for arch in amd64:x86_64 arm64:aarch64; do
+    target="meshprobe-$version-${arch#*:}-unknown-linux-musl"
+    arch="${arch%:*}"
+    tar -C "$scratch" -xzf "$from/$target.tar.gz" "$target/meshprobe"
+    MESHPROBE_STATIC="$scratch/$target/meshprobe" bash "$root/packaging/build-image.sh" context "$scratch/$arch"
+    docker build --platform "linux/$arch" --provenance=false --tag "$name:v$version-$arch" "$scratch/$arch" >&2
+    docker push "$name:v$version-$arch" >&2
+    images+=("$name:v$version-$arch")
+  done
+  docker buildx imagetools create --tag "$name:v$version" "${images[@]}" >&2
+  printf 'digest=%s\n' "$(docker buildx imagetools inspect "$name:v$version" --format '{{.Manifest.Digest}}')"
+}
+
 case "${1:-}-$#" in
   agrees-2) agrees "${2#v}" ;;
   collect-3) collect "${2#v}" "$3" ;;
+  image-4) image "${2#v}" "$3" "$4" ;;
   *) usage ;;
 esac

@@ -72,10 +72,19 @@ has "$work/log" 'Cargo.toml has another version'
 has "$work/log" 'pyproject.toml brings another version'
 has "$work/log" 'CHANGELOG.md says nothing about 99.0.0'
 mkdir -p "$work/copy"
-cp -R "$root/packaging" "$root/Cargo.toml" "$root/pyproject.toml" "$work/copy/"
+cp -R "$root/packaging" "$root/docs" "$root/examples" "$root/README.md" "$root/Cargo.toml" "$root/Cargo.lock" \
+  "$root/pyproject.toml" "$work/copy/"
 printf '# Changelog\n\n## [Unreleased]\n\n- later\n\n## [%s] - 2000-01-01\n\n- now\n\n## [0.0.1]\n\n- before\n' "$version" \
   >"$work/copy/CHANGELOG.md"
 status 0 "$work/log" bash "$work/copy/packaging/release.sh" agrees "v$version"
+# A place that is forgotten is named: everywhere that somebody copies from.
+for place in Cargo.lock README.md docs/reports.md examples/kustomize-container/meshprobe.yaml \
+  examples/argocd-build-options/repo-server.Dockerfile; do
+  sed -i.bak "/meshprobe/,\$s/$version/0.0.9/" "$work/copy/$place"
+  status 1 "$work/log" bash "$work/copy/packaging/release.sh" agrees "v$version"
+  has "$work/log" "$place"
+  mv "$work/copy/$place.bak" "$work/copy/$place"
+done
 mkdir "$work/dist"
 for target_of in aarch64-apple-darwin x86_64-apple-darwin aarch64-unknown-linux-musl x86_64-unknown-linux-musl; do
   printf '%s' "$target_of" >"$work/dist/meshprobe-$version-$target_of.tar.gz"
@@ -86,3 +95,32 @@ status 0 "$work/log" bash "$work/copy/packaging/release.sh" collect "v$version" 
 [ "$(tr -d '\n' <"$work/dist/NOTES.md")" = '- now' ] || fail_with "$work/dist/NOTES.md" "notes"
 [ -s "$work/dist/meshprobe.rb" ] || fail "there is no formula"
 pass "release: refused where files disagree, collected where they agree"
+
+# 6. The image of a release, with a docker that writes down what it is told.
+for machine in x86_64 aarch64; do
+  mkdir -p "$work/static/meshprobe-$version-$machine-unknown-linux-musl"
+  printf '#!/bin/sh\n# %s\n' "$machine" >"$work/static/meshprobe-$version-$machine-unknown-linux-musl/meshprobe"
+  tar -C "$work/static" -czf "$work/static/meshprobe-$version-$machine-unknown-linux-musl.tar.gz" \
+    "meshprobe-$version-$machine-unknown-linux-musl"
+done
+mkdir "$work/fake"
+cat >"$work/fake/docker" <<'FAKE'
+#!/bin/sh
+printf '%s\n' "$*" >>"$FAKE_SEEN"
+case "$1 $2 $3" in
+  'build '*) for folder; do :; done; cat "$folder/root/usr/local/bin/meshprobe-krm" >>"$FAKE_SEEN" ;;
+  'buildx imagetools inspect') printf 'sha256:0123\n' ;;
+esac
+FAKE
+chmod +x "$work/fake/docker"
+PATH="$work/fake:$PATH" FAKE_SEEN="$work/seen" bash "$root/packaging/release.sh" image "v$version" "$work/static" \
+  registry.example/meshprobe >"$work/out" 2>"$work/log" || fail_with "$work/log" "the image"
+[ "$(cat "$work/out")" = digest=sha256:0123 ] || fail_with "$work/out" "the digest"
+name="registry.example/meshprobe:v$version"
+for arch in amd64:x86_64 arm64:aarch64; do
+  has "$work/seen" "build --platform linux/${arch%:*} --provenance=false --tag $name-${arch%:*} "
+  has "$work/seen" "# ${arch#*:}"
+  has "$work/seen" "push $name-${arch%:*}"
+done
+has "$work/seen" "buildx imagetools create --tag $name $name-amd64 $name-arm64"
+pass "image: both architectures, under one name"
