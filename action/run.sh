@@ -109,6 +109,8 @@ main() {
   [ -d "$INPUT_WORKING_DIRECTORY" ] || give_up 'working-directory is not a folder of the workspace'
   cd "$INPUT_WORKING_DIRECTORY"
 
+  # What an earlier step has left there is not what this one has found.
+  if [ -f "$INPUT_SARIF_FILE" ]; then rm -f "$INPUT_SARIF_FILE"; fi
   local code=0
   "$binary" "${command[@]}" >"$scratch/log" 2>&1 || code=$?
   print_log

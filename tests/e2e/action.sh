@@ -14,7 +14,7 @@ for word in "$@"; do
   case "$word" in
     json=*) if [ -n "$FAKE_REPORT" ]; then printf '%s\n' "$FAKE_REPORT" >"${word#*=}"; fi ;;
     github=*) printf '::error file=a.yaml::an annotation\n' >"${word#*=}" ;;
-    sarif=*) printf '{}\n' >"${word#*=}" ;;
+    sarif=*) if [ -n "$FAKE_REPORT" ]; then printf '{}\n' >"${word#*=}"; fi ;;
     summary=*) printf 'a summary\n' >>"${word#*=}" ;;
   esac
 done
@@ -48,7 +48,8 @@ chmod +x "$work/fake/"*
 step() {
   local code="$1" report="$2"
   shift 2
-  rm -f "$work/seen" "$work/urls" "$work/space/sub folder/out.sarif"
+  rm -f "$work/seen" "$work/urls"
+  printf 'of an earlier step' >"$work/space/sub folder/out.sarif"
   : >"$work/outputs"
   : >"$work/summary"
   status "$code" "$work/log" env PATH="$work/fake:$PATH" \
@@ -91,6 +92,8 @@ lacks "$work/seen" 'sarif='
 lacks "$work/seen" '--config'
 step 2 ''
 has "$work/log" '::error title=meshprobe::meshprobe ended with exit code 2'
+outputs 'exit-code=2'
+step 2 '' INPUT_SARIF_FILE=out.sarif
 outputs 'exit-code=2'
 step 2 "$(report 1 0 0)"
 outputs $'findings=1\nerrors=1\nexit-code=2'
