@@ -134,7 +134,15 @@ fn root(args: &CheckArgs) -> Result<Root, Stop> {
         None => here.clone(),
         Some(path) => folder(path)?,
     };
-    Ok(Root::new(&here, &root))
+    let mut paths = Root::new(&here, &root);
+    let named = args.report_root.iter().chain(&args.common.paths);
+    for named in named.filter(|path| path.as_os_str() != "-") {
+        // What is not there has no findings.
+        if let Ok(real) = named.canonicalize() {
+            paths.leads(named, &real);
+        }
+    }
+    Ok(paths)
 }
 
 /// Tells whether two paths lead to one file, which need not be there yet. Devices and pipes may be

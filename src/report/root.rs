@@ -10,6 +10,8 @@ use crate::source::SourceSet;
 pub struct Root {
     working_directory: PathBuf,
     root: PathBuf,
+    /// Folders and files as the user names them, each with where it really is.
+    links: Vec<(PathBuf, PathBuf)>,
 }
 
 /// A path as reports write it, with `/`.
@@ -28,6 +30,16 @@ impl Root {
         Self {
             working_directory: normal(working_directory),
             root: normal(root),
+            links: Vec::new(),
+        }
+    }
+
+    /// Says that a path of the user's, from the working directory on, leads to `real`: what lies
+    /// behind a link is within the root if its own place is.
+    pub fn leads(&mut self, named: &Path, real: &Path) {
+        let named = normal(&self.working_directory.join(named));
+        if named != real {
+            self.links.push((named, real.to_path_buf()));
         }
     }
 
@@ -35,10 +47,9 @@ impl Root {
     pub(super) fn place(&self, set: &SourceSet, path: &str) -> Place {
         let whole = normal(&self.working_directory.join(path));
         let lies_at = set.file(path).and_then(|file| file.lies_at.as_deref());
-        let within = self.within(&whole);
-        // A path may lead through a link into the root.
-        let within =
-            within.or_else(|| self.within(&normal(&self.working_directory.join(lies_at?))));
+        let lies_at = lies_at.map(|path| normal(&self.working_directory.join(path)));
+        let mut ways = [Some(&whole), lies_at.as_ref()].into_iter().flatten();
+        let within = ways.find_map(|way| self.within(way).or_else(|| self.behind_link(way)));
         within.map_or_else(|| Place::Outside(slashed(&whole)), Place::Within)
     }
 
@@ -47,6 +58,13 @@ impl Root {
         match self.place(set, path) {
             Place::Within(path) | Place::Outside(path) => path,
         }
+    }
+
+    fn behind_link(&self, whole: &Path) -> Option<String> {
+        self.links.iter().find_map(|(named, real)| {
+            let rest = whole.strip_prefix(named).ok()?;
+            self.within(&normal(&real.join(rest)))
+        })
     }
 
     fn within(&self, whole: &Path) -> Option<String> {
@@ -87,5 +105,25 @@ mod tests {
         assert_eq!(place("./../b.yaml"), Place::Within("b.yaml".into()));
         assert_eq!(place("/repo/c.yaml"), Place::Within("c.yaml".into()));
         assert_eq!(place("../../d.yaml"), Place::Outside("/d.yaml".into()));
+    }
+
+    #[test]
+    fn links_lead_into_the_root() {
+        let set = SourceSet::default();
+        let mut root = Root::new(Path::new("/repo/sub"), Path::new("/repo"));
+        root.leads(Path::new("/link"), Path::new("/repo"));
+        root.leads(Path::new("../other"), Path::new("/elsewhere"));
+        let place = |path| root.place(&set, path);
+        assert_eq!(place("/link/a.yaml"), Place::Within("a.yaml".into()));
+        assert_eq!(place("../../link/a.yaml"), Place::Within("a.yaml".into()));
+        assert_eq!(
+            place("/linked/a.yaml"),
+            Place::Outside("/linked/a.yaml".into())
+        );
+        // What lies in the root by its name is told by its name.
+        assert_eq!(
+            place("../other/a.yaml"),
+            Place::Within("other/a.yaml".into())
+        );
     }
 }

@@ -177,3 +177,36 @@ fn an_annotation_names_its_file_as_it_is() {
     assert!(run.stdout.starts_with(start), "{}", run.stdout);
     assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
 }
+
+/// A runner may name its workspace by a link, and the user what lies in it.
+#[cfg(unix)]
+#[test]
+fn paths_through_links_start_at_the_root() {
+    let project = Project::with(&[("real/apps/a.yaml", BROKEN)]);
+    std::os::unix::fs::symlink("real", project.path("link")).unwrap();
+    let whole = |path: &str| project.path(path).to_str().unwrap().to_owned();
+    for (directory, root, path) in [
+        ("", "link", "link/apps"),
+        ("", "link", "real/apps"),
+        ("", "real", "link/apps/a.yaml"),
+        ("link/apps", "..", "."),
+        ("", &whole("link"), &whole("link/apps")),
+        ("link", &whole("real"), &whole("link/apps")),
+        ("real/apps", &whole("link"), "a.yaml"),
+    ] {
+        let arguments = ["check", "--report-root", root, "--output-format"];
+        for format in ["sarif", "gitlab"] {
+            let arguments = [&arguments[..], &[format, path]].concat();
+            let report = json(&project.run_in(directory, &arguments, "").exits(1).stdout);
+            let found = match format {
+                "sarif" => "/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri",
+                _ => "/0/location/path",
+            };
+            assert_eq!(
+                report.pointer(found).unwrap(),
+                "apps/a.yaml",
+                "{directory}, {root}, {path}, {format}"
+            );
+        }
+    }
+}
