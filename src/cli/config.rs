@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::{check_ids, rule_ids};
 use crate::settings::{self, Facts, Form, Layer, Mesh, MeshKind};
-use crate::source::{reason, shown_path};
+use crate::source::{read_text, reason, shown_path};
 use crate::yaml::{self, LineIndex, Span};
 
 use super::args::{Common, MeshArg};
@@ -43,7 +43,7 @@ fn nearest(directory: &Path) -> Option<PathBuf> {
 
 fn read(file: &Path, directory: &Path) -> Result<Layer, Stop> {
     let shown = shown_path(file, directory);
-    let text = std::fs::read_to_string(file)
+    let text = read_text(file)
         .map_err(|error| Stop::usage(format!("cannot read {shown}: {}", reason(&error))))?;
     let text: Arc<str> = text.into();
     let at = |offset: usize, message: &str| {

@@ -1,6 +1,5 @@
 //! From arguments to the files of a run.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,11 +8,14 @@ use crate::finding::{Finding, Severity};
 use crate::mesh::Version;
 use crate::report;
 use crate::settings::{Layer, Mesh, MeshKind};
-use crate::source::{Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions};
+use crate::source::{
+    Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions, read_stream, reason,
+};
 
+use super::STACK;
 use super::args::Common;
 use super::config;
-use super::output::{Stop, eprint, errln};
+use super::output::{Stop, eprint, errln, no_stdin};
 use super::progress::Progress;
 use super::render;
 use super::terminal::look;
@@ -60,10 +62,7 @@ pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
     let layer = config::layer(common, &directory)?;
     check_release(&layer, common)?;
     let request = request(common, &layer, &directory, instead)?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(common.threads.map_or_else(cores, usize::from))
-        .build()
-        .map_err(|error| Stop::usage(format!("cannot start threads: {error}")))?;
+    let pool = pool(common.threads.map_or_else(cores, usize::from))?;
     let from_stdin = request
         .targets
         .iter()
@@ -116,8 +115,21 @@ fn check_release(layer: &Layer, common: &Common) -> Result<(), Stop> {
 
 /// The working directory.
 pub(super) fn working_directory() -> Result<PathBuf, Stop> {
-    std::env::current_dir()
-        .map_err(|error| Stop::usage(format!("cannot find the working directory: {error}")))
+    std::env::current_dir().map_err(|error| {
+        let why = reason(&error);
+        Stop::usage(format!("cannot find the working directory: {why}"))
+    })
+}
+
+/// The threads of a run; one where there are no more to be had.
+fn pool(threads: usize) -> Result<rayon::ThreadPool, Stop> {
+    let of = |threads| {
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        builder.stack_size(STACK).build()
+    };
+    of(threads)
+        .or_else(|_| of(1))
+        .map_err(|error| Stop::usage(format!("cannot start threads: {error}")))
 }
 
 fn cores() -> usize {
@@ -173,13 +185,12 @@ fn input(path: &Path, common: &Common, directory: &Path) -> Result<Input, Stop> 
     if path.as_os_str() != "-" {
         return Ok(Input::Path(path.to_path_buf()));
     }
-    let mut bytes = Vec::new();
     let progress = Progress::new(common);
-    progress
+    let bytes = progress
         .during("reading standard input", || {
-            std::io::stdin().lock().read_to_end(&mut bytes)
+            read_stream(std::io::stdin().lock())
         })
-        .map_err(|error| Stop::usage(format!("cannot read standard input: {error}")))?;
+        .map_err(|error| no_stdin(&error))?;
     if bytes.trim_ascii().is_empty() {
         return Err(Stop::usage(
             "standard input is empty: did the command before `|` fail?",

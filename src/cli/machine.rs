@@ -4,6 +4,7 @@ use crate::engine::{self, Exit, MadeFiles, failing};
 use crate::finding::Severity;
 use crate::report::counted;
 use crate::settings::FailOn;
+use crate::source::SourceSet;
 
 use super::args::RewriteArgs;
 use super::input::{Instead, prepare, tell_files, tell_findings};
@@ -34,7 +35,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
         tell_findings(&set, &made.findings, &args.common);
         findings.append(&mut made.findings);
     }
-    let unwritten = deliver(&made, args)?;
+    let unwritten = deliver(&made, args, &run.set)?;
     let refused = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
@@ -43,7 +44,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
 }
 
 /// Prints or writes; returns how many files could not be written.
-fn deliver(all: &MadeFiles, args: &RewriteArgs) -> Result<usize, Stop> {
+fn deliver(all: &MadeFiles, args: &RewriteArgs, set: &SourceSet) -> Result<usize, Stop> {
     let made = &all.files;
     let (file, source) = if args.vm {
         ("mesh.yaml", "WorkloadGroup")
@@ -72,7 +73,7 @@ fn deliver(all: &MadeFiles, args: &RewriteArgs) -> Result<usize, Stop> {
         print(&texts.join("---\n"))?;
         return Ok(0);
     };
-    let failures = engine::write_made(all, file, directory)
+    let failures = engine::write_made(all, file, directory, set)
         .map_err(|reason| Stop::usage(format!("-o: {reason}")))?;
     tell_failures(&failures);
     let done = counted(made.len().saturating_sub(failures.len()), "file");

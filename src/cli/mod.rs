@@ -18,7 +18,7 @@ mod shell;
 mod terminal;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,10 +27,13 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::engine::Exit;
 use crate::krm;
-use crate::source::reason;
+use crate::source::{read_file, read_stream, reason};
 
 use args::{Cli, Command};
-use output::{Stop, errln, print};
+use output::{Stop, errln, no_stdin, print};
+
+/// Room for documents as deep as the parser allows, in every thread: bytes.
+pub(super) const STACK: usize = 4 << 20;
 
 /// Runs the program with the arguments of the process.
 #[must_use]
@@ -38,11 +41,23 @@ pub fn main() -> ExitCode {
     // A panic is a fault of ours, told in one sentence below; its stack says nothing to users.
     std::panic::set_hook(Box::new(|_| {}));
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let exit = catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or_else(|_| {
+    let exit = with_stack(|| run(&arguments)).unwrap_or_else(|| {
         errln("error: meshprobe itself failed; please report it with the command and its input");
         Exit::Failure
     });
     ExitCode::from(exit.code())
+}
+
+/// Does the work with a stack of our own, as the user's may be small; nothing where it panics.
+fn with_stack(work: impl Fn() -> Exit + Sync) -> Option<Exit> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        match thread.spawn_scoped(scope, &work) {
+            Ok(started) => started.join().ok(),
+            // There may be no more threads to be had.
+            Err(_) => catch_unwind(AssertUnwindSafe(&work)).ok(),
+        }
+    })
 }
 
 fn run(arguments: &[OsString]) -> Exit {
@@ -94,17 +109,13 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
 /// Reads a `ResourceList`, or what a plugin is given with its configuration file, and prints in
 /// one go at the end: half a list would make the caller delete the other half.
 fn function(config: Option<&Path>) -> Result<Exit, Stop> {
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|error| Stop::usage(format!("cannot read standard input: {error}")))?;
+    let bytes = read_stream(std::io::stdin().lock()).map_err(|error| no_stdin(&error))?;
     let directory = input::working_directory()?;
     // A function may be given arguments of its caller's; a plugin is given a file.
     let config = config.filter(|path| path.is_file());
     let read = config.map(|path| {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path)
+        let bytes = read_file(path)
             .map_err(|error| Stop::usage(format!("cannot read {name}: {}", reason(&error))))?;
         Ok::<_, Stop>((name, bytes))
     });

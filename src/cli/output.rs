@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write as _};
 
 use crate::engine::{Changed, Exit, WriteFailure, write_all};
 use crate::report::visible;
+use crate::source::reason;
 
 /// Why a run ends early.
 #[derive(Debug)]
@@ -26,9 +27,15 @@ impl Stop {
         match self {
             Self::ClosedPipe => Exit::Success,
             Self::Arguments(error) => {
-                // Help goes to standard output, mistakes to standard error; nothing can be
-                // done where neither can be written.
-                let _ = error.print();
+                let plain = error.render().to_string();
+                if plain.lines().all(|line| visible(line) == line) {
+                    // Help goes to standard output, mistakes to standard error; nothing can be
+                    // done where neither can be written.
+                    let _ = error.print();
+                } else {
+                    // A name of a file may be taken for an option.
+                    plain.lines().for_each(errln);
+                }
                 if error.use_stderr() {
                     Exit::Failure
                 } else {
@@ -51,6 +58,11 @@ impl From<clap::Error> for Stop {
     }
 }
 
+/// Standard input cannot be read.
+pub(super) fn no_stdin(error: &io::Error) -> Stop {
+    Stop::usage(format!("cannot read standard input: {}", reason(error)))
+}
+
 /// Writes to standard output.
 pub(super) fn print(text: &str) -> Result<(), Stop> {
     let mut out = io::stdout().lock();
@@ -58,7 +70,8 @@ pub(super) fn print(text: &str) -> Result<(), Stop> {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Stop::ClosedPipe),
         Err(error) => Err(Stop::usage(format!(
-            "cannot write to standard output: {error}"
+            "cannot write to standard output: {}",
+            reason(&error)
         ))),
     }
 }

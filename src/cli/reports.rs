@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::{Outcome, append_report, write_report};
+use crate::engine::{Outcome, append_report, is_read, write_report};
 use crate::report::{self, Hint, Look, Results, Root, SUMMARY_LIMIT};
 use crate::settings::Settings;
 use crate::source::SourceSet;
@@ -53,6 +53,9 @@ impl<'a> Reports<'a> {
         let mut failed = false;
         for report in &self.args.reports {
             let written = match report.format {
+                _ if is_read(set, &report.path) => {
+                    Err("it was read in this run, and a report would take its place".to_owned())
+                }
                 OutputFormat::Summary => {
                     let text = report::markdown(&self.results(set, outcome), room(report));
                     append_report(&report.path, &text)

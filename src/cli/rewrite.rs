@@ -132,7 +132,7 @@ fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<Deliv
         tell_failures(&mirror.failures);
         for link in &mirror.left_out {
             let (path, why) = (&link.path, &link.reason);
-            errln(&format!("note: the link {path} is not copied: {why}"));
+            errln(&format!("note: {path} is not copied: {why}"));
         }
         delivered.failed = !mirror.failures.is_empty();
         delivered.copied = mirror.files;

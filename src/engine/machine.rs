@@ -19,7 +19,7 @@ use super::emit::text_of;
 use super::guard::judge;
 use super::notices::EDIT_REFUSED;
 use super::problems::problems;
-use super::write::{WriteFailure, replace};
+use super::write::{Like, WriteFailure, is_read, replace};
 
 /// A file that was made; nothing is written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,11 +131,13 @@ fn unwritable(name: &str, reason: &str) -> Finding {
 /// `DIR/NAMESPACE/NAME/FILE`, whatever became of the others. Returns what could not be written.
 ///
 /// # Errors
-/// In words, before anything is written, where two files would have one place.
+/// In words, before anything is written, where two files would have one place, or would take that
+/// of a file of `set`.
 pub fn write_made(
     made: &MadeFiles,
     file: &str,
     directory: &Path,
+    set: &SourceSet,
 ) -> Result<Vec<WriteFailure>, String> {
     let is_alone = made.files.len() + made.refused == 1;
     let made = &made.files;
@@ -155,6 +157,10 @@ pub fn write_made(
     for one in made {
         if !places.insert(place(one)) {
             return Err(format!("{} would be written twice", place(one).display()));
+        }
+        if is_read(set, &place(one)) {
+            let place = place(one);
+            return Err(format!("{} was read in this run", place.display()));
         }
     }
     let written = made
@@ -183,6 +189,7 @@ fn write_one(place: &Path, text: &str) -> Result<(), String> {
     let words = |error: std::io::Error| reason(&error);
     let folder = place.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder).map_err(words)?;
-    let permissions = fs::metadata(place).ok().map(|there| there.permissions());
-    replace(folder, place, text.as_bytes(), permissions).map_err(words)
+    let there = fs::metadata(place).ok();
+    let like = there.as_ref().map_or(Like::New, Like::File);
+    replace(folder, place, text.as_bytes(), like).map_err(words)
 }

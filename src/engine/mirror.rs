@@ -6,10 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{Input, Request, TreeItem, TreeKind, reason, shown_path, tree_items};
+use crate::source::{
+    Input, Request, TreeItem, TreeKind, read_text, reason, shown_path, tree_items,
+};
 
 use super::changed::Changed;
-use super::write::{WriteFailure, replace};
+use super::write::{Like, WriteFailure, replace};
 
 /// The file in a copy that lists what was copied: these files may be overwritten by the next copy.
 const LIST: &str = ".meshprobe-copy";
@@ -25,7 +27,7 @@ pub struct Mirror {
     pub files: usize,
     /// Those that could not be read or written.
     pub failures: Vec<WriteFailure>,
-    /// Links that lead nowhere, which are left out.
+    /// Links that lead nowhere or out of the repository, pipes and devices: they are left out.
     pub left_out: Vec<WriteFailure>,
     /// The changed files, as shown to the user, that are not in the copy.
     pub lost: BTreeSet<Arc<str>>,
@@ -53,6 +55,12 @@ pub fn mirror_all(
     directory: &Path,
 ) -> Result<Mirror, String> {
     let directory = request.working_directory.join(directory);
+    let mut above = directory.ancestors();
+    let existing = above.find(|above| fs::symlink_metadata(above).is_ok());
+    if let Some(file) = existing.filter(|existing| !existing.is_dir()) {
+        let file = shown_path(file, &request.working_directory);
+        return Err(format!("{file} is no folder"));
+    }
     let shown = |path: &Path| Arc::from(shown_path(path, &request.working_directory));
     let texts: BTreeMap<PathBuf, &Changed> = changed
         .iter()
@@ -190,7 +198,7 @@ impl Copy<'_> {
             return link(way, &self.to);
         }
         let permissions = fs::metadata(&self.item.path)?.permissions();
-        replace(folder, &self.to, &self.bytes()?, Some(permissions))
+        replace(folder, &self.to, &self.bytes()?, Like::Copy(&permissions))
     }
 }
 
@@ -209,7 +217,7 @@ struct List(BTreeSet<String>);
 
 impl List {
     fn read(directory: &Path) -> Self {
-        let text = fs::read_to_string(directory.join(LIST)).unwrap_or_default();
+        let text = read_text(&directory.join(LIST)).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         Self(lines.map(str::to_owned).collect())
     }
@@ -220,7 +228,7 @@ impl List {
             text.push_str(path);
             text.push('\n');
         }
-        fs::write(directory.join(LIST), text)
+        replace(directory, &directory.join(LIST), text.as_bytes(), Like::New)
     }
 }
 

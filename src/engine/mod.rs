@@ -38,4 +38,4 @@ pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};
 pub use problems::{broken_texts, problems};
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use summary::{FileCounts, Gaps, Summary};
-pub use write::{WriteFailure, append_report, write_all, write_report};
+pub use write::{WriteFailure, append_report, is_read, write_all, write_report};

@@ -92,7 +92,7 @@ fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {
     match &document.content {
         Content::Broken { error, kubernetes } => {
             let span = one_character(&file.text, error.offset);
-            let message = format!("the document is not YAML: {}", error.message);
+            let message = error.told("the document");
             let mut finding = Finding::new(
                 SYNTAX_ERROR,
                 error_if(*kubernetes),

@@ -40,7 +40,7 @@ impl<'t> List<'t> {
                         NAME,
                         &file.text,
                         error.offset,
-                        &format!("the input is not YAML: {}", error.message),
+                        &error.told("the input"),
                     )]);
                 }
                 Content::Plain(_) | Content::NotKubernetes | Content::Template => {

@@ -57,12 +57,20 @@ pub(super) fn push_visible(out: &mut String, c: char) {
 }
 
 fn is_harmless(c: char) -> bool {
-    !c.is_control() && !is_bidirectional(c) && c != '\u{feff}'
+    !c.is_control() && !is_bidirectional(c) && !is_unseen(c)
 }
 
 /// The characters behind "Trojan Source": they show a line in another order than it is read.
 const fn is_bidirectional(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What takes no room, and what some programs end a line at.
+const fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
+    )
 }
 
 #[cfg(test)]
@@ -73,6 +81,10 @@ mod tests {
     fn control_characters_are_shown() {
         assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
         assert_eq!(visible("a\nb\u{9b}\u{202e}"), "a b\\u{9b}\\u{202e}");
+        assert_eq!(
+            visible("\u{61c}\u{200b}\u{2028}"),
+            "\\u{61c}\\u{200b}\\u{2028}"
+        );
         assert!(matches!(visible("größe…"), Cow::Borrowed(_)));
         assert_eq!(visible_lines("a\n\tb\u{7}"), "a\n\tb\\u{7}");
         assert_eq!(

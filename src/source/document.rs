@@ -84,7 +84,7 @@ fn read_content(file: &SourceFile, segment: Span) -> Content {
         // Trees are full of JSON with comments (tsconfig.json) that nobody applies to a cluster.
         return Content::NotKubernetes;
     }
-    match yaml::parse(&file.text, segment) {
+    match yaml::parse(&file.text, segment).and_then(yaml::bounded) {
         Ok(None) => Content::Empty,
         Ok(Some(tree)) => classify(tree, &file.path, source),
         Err(_) if source.contains("{{") => Content::Template,

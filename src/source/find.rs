@@ -1,7 +1,9 @@
 //! Finds the files of a run, and reads them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -12,8 +14,9 @@ use super::file::{Fault, Role, SourceFile};
 use super::kustomization::{folded, identity};
 use super::origin::relative_path;
 use super::place::without_detours;
+use super::read::read_file;
 use super::rendered::Rendered;
-use super::walk::{Met, WalkOptions, walk};
+use super::walk::{Met, PIPE, WalkOptions, special, walk};
 
 /// What the user asks to read.
 #[derive(Clone, Debug)]
@@ -92,8 +95,7 @@ pub fn find(request: &Request) -> Vec<Candidate> {
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    // Files are looked up by their path: two names that differ only in bytes that are not UTF-8
-    // are shown alike.
+    // Files are looked up by their path, so one of two that are shown alike has to go.
     found.dedup_by(|a, b| a.path == b.path);
     found
 }
@@ -180,7 +182,7 @@ fn expand_directory(full: &Path, role: Role, request: &Request) -> Vec<Candidate
                 Met::Link(path) | Met::FolderLink(path) => {
                     (path.clone(), identity(&path), Origin::Disk(path))
                 }
-                Met::Dangling(path, reason) | Met::Fault(path, reason) => {
+                Met::Unopened(path, reason) | Met::Fault(path, reason) => {
                     (path.clone(), below(&path), Origin::Fault(reason))
                 }
             };
@@ -203,19 +205,8 @@ fn explicit_fault(path: &Path) -> Option<String> {
         Err(error) => return Some(reason(&error)),
     };
     // A pipe is fine where the user names it: `meshprobe check <(kustomize build .)`.
-    is_device(&metadata).then(|| "it is a device".to_owned())
-}
-
-#[cfg(unix)]
-fn is_device(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    let kind = metadata.file_type();
-    kind.is_char_device() || kind.is_block_device() || kind.is_socket()
-}
-
-#[cfg(not(unix))]
-fn is_device(_: &std::fs::Metadata) -> bool {
-    false
+    let what = special(metadata.file_type()).filter(|what| *what != PIPE);
+    what.map(|what| format!("it is {what}"))
 }
 
 impl Candidate {
@@ -238,7 +229,7 @@ impl Candidate {
             Origin::Disk(path) => (
                 Some(path.clone()),
                 Some(path.clone()),
-                std::fs::read(path).map_err(|error| Fault::Unreadable(reason(&error))),
+                read_file(path).map_err(|error| Fault::Unreadable(reason(&error))),
             ),
             Origin::Fault(reason) => (None, None, Err(Fault::Unreadable(reason.clone()))),
             Origin::Rendered(rendered) => (None, None, output(rendered)),
@@ -292,12 +283,22 @@ fn decode(bytes: Vec<u8>) -> (String, Option<Fault>) {
         Ok(text) => (text, None),
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
-            let kubernetes = looks_like_kubernetes(error.as_bytes());
+            let kubernetes = looks_like_kubernetes(&narrow(error.as_bytes()));
             let mut bytes = error.into_bytes();
             bytes.truncate(valid);
             let text = String::from_utf8(bytes).unwrap_or_default();
             (text, Some(Fault::NotUtf8 { kubernetes }))
         }
+    }
+}
+
+/// UTF-16 without its zeros: enough to know a manifest by.
+fn narrow(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match bytes {
+        [0xff, 0xfe, text @ ..] | [0xfe, 0xff, text @ ..] => {
+            text.iter().copied().filter(|byte| *byte != 0).collect()
+        }
+        _ => Cow::Borrowed(bytes),
     }
 }
 
@@ -342,13 +343,29 @@ pub fn shown_path(path: &Path, working_directory: &Path) -> String {
         if !shown.is_empty() && !shown.ends_with('/') {
             shown.push('/');
         }
-        shown.push_str(&component.as_os_str().to_string_lossy());
+        shown.push_str(&spelled(component.as_os_str()));
     }
     if shown.is_empty() {
         ".".to_owned()
     } else {
         shown
     }
+}
+
+/// Bytes of a name that are not UTF-8 are shown as `\xNN`: one sign for all of them would make
+/// names alike that are not.
+pub(super) fn spelled(name: &OsStr) -> Cow<'_, str> {
+    if let Some(name) = name.to_str() {
+        return Cow::Borrowed(name);
+    }
+    let mut out = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// The folder right below the root that a path lies in.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::yaml::{self, NodeRef, Span};
 
 use super::file::SourceSet;
+use super::read::read_text;
 
 /// The file names that kustomize looks for.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -66,9 +67,7 @@ fn patches_below(directory: &Path) -> Vec<PathBuf> {
     let text = NAMES.iter().find_map(|name| {
         let path = directory.join(name);
         // Never block on a pipe.
-        path.is_file()
-            .then(|| std::fs::read_to_string(path).ok())
-            .flatten()
+        path.is_file().then(|| read_text(&path).ok()).flatten()
     });
     let Some(text) = text else { return Vec::new() };
     patch_files(&text)

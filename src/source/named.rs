@@ -107,12 +107,15 @@ pub(super) fn is_ordinary(path: &Path) -> bool {
 }
 
 /// Tells whether a file lies in the repository of `folder`; outside of a repository any will do.
-fn is_within(folder: &Path, real: &Path) -> bool {
+pub(super) fn is_within(folder: &Path, real: &Path) -> bool {
     let folder = identity(folder);
+    repository_root(&folder).is_none_or(|root| real.starts_with(root))
+}
+
+/// Returns the nearest repository that holds a folder, given by its one spelling.
+pub(super) fn repository_root(folder: &Path) -> Option<&Path> {
     let mut above = folder.ancestors();
-    above
-        .find(|folder| folder.join(".git").exists())
-        .is_none_or(|root| real.starts_with(root))
+    above.find(|folder| folder.join(".git").exists())
 }
 
 /// Tells each file which repository it lies in, as seen from the working directory.

@@ -4,7 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::find::{Input, Request, shown_path};
 use super::kustomization::identity;
-use super::walk::{Met, walk_all};
+use super::named::repository_root;
+use super::walk::{LEADS_OUT, Met, walk_all};
 
 /// How often links to folders may lead on.
 const LINKS: usize = 8;
@@ -27,7 +28,8 @@ pub enum TreeKind {
     File(PathBuf),
     /// A link to a folder of the tree; with the way there from the place of the link.
     Link(PathBuf),
-    /// A link that leads nowhere, or to what holds it; why it is left out.
+    /// A link that leads nowhere, out of the repository or to what holds it; a pipe, socket or
+    /// device; why it is left out.
     Dangling(String),
     /// It cannot be read; the reason in words.
     Fault(String),
@@ -112,7 +114,7 @@ impl Tree<'_> {
             // The walk begins with the link itself.
             Met::FolderLink(path) if path == top => return,
             Met::FolderLink(path) => (path, None),
-            Met::Dangling(path, reason) => (path, Some(TreeKind::Dangling(reason))),
+            Met::Unopened(path, reason) => (path, Some(TreeKind::Dangling(reason))),
             Met::Fault(path, reason) => (path, Some(TreeKind::Fault(reason))),
         };
         let below = within.join(path.strip_prefix(top).unwrap_or(&path));
@@ -147,8 +149,26 @@ impl Tree<'_> {
             self.items.push(TreeItem { path, below, kind });
             return;
         }
+        if let Some(why) = self.leads_out(&path, &real) {
+            let kind = TreeKind::Dangling(why.to_owned());
+            self.items.push(TreeItem { path, below, kind });
+            return;
+        }
         self.folders.push((real, below.clone()));
         self.walk(&path, &below);
+    }
+
+    /// A link may lead anywhere in its repository; where there is none, to what lies beside the
+    /// tree. `l -> /` must not copy the disk.
+    fn leads_out(&self, path: &Path, real: &Path) -> Option<&'static str> {
+        let holder = path.parent().map(identity).unwrap_or_default();
+        if let Some(root) = repository_root(&holder) {
+            return (!real.starts_with(root)).then_some(LEADS_OUT);
+        }
+        let around = common(self.folders.iter().map(|(folder, _)| folder.clone()));
+        let beside = around.parent().filter(|above| above.parent().is_some());
+        let stays = beside.is_some_and(|beside| real.starts_with(beside));
+        (!stays).then_some("it leads far out of the tree")
     }
 }
 

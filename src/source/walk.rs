@@ -3,13 +3,16 @@
 use std::ffi::OsStr;
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use walkdir::WalkDir;
 
 use super::find::reason;
-use super::kustomization::is_kustomization;
+use super::ignores::{Unusable, unusable_in};
+use super::kustomization::{identity, is_kustomization};
+use super::named::is_within;
 
 /// What the user does not want to see, as globs with the meaning of `.gitignore`.
 #[derive(Clone, Debug)]
@@ -76,17 +79,28 @@ pub(super) enum Met {
     Link(PathBuf),
     /// A symbolic link to a directory; only [`walk_all`] tells of them.
     FolderLink(PathBuf),
-    /// A symbolic link that leads nowhere, and why.
-    Dangling(PathBuf, String),
+    /// What is not opened, and why: a link that leads nowhere or out of the repository, a pipe, a
+    /// socket, a device, and ignore files that are none.
+    Unopened(PathBuf, String),
     /// A directory that cannot be read, and why.
     Fault(PathBuf, String),
 }
 
+/// How the names of our temporary files start and end. What a run that was killed has left is no
+/// part of the tree.
+pub const TEMPORARY: (&str, &str) = (".meshprobe-", ".tmp");
+
+/// A named pipe, in words.
+pub(super) const PIPE: &str = "a pipe";
+
+/// Why a link is not followed: where there is a repository.
+pub(super) const LEADS_OUT: &str = "it leads out of the repository";
+
 /// Where version control keeps its own files.
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// Lists the manifests below `root` in no particular order. Symbolic links to files are followed,
-/// those to directories are not; pipes and devices are never opened. Git-ignored files are left out, unless `--no-ignore` is
+/// Lists the manifests below `root` in no particular order. Symbolic links to files of the same
+/// repository are followed, those to directories are not; pipes and devices are never opened. Git-ignored files are left out, unless `--no-ignore` is
 /// given; hidden ones are not: deployments live in `.github`, `.tekton` and the like.
 pub(super) fn walk(
     root: &Path,
@@ -116,7 +130,10 @@ fn walk_for(
     let exclude = options.exclude.clone();
     let keep = move |path: &Path, is_directory: bool| {
         let own = |name: &OsStr| VERSION_CONTROL.iter().any(|known| name == *known);
-        !path.file_name().is_some_and(own) && !exclude.excludes(&shown(path), is_directory)
+        !path
+            .file_name()
+            .is_some_and(|name| own(name) || is_temporary(name))
+            && !exclude.excludes(&shown(path), is_directory)
     };
     if options.no_ignore {
         walk_everything(root, keep, wanted)
@@ -130,19 +147,57 @@ fn walk_visible(
     keep: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
     wanted: fn(&Path) -> bool,
 ) -> Vec<Met> {
+    let keep = Arc::new(keep);
+    let unusable = Unusable::default();
+    let place = identity(root);
+    // The library reads those of the folders above, too.
+    let above = place.ancestors().skip(1).find_map(unusable_in);
+    let mut found = Vec::new();
+    let odd = match above {
+        Some((path, reason)) => vec![(root.to_path_buf(), Met::Unopened(path, reason))],
+        None if unusable.may_enter(root) => {
+            found = walk_hidden(root, &keep, &unusable, wanted);
+            unusable.taken()
+        }
+        None => unusable.taken(),
+    };
+    for (folder, told) in odd {
+        let keep = Arc::clone(&keep);
+        found.push(told);
+        found.extend(walk_everything(
+            &folder,
+            move |path, is_directory| keep(path, is_directory),
+            wanted,
+        ));
+    }
+    found
+}
+
+/// Walks as ignore files say, but not into folders whose own must not be opened.
+fn walk_hidden(
+    root: &Path,
+    keep: &Arc<impl Fn(&Path, bool) -> bool + Send + Sync + 'static>,
+    unusable: &Unusable,
+    wanted: fn(&Path) -> bool,
+) -> Vec<Met> {
+    let (keep, unusable) = (Arc::clone(keep), unusable.clone());
     let is_directory = |entry: &DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
     WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
         // The user's own global excludes would make results differ from machine to machine.
         .git_global(false)
-        .filter_entry(move |entry| entry.depth() == 0 || keep(entry.path(), is_directory(entry)))
+        .filter_entry(move |entry| {
+            let (path, is_directory) = (entry.path(), is_directory(entry));
+            entry.depth() == 0
+                || (keep(path, is_directory) && (!is_directory || unusable.may_enter(path)))
+        })
         .build()
         .filter_map(|entry| match entry {
             Ok(entry) => met(entry.file_type()?, entry.path(), wanted),
             Err(error) => {
-                let reason = error.io_error().map_or_else(|| error.to_string(), reason);
-                Some(Met::Fault(path_of(&error, root), reason))
+                let said = error.io_error().map_or_else(|| error.to_string(), told);
+                Some(Met::Fault(path_of(&error, root), said))
             }
         })
         .collect()
@@ -175,14 +230,59 @@ fn met(kind: FileType, path: &Path, wanted: fn(&Path) -> bool) -> Option<Met> {
     if kind.is_file() {
         return Some(Met::File(path.to_path_buf()));
     }
-    if !kind.is_symlink() {
+    if kind.is_dir() {
         return None;
     }
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Some(Met::FolderLink(path.to_path_buf())),
-        Ok(metadata) => metadata.is_file().then(|| Met::Link(path.to_path_buf())),
-        Err(error) => Some(Met::Dangling(path.to_path_buf(), reason(&error))),
+    let place = path.to_path_buf();
+    if let Some(what) = special(kind) {
+        return Some(Met::Unopened(place, format!("it is {what}")));
     }
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) => return Some(Met::Unopened(place, reason(&error))),
+    };
+    if metadata.is_dir() {
+        return Some(Met::FolderLink(place));
+    }
+    if let Some(what) = special(metadata.file_type()) {
+        return Some(Met::Unopened(place, format!("it leads to {what}")));
+    }
+    let folder = path.parent().unwrap_or(path);
+    Some(if is_within(folder, &identity(path)) {
+        Met::Link(place)
+    } else {
+        Met::Unopened(place, LEADS_OUT.to_owned())
+    })
+}
+
+/// What a file is that is none with bytes of its own.
+#[cfg(unix)]
+pub(super) fn special(kind: FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        Some(PIPE)
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else {
+        (kind.is_char_device() || kind.is_block_device()).then_some("a device")
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn special(_: FileType) -> Option<&'static str> {
+    None
+}
+
+fn is_temporary(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(TEMPORARY.0.as_bytes()) && name.ends_with(TEMPORARY.1.as_bytes())
+}
+
+/// The library wraps what the system says in a sentence with the path.
+fn told(error: &std::io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    let inner = inner.and_then(walkdir::Error::io_error);
+    reason(inner.unwrap_or(error))
 }
 
 fn path_of(error: &ignore::Error, root: &Path) -> PathBuf {

@@ -14,6 +14,7 @@ mod scalar;
 mod span;
 mod tree;
 pub mod verify;
+mod weight;
 
 pub use change::{Change, Value};
 pub use comment::comments;
@@ -24,3 +25,4 @@ pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};
 pub use span::{LineIndex, Position, Span};
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
+pub use weight::bounded;

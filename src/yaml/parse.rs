@@ -11,6 +11,7 @@ use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
 
 use super::span::Span;
 use super::tree::{Anchor, Kind, NONE, Node, Style, Tree};
+use super::weight::TOO_HEAVY;
 
 /// Why a document could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,19 @@ pub struct SyntaxError {
     pub offset: usize,
     /// What is wrong, in words for the user.
     pub message: String,
+}
+
+impl SyntaxError {
+    /// Says what is wrong with `what`, such as "the document".
+    #[must_use]
+    pub fn told(&self, what: &str) -> String {
+        let message = &self.message;
+        if message == TOO_HEAVY {
+            format!("{what} is too large: {message}")
+        } else {
+            format!("{what} is not YAML: {message}")
+        }
+    }
 }
 
 /// Parses the document that `segment` of `text` holds; `None` where it holds no content.

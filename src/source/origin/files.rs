@@ -5,9 +5,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::file::{Role, SourceFile};
-use crate::source::find::Candidate;
+use crate::source::find::{Candidate, spelled};
 use crate::source::kustomization::folded;
 use crate::source::named::is_ordinary;
+use crate::source::read::read_text;
 use crate::source::rendered::Trail;
 use crate::yaml::{self, NodeRef, Span};
 
@@ -185,7 +186,7 @@ fn chart_name(folder: &Path) -> Option<String> {
     if !is_ordinary(&file) {
         return None;
     }
-    let text: Arc<str> = std::fs::read_to_string(file).ok()?.into();
+    let text: Arc<str> = read_text(&file).ok()?.into();
     let tree = yaml::parse(&text, Span::new(0, text.len())).ok()??;
     tree.root()?.get("name")?.text().map(str::to_owned)
 }
@@ -196,7 +197,7 @@ fn chart_name(folder: &Path) -> Option<String> {
 pub fn relative_path(path: &Path, folder: &Path) -> String {
     let parts = |path: &Path| -> Vec<String> {
         let names = path.components().filter_map(|part| match part {
-            Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+            Component::Normal(name) => Some(spelled(name).into_owned()),
             _ => None,
         });
         names.collect()

@@ -37,6 +37,12 @@ pub(super) fn string(text: &str, style: Style, around: Around) -> String {
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\t' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+        && !is_unseen(c)
+}
+
+/// What turns the direction of writing, or takes no room: legal, and never meant.
+const fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
 }
 
 fn double_quoted(text: &str, json: bool) -> String {

@@ -1,0 +1,55 @@
+//! Reads files, and never more of one than a manifest can be.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What is larger is no manifest: bytes.
+const LIMIT: u64 = 512 << 20;
+
+/// Reads a stream to its end.
+///
+/// # Errors
+/// What the stream says; [`io::ErrorKind::FileTooLarge`] for more than 512 MiB, of which no more
+/// is read.
+pub fn read_stream(stream: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+/// Reads a file, a device without end among them.
+///
+/// # Errors
+/// As [`read_stream`]; a file that is too large is not read at all.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    if length > LIMIT {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(length).unwrap_or_default())?;
+    file.take(LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+/// Reads a file of text.
+///
+/// # Errors
+/// As [`read_file`]; [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_file(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+fn too_large() -> io::Error {
+    let said = format!("it is larger than {} MiB", LIMIT >> 20);
+    io::Error::new(io::ErrorKind::FileTooLarge, said)
+}
