@@ -1,7 +1,7 @@
 //! Ignore files that are no files of text: a pipe, a device, something huge.
 //!
 //! The library that walks for us opens whatever bears one of their names and reads it to its end,
-//! which a link to `/dev/zero` does not have. git follows no such links either (since 2.32).
+//! which a link to `/dev/zero` does not have.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
