@@ -73,6 +73,14 @@ impl Document {
             _ => None,
         }
     }
+
+    /// Returns the nodes of anything that is a mapping.
+    pub(super) const fn any_tree(&self) -> Option<&Tree> {
+        match &self.content {
+            Content::Tree(tree) | Content::Plain(tree) => Some(tree),
+            _ => None,
+        }
+    }
 }
 
 fn read_content(file: &SourceFile, segment: Span) -> Content {

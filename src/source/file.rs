@@ -57,6 +57,8 @@ pub struct SourceFile {
     /// Where it is taken to lie when looking around: its location, or what the user says about
     /// standard input.
     pub lies_at: Option<PathBuf>,
+    /// The one spelling of where it lies, links resolved; `None` where that was never asked.
+    pub(super) real: Option<PathBuf>,
     /// The root of its repository as paths are shown, with `/` at its end; empty for the working
     /// directory; `None` where it is not known.
     pub repository: Option<Arc<str>>,
@@ -96,6 +98,7 @@ impl SourceFile {
             path,
             location: None,
             lies_at: None,
+            real: None,
             repository: None,
             directory: None,
             chart_template: false,

@@ -241,6 +241,7 @@ impl Candidate {
         let mut file = self.shell(text.into());
         file.location = location;
         file.chart_template = text_is_template(&file.text, lies_at.as_deref());
+        file.real = lies_at.is_some().then(|| self.identity.clone());
         file.lies_at = lies_at;
         file.fault = fault;
         if file.fault.is_none() {

@@ -1,12 +1,14 @@
 //! Files that a kustomization names as patches: they are no objects of their own.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::yaml::{self, NodeRef, Span};
+use crate::yaml::{self, NodeRef, Span, Tree};
 
-use super::file::SourceSet;
+use super::document::Document;
+use super::file::{SourceFile, SourceSet};
 use super::read::read_text;
 
 /// The file names that kustomize looks for.
@@ -32,56 +34,103 @@ pub fn kustomization_in(folder: &Path) -> Option<PathBuf> {
 /// Marks the documents of every file that a kustomization uses as a patch: one of the set, or
 /// one in the directory of a file or above it, up to the root of the repository.
 pub fn mark_patches(set: &mut SourceSet) {
-    let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
-    for file in &set.files {
-        let Some(directory) = file.lies_at.as_deref().and_then(Path::parent) else {
-            continue;
-        };
-        for above in directory.ancestors().take(LEVELS) {
-            let is_new = directories.insert(above.to_path_buf());
-            if !is_new || above.join(".git").exists() {
-                break;
-            }
-        }
-    }
-    let patches: BTreeSet<PathBuf> = directories
-        .iter()
-        .flat_map(|directory| patches_below(directory))
-        .collect();
+    let patches: BTreeSet<PathBuf> = {
+        let read = kustomizations(set);
+        let directories = directories(set).into_iter();
+        directories
+            .flat_map(|directory| match read.get(directory) {
+                Some(file) => patches_of(file, directory),
+                None => patches_below(directory),
+            })
+            .collect()
+    };
     if patches.is_empty() {
         return;
     }
     for file in &mut set.files {
-        let is_patch = file
-            .lies_at
-            .as_deref()
-            .is_some_and(|path| patches.contains(&identity(path)));
-        if is_patch {
+        if place_of(file).is_some_and(|place| patches.contains(&*place)) {
             file.set_patch(true);
         }
     }
 }
 
-/// The patch files that the kustomization in `directory` names, if there is one.
-fn patches_below(directory: &Path) -> Vec<PathBuf> {
-    let text = NAMES.iter().find_map(|name| {
-        let path = directory.join(name);
-        // Never block on a pipe.
-        path.is_file().then(|| read_text(&path).ok()).flatten()
-    });
-    let Some(text) = text else { return Vec::new() };
-    patch_files(&text)
+/// The folders to look for kustomizations in.
+fn directories(set: &SourceSet) -> BTreeSet<&Path> {
+    let mut directories: BTreeSet<&Path> = BTreeSet::new();
+    let mut before = None;
+    for file in &set.files {
+        let directory = file.lies_at.as_deref().and_then(Path::parent);
+        // Files are sorted: most lie beside the one before.
+        let Some(directory) = directory.filter(|_| directory != before) else {
+            continue;
+        };
+        before = Some(directory);
+        for above in directory.ancestors().take(LEVELS) {
+            let is_new = directories.insert(above);
+            if !is_new || above.join(".git").exists() {
+                break;
+            }
+        }
+    }
+    directories
+}
+
+/// The kustomizations that are read already, by their folders; of several the one that kustomize
+/// looks for first.
+fn kustomizations(set: &SourceSet) -> HashMap<&Path, &SourceFile> {
+    let mut found: HashMap<&Path, &SourceFile> = HashMap::new();
+    let rank = |file: &SourceFile| NAMES.iter().position(|name| file.path.ends_with(name));
+    for file in &set.files {
+        let whole = is_kustomization(&file.path) && file.fault.is_none() && file.location.is_some();
+        let Some(folder) = file
+            .lies_at
+            .as_deref()
+            .filter(|_| whole)
+            .and_then(Path::parent)
+        else {
+            continue;
+        };
+        let kept = found.entry(folder).or_insert(file);
+        if rank(file) < rank(kept) {
+            *kept = file;
+        }
+    }
+    found
+}
+
+/// Where a file lies, in its one spelling.
+pub(super) fn place_of(file: &SourceFile) -> Option<Cow<'_, Path>> {
+    match &file.real {
+        Some(real) => Some(Cow::Borrowed(real)),
+        None => Some(Cow::Owned(identity(file.lies_at.as_deref()?))),
+    }
+}
+
+/// The patch files that a kustomization of the set names.
+fn patches_of(file: &SourceFile, directory: &Path) -> Vec<PathBuf> {
+    let tree = file.documents.iter().find_map(Document::any_tree);
+    let named = tree.map(patch_files).unwrap_or_default();
+    named
         .into_iter()
-        .map(|file| identity(&directory.join(file)))
+        .map(|name| identity(&directory.join(name)))
         .collect()
 }
 
-/// The values of a kustomization that name patch files, inline patches left out.
-fn patch_files(text: &str) -> Vec<String> {
+/// The patch files that the kustomization in `directory` names, if there is one.
+fn patches_below(directory: &Path) -> Vec<PathBuf> {
+    // Never block on a pipe.
+    let text = kustomization_in(directory).and_then(|path| read_text(&path).ok());
+    let Some(text) = text else { return Vec::new() };
     let text: Arc<str> = Arc::from(text);
     let Ok(Some(tree)) = yaml::parse(&text, Span::new(0, text.len())) else {
         return Vec::new();
     };
+    let named = patch_files(&tree).into_iter();
+    named.map(|name| identity(&directory.join(name))).collect()
+}
+
+/// The values of a kustomization that name patch files, inline patches left out.
+fn patch_files(tree: &Tree) -> Vec<&str> {
     let Some(root) = tree.root() else {
         return Vec::new();
     };
@@ -93,7 +142,6 @@ fn patch_files(text: &str) -> Vec<String> {
         .chain(by_path)
         .filter_map(NodeRef::text)
         .filter(|file| !file.contains('\n'))
-        .map(str::to_owned)
         .collect()
 }
 
@@ -123,8 +171,11 @@ mod tests {
     #[test]
     fn patch_files_are_listed() {
         let text = "patches:\n- path: a.yaml\n- patch: |-\n    - op: add\n  target: {kind: Pod}\npatchesStrategicMerge:\n- b.yaml\n- |-\n  kind: Pod\n  x: y\npatchesJson6902:\n- {path: c.yaml, target: {kind: Pod}}\n";
-        assert_eq!(patch_files(text), ["b.yaml", "a.yaml", "c.yaml"]);
-        assert_eq!(patch_files("a: ["), Vec::<String>::new());
+        let text: Arc<str> = Arc::from(text);
+        let tree = yaml::parse(&text, Span::new(0, text.len()))
+            .unwrap()
+            .unwrap();
+        assert_eq!(patch_files(&tree), ["b.yaml", "a.yaml", "c.yaml"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Local files that kustomizations name and that lie outside of the paths of the run: without
 //! them an overlay cannot be judged. They are read as context.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::yaml::{NodeRef, Tree};
 
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Candidate, Request, shown_path};
-use super::kustomization::{NAMES, identity, is_kustomization};
+use super::kustomization::{NAMES, identity, is_kustomization, place_of};
 
 /// How many files are read in this way at most.
 const FILES: usize = 5_000;
@@ -21,7 +22,9 @@ const BYTES: u64 = 16 << 20;
 pub struct Named<'r> {
     request: &'r Request,
     /// Where the files of the set lie, each by its one spelling.
-    known: BTreeSet<PathBuf>,
+    known: HashSet<PathBuf>,
+    /// The root of the repository that a folder lies in, where there is one.
+    roots: HashMap<PathBuf, Option<PathBuf>>,
     /// The kustomizations that were looked at.
     seen: BTreeSet<Arc<str>>,
     left: usize,
@@ -31,12 +34,13 @@ impl<'r> Named<'r> {
     /// Starts from the files of a set.
     #[must_use]
     pub fn new(request: &'r Request, set: &SourceSet) -> Self {
-        let places = set.files.iter().filter_map(|file| file.lies_at.as_deref());
         let kustomizations = set.files.iter().any(|file| is_kustomization(&file.path));
+        // Only where there is something to compare with.
+        let files = set.files.iter().filter(|_| kustomizations);
         Self {
             request,
-            // One look at the disk per file: only where there is something to compare with.
-            known: places.filter(|_| kustomizations).map(identity).collect(),
+            known: files.filter_map(place_of).map(Cow::into_owned).collect(),
+            roots: HashMap::new(),
             seen: BTreeSet::new(),
             left: FILES,
         }
@@ -62,6 +66,9 @@ impl<'r> Named<'r> {
         // A linked folder is told by the name that led into it.
         let directory = &self.request.working_directory;
         let shown_folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if is_in_set(set, shown_folder, entry) {
+            return None;
+        }
         let (mut place, mut spelled) =
             (folder.join(entry), directory.join(shown_folder).join(entry));
         if let Some(name) = NAMES.iter().find(|name| place.join(name).is_file()) {
@@ -70,10 +77,12 @@ impl<'r> Named<'r> {
         }
         let shown = shown_path(&spelled, directory);
         let is_read = set.file(&shown).is_some() || !is_ordinary(&place);
-        let is_excluded = self.request.walk.exclude.excludes(&shown, false);
+        if is_read || self.request.walk.exclude.excludes(&shown, false) {
+            return None;
+        }
         // Links are followed to where the file really lies, which must be in the same repository.
         let real = identity(&place);
-        if is_read || is_excluded || !is_within(folder, &real) || self.left == 0 {
+        if !self.is_within(folder, &real) || self.left == 0 {
             return None;
         }
         if !self.known.insert(real.clone()) {
@@ -82,6 +91,25 @@ impl<'r> Named<'r> {
         self.left -= 1;
         Some(Candidate::on_disk(shown.into(), Role::Context, real))
     }
+
+    /// Tells whether a file lies in the repository of `folder`; outside of a repository any will do.
+    fn is_within(&mut self, folder: &Path, real: &Path) -> bool {
+        let root = self.roots.entry(folder.to_path_buf()).or_insert_with(|| {
+            let folder = identity(folder);
+            repository_root(&folder).map(Path::to_path_buf)
+        });
+        root.as_deref().is_none_or(|root| real.starts_with(root))
+    }
+}
+
+/// Tells whether an entry of a kustomization in `folder`, as shown, is read already: without a look
+/// at the disk, which knows more ways to one place.
+fn is_in_set(set: &SourceSet, folder: &str, entry: &str) -> bool {
+    let entry = set.folded(&format!("{folder}/{entry}"));
+    set.file(&entry).is_some()
+        || NAMES
+            .iter()
+            .any(|name| set.file(&format!("{entry}/{name}")).is_some())
 }
 
 /// Returns all local paths that a kustomization names.
@@ -121,8 +149,7 @@ pub(super) fn repository_root(folder: &Path) -> Option<&Path> {
 /// Tells each file which repository it lies in, as seen from the working directory.
 pub fn mark_repositories(set: &mut SourceSet, request: &Request) {
     let directory: Arc<Path> = identity(&request.working_directory).into();
-    let mut known: std::collections::HashMap<PathBuf, Option<Arc<str>>> =
-        std::collections::HashMap::new();
+    let mut known: HashMap<PathBuf, Option<Arc<str>>> = HashMap::new();
     for file in &mut set.files {
         file.directory = Some(Arc::clone(&directory));
         let Some(folder) = file.lies_at.as_deref().and_then(Path::parent) else {

@@ -124,7 +124,12 @@ impl SourceSet {
     #[must_use]
     pub fn folded(&self, path: &str) -> String {
         let absolute = is_absolute(path);
-        let names = self.names();
+        // Few paths lead above the working directory.
+        let names = if path.starts_with("..") || path.contains("/..") {
+            self.names()
+        } else {
+            Vec::new()
+        };
         let mut up = 0;
         let mut parts: Vec<&str> = Vec::new();
         for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {

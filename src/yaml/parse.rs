@@ -115,6 +115,7 @@ impl<'a> Builder<'a> {
             decoded: Vec::new(),
             anchors: Vec::new(),
             root: NONE,
+            has_merge_keys: false,
         };
         Self {
             tree,
@@ -179,6 +180,7 @@ impl<'a> Builder<'a> {
             ScalarStyle::Folded => (Style::Folded, self.block_scalar(value, span, &gap)),
         };
         let node = self.push(Kind::Scalar, style, place, &gap, tag);
+        self.tree.has_merge_keys |= value == "<<";
         let mut value = value;
         if matches!(style, Style::Literal | Style::Folded) {
             value = self.without_invented_break(value, place);

@@ -82,6 +82,8 @@ pub struct Tree {
     pub(super) decoded: Vec<Box<str>>,
     pub(super) anchors: Vec<Anchor>,
     pub(super) root: u32,
+    /// A scalar `<<` is written somewhere.
+    pub(super) has_merge_keys: bool,
 }
 
 impl Tree {
@@ -367,7 +369,7 @@ impl<'t> NodeRef<'t> {
     /// Tells whether a merge key is written in the mapping: its own entries are then not all it has.
     #[must_use]
     pub fn has_merge_key(self) -> bool {
-        self.entries().any(|entry| entry.key.is_merge_key())
+        self.tree.has_merge_keys && self.entries().any(|entry| entry.key.is_merge_key())
     }
 
     fn bring_in(
@@ -413,6 +415,9 @@ impl<'t> NodeRef<'t> {
     }
 
     fn merged_within(self, key: &str, depth: usize, budget: &Cell<usize>) -> Option<Entry<'t>> {
+        if !self.tree.has_merge_keys {
+            return None;
+        }
         budget.set(budget.get().checked_sub(1)?);
         let bases = self.entries().filter(|entry| entry.key.is_merge_key());
         bases
@@ -461,6 +466,11 @@ impl<'t> NodeRef<'t> {
     }
 
     fn key_is(self, key: &str) -> bool {
+        // Most keys are plain: their length tells most of them apart.
+        let node = self.node;
+        if node.kind == Kind::Scalar && node.first == NONE && node.span.len() != key.len() {
+            return false;
+        }
         self.text() == Some(key) && !self.is_merge_key()
     }
 
