@@ -6,7 +6,7 @@ mod injection;
 use std::sync::Arc;
 
 use crate::finding::{Certainty, Label};
-use crate::kube::{ContainerList, Object, Workload};
+use crate::kube::{ContainerList, Object, Workload, nearness};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Reason};
@@ -15,6 +15,7 @@ use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
 use super::inventory::{are_related, nearest};
+use super::memo::spot;
 use super::{Context, Given};
 
 pub use gap::NamespaceGap;
@@ -201,13 +202,22 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn namespace_object(&self, object: &Object<'t>) -> Option<&Object<'t>> {
         let (name, written) = self.namespace_of(object);
-        let indices = self.namespaces.get(name)?.iter();
-        let named = indices.filter_map(|&index| self.inventory.namespaces.get(index));
-        let named = named.filter(|candidate| {
-            (written || are_related(candidate.home(), object.home()))
-                && self.inventory.forks.join(candidate.home(), object.home())
-        });
-        nearest(named, object.home()).first().copied()
+        let indices = self.namespaces.get(name)?;
+        let work_out = || {
+            let all = &self.inventory.namespaces;
+            let named = indices
+                .iter()
+                .filter_map(|&index| Some((index, all.get(index)?)));
+            let joined = named.filter(|(_, candidate)| {
+                (written || are_related(candidate.home(), object.home()))
+                    && self.inventory.forks.join(candidate.home(), object.home())
+            });
+            // Of equally near ones the first is taken.
+            let near = joined.rev().max_by_key(|(_, one)| nearness(one.home(), object.home()));
+            near.map(|(index, _)| index)
+        };
+        let found = self.memo.namespaces.of(spot(object, name), work_out)?;
+        self.inventory.namespaces.get(found)
     }
 
     /// The namespace's labels are written: they decide.

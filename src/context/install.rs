@@ -101,6 +101,12 @@ impl<'a> InstallView<'a> {
     }
 }
 
+/// Returns where the items of a selection stand among all.
+fn positions(all: &[Install], selected: &[&Install]) -> Vec<usize> {
+    let position = |one: &&Install| all.iter().position(|other| std::ptr::eq(other, *one));
+    selected.iter().filter_map(position).collect()
+}
+
 /// Returns the option that settles a fact even where the tree states it: `--assume` only fills gaps.
 fn overriding(settle: &'static str) -> &'static str {
     match settle {
@@ -169,6 +175,15 @@ impl<'t> Context<'t> {
 
     /// Returns what the tree says of the cluster of a file: what is nearest, and what lies above.
     fn cluster_of(&self, path: &str) -> Vec<&Install> {
+        if self.cluster.is_empty() {
+            return Vec::new();
+        }
+        let work_out = || positions(&self.cluster, &self.cluster_seen_from(path));
+        let found = self.memo.clusters.of_path(path, work_out).into_iter();
+        found.filter_map(|at| self.cluster.get(at)).collect()
+    }
+
+    fn cluster_seen_from(&self, path: &str) -> Vec<&Install> {
         let near = |one: &&Install| nearness(&one.place.path, path);
         let joined = |one: &&Install| self.inventory.forks.join(&one.place.path, path);
         let best = self
@@ -191,6 +206,17 @@ impl<'t> Context<'t> {
 
     /// Returns the control planes in scope of a file.
     pub(super) fn scope(&self, path: &str) -> Vec<&Install> {
+        if self.control_planes.is_empty() {
+            return Vec::new();
+        }
+        let work_out = || positions(&self.control_planes, &self.scope_seen_from(path));
+        let found = self.memo.planes.of_path(path, work_out).into_iter();
+        found
+            .filter_map(|at| self.control_planes.get(at))
+            .collect()
+    }
+
+    fn scope_seen_from(&self, path: &str) -> Vec<&Install> {
         let near = |one: &&Install| nearness(&one.place.path, path);
         // What lies in another environment says nothing about this one.
         let joined = |one: &&Install| self.inventory.forks.join(&one.place.path, path);

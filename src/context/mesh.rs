@@ -12,6 +12,7 @@ use crate::mesh::{Fact, Mesh, Reason, Version};
 use crate::settings::{InjectionAssumption, MeshKind};
 
 use super::Context;
+use super::memo;
 use super::dataplane::Dataplane;
 use super::inventory::nearest;
 
@@ -41,7 +42,12 @@ impl<'t> Context<'t> {
                 fact
             }
             MeshKind::Ambient => Fact::settled(Some(Mesh::Istio), "Istio (--mesh ambient)"),
-            MeshKind::Auto => self.mesh_by_signs(workload).map(Some),
+            MeshKind::Auto => {
+                let (namespace, _) = self.namespace_of(&workload.object);
+                let key = memo::pod(workload, namespace);
+                let work_out = || self.mesh_by_signs(workload).map(Some);
+                self.memo.meshes.of(key, work_out)
+            }
         }
     }
 
@@ -60,7 +66,10 @@ impl<'t> Context<'t> {
         // Where no other mesh has a claim there is nothing to weigh.
         let is_open = all.iter().any(|sign| sign.mesh != Mesh::Istio);
         if is_open || !self.inventory.other_signs.is_empty() {
-            all.extend(self.signs_of_objects(workload));
+            let (name, _) = self.namespace_of(&workload.object);
+            let key = memo::spot(&workload.object, name);
+            let work_out = || self.signs_of_objects(workload);
+            all.extend(self.memo.signs.of(key, work_out));
         }
         // Of equal ones the first stays: the order of the meshes, and of the text.
         all.sort_by_key(|sign| (std::cmp::Reverse(sign.weight), sign.mesh));

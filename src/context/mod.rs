@@ -13,6 +13,7 @@ mod hidden;
 mod install;
 mod inventory;
 mod machine;
+mod memo;
 mod mesh;
 mod network_policy;
 mod order;
@@ -38,6 +39,7 @@ use crate::source::{Role, SourceSet};
 use given::Givens;
 use hidden::HiddenChanges;
 use inventory::are_related;
+use memo::Memo;
 use render::Rendering;
 
 pub use authorization::{Authorization, Misfit, Refusal, RefusedBy, allows_to};
@@ -77,6 +79,8 @@ pub struct Context<'t> {
     namespaces: Arc<HashMap<&'t str, Vec<usize>>>,
     /// Where the workloads of a namespace stand in the inventory.
     workloads: Arc<HashMap<String, Vec<usize>>>,
+    /// What was asked before.
+    memo: Arc<Memo>,
     /// What the user settled, by file.
     givens: Arc<Givens<'t>>,
     /// Which of several control planes that are equally near is taken as the one that serves;
@@ -105,6 +109,7 @@ impl<'t> Context<'t> {
         let unseen: BTreeSet<&str> = unseen.map(|one| &*one.root).collect();
         let mut context = Self {
             workloads: Arc::default(),
+            memo: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,
