@@ -21,6 +21,8 @@ mod ties;
 mod verdict;
 mod worlds;
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
 use crate::context::{Context, Dataplane, Doubt, ProberEnv, Refusal};
 use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerList, Handler, Workload};
@@ -42,7 +44,7 @@ pub use outcome::Outcome;
 pub use owner::port_owner;
 pub use report::Report;
 pub use row::{Row, rows, table};
-pub use worlds::{World, worlds};
+pub use worlds::{World, evident_worlds, worlds};
 
 /// An outcome with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,7 +249,7 @@ impl WorkloadPrediction<'_> {
 /// Predicts all workloads, in the order of the tree.
 #[must_use]
 pub fn predict_all<'t>(context: &Context<'t>) -> Vec<WorkloadPrediction<'t>> {
-    let subjects = context.inventory.workloads.iter();
+    let subjects = context.inventory.workloads.par_iter();
     subjects
         .map(|subject| WorkloadPrediction {
             is_target: subject.is_target,

@@ -213,7 +213,9 @@ impl<'t> Context<'t> {
                     && self.inventory.forks.join(candidate.home(), object.home())
             });
             // Of equally near ones the first is taken.
-            let near = joined.rev().max_by_key(|(_, one)| nearness(one.home(), object.home()));
+            let near = joined
+                .rev()
+                .max_by_key(|(_, one)| nearness(one.home(), object.home()));
             near.map(|(index, _)| index)
         };
         let found = self.memo.namespaces.of(spot(object, name), work_out)?;

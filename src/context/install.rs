@@ -211,9 +211,7 @@ impl<'t> Context<'t> {
         }
         let work_out = || positions(&self.control_planes, &self.scope_seen_from(path));
         let found = self.memo.planes.of_path(path, work_out).into_iter();
-        found
-            .filter_map(|at| self.control_planes.get(at))
-            .collect()
+        found.filter_map(|at| self.control_planes.get(at)).collect()
     }
 
     fn scope_seen_from(&self, path: &str) -> Vec<&Install> {

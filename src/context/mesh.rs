@@ -12,9 +12,9 @@ use crate::mesh::{Fact, Mesh, Reason, Version};
 use crate::settings::{InjectionAssumption, MeshKind};
 
 use super::Context;
-use super::memo;
 use super::dataplane::Dataplane;
 use super::inventory::nearest;
+use super::memo;
 
 const SETTLE: &str = "--mesh NAME";
 

@@ -75,12 +75,33 @@ struct Draft<'t> {
 /// that does. At most two facts differ from the world that was taken for granted.
 #[must_use]
 pub fn worlds<'t>(context: &Context<'t>, prediction: &WorkloadPrediction<'t>) -> Vec<World<'t>> {
+    among(context, prediction, |_| true)
+}
+
+/// Returns those of [`worlds`] for which something in the tree speaks.
+#[must_use]
+pub fn evident_worlds<'t>(
+    context: &Context<'t>,
+    prediction: &WorkloadPrediction<'t>,
+) -> Vec<World<'t>> {
+    // The others come last, and name no handler that one of these names.
+    among(context, prediction, Supposed::is_evident)
+}
+
+fn among<'t>(
+    context: &Context<'t>,
+    prediction: &WorkloadPrediction<'t>,
+    is_wanted: fn(Supposed) -> bool,
+) -> Vec<World<'t>> {
     if prediction.handlers.iter().all(is_settled) {
         return Vec::new();
     }
-    let singles: Vec<Draft<'t>> = supposed(context, prediction)
+    let mut all = supposed(context, prediction);
+    all.truncate(WORLDS);
+    let mut left = WORLDS.saturating_sub(all.len());
+    let singles: Vec<Draft<'t>> = all
         .into_iter()
-        .take(WORLDS)
+        .filter(|one| is_wanted(*one))
         .map(|one| draft(context, prediction, one))
         .collect();
     let mut found = Vec::new();
@@ -88,7 +109,6 @@ pub fn worlds<'t>(context: &Context<'t>, prediction: &WorkloadPrediction<'t>) ->
     for one in &singles {
         found.extend(spoiled(prediction, one, &mut named));
     }
-    let mut left = WORLDS.saturating_sub(singles.len());
     for first in singles.iter().filter(|one| one.is_evident) {
         let others = supposed(&first.context, &first.prediction);
         let others = others
@@ -96,6 +116,9 @@ pub fn worlds<'t>(context: &Context<'t>, prediction: &WorkloadPrediction<'t>) ->
             .filter(|other| !other.is_like(first.supposed));
         for other in others.take(left).collect::<Vec<_>>() {
             left = left.saturating_sub(1);
+            if !is_wanted(other) {
+                continue;
+            }
             let mut both = draft(&first.context, &first.prediction, other);
             both.suppositions
                 .splice(0..0, first.suppositions.iter().cloned());

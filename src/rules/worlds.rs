@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::finding::{Applicability, Certainty, Finding, Severity};
-use crate::predict::{Outcome, WorkloadPrediction, World, worlds};
+use crate::predict::{Outcome, WorkloadPrediction, World, evident_worlds};
 
 use super::{Scene, Scope, run, scene};
 
@@ -18,8 +18,7 @@ const BAD: [Outcome; 3] = [
 pub(super) fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
     let targets = predictions.iter().filter(|one| one.is_target);
     targets
-        .flat_map(|prediction| worlds(context, prediction))
-        .filter(|world| world.is_evident)
+        .flat_map(|prediction| evident_worlds(context, prediction))
         .flat_map(|world| notes(&world))
         .collect()
 }

@@ -15,7 +15,7 @@ pub enum Content {
     /// Nothing but comments.
     Empty,
     /// A Kubernetes document, or a kustomization.
-    Tree(Tree),
+    Tree(Arc<Tree>),
     /// A mapping that is no Kubernetes object: Helm values, a `Chart.yaml`.
     Plain(Tree),
     /// Some other YAML, or a JSON file without a sign of Kubernetes.
@@ -67,7 +67,7 @@ impl Document {
 
     /// Returns the nodes, if this is a Kubernetes document.
     #[must_use]
-    pub const fn tree(&self) -> Option<&Tree> {
+    pub fn tree(&self) -> Option<&Tree> {
         match &self.content {
             Content::Tree(tree) => Some(tree),
             _ => None,
@@ -75,9 +75,10 @@ impl Document {
     }
 
     /// Returns the nodes of anything that is a mapping.
-    pub(super) const fn any_tree(&self) -> Option<&Tree> {
+    pub(super) fn any_tree(&self) -> Option<&Tree> {
         match &self.content {
-            Content::Tree(tree) | Content::Plain(tree) => Some(tree),
+            Content::Tree(tree) => Some(tree),
+            Content::Plain(tree) => Some(tree),
             _ => None,
         }
     }
@@ -112,7 +113,7 @@ fn classify(tree: Tree, path: &str, source: &str) -> Content {
     }
     let is_object = root.get("apiVersion").is_some() && root.get("kind").is_some();
     if is_object || (root.is_mapping() && is_kustomization(path)) {
-        Content::Tree(tree)
+        Content::Tree(tree.into())
     } else if root.is_mapping() {
         Content::Plain(tree)
     } else {

@@ -159,16 +159,37 @@ pub fn mark_repositories(set: &mut SourceSet, request: &Request) {
             file.repository.clone_from(found);
             continue;
         }
-        file.repository = repository(folder, &request.working_directory);
-        known.insert(folder.to_path_buf(), file.repository.clone());
+        file.repository = repository(folder, &request.working_directory, &mut known);
     }
 }
 
-fn repository(folder: &Path, working_directory: &Path) -> Option<Arc<str>> {
-    let mut above = folder.ancestors();
-    let root = above.find(|above| above.join(".git").exists())?;
-    Some(match shown_path(root, working_directory).as_str() {
-        "." => Arc::from(""),
-        shown => format!("{}/", shown.trim_end_matches('/')).into(),
-    })
+/// The root of the repository that a folder lies in, as shown; remembers that of each folder on the
+/// way up.
+fn repository(
+    folder: &Path,
+    working_directory: &Path,
+    known: &mut HashMap<PathBuf, Option<Arc<str>>>,
+) -> Option<Arc<str>> {
+    let mut found = None;
+    let mut passed = Vec::new();
+    for above in folder.ancestors() {
+        if let Some(there) = known.get(above) {
+            found.clone_from(there);
+            break;
+        }
+        passed.push(above);
+        if above.join(".git").exists() {
+            found = Some(match shown_path(above, working_directory).as_str() {
+                "." => Arc::from(""),
+                shown => format!("{}/", shown.trim_end_matches('/')).into(),
+            });
+            break;
+        }
+    }
+    known.extend(
+        passed
+            .into_iter()
+            .map(|path| (path.to_path_buf(), found.clone())),
+    );
+    found
 }

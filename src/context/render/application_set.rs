@@ -4,13 +4,15 @@
 //! them. What they do not fill in stays a placeholder.
 //! Source: Argo CD, `argoproj.io/v1alpha1` ApplicationSet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::kube::Object;
-use crate::source::SourceSet;
+use crate::source::{SourceSet, place};
 use crate::yaml::NodeRef;
 
 use super::copy::read;
@@ -23,15 +25,62 @@ const APPLICATIONS: usize = 1_000;
 /// The values of one Application by the names of their placeholders.
 type Parameters = BTreeMap<String, String>;
 
+/// The folders of the tree, for the generators that go through them.
+pub(super) struct Folders<'s> {
+    sources: &'s SourceSet,
+    /// Those of a repository, as seen from its root; by that root as shown.
+    by_root: RefCell<HashMap<Arc<str>, Rc<BTreeSet<String>>>>,
+}
+
+impl<'s> Folders<'s> {
+    pub(super) fn of(sources: &'s SourceSet) -> Self {
+        Self {
+            sources,
+            by_root: RefCell::default(),
+        }
+    }
+
+    /// Returns the folders of the repository that `file` lies in.
+    fn around(&self, file: &str) -> Rc<BTreeSet<String>> {
+        let file = self.sources.file(file);
+        let root = file.and_then(|file| file.repository.clone());
+        let root = root.unwrap_or_default();
+        let mut known = self.by_root.borrow_mut();
+        let found = known
+            .entry(Arc::clone(&root))
+            .or_insert_with(|| self.below(&root).into());
+        Rc::clone(found)
+    }
+
+    fn below(&self, root: &str) -> BTreeSet<String> {
+        let mut folders: BTreeSet<String> = BTreeSet::new();
+        let mut before = None;
+        for file in &self.sources.files {
+            // Files are sorted: most lie beside the one before.
+            let folder = place::folder(&file.path);
+            if before == Some(folder) {
+                continue;
+            }
+            before = Some(folder);
+            let Some(path) = self.sources.seen_from(root, &file.path) else {
+                continue;
+            };
+            let ends = path.match_indices('/').map(|(at, _)| at);
+            folders.extend(ends.filter_map(|end| Some(path.get(..end)?.to_owned())));
+        }
+        folders
+    }
+}
+
 /// Returns one rendering for each set among `objects`.
-pub(super) fn expand(sources: &SourceSet, objects: &[Object<'_>]) -> Vec<Rendering> {
+pub(super) fn expand(folders: &Folders<'_>, objects: &[Object<'_>]) -> Vec<Rendering> {
     let sets = objects
         .iter()
         .filter(|object| (object.group(), object.kind) == ("argoproj.io", "ApplicationSet"));
-    sets.filter_map(|set| of_set(sources, set)).collect()
+    sets.filter_map(|set| of_set(folders, set)).collect()
 }
 
-fn of_set(sources: &SourceSet, set: &Object<'_>) -> Option<Rendering> {
+fn of_set(folders: &Folders<'_>, set: &Object<'_>) -> Option<Rendering> {
     let place = |span| {
         let label = set.label_at(span, "");
         Origin {
@@ -45,7 +94,7 @@ fn of_set(sources: &SourceSet, set: &Object<'_>) -> Option<Rendering> {
     let generators = spec.get("generators")?.items();
     let mut each: Vec<Parameters> = Vec::new();
     for generator in generators {
-        each.extend(parameters(sources, set, generator, true));
+        each.extend(parameters(folders, set, generator, true));
         each.truncate(APPLICATIONS);
     }
     let documents = each.iter().filter_map(|parameters| {
@@ -81,7 +130,7 @@ fn application(template: &Node, origin: &Origin) -> Node {
 
 /// Returns the sets of values that a generator makes; one empty set where it is not followed.
 fn parameters(
-    sources: &SourceSet,
+    folders: &Folders<'_>,
     set: &Object<'_>,
     generator: NodeRef<'_>,
     may_nest: bool,
@@ -91,7 +140,7 @@ fn parameters(
         return elements.map(values_of).collect();
     }
     if let Some(listed) = generator.get("git").and_then(|git| git.get("directories")) {
-        return directories(sources, set, listed);
+        return directories(&folders.around(set.path()), listed);
     }
     let nested = generator
         .get("matrix")
@@ -101,7 +150,7 @@ fn parameters(
     };
     let mut product = vec![Parameters::new()];
     for inner in nested.items().take(2) {
-        let more = parameters(sources, set, inner, false);
+        let more = parameters(folders, set, inner, false);
         let pairs = product.iter().flat_map(|one| {
             more.iter().map(|other| {
                 let mut both = one.clone();
@@ -134,7 +183,7 @@ fn values_of(element: NodeRef<'_>) -> Parameters {
 }
 
 /// Returns the folders of the tree that one of the globs matches and none excludes.
-fn directories(sources: &SourceSet, set: &Object<'_>, listed: NodeRef<'_>) -> Vec<Parameters> {
+fn directories(folders: &BTreeSet<String>, listed: NodeRef<'_>) -> Vec<Parameters> {
     let (mut wanted, mut left_out): (Vec<GlobMatcher>, Vec<GlobMatcher>) = (Vec::new(), Vec::new());
     for item in listed.items() {
         let path = item.get("path").and_then(NodeRef::text).unwrap_or_default();
@@ -149,24 +198,12 @@ fn directories(sources: &SourceSet, set: &Object<'_>, listed: NodeRef<'_>) -> Ve
         };
         list.push(glob.compile_matcher());
     }
-    let repository = sources
-        .file(set.path())
-        .and_then(|file| file.repository.clone())
-        .unwrap_or_default();
     let is_match = |globs: &[GlobMatcher], folder: &str| globs.iter().any(|g| g.is_match(folder));
-    let mut folders: BTreeSet<String> = BTreeSet::new();
-    for file in &sources.files {
-        let Some(path) = sources.seen_from(&repository, &file.path) else {
-            continue;
-        };
-        let ends = path.match_indices('/').map(|(at, _)| at);
-        folders.extend(ends.filter_map(|end| Some(path.get(..end)?.to_owned())));
-    }
     let found = folders
-        .into_iter()
+        .iter()
         .filter(|folder| is_match(&wanted, folder) && !is_match(&left_out, folder))
         .take(APPLICATIONS);
-    found.map(|folder| path_parameters(&folder)).collect()
+    found.map(|folder| path_parameters(folder)).collect()
 }
 
 fn path_parameters(folder: &str) -> Parameters {

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::kube::Object;
-use crate::source::{SourceFile, SourceSet, is_kustomization, place};
+use crate::source::{Document, SourceFile, SourceSet, is_kustomization, place};
+use crate::yaml::Tree;
 
 use super::super::deployment::{self, Deployment, Dialect, folder};
 use super::application_set;
@@ -38,13 +39,14 @@ pub(super) fn render(
             finish(sources, root, None, &gathered, is_wanted)
         })
         .collect();
+    let folders = application_set::Folders::of(sources);
     let mut made: Vec<Rendering> = Vec::new();
     let mut taken: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut before: Vec<Key> = Vec::new();
     for _ in 0..ROUNDS {
         let left = own.iter().filter(|one| !taken.contains(&one.root));
         let objects = deploying(sources, left.chain(&made).collect());
-        let sets = application_set::expand(sources, &objects);
+        let sets = application_set::expand(&folders, &objects);
         let generated = sets.iter().flat_map(Rendering::objects);
         let objects: Vec<Object<'_>> = objects.iter().cloned().chain(generated).collect();
         let all = deployment::all(sources, objects.iter());
@@ -104,7 +106,8 @@ fn deploying<'t>(sources: &'t SourceSet, renderings: Vec<&'t Rendering>) -> Vec<
         .flat_map(|file| &file.documents)
         .filter(|document| !document.patch && !used.contains(&(&*document.path, document.index)))
         .flat_map(Object::all_in);
-    let rendered = renderings.into_iter().flat_map(Rendering::objects);
+    let rendered = renderings.into_iter();
+    let rendered = rendered.flat_map(|one| one.objects_among(may_deploy));
     plain
         .chain(rendered)
         .filter(|object| {
@@ -114,6 +117,14 @@ fn deploying<'t>(sources: &'t SourceSet, renderings: Vec<&'t Rendering>) -> Vec<
             )
         })
         .collect()
+}
+
+/// Tells whether a document may hold an object that deploys something.
+fn may_deploy(document: &Document) -> bool {
+    const KINDS: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
+    let root = document.tree().and_then(Tree::root);
+    let kind = root.and_then(|root| root.get("kind")?.text());
+    kind.is_some_and(|kind| KINDS.contains(&kind) || kind.ends_with("List"))
 }
 
 /// Returns the deployments that change something, all others of their folders, and those of

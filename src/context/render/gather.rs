@@ -37,7 +37,8 @@ pub(super) struct Gathered {
     pub(super) notes: BTreeSet<Note>,
     /// Objects come in that are not seen: a patch without target may be for one of them.
     pub(super) is_open: bool,
-    identities: HashSet<Identity>,
+    /// Of the objects; `None` where a change may have made others of them.
+    identities: Option<HashSet<Identity>>,
 }
 
 /// Something that kustomize would refuse, without its place.
@@ -64,7 +65,7 @@ impl Gathered {
             Some(format!(
                 "more than {RESOURCES} objects: the rest is left out"
             ))
-        } else if !self.identities.insert(known) {
+        } else if !self.identities().insert(known) {
             Some(format!(
                 "{title} comes in twice: kustomize refuses to build it"
             ))
@@ -78,6 +79,12 @@ impl Gathered {
             }
             None => self.resources.push(resource),
         }
+    }
+
+    fn identities(&mut self) -> &mut HashSet<Identity> {
+        let all = &self.resources;
+        self.identities
+            .get_or_insert_with(|| all.iter().map(Resource::identity).collect())
     }
 
     fn take_in(&mut self, k: &Kustomization<'_>, at: Span, other: &Self) {
@@ -252,7 +259,7 @@ impl<'s> Gatherer<'s> {
         for resource in &mut gathered.resources {
             resource.clear_annotations();
         }
-        gathered.identities = gathered.resources.iter().map(Resource::identity).collect();
+        gathered.identities = None;
         self.open.pop();
     }
 

@@ -105,6 +105,11 @@ impl Rendering {
 
     /// Returns all objects.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
+        self.objects_among(|_| true)
+    }
+
+    /// Returns the objects of some documents.
+    fn objects_among(&self, is_meant: fn(&Document) -> bool) -> impl Iterator<Item = Object<'_>> {
         let deployed = self.deployed.as_ref();
         let destination = deployed.and_then(|deployed| {
             let (namespace, (path, span)) = deployed.destination.as_ref()?;
@@ -114,7 +119,9 @@ impl Rendering {
                 span: *span,
             })
         });
-        self.documents.iter().flat_map(move |rendered| {
+        let meant = self.documents.iter();
+        let meant = meant.filter(move |one| is_meant(&one.document));
+        meant.flat_map(move |rendered| {
             let origin = &rendered.origin;
             let found =
                 Object::all_rendered_in(&rendered.document, self.home(), &self.root, origin);

@@ -68,7 +68,7 @@ impl Changes {
 
 impl Change {
     fn may(&self, resource: &Resource) -> bool {
-        let kind = resource.identity().name.kind;
+        let kind = resource.name().kind;
         let is_meant = self.kind.is_empty() || self.kind == kind;
         let is_chosen = || {
             let target = self.target.as_ref();

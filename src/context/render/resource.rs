@@ -36,6 +36,34 @@ pub(super) struct Name {
     pub(super) name: String,
 }
 
+/// A [`Name`] that is only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NameRef<'n> {
+    pub(super) kind: &'n str,
+    pub(super) namespace: &'n str,
+    pub(super) name: &'n str,
+}
+
+impl Name {
+    fn borrowed(&self) -> NameRef<'_> {
+        NameRef {
+            kind: &self.kind,
+            namespace: &self.namespace,
+            name: &self.name,
+        }
+    }
+}
+
+impl NameRef<'_> {
+    fn owned(self) -> Name {
+        Name {
+            kind: self.kind.to_owned(),
+            namespace: self.namespace.to_owned(),
+            name: self.name.to_owned(),
+        }
+    }
+}
+
 /// What identifies an object within the output of a kustomization.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
@@ -45,21 +73,23 @@ pub(super) struct Identity {
 
 /// Returns the identity of an object, or of a patch.
 pub(super) fn identity(node: &Node) -> Identity {
-    let text = |keys: &[&str]| node.text_below(keys).to_owned();
-    let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
-    let namespace = match text(&["metadata", "namespace"]) {
-        _ if is_cluster_scoped(&api_version, &kind) => NO_NAMESPACE.to_owned(),
-        empty if empty.is_empty() => DEFAULT_NAMESPACE.to_owned(),
+    Identity {
+        api_version: node.text_below(&["apiVersion"]).to_owned(),
+        name: name_of(node).owned(),
+    }
+}
+
+fn name_of(node: &Node) -> NameRef<'_> {
+    let kind = node.text_below(&["kind"]);
+    let namespace = match node.text_below(&["metadata", "namespace"]) {
+        _ if is_cluster_scoped(node.text_below(&["apiVersion"]), kind) => NO_NAMESPACE,
+        "" => DEFAULT_NAMESPACE,
         namespace => namespace,
     };
-    let name = text(&["metadata", "name"]);
-    Identity {
-        api_version,
-        name: Name {
-            kind,
-            namespace,
-            name,
-        },
+    NameRef {
+        kind,
+        namespace,
+        name: node.text_below(&["metadata", "name"]),
     }
 }
 
@@ -71,6 +101,11 @@ impl Resource {
 
     pub(super) fn identity(&self) -> Identity {
         identity(&self.node)
+    }
+
+    /// Returns what the object is called now.
+    pub(super) fn name(&self) -> NameRef<'_> {
+        name_of(&self.node)
     }
 
     /// Returns the object to be changed.
@@ -93,20 +128,19 @@ impl Resource {
 
     /// Remembers what the object is called before that changes.
     pub(super) fn remember_name(&mut self) {
-        self.previous.push(self.identity().name);
+        self.previous.push(self.name().owned());
     }
 
     /// Returns what the object was called at first.
-    pub(super) fn original(&self) -> Name {
-        let first = self.previous.first().cloned();
-        first.unwrap_or_else(|| self.identity().name)
+    pub(super) fn original(&self) -> NameRef<'_> {
+        let first = self.previous.first();
+        first.map_or_else(|| self.name(), Name::borrowed)
     }
 
     /// Tells whether the object is, or ever was, called so.
     pub(super) fn was_ever(&self, wanted: &Identity) -> bool {
-        let own = self.identity();
-        own.api_version == wanted.api_version
-            && (own.name == wanted.name || self.previous.contains(&wanted.name))
+        self.node.text_below(&["apiVersion"]) == wanted.api_version
+            && (self.name() == wanted.name.borrowed() || self.previous.contains(&wanted.name))
     }
 
     /// Returns API group and version.
@@ -171,7 +205,7 @@ impl Resource {
     /// Puts text around the name; the name keeps its place, which tells the user more.
     pub(super) fn rename(&mut self, prefix: &str, suffix: &str) {
         let original = self.original();
-        let skipped = match (self.group_version().0, original.kind.as_str()) {
+        let skipped = match (self.group_version().0, original.kind) {
             (_, "CustomResourceDefinition" | "Namespace") => true,
             (group, kind) => (group, kind) == ("apiregistration.k8s.io", "APIService"),
         };

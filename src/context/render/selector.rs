@@ -39,7 +39,7 @@ impl Target {
     }
 
     pub(super) fn selects(&self, resource: &Resource) -> bool {
-        let (now, first) = (resource.identity().name, resource.original());
+        let (now, first) = (resource.name(), resource.original());
         let (group, version) = resource.group_version();
         let holds = |requirements: &[Requirement], key: &str| {
             let map = resource.metadata(key);
@@ -47,9 +47,9 @@ impl Target {
         };
         self.group.fits(group)
             && self.version.fits(version)
-            && self.kind.fits(&now.kind)
-            && (self.name.fits(&first.name) || self.name.fits(&now.name))
-            && (self.namespace.fits(&first.namespace) || self.namespace.fits(&now.namespace))
+            && self.kind.fits(now.kind)
+            && (self.name.fits(first.name) || self.name.fits(now.name))
+            && (self.namespace.fits(first.namespace) || self.namespace.fits(now.namespace))
             && holds(&self.labels, "labels")
             && holds(&self.annotations, "annotations")
     }
@@ -61,6 +61,8 @@ enum Pattern {
     #[default]
     Any,
     Literal(String),
+    /// Literals with anything between them.
+    Wild(Vec<String>),
     Regex(Regex),
 }
 
@@ -72,6 +74,11 @@ impl Pattern {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
         if text.chars().all(is_plain) {
             return Ok(Self::Literal(text.to_owned()));
+        }
+        // Most expressions are these; to compile one costs more than all that it is used for.
+        if text.replace(".*", "").chars().all(is_plain) {
+            let parts = text.split(".*").map(str::to_owned);
+            return Ok(Self::Wild(parts.collect()));
         }
         let built = RegexBuilder::new(&format!("^(?:{text})$"))
             .unicode(false)
@@ -85,9 +92,31 @@ impl Pattern {
         match self {
             Self::Any => true,
             Self::Literal(literal) => literal == text,
+            Self::Wild(parts) => fits_between(parts, text),
             Self::Regex(regex) => regex.is_match(text.as_bytes()),
         }
     }
+}
+
+/// Tells whether the parts stand in a text one after the other, the first at its start and the last
+/// at its end. Anything but a line break may stand between them.
+fn fits_between(parts: &[String], text: &str) -> bool {
+    let Some((first, others)) = parts.split_first() else {
+        return false;
+    };
+    let Some((last, inner)) = others.split_last() else {
+        return first == text;
+    };
+    let Some(mut rest) = text.strip_prefix(first.as_str()) else {
+        return false;
+    };
+    for part in inner {
+        let Some((_, behind)) = rest.split_once(part.as_str()) else {
+            return false;
+        };
+        rest = behind;
+    }
+    rest.ends_with(last.as_str()) && !text.contains('\n')
 }
 
 /// One part of a label selector.
@@ -182,6 +211,13 @@ mod tests {
             ("a|b", "b", true),
             (r"v\d+", "v1", true),
             ("", "anything", true),
+            (".*", "anything", true),
+            ("a.*b", "a-b", true),
+            ("a.*b", "ab", true),
+            ("a.*a", "a", false),
+            ("a.*b.*c", "abxbc", true),
+            ("a.*b.*c", "acb", false),
+            (".*-web", "my-web-2", false),
         ] {
             assert_eq!(
                 Pattern::read(pattern).unwrap().fits(text),

@@ -237,7 +237,7 @@ impl Steps<'_> {
                 continue;
             };
             for resource in &mut self.gathered.resources {
-                let is_definition = resource.identity().name.kind == "CustomResourceDefinition";
+                let is_definition = resource.name().kind == "CustomResourceDefinition";
                 if !is_definition && image.occurs_in(&resource.node) {
                     image.apply(resource.change());
                 }

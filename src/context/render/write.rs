@@ -26,7 +26,7 @@ pub(super) fn document(object: &Node, base: &Document) -> Option<(Document, Orig
     };
     let document = Document {
         segment,
-        content: Content::Tree(tree),
+        content: Content::Tree(tree.into()),
         patch: false,
         ..base.clone()
     };
