@@ -183,6 +183,8 @@ mod workload_group;
 mod worlds;
 mod yaml11_header_value;
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
 use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
@@ -391,14 +393,22 @@ pub fn check_marked(
         .map(|finding| overlay::place(context, None, marked(mark, predictions, finding)))
         .collect();
     // Workloads come kustomization by kustomization.
-    for predictions in predictions.chunk_by(overlay::is_one) {
-        let scene = Scene {
-            context,
-            predictions,
-            by_namespace: &by_namespace,
-        };
+    let units: Vec<&[WorkloadPrediction<'_>]> = predictions.chunk_by(overlay::is_one).collect();
+    let found: Vec<Vec<Finding>> = units
+        .par_iter()
+        .map(|predictions| {
+            let scene = Scene {
+                context,
+                predictions,
+                by_namespace: &by_namespace,
+            };
+            let other_worlds = worlds::check(context, predictions);
+            run(Scope::Workloads, &scene).chain(other_worlds).collect()
+        })
+        .collect();
+    for (predictions, found) in units.into_iter().zip(found) {
         let home = predictions.first().and_then(overlay::of);
-        let found = run(Scope::Workloads, &scene).chain(worlds::check(context, predictions));
+        let found = found.into_iter();
         findings.extend(
             found.map(|finding| overlay::place(context, home, marked(mark, predictions, finding))),
         );

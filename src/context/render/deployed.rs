@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
 use crate::kube::Object;
 use crate::source::{Document, SourceFile, SourceSet, is_kustomization, place};
 use crate::yaml::Tree;
@@ -18,6 +20,7 @@ use super::kustomization::Kustomization;
 use super::locate::{self, Located, kustomization_in};
 use super::post_build;
 use super::resource::Resource;
+use super::roots;
 use super::{Deployed, Rendering, finish};
 
 /// Deploying objects may be deployed themselves: how often that is followed.
@@ -29,16 +32,9 @@ const DEPLOYMENTS: usize = 2_000;
 /// make of their folders.
 pub(super) fn render(
     sources: &SourceSet,
-    is_wanted: &impl Fn(&Resource) -> bool,
+    is_wanted: &(impl Fn(&Resource) -> bool + Sync),
 ) -> Vec<Rendering> {
-    let mut gatherer = Gatherer::new(sources);
-    let mut own: Vec<Rendering> = locate::roots(sources)
-        .into_iter()
-        .map(|root| {
-            let gathered = gatherer.root(&root);
-            finish(sources, root, None, &gathered, is_wanted)
-        })
-        .collect();
+    let (mut own, mut gatherer) = own(sources, is_wanted);
     let folders = application_set::Folders::of(sources);
     let mut made: Vec<Rendering> = Vec::new();
     let mut taken: BTreeSet<Arc<str>> = BTreeSet::new();
@@ -77,6 +73,34 @@ pub(super) fn render(
     own.retain(|one| !taken.contains(&one.root));
     own.extend(made);
     own
+}
+
+/// Renders the kustomizations that nothing else takes in, groups of them side by side.
+fn own<'s>(
+    sources: &'s SourceSet,
+    is_wanted: &(impl Fn(&Resource) -> bool + Sync),
+) -> (Vec<Rendering>, Gatherer<'s>) {
+    let groups = roots::groups(sources);
+    let all: usize = groups.iter().map(|group| group.size).sum();
+    let rendered: Vec<(Vec<Rendering>, Gatherer<'s>)> = groups
+        .into_par_iter()
+        .map(|group| {
+            let mut gatherer = Gatherer::for_share(sources, group.size, all);
+            let each = group.roots.into_iter().map(|root| {
+                let gathered = gatherer.root(&root);
+                finish(sources, root, None, &gathered, is_wanted)
+            });
+            (each.collect(), gatherer)
+        })
+        .collect();
+    let mut gatherer = Gatherer::new(sources);
+    let mut own = Vec::new();
+    for (renderings, other) in rendered {
+        own.extend(renderings);
+        gatherer.take_over(other);
+    }
+    own.sort_by(|a, b| a.root.cmp(&b.root));
+    (own, gatherer)
 }
 
 /// What a deployment is known by from round to round.

@@ -5,7 +5,6 @@
 //! transformations. Where kustomize would stop with an error, the rest is done and a note says so.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::source::{SourceFile, SourceSet};
@@ -26,6 +25,8 @@ const DEPTH: usize = 32;
 const RESOURCES: usize = 20_000;
 /// What all renderings of a run may cost: an object touched costs one.
 const WORK: usize = 20_000_000;
+/// What each kustomization may cost in any case.
+const ENOUGH: usize = 200_000;
 /// What it costs to open a kustomization.
 const OPENING: usize = 1_000;
 
@@ -145,7 +146,7 @@ impl Gathered {
 /// Renders kustomizations, each once.
 pub(super) struct Gatherer<'s> {
     sources: &'s SourceSet,
-    done: HashMap<Arc<str>, Rc<Gathered>>,
+    done: HashMap<Arc<str>, Arc<Gathered>>,
     /// The kustomizations that are being gathered, the outermost first.
     open: Vec<Arc<str>>,
     work: usize,
@@ -161,15 +162,31 @@ impl<'s> Gatherer<'s> {
         }
     }
 
+    /// Returns a gatherer for `size` kustomizations of `all`, which may cost their share of what all
+    /// may cost, and always enough for what people write: how much a group may cost must not
+    /// depend on which thread is faster.
+    pub(super) fn for_share(sources: &'s SourceSet, size: usize, all: usize) -> Self {
+        let share = WORK / all.max(1) * size;
+        Self {
+            work: share.max(ENOUGH.saturating_mul(size)).min(WORK),
+            ..Self::new(sources)
+        }
+    }
+
+    /// Takes over what another one has rendered.
+    pub(super) fn take_over(&mut self, other: Self) {
+        self.done.extend(other.done);
+    }
+
     /// Renders the kustomization of this file.
-    pub(super) fn root(&mut self, path: &Arc<str>) -> Rc<Gathered> {
+    pub(super) fn root(&mut self, path: &Arc<str>) -> Arc<Gathered> {
         let file = self.sources.file(path);
         match file.and_then(Kustomization::new) {
             Some(k) if k.is_component() => {
                 let mut gathered = Gathered::default();
                 let message = "no kustomization uses this component: it is not rendered";
                 gathered.tell(&k, Span::empty(k.root.span().start), message);
-                Rc::new(gathered)
+                Arc::new(gathered)
             }
             Some(k) => self.kustomization(&k),
             None => {
@@ -181,19 +198,19 @@ impl<'s> Gatherer<'s> {
                     scope: Scope::All,
                     touched: Vec::new(),
                 });
-                Rc::new(gathered)
+                Arc::new(gathered)
             }
         }
     }
 
-    fn kustomization(&mut self, k: &Kustomization<'s>) -> Rc<Gathered> {
+    fn kustomization(&mut self, k: &Kustomization<'s>) -> Arc<Gathered> {
         if let Some(done) = self.done.get(k.path) {
-            return Rc::clone(done);
+            return Arc::clone(done);
         }
         let mut gathered = Gathered::default();
         self.fill(&[*k], &[], &mut gathered);
-        let gathered = Rc::new(gathered);
-        self.done.insert(Arc::clone(k.path), Rc::clone(&gathered));
+        let gathered = Arc::new(gathered);
+        self.done.insert(Arc::clone(k.path), Arc::clone(&gathered));
         gathered
     }
 

@@ -1,9 +1,6 @@
-//! Finds what a kustomization names among the files of the set, and the roots of all.
+//! Finds what a kustomization names among the files of the set.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use crate::source::{SourceFile, SourceSet, is_kustomization};
+use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Tree};
 
 /// The file names that kustomize looks for, in this order.
@@ -106,62 +103,6 @@ pub(super) fn strings<'t>(root: NodeRef<'t>, key: &str) -> Vec<(&'t str, NodeRef
     let items = root.get(key).into_iter().flat_map(NodeRef::items);
     items
         .filter_map(|item| Some((item.text()?, item)))
-        .collect()
-}
-
-/// Returns the kustomization files that no other one lists, and of each ring of kustomizations
-/// that list each other the first one.
-pub(super) fn roots(sources: &SourceSet) -> Vec<Arc<str>> {
-    let all: Vec<&SourceFile> = sources
-        .files
-        .iter()
-        .filter(|file| is_kustomization(&file.path))
-        .collect();
-    let mut listed = BTreeSet::new();
-    for file in &all {
-        let below = children(sources, file);
-        listed.extend(below.into_iter().filter(|child| *child != file.path));
-    }
-    let mut reached = BTreeSet::new();
-    let mut roots = Vec::new();
-    let (inner, outer): (Vec<_>, Vec<_>) = all
-        .into_iter()
-        .partition(|file| listed.contains(&file.path));
-    for file in outer.into_iter().chain(inner) {
-        if !reached.contains(&file.path) {
-            reach(sources, file, &mut reached);
-            roots.push(Arc::clone(&file.path));
-        }
-    }
-    roots.sort();
-    roots
-}
-
-/// Collects a kustomization and all that it takes in.
-fn reach(sources: &SourceSet, file: &SourceFile, reached: &mut BTreeSet<Arc<str>>) {
-    let mut waiting = vec![Arc::clone(&file.path)];
-    while let Some(path) = waiting.pop() {
-        if reached.insert(Arc::clone(&path))
-            && let Some(file) = sources.file(&path)
-        {
-            waiting.extend(children(sources, file));
-        }
-    }
-}
-
-/// Returns the kustomizations that a kustomization lists.
-fn children(sources: &SourceSet, file: &SourceFile) -> Vec<Arc<str>> {
-    let Some(root) = tree(file).and_then(Tree::root) else {
-        return Vec::new();
-    };
-    let folder = folder_of(&file.path);
-    ["resources", "bases", "components"]
-        .into_iter()
-        .flat_map(|key| strings(root, key))
-        .filter_map(|(entry, _)| match locate(sources, folder, entry) {
-            Located::Kustomization(child) => Some(Arc::clone(&child.path)),
-            _ => None,
-        })
         .collect()
 }
 

@@ -34,6 +34,7 @@ mod origin;
 mod patches;
 mod post_build;
 mod resource;
+mod roots;
 mod schema;
 mod selector;
 mod share;
@@ -210,7 +211,7 @@ fn is_relevant(object: &Node) -> bool {
     FACTS.contains(&object.text_below(&["kind"])) || template.is_some()
 }
 
-fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Resource) -> bool) -> Vec<Rendering> {
+fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Resource) -> bool + Sync) -> Vec<Rendering> {
     deployed::render(sources, &is_wanted)
 }
 

@@ -3,7 +3,6 @@
 //! Source: kustomize 5.8.2, `api/resource/factory.go`.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::source::{Content, SourceFile};
@@ -40,7 +39,7 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
         let is_whole = !copied.is_reread && !is_list(&copied.node);
         for node in members(copied.node) {
             let resource = Resource {
-                node: Rc::new(node),
+                node: Arc::new(node),
                 path: Arc::clone(&file.path),
                 index: document.index,
                 is_intact: is_whole,

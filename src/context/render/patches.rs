@@ -4,7 +4,7 @@
 //! `PatchJson6902Transformer` in `api/internal/builtins`, `ApplySmPatch` in `api/resmap` and
 //! `api/resource`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
@@ -257,7 +257,7 @@ impl Patch {
                         resource.remember_name();
                     }
                     resource.is_intact = false;
-                    resource.node = Rc::new(object);
+                    resource.node = Arc::new(object);
                     true
                 }
                 Ok(None) => false,

@@ -1,6 +1,5 @@
 //! Objects on their way through the kustomizations.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::DocumentId;
@@ -17,7 +16,7 @@ const NO_NAMESPACE: &str = "_non_namespaceable_";
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     /// The object; shared as long as nothing changes it.
-    pub(super) node: Rc<Node>,
+    pub(super) node: Arc<Node>,
     /// The file of the base document.
     pub(super) path: Arc<str>,
     /// The number of the base document in its file.
@@ -111,7 +110,7 @@ impl Resource {
     /// Returns the object to be changed.
     pub(super) fn change(&mut self) -> &mut Node {
         self.is_intact = false;
-        Rc::make_mut(&mut self.node)
+        Arc::make_mut(&mut self.node)
     }
 
     /// Takes out annotations that hold nothing, as kustomize does with objects whose names it
