@@ -8,34 +8,7 @@ find_meshprobe
 
 release=v1.33.0
 
-# Schemas that hold all that they refer to, as kubeconform wants them.
-python - "$release" "$work/schemas" <<'PYTHON'
-import json
-import pathlib
-import sys
-
-import kubernetes_validate
-
-NAMES = (
-    "namespace-v1 service-v1 configmap-v1 serviceaccount-v1 pod-v1 podtemplate-v1 list-v1 "
-    "replicationcontroller-v1 deployment-apps-v1 statefulset-apps-v1 daemonset-apps-v1 "
-    "replicaset-apps-v1 job-batch-v1 cronjob-batch-v1"
-).split()
-release, target = sys.argv[1], pathlib.Path(sys.argv[2])
-source = pathlib.Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema"
-source = source / f"{release}-local-strict"
-definitions = (source / "_definitions.json").read_text()
-definitions = definitions.replace('"/api/_definitions.json#', '"#')
-definitions = json.loads(definitions)["$defs"]
-target.mkdir()
-for name in NAMES:
-    path = source / f"{name}.json"
-    if path.exists():
-        schema = json.loads(path.read_text().replace('"/api/_definitions.json#', '"#'))
-        schema.pop("$id", None)
-        schema["$defs"] = definitions
-        (target / path.name).write_text(json.dumps(schema))
-PYTHON
+python "$root/tests/e2e/schemas.py" "$release" "$work/schemas"
 
 # validate FOLDER: kinds that Kubernetes itself has no schema for are skipped.
 validate() {

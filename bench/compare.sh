@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What `meshprobe check` costs beside its peers, as ratios within one run.
+#
+#   bash bench/compare.sh [TREE] [ROUNDS]     TREE: manifests to read (default: made here), ROUNDS: 5
+#
+# Every round runs all programs once, in turns, each as a new process over files that are in the page
+# cache. The floor is `find … | xargs cat`: nobody reads the files for less. Prints medians of CPU time,
+# wall-clock time and peak memory, then how the costs of meshprobe grow with the tree. No test: it
+# passes judgement on nothing.
+#
+# kubeconform and kube-score come from the Go module proxy with .ci/tools.sh; kube-linter is tried, and
+# istioctl and polaris are taken where they are installed. What cannot be had is named and left out.
+# shellcheck source=../tests/e2e/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/../tests/e2e/common.bash"
+find_meshprobe
+
+tree="${1:-}"
+rounds="${2:-5}"
+if [ -z "$tree" ]; then
+  tree="$work/made"
+  python "$root/bench/tree.py" "$tree" 3000
+fi
+
+if ! command -v kube-linter >/dev/null; then
+  GOBIN="$tools_dir" CGO_ENABLED=0 go install golang.stackrox.io/kube-linter/cmd/kube-linter@v0.7.6 \
+    >"$work/kube-linter.log" 2>&1 || printf 'kube-linter cannot be installed here: left out\n'
+fi
+python "$root/tests/e2e/schemas.py" v1.33.0 "$work/schemas"
+
+python "$root/bench/compare.py" --meshprobe "$meshprobe" --schemas "$work/schemas" --rounds "$rounds" \
+  --work "$work" "$tree"

@@ -1,0 +1,112 @@
+"""Makes a tree of manifests as found in GitOps repositories: `tree.py FOLDER FILES`.
+
+Deployments with probes, Services, kustomizations with overlays, ConfigMaps, and definitions of
+resources, which hold most of the bytes. The same arguments make the same bytes.
+"""
+
+import pathlib
+import sys
+
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web-{0}
+  labels: {{app.kubernetes.io/name: web-{0}}}
+spec:
+  replicas: 2
+  selector:
+    matchLabels: {{app: web-{0}}}
+  template:
+    metadata:
+      labels: {{app: web-{0}}}
+    spec:
+      containers:
+        - name: web
+          image: example/web:{0}
+          ports:
+            - {{name: http, containerPort: 8080}}
+          readinessProbe:
+            httpGet: {{path: /ready, port: http}}
+          livenessProbe:
+            tcpSocket: {{port: 8080}}
+            timeoutSeconds: 2
+"""
+SERVICE = """apiVersion: v1
+kind: Service
+metadata: {{name: web-{0}}}
+spec:
+  selector: {{app: web-{0}}}
+  ports: [{{name: http, port: 80, targetPort: http}}]
+"""
+CONFIG = """apiVersion: v1
+kind: ConfigMap
+metadata: {{name: settings-{0}}}
+data:
+  application.properties: |
+{1}
+"""
+BASE = "resources: [deployment.yaml, service.yaml, settings.yaml]\n"
+OVERLAY = """namespace: {1}-{0}
+resources: [../../base]
+patches:
+  - patch: |
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {{name: web-{0}}}
+      spec: {{replicas: 3}}
+"""
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {1}-{0}, labels: {{istio-injection: enabled}}}}\n"
+DEFINITION = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: things{0}.example.com}}
+spec:
+  group: example.com
+  names: {{kind: Thing{0}, plural: things{0}}}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+{1}
+"""
+
+
+def files_of(number):
+    """The files of one application, by their paths."""
+    lines = "\n".join(f"    setting.number.{i}=value of setting {i}" for i in range(20))
+    fields = "\n".join(
+        f"            field{i}:\n              description: What field {i} of the thing is for, in a sentence.\n"
+        f"              type: string"
+        for i in range(150)
+    )
+    app = f"apps/app-{number}"
+    made = {
+        f"{app}/base/deployment.yaml": DEPLOYMENT.format(number),
+        f"{app}/base/service.yaml": SERVICE.format(number),
+        f"{app}/base/settings.yaml": CONFIG.format(number, lines),
+        f"{app}/base/kustomization.yaml": BASE,
+        f"{app}/crds/thing.yaml": DEFINITION.format(number, fields),
+    }
+    for environment in ("stage", "prod"):
+        made[f"{app}/overlays/{environment}/kustomization.yaml"] = OVERLAY.format(number, environment)
+        made[f"{app}/overlays/{environment}/namespace.yaml"] = NAMESPACE.format(number, environment)
+    return made
+
+
+def main():
+    folder, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+    written = number = 0
+    while written < count:
+        for path, text in files_of(number).items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+            written += 1
+        number += 1
+
+
+main()

@@ -1,0 +1,41 @@
+"""Writes the schemas of built-in kinds as kubeconform wants them, each with what it refers to and
+no more: `schemas.py RELEASE FOLDER`. They are those of the Python package kubernetes-validate.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import kubernetes_validate
+
+REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
+
+
+def needed(text, definitions):
+    """The definitions that a schema refers to, and those refer to."""
+    found, waiting = {}, REFERENCE.findall(text)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = definitions[name]
+            waiting += REFERENCE.findall(json.dumps(definitions[name]))
+    return found
+
+
+def main():
+    release, target = sys.argv[1], pathlib.Path(sys.argv[2])
+    source = pathlib.Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema"
+    source = source / f"{release}-local-strict"
+    here = lambda path: path.read_text().replace('"/api/_definitions.json#', '"#')
+    definitions = json.loads(here(source / "_definitions.json"))["$defs"]
+    target.mkdir()
+    for path in source.glob("*-v*.json"):
+        text = here(path)
+        schema = json.loads(text)
+        schema.pop("$id", None)
+        schema["$defs"] = needed(text, definitions)
+        (target / path.name).write_text(json.dumps(schema))
+
+
+main()
