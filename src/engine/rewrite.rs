@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
 use crate::context::Context;
 use crate::context::render::{DocumentId, Rendering, render_of, render_relevant};
 use crate::finding::{Finding, Label, Severity};
@@ -144,16 +146,24 @@ fn edits(set: &SourceSet, plan: &Plan) -> Edits {
         let id = (Arc::clone(&pod.path), pod.document);
         by_document.entry(id).or_default().push(pod);
     }
+    // To prove an edit costs more than all else, and no document depends on another one.
+    let made: Vec<_> = by_document
+        .into_par_iter()
+        .map(|(id, pods)| {
+            let changes = pods.iter().flat_map(|pod| pod.changes.iter().cloned());
+            let changes: Vec<Change> = changes.collect();
+            let edits = edits_of(set, &id, &changes);
+            (id, pods.len(), changes, edits)
+        })
+        .collect();
     let mut all = Edits::default();
-    for (id, pods) in by_document {
-        let changes = pods.iter().flat_map(|pod| pod.changes.iter().cloned());
-        let changes: Vec<Change> = changes.collect();
-        match edits_of(set, &id, &changes) {
+    for (id, pods, changes, edits) in made {
+        match edits {
             Some(Ok(new)) => {
                 let (path, _) = &id;
                 let edits = all.by_file.entry(Arc::clone(path)).or_default();
                 edits.extend(new);
-                all.pods += pods.len();
+                all.pods += pods;
                 all.changes.extend(changes);
                 all.documents.insert(id);
             }
