@@ -76,7 +76,7 @@ impl Change {
         };
         let is_there = || {
             let path = self.path.as_ref();
-            path.is_none_or(|(path, style)| concerns_probes(path, *style, &kind))
+            path.is_none_or(|(path, style)| concerns_probes(path, *style, kind))
         };
         is_meant && is_chosen() && is_there()
     }
