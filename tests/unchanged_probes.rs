@@ -188,7 +188,7 @@ fn the_default_policy_of_linkerd_and_its_exceptions() {
         (open, bare, "ok default"),
         (open, tcp, "always-passes known"),
         (nodes, grpc, "ok assumed"),
-        (closed, HTTP, "ok known"),
+        (closed, HTTP, "ok default"),
         (closed, https, "fails known"),
         (closed, grpc, "fails known"),
         (closed, bare, "fails known"),

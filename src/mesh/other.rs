@@ -231,10 +231,6 @@ pub struct Treatment {
     pub because: Vec<Reason>,
     /// The release decided.
     pub by_release: bool,
-    /// Something had to be taken for granted, as the reasons say.
-    pub is_assumed: bool,
-    /// A documented default of the installation decided, as the reasons say.
-    pub is_default: bool,
     /// No surer than this is what decided, beside the membership of the pod.
     pub certainty: Certainty,
     /// Lines for an explanation: what they are about, and what they say.
@@ -251,16 +247,19 @@ impl Treatment {
             meets,
             because: Vec::new(),
             by_release: false,
-            is_assumed: false,
-            is_default: false,
             certainty: Certainty::Known,
             trail: Vec::new(),
         }
     }
 
+    /// Something decided that is no surer than this, as the reasons say.
+    pub fn no_surer_than(&mut self, certainty: Certainty) {
+        self.certainty = self.certainty.min(certainty);
+    }
+
     /// Lets the treatment rest on a fact: it is no surer, and says what the fact says.
     pub fn rest_on<T>(&mut self, fact: &Fact<T>) {
-        self.certainty = self.certainty.min(fact.certainty);
+        self.no_surer_than(fact.certainty);
         self.because.extend(fact.because.iter().cloned());
     }
 }

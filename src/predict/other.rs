@@ -142,12 +142,7 @@ fn judge(
             }
         }
     };
-    let certainty = match (treatment.is_assumed, treatment.is_default) {
-        (true, _) => Certainty::Assumed,
-        (false, true) => Certainty::Default,
-        (false, false) => Certainty::Known,
-    };
-    rest_on(certainty.min(treatment.certainty), &treatment.because);
+    rest_on(treatment.certainty, &treatment.because);
     if treatment.by_release {
         rest_on(release.certainty, &release.because);
     }

@@ -1,5 +1,6 @@
 //! What Consul makes of each probe.
 
+use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerList, HttpGet, Port, Slot};
 use crate::mesh::other::{Asked, Each, Meets, Model as _, Target, Treatment, Trouble, resolve};
 use crate::mesh::{Fact, Reason};
@@ -79,7 +80,7 @@ impl<'a, 't> Pod<'a, 't> {
             let mut treatment = Treatment::left(port, Meets::Application);
             let said = "the listener is registered with Consul, which no manifest shows";
             treatment.because.push(Reason::said(said, None));
-            treatment.is_assumed = true;
+            treatment.no_surer_than(Certainty::Assumed);
             return treatment;
         }
         self.left(one)
@@ -120,7 +121,7 @@ impl<'a, 't> Pod<'a, 't> {
             treatment
                 .because
                 .push(Reason::said(PLAIN, Some(SETTLE_PLAIN)));
-            treatment.is_assumed = true;
+            treatment.no_surer_than(Certainty::Assumed);
         }
         treatment
     }
@@ -181,7 +182,7 @@ impl<'a, 't> Pod<'a, 't> {
         if treatment.meets == Meets::Trouble(Trouble::QueryInPath) {
             let said = "Consul exposes the path to the letter, query included";
             treatment.because.push(Reason::said(said, None));
-            treatment.is_assumed = true;
+            treatment.no_surer_than(Certainty::Assumed);
         }
         treatment.target = Some(Target {
             path: http.path.clone(),

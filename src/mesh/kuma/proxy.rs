@@ -1,5 +1,6 @@
 //! What the probe proxy, or what was there before it, makes of each probe.
 
+use crate::finding::Certainty;
 use crate::kube::{Action, ContainerList, HttpGet, Workload};
 use crate::mesh::other::{Asked, Each, Meets, Target, Treatment, Trouble, port_of};
 use crate::mesh::{Reason, Version};
@@ -202,7 +203,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             if self.asked.native_sidecars.is_none() {
                 let said = "Kuma's own sidecar is no native one";
                 left.because.push(Reason::said(said, Some(NATIVE)));
-                left.is_assumed = true;
+                left.no_surer_than(Certainty::Assumed);
             }
             return left;
         }

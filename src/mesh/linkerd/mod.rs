@@ -10,6 +10,7 @@ mod injection;
 mod policy;
 mod route;
 
+use crate::finding::Certainty;
 use crate::kube::{Action, HttpGet, Port};
 
 use super::other::{
@@ -112,7 +113,9 @@ fn judge(asked: &Asked<'_, '_>, one: &Each<'_>, action: &Action, port: i64) -> T
         (_, Grant::Refused) => Meets::Trouble(trouble),
         (_, Grant::Taken | Grant::Open) => Meets::Application,
     };
-    treatment.is_assumed |= grant == Grant::Taken;
+    if grant == Grant::Taken {
+        treatment.no_surer_than(Certainty::Assumed);
+    }
     access.explain(&mut treatment);
     treatment
 }
@@ -134,7 +137,9 @@ fn probe(
     } else if is_read && !access.routes.is_empty() {
         let (grant, reason) = access.by_routes(&http.path);
         treatment.because.extend(reason);
-        treatment.is_assumed = grant == Grant::Taken;
+        if grant == Grant::Taken {
+            treatment.no_surer_than(Certainty::Assumed);
+        }
         if grant == Grant::Refused {
             treatment.meets = Meets::Trouble(Trouble::RouteHidesProbe);
         }
@@ -145,12 +150,14 @@ fn probe(
                 let said = "the route of the probe is for all networks, unless \
                             `policyController.probeNetworks` of the installation names some";
                 treatment.because.push(Reason::said(said, None));
-                treatment.is_default = true;
+                treatment.no_surer_than(Certainty::Default);
             }
-            (Grant::Taken, Some(_)) => treatment.is_assumed = true,
+            (Grant::Taken, Some(_)) => treatment.no_surer_than(Certainty::Assumed),
             (Grant::Refused, Some((trouble, why))) => {
                 treatment.meets = Meets::Trouble(trouble);
-                treatment.is_assumed = trouble == Trouble::PortUndeclared;
+                if trouble == Trouble::PortUndeclared {
+                    treatment.no_surer_than(Certainty::Assumed);
+                }
                 treatment
                     .because
                     .extend(why.map(|said| Reason::said(said, None)));

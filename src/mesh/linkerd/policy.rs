@@ -8,6 +8,7 @@
 //! documentation, "Authorization Policy" (2.11 to 2.19): what the fields are called, the precedence
 //! of routes.
 
+use crate::finding::Certainty;
 use crate::kube::{Action, Object, Port, Requirements, Slot, integer};
 use crate::mesh::Reason;
 use crate::mesh::other::{Asked, Each, Treatment};
@@ -219,7 +220,9 @@ impl<'a, 't> Access<'a, 't> {
             .iter()
             .map(|one| ("policy", one.message.clone()));
         treatment.trail.extend(lines);
-        treatment.is_default |= self.is_default;
+        if self.is_default {
+            treatment.no_surer_than(Certainty::Default);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What becomes of each probe of a pod.
 
+use crate::finding::Certainty;
 use crate::kube::{Action, Container, Handler, Slot};
 use crate::mesh::Reason;
 use crate::mesh::other::{Asked, Each, Meets, Membership, Target, Treatment, Trouble, port_of};
@@ -91,7 +92,7 @@ fn injected_already(
             let said =
                 "the bootstrap Secret of the proxy holds the listener, which no manifest shows";
             treatment.because.push(Reason::said(said, None));
-            treatment.is_assumed = true;
+            treatment.no_surer_than(Certainty::Assumed);
             if let Some(rival) = shares_listener(one, handlers.get(index + 1..).unwrap_or_default())
             {
                 treatment.meets = Meets::Trouble(match action {
@@ -291,7 +292,7 @@ impl Pod<'_, '_> {
         if treatment.meets == Meets::Helper && points_at_proxy(action, number) {
             let said = "the proxy passes the header on to the helper of the manifest";
             treatment.because.push(Reason::said(said, None));
-            treatment.is_assumed = true;
+            treatment.no_surer_than(Certainty::Assumed);
         }
         treatment
     }
