@@ -29,22 +29,60 @@ pub(super) fn key_text(key: NodeRef<'_>) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Returns the keys of a mapping that occur again, each with the first of its kind.
-pub(super) fn duplicates(mapping: NodeRef<'_>) -> Vec<(NodeRef<'_>, NodeRef<'_>)> {
-    let mut first = HashMap::new();
-    let mut found = Vec::new();
-    for key in mapping.entries().map(|entry| entry.key) {
-        let Some(text) = key_text(key).filter(|_| !key.is_merge_key()) else {
-            continue;
-        };
-        match first.entry(text) {
-            Slot::Occupied(slot) => found.push((*slot.get(), key)),
-            Slot::Vacant(slot) => {
-                slot.insert(key);
+/// Mappings up to this length are searched key by key.
+const SMALL: usize = 24;
+
+/// Finds keys that occur again; its memory serves one mapping after the other.
+#[derive(Default)]
+pub(super) struct Duplicates<'t> {
+    keys: Vec<(Cow<'t, str>, NodeRef<'t>)>,
+    /// Each later key behind the first of its kind.
+    pub(super) found: Vec<(NodeRef<'t>, NodeRef<'t>)>,
+}
+
+impl<'t> Duplicates<'t> {
+    /// Looks for keys of `mapping` that occur again.
+    pub(super) fn look_into(&mut self, mapping: NodeRef<'t>) {
+        if mapping.entries().len() < 2 {
+            return;
+        }
+        self.keys.clear();
+        let keys = mapping.entries().map(|entry| entry.key);
+        let keys = keys.filter(|key| !key.is_merge_key());
+        let named = keys.filter_map(|key| Some((key_text(key)?, key)));
+        self.keys.extend(named);
+        if self.keys.len() <= SMALL {
+            self.compare_all();
+        } else {
+            self.compare_hashed();
+        }
+    }
+
+    fn compare_all(&mut self) {
+        for (count, (key, later)) in self.keys.iter().enumerate() {
+            let first = self.keys.iter().take(count).find(|(text, _)| text == key);
+            self.found.extend(first.map(|(_, first)| (*first, *later)));
+        }
+    }
+
+    fn compare_hashed(&mut self) {
+        let mut first: HashMap<&str, NodeRef<'t>> = HashMap::with_capacity(self.keys.len());
+        for (key, node) in &self.keys {
+            match first.entry(key) {
+                Slot::Occupied(slot) => self.found.push((*slot.get(), *node)),
+                Slot::Vacant(slot) => {
+                    slot.insert(*node);
+                }
             }
         }
     }
-    found
+}
+
+/// Returns the first key of a mapping that occurs again.
+pub(super) fn first_duplicate(mapping: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    let mut finder = Duplicates::default();
+    finder.look_into(mapping);
+    finder.found.first().map(|(_, later)| *later)
 }
 
 /// Returns the entries that count, own ones first; every entry looked at costs one of `budget`.

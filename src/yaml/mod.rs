@@ -2,6 +2,9 @@
 //!
 //! Knows nothing of Kubernetes.
 
+mod arena;
+mod block;
+mod block_scalar;
 mod change;
 mod comment;
 pub mod de;
@@ -16,11 +19,12 @@ mod tree;
 pub mod verify;
 mod weight;
 
+pub use block::parse_ordinary;
 pub use change::{Change, Value};
 pub use comment::comments;
 pub use de::{DeError, from_node};
 pub use edit::{Edit, EditError, apply, splice};
-pub use parse::{SyntaxError, parse};
+pub use parse::{SyntaxError, parse, parse_fully};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};
 pub use span::{LineIndex, Position, Span};

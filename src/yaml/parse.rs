@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
 
+use super::arena::Arena;
+use super::block;
+use super::block_scalar::{block_span, line_end, without_invented_break};
 use super::span::Span;
-use super::tree::{Anchor, Kind, NONE, Node, Style, Tree};
+use super::tree::{Kind, NONE, Style, Tree};
 use super::weight::TOO_HEAVY;
 
 /// Why a document could not be read.
@@ -37,17 +40,28 @@ impl SyntaxError {
 
 /// Parses the document that `segment` of `text` holds; `None` where it holds no content.
 ///
+/// Ordinary block YAML is read by a parser of our own, which leaves everything else, and every
+/// fault, to [`parse_fully`]. Both return the same tree.
+///
 /// # Errors
 /// [`SyntaxError`] for anything that is not YAML, nested deeper than 255, or longer than 4 GiB.
 pub fn parse(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError> {
+    match block::parse_ordinary(text, segment) {
+        Some(tree) => Ok(Some(tree)),
+        None => parse_fully(text, segment),
+    }
+}
+
+/// The full parser alone, for comparison: what [`parse`] returns, slower.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_fully(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError> {
     let source = segment.slice(text);
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let base = segment.end - source.len();
     if u32::try_from(segment.end).is_err() {
-        return Err(SyntaxError {
-            offset: 0,
-            message: "the file is larger than 4 GiB".into(),
-        });
+        return Err(too_large());
     }
     let options = granit_parser::options! { emit_anchor_events: true };
     let mut builder = Builder::new(text, segment, base);
@@ -71,19 +85,22 @@ pub fn parse(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError
             }
         }
     }
-    Ok(builder.finish())
+    if builder.arena.overflows() {
+        return Err(too_large());
+    }
+    Ok(builder.arena.finish())
 }
 
-/// What is open while events come in.
-struct Open {
-    node: u32,
-    children: Vec<u32>,
+fn too_large() -> SyntaxError {
+    SyntaxError {
+        offset: 0,
+        message: "the file is larger than 4 GiB".into(),
+    }
 }
 
 struct Builder<'a> {
-    tree: Tree,
+    arena: Arena,
     text: &'a str,
-    open: Vec<Open>,
     anchored: HashMap<usize, u32>,
     /// Behind the last token that has its place.
     cursor: usize,
@@ -107,30 +124,13 @@ struct Gap {
 
 impl<'a> Builder<'a> {
     fn new(text: &'a Arc<str>, segment: Span, base: usize) -> Self {
-        let tree = Tree {
-            text: Arc::clone(text),
-            segment,
-            nodes: Vec::new(),
-            links: Vec::new(),
-            decoded: Vec::new(),
-            anchors: Vec::new(),
-            root: NONE,
-            has_merge_keys: false,
-        };
         Self {
-            tree,
+            arena: Arena::new(text, segment),
             text,
-            open: Vec::new(),
             anchored: HashMap::new(),
             cursor: base,
             documents: 0,
         }
-    }
-
-    fn finish(self) -> Option<Tree> {
-        let root = self.tree.nodes.get(self.tree.root as usize)?;
-        // A document of comments alone comes as one empty scalar.
-        (root.style != Style::Empty).then_some(self.tree)
     }
 
     fn take(&mut self, event: Event<'_>, span: Span, tag: Option<Span>) {
@@ -159,7 +159,7 @@ impl<'a> Builder<'a> {
                 let gap = self.gap(span.start);
                 let target = self.anchored.get(&id).copied().unwrap_or(NONE);
                 let node = self.push(Kind::Alias, Style::Plain, span, &gap, None);
-                self.edit(node, |node| node.first = target);
+                self.arena.set_target(node, target);
                 self.cursor = span.end;
             }
             Event::Anchor(_, _) => self.place_anchor(span),
@@ -176,69 +176,27 @@ impl<'a> Builder<'a> {
             ScalarStyle::Plain => (Style::Plain, span),
             ScalarStyle::SingleQuoted => (Style::SingleQuoted, span),
             ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, span),
-            ScalarStyle::Literal => (Style::Literal, self.block_scalar(value, span, &gap)),
-            ScalarStyle::Folded => (Style::Folded, self.block_scalar(value, span, &gap)),
+            ScalarStyle::Literal => (Style::Literal, self.block_place(value, span, &gap)),
+            ScalarStyle::Folded => (Style::Folded, self.block_place(value, span, &gap)),
         };
         let node = self.push(Kind::Scalar, style, place, &gap, tag);
-        self.tree.has_merge_keys |= value == "<<";
         let mut value = value;
         if matches!(style, Style::Literal | Style::Folded) {
-            value = self.without_invented_break(value, place);
+            value = without_invented_break(self.text, value, place);
         }
-        if place.slice(self.text) != value {
-            let index = u32::try_from(self.tree.decoded.len()).unwrap_or(NONE);
-            self.tree.decoded.push(value.into());
-            self.edit(node, |node| node.first = index);
+        if place.slice(self.text) == value {
+            self.arena.note_plain(value);
+        } else {
+            let from = self.arena.decoded().len();
+            self.arena.decoded().push_str(value);
+            self.arena.set_decoded(node, from);
         }
         self.cursor = span.end;
     }
 
-    /// A block scalar at the end of a file without final line break has none in its value:
-    /// go-yaml and libyaml read it so, the parser's family does not.
-    fn without_invented_break<'v>(&self, value: &'v str, place: Span) -> &'v str {
-        let header = place.slice(self.text).lines().next().unwrap_or_default();
-        let at_end = place.end >= self.text.len() && !self.text.ends_with('\n');
-        if at_end && !header.contains('-') {
-            return value.strip_suffix('\n').unwrap_or(value);
-        }
-        value
-    }
-
-    fn block_scalar(&self, value: &str, span: Span, gap: &Gap) -> Span {
+    fn block_place(&self, value: &str, span: Span, gap: &Gap) -> Span {
         let start = gap.header.unwrap_or(span.start);
-        let header_end = self.line_end(start);
-        let header = Span::new(start, header_end).slice(self.text);
-        let header = header.split('#').next().unwrap_or_default();
-        let last_line = value.trim_end_matches('\n').rsplit('\n').next();
-        let last_line = last_line.unwrap_or_default();
-        let blank_is_content = !last_line.is_empty() && last_line.trim().is_empty();
-        let end = self.before_next_indentation(span.end);
-        let below = Span::new(header_end, end).slice(self.text);
-        let kept = if header.contains('+') || blank_is_content {
-            below.strip_suffix('\n').unwrap_or(below)
-        } else {
-            // Blanks at the end of the last line belong to the value.
-            let trimmed = below.trim_end_matches([' ', '\t', '\r', '\n']).len();
-            let line_end = self.line_end(header_end + trimmed).min(end);
-            Span::new(header_end, line_end).slice(self.text)
-        };
-        let kept = kept.strip_suffix('\r').unwrap_or(kept);
-        if kept.trim_matches(['\r', '\n']).is_empty() && !kept.contains('\n') {
-            return Span::new(start, start + header.trim_end().len());
-        }
-        Span::new(start, header_end + kept.len())
-    }
-
-    /// The span of a block scalar may reach into the line of the next token.
-    fn before_next_indentation(&self, end: usize) -> usize {
-        let before = self.text.get(..end).unwrap_or_default();
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        let inside = !matches!(self.byte(end), None | Some(b'\r' | b'\n'));
-        if inside && line.bytes().all(|byte| byte == b' ') {
-            end - line.len()
-        } else {
-            end
-        }
+        block_span(self.text, value, start, span.end)
     }
 
     fn empty(&mut self, span: Span, tag: Option<Span>) {
@@ -254,7 +212,7 @@ impl<'a> Builder<'a> {
         } else if gap.colon.is_none() {
             // The event lies at the end of the key: step over the `:` if one is written.
             let next = self.skip_trivia(reported);
-            if self.expects_value() && self.byte(next) == Some(b':') {
+            if self.arena.expects_value() && self.byte(next) == Some(b':') {
                 at = next + 1;
                 gap.colon = Some(at);
             }
@@ -276,10 +234,7 @@ impl<'a> Builder<'a> {
             place.start = dash.unwrap_or(span.start);
         }
         let node = self.push(kind, style, place, &gap, tag);
-        self.open.push(Open {
-            node,
-            children: Vec::new(),
-        });
+        self.arena.open(node, kind);
         self.cursor = if style == Style::Flow {
             span.end
         } else {
@@ -288,104 +243,44 @@ impl<'a> Builder<'a> {
     }
 
     fn close(&mut self, span: Span) {
-        let Some(open) = self.open.pop() else { return };
-        let first = u32::try_from(self.tree.links.len()).unwrap_or(NONE);
-        let last_child = open
-            .children
-            .last()
-            .and_then(|&id| self.tree.nodes.get(id as usize));
-        let child_end = last_child.map(|node| node.span.end);
-        self.tree.links.extend(open.children);
-        let last = u32::try_from(self.tree.links.len()).unwrap_or(NONE);
-        let end = if span.is_empty() {
-            child_end
-        } else {
-            Some(span.end)
-        };
-        self.edit(open.node, |node| {
-            node.first = first;
-            node.last = last;
-            node.span.end = end.unwrap_or(node.span.end).max(node.span.start);
-        });
+        self.arena.close((!span.is_empty()).then_some(span.end));
         if !span.is_empty() {
             self.cursor = span.end;
         }
     }
 
     fn push(&mut self, kind: Kind, style: Style, span: Span, gap: &Gap, tag: Option<Span>) -> u32 {
-        let id = u32::try_from(self.tree.nodes.len()).unwrap_or(NONE);
         let indicator = if self.inside_sequence() {
             gap.dash
         } else {
             gap.colon
         };
-        let indicator = indicator
-            .and_then(|at| u32::try_from(at).ok())
-            .unwrap_or(NONE);
-        let parent = self.open.last().map_or(NONE, |open| open.node);
-        let outer = tag.map_or(span.start, |tag| tag.start.min(span.start));
-        let node = Node {
-            kind,
-            style,
-            span,
-            outer,
-            first: NONE,
-            last: NONE,
-            anchor: NONE,
-            tag,
-            parent,
-            indicator,
-        };
-        self.tree.nodes.push(node);
-        match self.open.last_mut() {
-            Some(open) => open.children.push(id),
-            None => self.tree.root = id,
+        let id = self.arena.push(kind, style, span, indicator);
+        if let Some(tag) = tag
+            && let Some(properties) = self.arena.properties(id)
+        {
+            properties.tag = Some(tag);
+            properties.outer = properties.outer.min(tag.start);
         }
         id
     }
 
-    fn edit(&mut self, id: u32, change: impl FnOnce(&mut Node)) {
-        if let Some(node) = self.tree.nodes.get_mut(id as usize) {
-            change(node);
-        }
-    }
-
     fn name_anchor(&mut self, anchor: usize) {
         if anchor != 0 {
-            let id = u32::try_from(self.tree.nodes.len().saturating_sub(1)).unwrap_or(NONE);
-            self.anchored.insert(anchor, id);
+            self.anchored.insert(anchor, self.arena.newest());
         }
     }
 
     fn place_anchor(&mut self, span: Span) {
-        let index = u32::try_from(self.tree.anchors.len()).unwrap_or(NONE);
-        self.tree.anchors.push(Anchor { span });
-        let id = u32::try_from(self.tree.nodes.len().saturating_sub(1)).unwrap_or(NONE);
-        self.edit(id, |node| {
-            node.anchor = index;
-            node.outer = node.outer.min(span.start);
-        });
+        let id = self.arena.newest();
+        if let Some(properties) = self.arena.properties(id) {
+            properties.anchor = Some(span);
+            properties.outer = properties.outer.min(span.start);
+        }
     }
 
     fn inside_sequence(&self) -> bool {
-        self.open_kind() == Some(Kind::Sequence)
-    }
-
-    fn open_kind(&self) -> Option<Kind> {
-        let open = self.open.last()?;
-        self.tree
-            .nodes
-            .get(open.node as usize)
-            .map(|node| node.kind)
-    }
-
-    /// The next child of the open mapping is a value.
-    fn expects_value(&self) -> bool {
-        self.open_kind() == Some(Kind::Mapping)
-            && self
-                .open
-                .last()
-                .is_some_and(|open| open.children.len() % 2 == 1)
+        self.arena.innermost() == Some(Kind::Sequence)
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -425,8 +320,7 @@ impl<'a> Builder<'a> {
     }
 
     fn line_end(&self, at: usize) -> usize {
-        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
-        memchr::memchr(b'\n', rest).map_or(self.text.len(), |found| at + found)
+        line_end(self.text, at)
     }
 
     fn word_end(&self, at: usize) -> usize {

@@ -47,6 +47,28 @@ impl Span {
     }
 }
 
+/// A [`Span`] in a file of at most 4 GiB, which is all that is read, in half the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    start: u32,
+    end: u32,
+}
+
+impl Extent {
+    /// Returns the span; offsets behind 4 GiB, which no file that is read has, become the last.
+    pub(super) fn new(span: Span) -> Self {
+        let short = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
+        Self {
+            start: short(span.start),
+            end: short(span.end),
+        }
+    }
+
+    pub(super) const fn span(self) -> Span {
+        Span::new(self.start as usize, self.end as usize)
+    }
+}
+
 /// A place for people: both numbers count from 1, columns count Unicode code points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::merge::duplicates;
+use super::merge::Duplicates;
 use super::route::{Route, Step};
 use super::scalar::{Scalar, resolve_plain};
-use super::span::Span;
+use super::span::{Extent, Span};
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,42 +45,47 @@ pub enum Style {
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One node; offsets are bytes of the whole file.
-#[derive(Clone, Debug)]
+/// One node; offsets are bytes of the whole file. Most of the memory of a run is nodes, so it is
+/// kept at 32 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) kind: Kind,
     pub(super) style: Style,
     /// The value itself, without anchor and tag; of a block scalar from its header on.
-    pub(super) span: Span,
-    /// Where the value starts when anchor and tag count.
-    pub(super) outer: usize,
-    /// Collections: range in `links`. Scalars: index in `decoded` or `NONE`. Aliases: the target.
+    pub(super) span: Extent,
+    /// Collections: start in `links`. Scalars: start in `decoded`, or `NONE` where the source is
+    /// the value. Aliases: the target.
     pub(super) first: u32,
+    /// The end of what `first` starts.
     pub(super) last: u32,
-    /// Index in `anchors` or `NONE`.
-    pub(super) anchor: u32,
-    pub(super) tag: Option<Span>,
     pub(super) parent: u32,
     /// The `-` of a block sequence item, or the end of the `:` of a mapping value.
     pub(super) indicator: u32,
+    /// Index in `properties` or `NONE`.
+    pub(super) properties: u32,
 }
 
-/// An anchor definition.
-#[derive(Clone, Debug)]
-pub(super) struct Anchor {
+/// What a node has beside its value; few have any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Properties {
+    /// Where the value starts when anchor and tag count.
+    pub(super) outer: usize,
     /// `&name`.
-    pub(super) span: Span,
+    pub(super) anchor: Option<Span>,
+    /// The explicit tag.
+    pub(super) tag: Option<Span>,
 }
 
-/// One parsed document.
-#[derive(Clone, Debug)]
+/// One parsed document. Two are equal if all their nodes are, with their places.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     pub(super) text: Arc<str>,
     pub(super) segment: Span,
     pub(super) nodes: Vec<Node>,
     pub(super) links: Vec<u32>,
-    pub(super) decoded: Vec<Box<str>>,
-    pub(super) anchors: Vec<Anchor>,
+    /// The values of all scalars that are not what the source says, one behind the other.
+    pub(super) decoded: String,
+    pub(super) properties: Vec<Properties>,
     pub(super) root: u32,
     /// A scalar `<<` is written somewhere.
     pub(super) has_merge_keys: bool,
@@ -108,7 +113,12 @@ impl Tree {
     /// Tells whether an alias or an anchor occurs.
     #[must_use]
     pub fn has_anchors(&self) -> bool {
-        !self.anchors.is_empty()
+        self.anchors().next().is_some()
+    }
+
+    /// Iterates over the anchors (`&name`) in the order of the text.
+    pub(super) fn anchors(&self) -> impl Iterator<Item = Span> {
+        self.properties.iter().filter_map(|of| of.anchor)
     }
 
     /// Returns the spans of keys that occur twice in one mapping: of the first, and of each
@@ -116,9 +126,12 @@ impl Tree {
     /// keys may repeat.
     #[must_use]
     pub fn duplicate_keys(&self) -> Vec<(Span, Span)> {
-        self.all()
-            .filter(|node| node.kind() == Kind::Mapping)
-            .flat_map(duplicates)
+        let mut finder = Duplicates::default();
+        for mapping in self.all().filter(|node| node.kind() == Kind::Mapping) {
+            finder.look_into(mapping);
+        }
+        let found = finder.found.into_iter();
+        found
             .map(|(first, later)| (first.span(), later.span()))
             .collect()
     }
@@ -163,7 +176,9 @@ impl std::fmt::Debug for NodeRef<'_> {
         write!(
             f,
             "{:?}@{}..{}",
-            self.node.kind, self.node.span.start, self.node.span.end
+            self.node.kind,
+            self.span().start,
+            self.span().end
         )
     }
 }
@@ -222,40 +237,45 @@ impl<'t> NodeRef<'t> {
     /// last child; an empty value lies behind the `:` or `-`.
     #[must_use]
     pub const fn span(self) -> Span {
-        self.node.span
+        self.node.span.span()
+    }
+
+    fn properties(self) -> Option<&'t Properties> {
+        self.tree.properties.get(self.node.properties as usize)
     }
 
     /// Returns the bytes of the value with its anchor and tag.
     #[must_use]
-    pub const fn outer_span(self) -> Span {
-        Span::new(self.node.outer, self.node.span.end)
+    pub fn outer_span(self) -> Span {
+        let span = self.span();
+        Span::new(
+            self.properties().map_or(span.start, |of| of.outer),
+            span.end,
+        )
     }
 
     /// Returns the source text of [`NodeRef::span`].
     #[must_use]
     pub fn source(self) -> &'t str {
-        self.node.span.slice(&self.tree.text)
+        self.span().slice(&self.tree.text)
     }
 
     /// Returns the span of the explicit tag, if there is one.
     #[must_use]
-    pub const fn tag_span(self) -> Option<Span> {
-        self.node.tag
+    pub fn tag_span(self) -> Option<Span> {
+        self.properties()?.tag
     }
 
     /// Returns the explicit tag as written (`!!str`), if there is one.
     #[must_use]
     pub fn tag(self) -> Option<&'t str> {
-        self.node.tag.map(|span| span.slice(&self.tree.text))
+        self.tag_span().map(|span| span.slice(&self.tree.text))
     }
 
     /// Returns the span of the anchor (`&name`), if there is one.
     #[must_use]
     pub fn anchor_span(self) -> Option<Span> {
-        self.tree
-            .anchors
-            .get(self.node.anchor as usize)
-            .map(|anchor| anchor.span)
+        self.properties()?.anchor
     }
 
     /// Returns the parent; keys and values have the mapping as parent.
@@ -468,7 +488,7 @@ impl<'t> NodeRef<'t> {
     fn key_is(self, key: &str) -> bool {
         // Most keys are plain: their length tells most of them apart.
         let node = self.node;
-        if node.kind == Kind::Scalar && node.first == NONE && node.span.len() != key.len() {
+        if node.kind == Kind::Scalar && node.first == NONE && self.span().len() != key.len() {
             return false;
         }
         self.text() == Some(key) && !self.is_merge_key()
@@ -481,10 +501,11 @@ impl<'t> NodeRef<'t> {
         if node.kind() != Kind::Scalar {
             return None;
         }
-        match self.tree.decoded.get(node.node.first as usize) {
-            Some(decoded) => Some(decoded),
-            None => Some(node.source()),
+        if node.node.first == NONE {
+            return Some(node.source());
         }
+        let decoded = node.node.first as usize..node.node.last as usize;
+        self.tree.decoded.get(decoded)
     }
 
     /// Returns the typed value of a scalar as `sigs.k8s.io/yaml` reads it, its alias followed.

@@ -68,9 +68,8 @@ fn with_own_names(tree: &Tree) -> Cow<'_, str> {
     let text = tree.text();
     let mut names = HashSet::new();
     if tree
-        .anchors
-        .iter()
-        .all(|anchor| names.insert(anchor.span.slice(text)))
+        .anchors()
+        .all(|anchor| names.insert(anchor.slice(text)))
     {
         return Cow::Borrowed(tree.segment().slice(text));
     }

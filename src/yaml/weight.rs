@@ -34,7 +34,7 @@ pub fn bounded(tree: Option<Tree>) -> Result<Option<Tree>, SyntaxError> {
 }
 
 fn too_heavy(tree: &Tree) -> Option<usize> {
-    if tree.anchors.is_empty() {
+    if !tree.has_anchors() {
         return None;
     }
     let mut scale = Scale {
@@ -70,7 +70,7 @@ impl Scale<'_> {
                 let target = self.known.get(node.first as usize).copied();
                 let weight = target.map_or(1, |known| known.unwrap_or(OWN));
                 if weight > self.heaviest.0 {
-                    self.heaviest = (weight, node.span.start);
+                    self.heaviest = (weight, node.span.span().start);
                 }
                 weight
             }

@@ -6,7 +6,7 @@
 use super::EditError;
 use super::fate::{Addition, Fate, Own, Place};
 use crate::yaml::change::{Change, Value};
-use crate::yaml::merge::duplicates;
+use crate::yaml::merge::first_duplicate;
 use crate::yaml::route::{Route, Step};
 use crate::yaml::same::same;
 use crate::yaml::tree::{Kind, NodeRef};
@@ -284,8 +284,8 @@ impl Walk<'_> {
     }
 
     fn refuse_duplicates(&self, mapping: NodeRef<'_>) -> Result<(), EditError> {
-        match duplicates(mapping).first() {
-            Some((_, later)) => self.error(*later, "a key of this mapping occurs twice"),
+        match first_duplicate(mapping) {
+            Some(later) => self.error(later, "a key of this mapping occurs twice"),
             None => Ok(()),
         }
     }

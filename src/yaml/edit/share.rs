@@ -117,7 +117,7 @@ fn refuse_captured_aliases(tree: &Tree, walk: &Walk<'_>) -> Result<(), EditError
 /// The names that several anchors have, with the places of all of them, in order.
 fn defined_again(tree: &Tree) -> BTreeMap<&str, Vec<usize>> {
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for span in tree.anchors.iter().map(|anchor| anchor.span) {
+    for span in tree.anchors() {
         let name = span.slice(tree.text()).trim_start_matches('&');
         places.entry(name).or_default().push(span.start);
     }

@@ -1,0 +1,135 @@
+//! Block scalars, literal and folded.
+
+use crate::yaml::block_scalar::{block_span, without_invented_break};
+use crate::yaml::span::Span;
+use crate::yaml::tree::{Kind, Style};
+
+use super::{Declined, Read, Reader};
+
+/// What happens to the line breaks at the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Chomping {
+    Clip,
+    Strip,
+    Keep,
+}
+
+/// What of a block scalar has been read.
+#[derive(Default)]
+struct Body {
+    /// Empty lines behind the last line.
+    empty: usize,
+    /// A line has been read, and its break.
+    broken: bool,
+    /// The last line starts with a blank.
+    indented: bool,
+}
+
+impl Reader<'_> {
+    /// Reads a block scalar from its header on.
+    pub(super) fn block_scalar(&mut self, at: usize, indicator: Option<usize>) -> Read<()> {
+        let column = self.blocks.last().ok_or(Declined)?.column;
+        let style = match self.byte(at) {
+            Some(b'|') => Style::Literal,
+            _ => Style::Folded,
+        };
+        let (chomping, behind) = match self.byte(at + 1) {
+            Some(b'-') => (Chomping::Strip, at + 2),
+            Some(b'+') => (Chomping::Keep, at + 2),
+            _ => (Chomping::Clip, at + 1),
+        };
+        self.end_line(behind)?;
+        let mut body = Body::default();
+        let indent = self.body_indent(&mut body)?;
+        if indent <= column {
+            return Err(Declined);
+        }
+        let from = self.arena.decoded().len();
+        while self.body_line(indent, style, &mut body)? {}
+        self.chomp(chomping, &body);
+        self.push_block(at, style, from, indicator);
+        Ok(())
+    }
+
+    /// Skips the empty lines below the header, and returns the column of the first other line.
+    fn body_indent(&mut self, body: &mut Body) -> Read<usize> {
+        let mut longest = 0;
+        loop {
+            let at = self.skip_blanks(self.at);
+            let column = at - self.at;
+            match self.byte(at) {
+                Some(b'\n') => self.at = at + 1,
+                Some(b'\r') => self.at = at + 2,
+                None | Some(b'\t') => return Err(Declined),
+                Some(_) if column < longest => return Err(Declined),
+                Some(_) => return Ok(column),
+            }
+            body.empty += 1;
+            longest = longest.max(column);
+        }
+    }
+
+    /// Reads one line; `false` where it does not belong to the scalar.
+    fn body_line(&mut self, indent: usize, style: Style, body: &mut Body) -> Read<bool> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let blanks = rest.iter().take(indent);
+        let blanks = blanks.take_while(|byte| **byte == b' ').count();
+        let start = self.at + blanks;
+        match self.byte(start) {
+            Some(b'\n') => self.at = start + 1,
+            Some(b'\r') => self.at = start + 2,
+            Some(_) if blanks == indent => {
+                self.body_text(start, style, body);
+                return Ok(true);
+            }
+            None => {
+                self.at = start;
+                return Ok(false);
+            }
+            Some(b'\t') => return Err(Declined),
+            Some(_) => return Ok(false),
+        }
+        body.empty += 1;
+        Ok(true)
+    }
+
+    fn body_text(&mut self, start: usize, style: Style, body: &mut Body) {
+        let end = self.break_at(start);
+        let line = Span::new(start, end).slice(self.text);
+        let indented = line.starts_with([' ', '\t']);
+        let into = self.arena.decoded();
+        let folds = style == Style::Folded && body.broken && !body.indented && !indented;
+        if folds && body.empty == 0 {
+            into.push(' ');
+        } else if body.broken && !folds {
+            into.push('\n');
+        }
+        into.extend(std::iter::repeat_n('\n', body.empty));
+        into.push_str(line);
+        self.at = self.next_line(end);
+        *body = Body {
+            empty: 0,
+            broken: end < self.bytes.len(),
+            indented,
+        };
+    }
+
+    fn chomp(&mut self, chomping: Chomping, body: &Body) {
+        let into = self.arena.decoded();
+        if chomping != Chomping::Strip {
+            into.push('\n');
+        }
+        if chomping == Chomping::Keep {
+            into.extend(std::iter::repeat_n('\n', body.empty));
+        }
+    }
+
+    fn push_block(&mut self, at: usize, style: Style, from: usize, indicator: Option<usize>) {
+        let value = self.arena.decoded().get(from..).unwrap_or_default();
+        let span = block_span(self.text, value, at, self.at);
+        let kept = without_invented_break(self.text, value, span).len();
+        self.arena.decoded().truncate(from + kept);
+        let id = self.arena.push(Kind::Scalar, style, span, indicator);
+        self.arena.set_decoded(id, from);
+    }
+}
