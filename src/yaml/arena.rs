@@ -225,7 +225,7 @@ impl Arena {
 
 fn give_back<T>(items: &mut Vec<T>) {
     let spare = items.capacity() - items.len();
-    if spare > SPARE && spare > items.len() / 4 {
+    if spare > SPARE && spare > items.len() / 8 {
         items.shrink_to_fit();
     }
 }

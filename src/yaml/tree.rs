@@ -480,7 +480,8 @@ impl<'t> NodeRef<'t> {
     /// Tells whether this key is a merge key.
     #[must_use]
     pub fn is_merge_key(self) -> bool {
-        self.node.style == Style::Plain
+        self.tree.has_merge_keys
+            && self.node.style == Style::Plain
             && self.source() == "<<"
             && matches!(self.tag(), None | Some("!!merge"))
     }

@@ -189,7 +189,9 @@ impl Reader<'_> {
         let span = Span::new(found.start, found.end);
         let id = self.arena.push(Kind::Scalar, found.style, span, indicator);
         if found.style == Style::Plain {
-            self.arena.note_plain(span.slice(self.text));
+            if span.len() == 2 {
+                self.arena.note_plain(span.slice(self.text));
+            }
             return Ok(id);
         }
         let from = self.arena.decoded().len();
