@@ -7,6 +7,8 @@ use super::tree::{Kind, NONE, Node, Properties, Style, Tree};
 
 /// Bytes of text that come to one node in ordinary manifests, about.
 const BYTES_PER_NODE: usize = 16;
+/// Room that is made at the start at most: a huge text may be a single scalar.
+const ROOM: usize = 1 << 16;
 /// Room that is not needed at the end is given back if it is more than this many nodes.
 const SPARE: usize = 64;
 
@@ -33,7 +35,7 @@ fn short(count: usize) -> u32 {
 
 impl Arena {
     pub(super) fn new(text: &Arc<str>, segment: Span) -> Self {
-        let nodes = segment.len() / BYTES_PER_NODE;
+        let nodes = (segment.len() / BYTES_PER_NODE).min(ROOM);
         let tree = Tree {
             text: Arc::clone(text),
             segment,

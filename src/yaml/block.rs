@@ -45,7 +45,7 @@ struct Reader<'a> {
     blocks: Vec<Block>,
     /// Where the line starts that is read.
     line: usize,
-    /// Where to read on; between two steps the start of a line.
+    /// Where to read on: the start of a line.
     at: usize,
     /// The end of the `:`, or the `-`, whose value has not come yet.
     awaiting: Option<usize>,
@@ -74,6 +74,7 @@ pub fn parse_ordinary(text: &Arc<str>, segment: Span) -> Option<Tree> {
         plain: None,
     };
     reader.document().ok()?;
+    reader.close_all();
     if reader.arena.overflows() {
         return None;
     }
@@ -98,11 +99,14 @@ impl Reader<'_> {
                 self.content(at, column)?;
             }
         }
+        Ok(())
+    }
+
+    fn close_all(&mut self) {
         self.settle();
         while self.blocks.pop().is_some() {
             self.arena.close(None);
         }
-        Ok(())
     }
 
     /// Behind `...` nothing but comments may come.
@@ -110,10 +114,6 @@ impl Reader<'_> {
         self.end_line(at + 3)?;
         if !self.arena.has_nodes() || self.next_content()?.is_some() {
             return Err(Declined);
-        }
-        self.settle();
-        while self.blocks.pop().is_some() {
-            self.arena.close(None);
         }
         Ok(())
     }
@@ -164,10 +164,7 @@ impl Reader<'_> {
         if self.arena.has_nodes() {
             return Err(Declined);
         }
-        match self.byte(at) {
-            Some(b'{' | b'[') => self.flow_value(at, None),
-            _ => self.node(at, column, None),
-        }
+        self.node(at, column, None)
     }
 
     /// A key or a dash with nothing behind it.
@@ -191,7 +188,7 @@ impl Reader<'_> {
             return self.item(at);
         }
         match self.byte(at) {
-            Some(b'{' | b'[') if !self.blocks.is_empty() => self.flow_value(at, indicator),
+            Some(b'{' | b'[') => self.flow_value(at, indicator),
             _ => {
                 let found = self.find_scalar(at)?;
                 if found.colon.is_some() {
@@ -274,7 +271,7 @@ impl Reader<'_> {
             self.push_scalar(found, indicator)?
         };
         self.end_line(found.end)?;
-        self.plain = found.goes_on.then_some(id);
+        self.plain = (found.style == Style::Plain).then_some(id);
         Ok(())
     }
 

@@ -65,6 +65,8 @@ pub(super) struct Node {
     pub(super) properties: u32,
 }
 
+const _: () = assert!(size_of::<Node>() == 32);
+
 /// What a node has beside its value; few have any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Properties {

@@ -12,10 +12,11 @@ impl Reader<'_> {
         let so_far = self.arena.span(id).ok_or(Declined)?;
         let (stop, colon) = self.plain_stop(at, false)?;
         let end = self.trimmed(at, stop);
-        // Comments end a scalar, and no key has two lines.
+        // No key has two lines.
         if colon || at - self.line <= column || so_far.slice(self.text) == "<<" {
             return Err(Declined);
         }
+        // A comment ends the scalar.
         let gap = self.bytes.get(so_far.end..at).unwrap_or_default();
         if !gap.iter().all(|byte| matches!(byte, b' ' | b'\r' | b'\n')) {
             return Err(Declined);
@@ -34,10 +35,8 @@ impl Reader<'_> {
         self.arena.decoded().push_str(line);
         self.arena.set_decoded(id, from);
         self.arena.set_span(id, Span::new(so_far.start, end));
-        let comment = self.byte(stop) == Some(b'#');
-        self.end_line(end)?;
-        self.plain = (!comment).then_some(id);
-        Ok(())
+        self.plain = Some(id);
+        self.end_line(end)
     }
 
     /// Adds a quoted scalar of several lines, each deeper than `column`.

@@ -19,8 +19,6 @@ pub(super) struct Found {
     pub(super) escaped: bool,
     /// A quoted scalar of several lines.
     pub(super) folded: bool,
-    /// A plain scalar that the next line may go on with.
-    pub(super) goes_on: bool,
 }
 
 /// Tells whether a byte may have a meaning within a plain scalar.
@@ -85,7 +83,6 @@ impl Reader<'_> {
             colon: colon.then_some(stop + 1),
             escaped: false,
             folded: false,
-            goes_on: self.byte(stop) != Some(b'#'),
         })
     }
 
@@ -149,7 +146,6 @@ impl Reader<'_> {
             colon,
             escaped,
             folded,
-            goes_on: false,
         })
     }
 
