@@ -17,7 +17,7 @@ pub enum Content {
     /// A Kubernetes document, or a kustomization.
     Tree(Arc<Tree>),
     /// A mapping that is no Kubernetes object: Helm values, a `Chart.yaml`.
-    Plain(Tree),
+    Plain(Arc<Tree>),
     /// Some other YAML, or a JSON file without a sign of Kubernetes.
     NotKubernetes,
     /// The source of a template (Helm and the like), which is not YAML yet.
@@ -77,8 +77,7 @@ impl Document {
     /// Returns the nodes of anything that is a mapping.
     pub(super) fn any_tree(&self) -> Option<&Tree> {
         match &self.content {
-            Content::Tree(tree) => Some(tree),
-            Content::Plain(tree) => Some(tree),
+            Content::Tree(tree) | Content::Plain(tree) => Some(tree),
             _ => None,
         }
     }
@@ -115,7 +114,7 @@ fn classify(tree: Tree, path: &str, source: &str) -> Content {
     if is_object || (root.is_mapping() && is_kustomization(path)) {
         Content::Tree(tree.into())
     } else if root.is_mapping() {
-        Content::Plain(tree)
+        Content::Plain(tree.into())
     } else {
         Content::NotKubernetes
     }
