@@ -1,6 +1,6 @@
 //! Bases of kustomizations: a file is rewritten only where every overlay of it agrees.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::finding::Finding;
 use crate::kube::{Object, Workload};
 use crate::mesh::Mesh;
 use crate::predict::{Becomes, HandlerPrediction, WorkloadPrediction};
+use crate::yaml::Route;
 
 use super::essence::Essence;
 use super::guard::Refusal;
@@ -39,15 +40,26 @@ pub(super) struct Overlays<'a, 't> {
     context: &'a Context<'t>,
     renderings: &'t [Rendering],
     predictions: &'a [WorkloadPrediction<'t>],
+    /// Where in `predictions` what comes of an object of a document stands: what is rendered by the
+    /// document alone, since its name may have changed.
+    places: HashMap<(&'a str, usize, Option<&'a Route>), Vec<usize>>,
     direction: Direction,
 }
 
 impl<'a, 't> Overlays<'a, 't> {
-    pub(super) const fn new(seen: &Seen<'a, 't>, direction: Direction) -> Self {
+    pub(super) fn new(seen: &Seen<'a, 't>, direction: Direction) -> Self {
+        let mut places: HashMap<_, Vec<usize>> = HashMap::new();
+        for (at, one) in seen.rendered.iter().enumerate() {
+            let object = &one.workload.object;
+            let route = object.rendered_by.is_none().then_some(&object.route);
+            let place = (&**object.path(), object.document.index, route);
+            places.entry(place).or_default().push(at);
+        }
         Self {
             context: seen.overlaid,
             renderings: seen.renderings,
             predictions: seen.rendered,
+            places,
             direction,
         }
     }
@@ -57,8 +69,15 @@ impl<'a, 't> Overlays<'a, 't> {
         &self,
         plain: &WorkloadPrediction<'t>,
     ) -> impl Iterator<Item = &'a WorkloadPrediction<'t>> {
-        let same = |seen: &&WorkloadPrediction<'t>| is_same(&plain.workload, &seen.workload);
-        self.predictions.iter().filter(same)
+        let object = &plain.workload.object;
+        let places = [None, Some(&object.route)].into_iter().filter_map(|route| {
+            let place = (&**object.path(), object.document.index, route);
+            self.places.get(&place)
+        });
+        let mut found: Vec<usize> = places.flatten().copied().collect();
+        found.sort_unstable();
+        let found = found.into_iter().filter_map(|at| self.predictions.get(at));
+        found.filter(|seen| is_same(&plain.workload, &seen.workload))
     }
 
     /// Returns what an overlay does that a change of the file would not go with.

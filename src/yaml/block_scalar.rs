@@ -45,12 +45,34 @@ fn before_next_indentation(text: &str, end: usize) -> usize {
 /// A block scalar at the end of a file without final line break has none in its value:
 /// go-yaml and libyaml read it so, the parser's family does not.
 pub(super) fn without_invented_break<'v>(text: &str, value: &'v str, place: Span) -> &'v str {
-    let header = place.slice(text).lines().next().unwrap_or_default();
+    let mut lines = place.slice(text).split('\n');
+    let header = lines.next().unwrap_or_default();
+    let header = header.split('#').next().unwrap_or_default();
     let at_end = place.end >= text.len() && !text.ends_with('\n');
-    if at_end && !header.contains('-') {
-        return value.strip_suffix('\n').unwrap_or(value);
+    if !at_end || header.contains('-') {
+        return value;
     }
-    value
+    let last = lines.clone().next_back().unwrap_or_default();
+    if is_blank(last) && last.len() <= indentation(lines, value) {
+        // It is no line of the scalar, whose own last line has its break.
+        return value;
+    }
+    value.strip_suffix('\n').unwrap_or(value)
+}
+
+fn is_blank(line: &str) -> bool {
+    line.bytes().all(|byte| byte == b' ')
+}
+
+/// Returns by how much the `lines` of a block scalar are indented that are read as `value`.
+fn indentation<'t>(lines: impl Iterator<Item = &'t str>, value: &str) -> usize {
+    let spaces = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let mut pairs = lines.zip(value.split('\n'));
+    let first = pairs.find(|(_, content)| !content.is_empty());
+    // A scalar of blank lines alone is as deep as the deepest of them.
+    first.map_or(usize::MAX, |(line, content)| {
+        spaces(line).saturating_sub(spaces(content))
+    })
 }
 
 /// Returns the offset of the next line break from `at` on, or the end of the text.

@@ -82,16 +82,41 @@ pub struct Position {
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<usize>,
+    /// How many characters come before every block of [`BLOCK`] bytes: a document may be one line.
+    characters: Vec<usize>,
 }
+
+/// The bytes that are counted anew for every column.
+const BLOCK: usize = 1024;
 
 impl LineIndex {
     /// Reads the line starts of `text`; a lone `\r` does not end a line.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        let blocks = text.as_bytes().chunks(BLOCK);
+        let characters = blocks.scan(0, |before, block| {
+            let here = *before;
+            *before += count(block);
+            Some(here)
+        });
         Self {
             starts: std::iter::once(0).chain(ends.map(|at| at + 1)).collect(),
+            characters: characters.collect(),
         }
+    }
+
+    /// Returns how many characters start before the byte at `offset`.
+    fn characters_before(&self, text: &str, offset: usize) -> usize {
+        let block = offset / BLOCK;
+        let Some(&before) = self.characters.get(block) else {
+            // Behind the last block.
+            let last = self.characters.len().saturating_sub(1);
+            let before = self.characters.last().copied().unwrap_or_default();
+            return before + count(text.as_bytes().get(last * BLOCK..).unwrap_or_default());
+        };
+        let rest = text.as_bytes().get(block * BLOCK..offset);
+        before + count(rest.unwrap_or_default())
     }
 
     /// Returns the position of the byte at `offset`; offsets behind the end give the last position.
@@ -100,8 +125,11 @@ impl LineIndex {
         let offset = offset.min(text.len());
         let line = self.starts.partition_point(|&start| start <= offset).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or_default();
-        let before = text.get(start..offset).unwrap_or_default();
-        let column = before.trim_start_matches('\u{feff}').chars().count() + 1;
+        let rest = text.get(start..offset).unwrap_or_default();
+        let marks = rest.len() - rest.trim_start_matches('\u{feff}').len();
+        let before = start + marks;
+        let end = start + rest.len();
+        let column = self.characters_before(text, end) - self.characters_before(text, before) + 1;
         Position { line, column }
     }
 
@@ -115,9 +143,34 @@ impl LineIndex {
     }
 }
 
+/// Counts the characters that start within the bytes.
+fn count(bytes: &[u8]) -> usize {
+    let starts = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80);
+    starts.count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_of_long_lines_are_counted_from_the_line() {
+        let long = "é".repeat(2 * BLOCK) + "x";
+        let text = format!("a\n\u{feff}{long}\n{long}");
+        let index = LineIndex::new(&text);
+        let lines = [(2, 2 + '\u{feff}'.len_utf8()), (3, text.len() - long.len())];
+        for (line, start) in lines {
+            for (before, (at, _)) in long.char_indices().enumerate() {
+                let column = before + 1;
+                assert_eq!(index.position(&text, start + at), Position { line, column });
+            }
+        }
+        let column = long.chars().count() + 1;
+        assert_eq!(
+            index.position(&text, text.len()),
+            Position { line: 3, column }
+        );
+    }
 
     #[test]
     fn columns_count_code_points() {

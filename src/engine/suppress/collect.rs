@@ -60,12 +60,17 @@ fn comments(file: &SourceFile, document: &Document, tree: &Tree) -> Vec<Directiv
         return Vec::new();
     }
     let comments = yaml::comments(tree).into_iter();
+    // Comments above each other share the line below them, which is looked for once.
+    let mut next = 0;
     let read = comments.filter_map(|span| {
         let said = of_comment(span.slice(&file.text))?.ok();
         let line = file.line_of(span);
         let whole_line = whole_line(file, line);
         let covered = if whole_line.is_some() {
-            below(file, line)
+            if next <= line {
+                next = below(file, line);
+            }
+            next
         } else {
             line
         };

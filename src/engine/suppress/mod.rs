@@ -5,10 +5,10 @@ mod directive;
 mod report;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::finding::{Finding, SuppressedBy, Suppression};
+use crate::finding::{Finding, Label, SuppressedBy, Suppression};
 use crate::predict::WorkloadPrediction;
 use crate::settings::Settings;
 use crate::source::SourceSet;
@@ -22,6 +22,10 @@ use directive::{Name, of_annotation};
 #[derive(Debug, Default)]
 pub(super) struct Suppressions {
     directives: Vec<Directive>,
+    /// The directives that cover a line of a file, and those that cover bytes of it: a baseline has
+    /// one for every finding.
+    by_line: HashMap<(Arc<str>, usize), Vec<usize>>,
+    by_bytes: HashMap<Arc<str>, Vec<usize>>,
     /// The directive and the name in it.
     used: RefCell<BTreeSet<(usize, usize)>>,
     /// Entries of the configuration.
@@ -31,10 +35,40 @@ pub(super) struct Suppressions {
 impl Suppressions {
     /// Reads the suppressions that are written in the files.
     pub(super) fn read(set: &SourceSet) -> Self {
-        Self {
+        let mut read = Self {
             directives: collect(set),
             ..Self::default()
+        };
+        for (at, directive) in read.directives.iter().enumerate() {
+            let path = Arc::clone(&directive.place.path);
+            let covering = match directive.covers {
+                Covers::Line(line) => read.by_line.entry((path, line)).or_default(),
+                Covers::Bytes(_) => read.by_bytes.entry(path).or_default(),
+            };
+            covering.push(at);
         }
+        read
+    }
+
+    /// Lists the directives that cover a place, in their order.
+    fn covering(&self, place: &Label, line: Option<usize>) -> Vec<usize> {
+        let path = Arc::clone(&place.path);
+        let by_line = line.and_then(|line| self.by_line.get(&(path, line)));
+        let by_bytes = self.by_bytes.get(&place.path).into_iter().flatten();
+        let within = by_bytes.filter(|&&at| {
+            let directive = self.directives.get(at);
+            directive.is_some_and(
+                |one| matches!(one.covers, Covers::Bytes(span) if span.contains(place.span)),
+            )
+        });
+        let mut found: Vec<usize> = by_line
+            .into_iter()
+            .flatten()
+            .chain(within)
+            .copied()
+            .collect();
+        found.sort_unstable();
+        found
     }
 
     /// Marks a finding that something in the files silences. `pods` are the workloads that it
@@ -49,13 +83,11 @@ impl Suppressions {
             .file(&finding.primary.path)
             .map(|file| file.line_of(finding.primary.span));
         let mut by = None;
-        for (at, directive) in self.directives.iter().enumerate() {
-            let covered = directive.place.path == finding.primary.path
-                && match directive.covers {
-                    Covers::Line(covered) => Some(covered) == line,
-                    Covers::Bytes(span) => span.contains(finding.primary.span),
-                };
-            if covered && self.silences(at, directive, finding) {
+        for at in self.covering(&finding.primary, line) {
+            let Some(directive) = self.directives.get(at) else {
+                continue;
+            };
+            if self.silences(at, directive, finding) {
                 by.get_or_insert_with(|| suppression(directive));
             }
         }

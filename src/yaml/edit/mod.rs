@@ -191,6 +191,12 @@ pub fn apply(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     let mut local = edits.clone();
     shift(&mut local, segment.start, 0);
     let after = splice(before, &local);
+    if segment.end < tree.text().len() && before.ends_with('\n') && !after.ends_with('\n') {
+        return Err(EditError {
+            offset: segment.start,
+            reason: "the next document would no longer start on a line of its own".to_owned(),
+        });
+    }
     verify::check(tree, changes, &after).map_err(|reason| EditError {
         offset: segment.start,
         reason,

@@ -52,6 +52,11 @@ fn block_scalar_at_the_end_without_line_break_has_none() {
     assert_eq!(at(&tree("a: |+\n  x\n\n"), &["a"]).text(), Some("x\n\n"));
     assert_eq!(at(&tree("a: |+\n  x\n\n"), &["a"]).source(), "|+\n  x\n");
     assert_eq!(at(&tree("a: |\n  x\n  "), &["a"]).text(), Some("x\n"));
+    assert_eq!(at(&tree("a: |\n  x\n   "), &["a"]).text(), Some("x\n "));
+    assert_eq!(at(&tree("a: |+\n  x\n  "), &["a"]).text(), Some("x\n"));
+    assert_eq!(at(&tree("a: |+\n  x\n\n "), &["a"]).text(), Some("x\n\n"));
+    assert_eq!(at(&tree("a: |2\n    \n\n  "), &["a"]).text(), Some("  \n"));
+    assert_eq!(at(&tree("a: > # b-c\n  x"), &["a"]).text(), Some("x"));
 }
 
 #[test]
