@@ -101,7 +101,10 @@ pub(crate) fn difference(ours: &[String], theirs: &[String], text: &str) -> Opti
     let cut_off = !text.ends_with('\n');
     let same = |(ours, theirs): (&String, &String)| {
         let block = ours.starts_with("Literal") || ours.starts_with("Folded");
-        ours == theirs || (cut_off && block && theirs.strip_suffix('\n') == Some(ours))
+        // Nor has one without any line.
+        let without_lines = ours.ends_with(' ') && !ours.trim_end().contains(' ');
+        let shorter = theirs.strip_suffix('\n') == Some(ours);
+        ours == theirs || (block && shorter && (cut_off || without_lines))
     };
     let at = ours.iter().zip(theirs).position(|pair| !same(pair));
     match at {

@@ -1,0 +1,123 @@
+//! Manifests around a text that is made up, and what must hold for what is told about any of them.
+
+use meshprobe::engine::{self, Outcome};
+use meshprobe::finding::Finding;
+use meshprobe::report::{self, Look};
+use meshprobe::settings::{InjectionAssumption, Settings};
+use meshprobe::source::SourceSet;
+
+/// Settings under which pods are in the mesh.
+pub(crate) fn injected() -> Settings {
+    let mut settings = Settings {
+        mesh_version: "1.28".parse().ok(),
+        ..Settings::default()
+    };
+    settings.assume.injection = Some(InjectionAssumption::All);
+    settings
+}
+
+/// A Deployment with these annotations on its pods, and this prober env in a container of its
+/// sidecar; all of them quoted as JSON, which is YAML.
+pub(crate) fn deployment(annotations: &[(&str, &str)], env: Option<&str>) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let annotations: Vec<String> = annotations
+        .iter()
+        .map(|(key, value)| format!("{}: {}", quoted(key), quoted(value)))
+        .collect();
+    let sidecar = env.map_or_else(String::new, |env| {
+        format!(
+            "        - name: istio-proxy\n          image: auto\n          env:\n            - name: ISTIO_KUBE_APP_PROBERS\n              value: {}\n",
+            quoted(env)
+        )
+    });
+    format!(
+        "apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  selector:
+    matchLabels: {{app: web}}
+  template:
+    metadata:
+      labels: {{app: web}}
+      annotations: {{{}}}
+    spec:
+      containers:
+        - name: web
+          image: web
+          ports:
+            - {{name: http, containerPort: 8080}}
+          livenessProbe:
+            httpGet: {{path: /app-health/web/livez, port: 15020}}
+          readinessProbe:
+            tcpSocket: {{port: http}}
+          startupProbe:
+            grpc: {{port: 9090}}
+{sidecar}",
+        annotations.join(", ")
+    )
+}
+
+/// Judges the files and checks what is told about them.
+pub(crate) fn judged(set: &SourceSet, settings: &Settings) -> Outcome {
+    let outcome = engine::check(set, settings);
+    told(set, &outcome.findings);
+    told(set, &outcome.suppressed);
+    outcome
+}
+
+/// Judges the files in every way in which they are shown, too.
+pub(crate) fn shown(set: &SourceSet, settings: &Settings) -> Outcome {
+    let outcome = judged(set, settings);
+    for look in [
+        Look::PLAIN,
+        Look {
+            width: 40,
+            terminal: true,
+            color: false,
+            unicode: true,
+        },
+    ] {
+        let human = report::human(set, &outcome.findings, look);
+        let concise = report::concise(set, &outcome.findings, look);
+        assert!(
+            !(human + &concise)
+                .chars()
+                .any(|c| c.is_control() && c != '\n'),
+            "a control character reaches the terminal"
+        );
+    }
+    let json = report::json(set, &outcome, None).expect("no JSON report");
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+    assert!(!json.chars().any(|c| c.is_control() && c != '\n'));
+    outcome
+}
+
+/// Checks that findings are in order, lie in their files, and that none is a fault of our own.
+pub(crate) fn told(set: &SourceSet, findings: &[Finding]) {
+    for finding in findings {
+        assert_ne!(finding.rule, "internal-error", "{finding:?}");
+        assert!(!finding.message.is_empty());
+        for label in std::iter::once(&finding.primary).chain(&finding.related) {
+            let Some(file) = set.file(&label.path) else {
+                continue;
+            };
+            let (span, text) = (label.span, &file.text);
+            assert!(
+                span.start <= span.end && span.end <= text.len(),
+                "{label:?} lies outside of its file"
+            );
+            assert!(
+                text.is_char_boundary(span.start) && text.is_char_boundary(span.end),
+                "{label:?} cuts a character"
+            );
+        }
+    }
+    let places: Vec<_> = findings
+        .iter()
+        .map(|finding| (&finding.primary.path, finding.primary.span.start))
+        .collect();
+    assert!(places.is_sorted(), "findings are out of order");
+}

@@ -1,0 +1,234 @@
+//! The same document in our arena, in yaml-rust2 and in libyaml's line.
+//!
+//! What must be equal, for each document of a file on its own:
+//!
+//! 1. Where ours and yaml-rust2 both read it, the events are the same: kinds, nesting, order, the
+//!    style and the decoded text of every scalar. Where they differ, libyaml's line must read every
+//!    string as we do: kubectl's parser is of that line.
+//! 2. Where libyaml's line reads it, the text of every string is the same, at every place.
+//! 3. We never stand alone: what both others read, we read; what both refuse, we refuse.
+//!
+//! The differences that are allowed are those of [`ALLOWED`], each with its reason.
+
+use std::sync::Arc;
+
+use meshprobe::source::SourceFile;
+use meshprobe::yaml::{self, Kind, NodeRef, Style, Tree};
+
+use super::events;
+use super::input::{LONGEST, text};
+
+/// Runs the target over one input.
+pub fn run(data: &[u8]) {
+    if data.len() > LONGEST / 4 {
+        return;
+    }
+    if let Err(wrong) = text_read_alike(&text(data)) {
+        panic!("{wrong}");
+    }
+}
+
+/// What became of one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All that read it read the same.
+    Same,
+    /// A difference that is allowed.
+    Allowed(&'static str),
+    /// None of the three reads it, or it holds nothing.
+    Nothing,
+}
+
+/// Compares every document of a text.
+///
+/// # Errors
+/// The first difference that is not allowed, with the document.
+pub fn text_read_alike(text: &str) -> Result<Vec<Outcome>, String> {
+    let file = SourceFile::new("x.yaml".into(), text.into());
+    let mut outcomes = Vec::new();
+    for document in &file.documents {
+        let source = document.segment.slice(text);
+        let outcome = read_alike(source);
+        outcomes.push(outcome.map_err(|wrong| format!("{wrong}\n--- document\n{source}"))?);
+    }
+    Ok(outcomes)
+}
+
+fn read_alike(source: &str) -> Result<Outcome, String> {
+    let shared: Arc<str> = source.into();
+    let ours = yaml::parse(&shared, yaml::Span::new(0, source.len()));
+    let theirs = events::theirs(source);
+    let third = libyaml(source);
+    let case = Case {
+        text: source,
+        tree: ours.as_ref().ok().and_then(Option::as_ref),
+        error: ours.as_ref().err().map_or("", |error| &error.message),
+    };
+    let allowed = || ALLOWED.iter().find(|one| (one.holds)(&case));
+    let judged = match (&ours, &theirs, &third) {
+        (Ok(Some(tree)), Ok(events), _) => same(tree, events, source, &third),
+        (Ok(Some(_)), Err(error), Third::Refused(libyaml)) => Err(format!(
+            "only we read it; yaml-rust2: {error}; libyaml: {libyaml}"
+        )),
+        (Ok(Some(tree)), Err(_), Third::Read(value)) => {
+            strings(tree, value).map(|()| Outcome::Same)
+        }
+        (Err(error), Ok(_), Third::Read(_)) => Err(format!("only we refuse it: {}", error.message)),
+        (Ok(None), Ok(events), _) if !is_nothing(events) => {
+            Err(format!("we read nothing, yaml-rust2 {events:?}"))
+        }
+        _ => Ok(Outcome::Nothing),
+    };
+    judged.or_else(|wrong| allowed().map_or(Err(wrong), |one| Ok(Outcome::Allowed(one.reason))))
+}
+
+fn same(tree: &Tree, events: &[String], source: &str, third: &Third) -> Result<Outcome, String> {
+    let strings = match third {
+        Third::Read(value) => Some(strings(tree, value)),
+        _ => None,
+    };
+    match (
+        events::difference(&events::ours(tree), events, source),
+        strings,
+    ) {
+        (_, Some(Err(wrong))) | (Some(wrong), None) => Err(wrong),
+        (Some(_), Some(Ok(()))) => Ok(Outcome::Allowed(ALONE)),
+        (None, _) => Ok(Outcome::Same),
+    }
+}
+/// A document without content is one empty scalar for yaml-rust2.
+fn is_nothing(events: &[String]) -> bool {
+    matches!(events, [] | [_]) && events.iter().all(|event| event == "Plain ~")
+}
+
+/// What libyaml's line makes of a document.
+#[derive(Debug)]
+enum Third {
+    Read(serde_yaml::Value),
+    /// It is no YAML for it.
+    Refused(String),
+    /// It is YAML, but the value is refused: by the serde API, not by the parser.
+    Other,
+}
+
+/// What the serde API refuses beyond the parser.
+const BEYOND: [&str; 7] = [
+    "duplicate entry",
+    "unknown anchor",
+    "recursion limit",
+    "repetition limit",
+    "more than one document",
+    "invalid type",
+    "invalid value",
+];
+
+fn libyaml(source: &str) -> Third {
+    let bare = source.strip_prefix('\u{feff}').unwrap_or(source);
+    match serde_yaml::from_str(bare) {
+        Ok(value) => Third::Read(value),
+        Err(error) => {
+            let error = error.to_string();
+            if BEYOND.iter().any(|beyond| error.contains(beyond)) {
+                Third::Other
+            } else {
+                Third::Refused(error)
+            }
+        }
+    }
+}
+
+fn strings(tree: &Tree, value: &serde_yaml::Value) -> Result<(), String> {
+    let root = tree.root().ok_or("no root")?;
+    if has_complex_key(root) {
+        return Ok(());
+    }
+    events::check_strings(root, value)
+}
+
+fn has_complex_key(root: NodeRef<'_>) -> bool {
+    let mut stack = vec![root];
+    while let Some(node) = stack.pop() {
+        if node.kind() == Kind::Alias {
+            continue;
+        }
+        stack.extend(node.items());
+        for entry in node.entries() {
+            if entry.key.resolved().kind() != Kind::Scalar {
+                return true;
+            }
+            stack.push(entry.value);
+        }
+    }
+    false
+}
+
+/// A document, and what we make of it.
+struct Case<'a> {
+    text: &'a str,
+    tree: Option<&'a Tree>,
+    /// Why we refuse it; empty where we do not.
+    error: &'a str,
+}
+
+/// A difference that is allowed.
+struct Allowed {
+    /// Why.
+    reason: &'static str,
+    /// Tells whether a document has what makes the difference.
+    holds: fn(&Case<'_>) -> bool,
+}
+
+/// Ours and libyaml's line read the same, and yaml-rust2 does not.
+const ALONE: &str = "yaml-rust2 stands alone";
+
+/// The differences that are allowed, each with what must stand in the document.
+const ALLOWED: &[Allowed] = &[
+    Allowed {
+        reason: "U+0085, U+2028 and U+2029 end a line in YAML 1.1, and are text in YAML 1.2",
+        holds: |case| case.text.contains(['\u{85}', '\u{2028}', '\u{2029}']),
+    },
+    Allowed {
+        reason: "a byte order mark within a document is forbidden, and libyaml takes it for text",
+        holds: |case| {
+            case.text
+                .trim_start_matches('\u{feff}')
+                .contains('\u{feff}')
+        },
+    },
+    Allowed {
+        reason: "in libyaml the name of an anchor ends at the first character that is no letter of a word",
+        holds: |case| case.text.contains(['&', '*']) && has_strange_anchor(case.text),
+    },
+    Allowed {
+        reason: "in YAML 1.2 a block scalar that is the whole document needs no indentation",
+        holds: |case| case.tree.and_then(Tree::root).is_some_and(is_block_scalar),
+    },
+    Allowed {
+        reason: "a `?` that ends the text is a key without a name; the others want a space behind it",
+        holds: |case| case.text.ends_with('?'),
+    },
+    Allowed {
+        reason: "YAML 1.2 wants the lines of a quoted scalar indented like its mapping; the others do not mind",
+        holds: |case| case.error == "invalid indentation in multiline quoted scalar",
+    },
+    Allowed {
+        reason: "a directive that means nothing is skipped, whatever its name",
+        holds: |case| case.text.lines().any(|line| line.starts_with('%')),
+    },
+    Allowed {
+        reason: "a tab behind `-`, `?` or `:` parts them from what follows in YAML 1.2; the others refuse it",
+        holds: |case| case.text.contains('\t'),
+    },
+];
+
+fn is_block_scalar(node: NodeRef<'_>) -> bool {
+    matches!(node.style(), Style::Literal | Style::Folded)
+}
+
+fn has_strange_anchor(text: &str) -> bool {
+    text.split(['&', '*']).skip(1).any(|rest| {
+        let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        let end = rest.trim_start_matches(word).chars().next();
+        end.is_some_and(|c| !c.is_whitespace())
+    })
+}
