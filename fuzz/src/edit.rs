@@ -34,7 +34,7 @@ pub fn run(data: &[u8]) {
         }
     }
     // A rewrite takes far longer than an edit.
-    if text.contains("containers") && choice(data) % 4 == 0 {
+    if text.contains("containers") && choice(data).is_multiple_of(4) {
         let form = *numbers.pick(&Form::ALL);
         there_and_back(&text, form);
     }
@@ -141,7 +141,7 @@ fn value(numbers: &mut Numbers<'_>, depth: usize) -> Value {
     ];
     match numbers.next() % 8 {
         0 => Value::Null,
-        1 => Value::Bool(numbers.next() % 2 == 0),
+        1 => Value::Bool(numbers.next().is_multiple_of(2)),
         2 => Value::Int(numbers.next() as i64 * 257 - 300),
         3 | 4 => Value::from(*numbers.pick(&TEXTS)),
         5 => Value::Block((*numbers.pick(&BLOCKS)).to_owned()),
