@@ -146,6 +146,19 @@ impl Arena {
         self.open.last().map(|open| open.kind)
     }
 
+    /// Returns how the innermost open collection is written.
+    pub(super) fn innermost_style(&self) -> Option<Style> {
+        let open = self.open.last()?;
+        Some(self.tree.nodes.get(open.node as usize)?.style)
+    }
+
+    /// Returns where the last child of the innermost open collection starts, anchor and tag counted.
+    pub(super) fn last_child_start(&self) -> Option<usize> {
+        let open = self.open.last()?;
+        let last = self.children.get(open.from..)?.last()?;
+        Some(self.tree.node(*last)?.outer_span().start)
+    }
+
     /// Tells whether the next child of the innermost collection is the value of a key.
     pub(super) fn expects_value(&self) -> bool {
         self.open.last().is_some_and(|open| {

@@ -212,7 +212,7 @@ impl<'a> Builder<'a> {
         } else if gap.colon.is_none() {
             // The event lies at the end of the key: step over the `:` if one is written.
             let next = self.skip_trivia(reported);
-            if self.arena.expects_value() && self.byte(next) == Some(b':') {
+            if self.arena.expects_value() && self.is_value_mark(reported, next) {
                 at = next + 1;
                 gap.colon = Some(at);
             }
@@ -281,6 +281,35 @@ impl<'a> Builder<'a> {
 
     fn inside_sequence(&self) -> bool {
         self.arena.innermost() == Some(Kind::Sequence)
+    }
+
+    /// Tells whether the `:` of the last key stands at `at`, where it ends at `from`. Another one may
+    /// start a word, or belong to a mapping around this one.
+    fn is_value_mark(&self, from: usize, at: usize) -> bool {
+        if self.byte(at) != Some(b':') {
+            return false;
+        }
+        if self.arena.innermost_style() == Some(Style::Flow) {
+            return true;
+        }
+        let starts_word = !matches!(self.byte(at + 1), None | Some(b' ' | b'\t' | b'\r' | b'\n'));
+        if starts_word {
+            return false;
+        }
+        let key = self.arena.last_child_start().unwrap_or(from);
+        let before = self.text.get(..key);
+        let before = before.unwrap_or_default().trim_ascii_end();
+        if before.ends_with('?') {
+            // The `:` of an explicit key stands below its `?`.
+            return self.column(before.len() - 1) == self.column(at);
+        }
+        let between = self.text.get(from..at).unwrap_or_default();
+        !between.contains('\n')
+    }
+
+    fn column(&self, at: usize) -> usize {
+        let before = self.text.as_bytes().get(..at).unwrap_or_default();
+        at - memchr::memrchr(b'\n', before).map_or(0, |end| end + 1)
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
