@@ -66,6 +66,10 @@ fn file(data: &[u8]) -> SourceFile {
 /// Checks one document; the same text alone must be read the same.
 fn document_at(text: &Arc<str>, segment: Span) {
     let here = yaml::parse(text, segment);
+    if let Some(ordinary) = yaml::parse_ordinary(text, segment) {
+        let fully = yaml::parse_fully(text, segment);
+        assert_eq!(Ok(Some(ordinary)), fully, "the two parsers differ");
+    }
     if let Err(error) = &here {
         assert!(
             (segment.start..=segment.end).contains(&error.offset),
