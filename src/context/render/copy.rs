@@ -9,6 +9,8 @@ use super::node::{Field, Leaf, Node, Origin, Value};
 
 /// Nodes of one document at most, aliases written out; more is an attack.
 pub(super) const NODES: usize = 200_000;
+/// Keys of so many entries are found faster by looking at each.
+const FEW: usize = 24;
 /// How deep merge keys may lead from mapping to mapping.
 const MERGE_DEPTH: usize = 16;
 
@@ -85,12 +87,18 @@ impl Reader<'_> {
     }
 
     fn mapping(&self, source: NodeRef<'_>) -> Result<Value, TooLarge> {
-        let mut fields: Vec<Field> = Vec::new();
+        let entries = self.entries(source, MERGE_DEPTH)?;
+        let mut fields: Vec<Field> = Vec::with_capacity(entries.len());
+        let is_large = entries.len() > FEW;
         let mut known: HashMap<&str, usize> = HashMap::new();
-        for entry in self.entries(source, MERGE_DEPTH)? {
+        for entry in entries {
             let key = entry.key.text().unwrap_or_default();
             // Own entries come first, and of two equal ones the last counts.
-            let at = known.get(key).copied();
+            let at = if is_large {
+                known.get(key).copied()
+            } else {
+                fields.iter().position(|field| *field.key == *key)
+            };
             if at.is_some() && entry.merged {
                 continue;
             }
@@ -102,7 +110,9 @@ impl Reader<'_> {
             match at.and_then(|at| fields.get_mut(at)) {
                 Some(slot) => *slot = field,
                 None => {
-                    known.insert(key, fields.len());
+                    if is_large {
+                        known.insert(key, fields.len());
+                    }
                     fields.push(field);
                 }
             }
@@ -111,6 +121,9 @@ impl Reader<'_> {
     }
 
     fn entries<'t>(&self, map: NodeRef<'t>, depth: usize) -> Result<Vec<Entry<'t>>, TooLarge> {
+        if !map.has_merge_key() {
+            return Ok(map.entries().collect());
+        }
         let (merges, mut own): (Vec<_>, Vec<_>) =
             map.entries().partition(|entry| entry.key.is_merge_key());
         let Some(depth) = depth.checked_sub(1) else {

@@ -51,6 +51,7 @@ impl OriginMap {
     }
 
     pub(super) fn rendered(text: &Arc<str>, mut parts: Vec<Part>, whole: Origin) -> Self {
+        parts.shrink_to_fit();
         parts.sort_by_key(|part| (part.span.start, std::cmp::Reverse(part.span.end)));
         Self {
             kind: Kind::Rendered {
