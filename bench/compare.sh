@@ -22,7 +22,7 @@ if [ -z "$tree" ]; then
 fi
 
 if ! command -v kube-linter >/dev/null; then
-  GOBIN="$tools_dir" CGO_ENABLED=0 go install golang.stackrox.io/kube-linter/cmd/kube-linter@v0.7.6 \
+  GOBIN="$root/.tools" CGO_ENABLED=0 go install golang.stackrox.io/kube-linter/cmd/kube-linter@v0.7.6 \
     >"$work/kube-linter.log" 2>&1 || printf 'kube-linter cannot be installed here: left out\n'
 fi
 python "$root/tests/e2e/schemas.py" v1.33.0 "$work/schemas"

@@ -72,8 +72,13 @@ fn annotation(choice: usize, value: &str) {
         _ => {
             let rewritten = engine::rewrite(&set, &injected());
             told(&set, &rewritten.findings);
-            let text = &rewritten.set.files[0].text;
-            assert!(yaml::parse(text, yaml::Span::new(0, text.len())).is_ok());
+            // No YAML parser of Kubernetes' tools takes the character U+007F, quoted or not.
+            assert!(is_yaml(&rewritten.set) || !is_yaml(&set));
         }
     }
+}
+
+fn is_yaml(set: &SourceSet) -> bool {
+    let text = &set.files[0].text;
+    yaml::parse(text, yaml::Span::new(0, text.len())).is_ok()
 }

@@ -296,15 +296,17 @@ impl<'a> Builder<'a> {
         if starts_word {
             return false;
         }
+        let between = self.text.get(from..at).unwrap_or_default();
+        if !between.contains('\n') {
+            return true;
+        }
         let key = self.arena.last_child_start().unwrap_or(from);
         let before = self.text.get(..key);
         let before = before.unwrap_or_default().trim_ascii_end();
-        if before.ends_with('?') {
-            // The `:` of an explicit key stands below its `?`.
-            return self.column(before.len() - 1) == self.column(at);
-        }
-        let between = self.text.get(from..at).unwrap_or_default();
-        !between.contains('\n')
+        // The `:` of an explicit key stands below its `?`, which no comment is in front of.
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let is_explicit = line.ends_with('?') && line.bytes().all(|byte| b" -?:".contains(&byte));
+        is_explicit && self.column(before.len() - 1) == self.column(at)
     }
 
     fn column(&self, at: usize) -> usize {
