@@ -1,13 +1,20 @@
 //! What the user can type. The comments are the help.
 
+mod choice;
+
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 use crate::rewrite::ALLOWABLE;
-use crate::settings::{Form, not_one_of};
+
+use choice::report;
+pub(super) use choice::{
+    ColorArg, FailOnArg, FormArg, MeshArg, OutputFormat, ReportArg, RuleFormat, SchemaKind,
+    SeverityArg, TableFormat,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -416,174 +423,11 @@ impl Common {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum OutputFormat {
-    /// With the lines of the manifests.
-    #[default]
-    Full,
-    /// One line per finding.
-    Concise,
-    /// JSON, version 1.
-    Json,
-    /// SARIF 2.1.0, for GitHub code scanning and editors.
-    Sarif,
-    /// Annotations of GitHub, ten of each type.
-    Github,
-    /// Code Quality of GitLab.
-    Gitlab,
-    /// JUnit XML, a test suite per file.
-    Junit,
-    /// Markdown, for the summary of a GitHub job.
-    Summary,
-}
-
-impl OutputFormat {
-    /// Tells whether findings can be counted in it.
-    pub(super) const fn has_statistics(self) -> bool {
-        matches!(self, Self::Full | Self::Concise | Self::Json)
-    }
-}
-
-/// A report that goes to a file.
-#[derive(Clone, Debug)]
-pub(super) struct ReportArg {
-    pub(super) format: OutputFormat,
-    pub(super) path: PathBuf,
-}
-
-fn unknown_format(given: &str) -> String {
-    let all = OutputFormat::value_variants().iter();
-    let all: Vec<_> = all.filter_map(ValueEnum::to_possible_value).collect();
-    let names: Vec<&str> = all.iter().map(|one| one.get_name()).collect();
-    not_one_of("format", given, &names)
-}
-
-fn report(text: &str) -> Result<ReportArg, String> {
-    let (format, path) = text
-        .split_once('=')
-        .filter(|(_, path)| !path.is_empty())
-        .ok_or("write a format, `=`, and a file, such as sarif=meshprobe.sarif")?;
-    if path == "-" {
-        return Err("standard output takes --output-format".to_owned());
-    }
-    let known = OutputFormat::from_str(format, false);
-    let format = known.map_err(|_| unknown_format(format))?;
-    Ok(ReportArg {
-        format,
-        path: PathBuf::from(path),
-    })
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum TableFormat {
-    /// A table.
-    #[default]
-    Table,
-    /// JSON, version 1.
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum RuleFormat {
-    /// Markdown, or a list of ids.
-    #[default]
-    Text,
-    /// JSON, version 1.
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum FailOnArg {
-    /// On errors.
-    Error,
-    /// On warnings and errors.
-    Warning,
-    /// On any finding.
-    Note,
-    /// Never.
-    Never,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum SeverityArg {
-    /// Errors.
-    Error,
-    /// Warnings and errors.
-    Warning,
-    /// Everything.
-    Note,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {
     /// What to print.
     #[arg(value_name = "OF", value_enum, default_value_t)]
     pub(super) of: SchemaKind,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum SchemaKind {
-    /// The JSON schema of `.meshprobe.yaml` and of functionConfigs.
-    #[default]
-    Config,
-    /// The KRMFunctionDefinition, for catalogues of functions.
-    Function,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum FormArg {
-    /// In an annotation of the pod template: what is committed is what runs.
-    Sealed,
-    /// In a partial istio-proxy container, beside the opt-out: for custom injection templates.
-    Stub,
-    /// In a partial istio-proxy container alone: injected, it equals the injected original.
-    Equal,
-}
-
-impl From<FormArg> for Form {
-    fn from(form: FormArg) -> Self {
-        match form {
-            FormArg::Sealed => Self::Sealed,
-            FormArg::Stub => Self::Stub,
-            FormArg::Equal => Self::Equal,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum MeshArg {
-    /// Decided from the manifests, pod by pod.
-    Auto,
-    /// Istio.
-    Istio,
-    /// Istio; pods whose Namespace is not in the manifests are in ambient mode.
-    Ambient,
-    /// Open Service Mesh.
-    Osm,
-    /// Kuma, and Kong Mesh.
-    Kuma,
-    /// Consul.
-    Consul,
-    /// Linkerd.
-    Linkerd,
-    /// AWS App Mesh.
-    #[value(alias = "appmesh")]
-    AppMesh,
-    /// Cilium with mutual authentication.
-    Cilium,
-    /// No mesh.
-    None,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum ColorArg {
-    /// On a terminal that can.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 #[cfg(test)]
