@@ -218,7 +218,7 @@ impl<'t> Context<'t> {
                 .max_by_key(|(_, one)| nearness(one.home(), object.home()));
             near.map(|(index, _)| index)
         };
-        let found = self.memo.namespaces.of(spot(object, name), work_out)?;
+        let found = self.memo.namespaces.of(&spot(object, name), work_out)?;
         self.inventory.namespaces.get(found)
     }
 

@@ -179,7 +179,7 @@ impl<'t> Context<'t> {
             return Vec::new();
         }
         let work_out = || positions(&self.cluster, &self.cluster_seen_from(path));
-        let found = self.memo.clusters.of_path(path, work_out).into_iter();
+        let found = self.memo.clusters.of(path, work_out).into_iter();
         found.filter_map(|at| self.cluster.get(at)).collect()
     }
 
@@ -210,7 +210,7 @@ impl<'t> Context<'t> {
             return Vec::new();
         }
         let work_out = || positions(&self.control_planes, &self.scope_seen_from(path));
-        let found = self.memo.planes.of_path(path, work_out).into_iter();
+        let found = self.memo.planes.of(path, work_out).into_iter();
         found.filter_map(|at| self.control_planes.get(at)).collect()
     }
 

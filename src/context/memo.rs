@@ -3,6 +3,7 @@
 //! Only what the files and the settings decide alone may stand here: all worlds of a run share the
 //! answers (`Context::supposing` and its like).
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ptr::from_ref;
@@ -43,28 +44,20 @@ impl<K, V> Default for Answers<K, V> {
 impl<K: Hash + Eq, V: Clone> Answers<K, V> {
     /// Returns the answer, worked out where it is asked for the first time. Two threads may both
     /// do so: they come to the same.
-    pub(super) fn of(&self, key: K, work_out: impl FnOnce() -> V) -> V {
+    pub(super) fn of<Q>(&self, key: &Q, work_out: impl FnOnce() -> V) -> V
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(&key) {
+        if let Some(known) = known.get(key) {
             return known.clone();
         }
         drop(known);
         let answer = work_out();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(key, answer.clone());
+        known.insert(key.to_owned(), answer.clone());
         answer
-    }
-}
-
-impl Answers<String, Vec<usize>> {
-    /// Returns the answer for a path; only a new one is copied.
-    pub(super) fn of_path(&self, path: &str, work_out: impl FnOnce() -> Vec<usize>) -> Vec<usize> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(path) {
-            return known.clone();
-        }
-        drop(known);
-        self.of(path.to_owned(), work_out)
     }
 }
 

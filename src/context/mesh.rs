@@ -46,7 +46,7 @@ impl<'t> Context<'t> {
                 let (namespace, _) = self.namespace_of(&workload.object);
                 let key = memo::pod(workload, namespace);
                 let work_out = || self.mesh_by_signs(workload).map(Some);
-                self.memo.meshes.of(key, work_out)
+                self.memo.meshes.of(&key, work_out)
             }
         }
     }
@@ -69,7 +69,7 @@ impl<'t> Context<'t> {
             let (name, _) = self.namespace_of(&workload.object);
             let key = memo::spot(&workload.object, name);
             let work_out = || self.signs_of_objects(workload);
-            all.extend(self.memo.signs.of(key, work_out));
+            all.extend(self.memo.signs.of(&key, work_out));
         }
         // Of equal ones the first stays: the order of the meshes, and of the text.
         all.sort_by_key(|sign| (std::cmp::Reverse(sign.weight), sign.mesh));

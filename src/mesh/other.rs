@@ -409,6 +409,17 @@ pub(super) fn filled_in(asked: &Asked<'_, '_>, keys: &[&str]) -> Option<Fact<Mem
     })
 }
 
+/// Returns the annotation `key` of the pod where it names `port` among those that the redirect leaves
+/// alone.
+pub(super) fn exclusion(asked: &Asked<'_, '_>, key: &str, port: Option<i64>) -> Option<Reason> {
+    let entry = asked.workload.template.annotation(key)?;
+    let mut listed = entry.value.text()?.split(',').map(str::trim);
+    listed.find(|one| one.parse::<i64>().is_ok_and(|one| Some(one) == port))?;
+    let said = "the redirect leaves these ports alone";
+    let object = &asked.workload.object;
+    Some(Reason::written(object.label_at(entry.value.span(), said)))
+}
+
 /// Returns the port of the pod that a handler asks for, if it has one that resolves.
 pub(super) fn port_of((container, handler): &Each<'_>) -> Option<i64> {
     let port = handler.action.as_ref().ok()?.port()?;

@@ -31,6 +31,19 @@ pub fn kustomization_in(folder: &Path) -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
+impl SourceSet {
+    /// Returns the kustomization in a folder, written as shown and without `/` at its end.
+    #[must_use]
+    pub fn kustomization_in(&self, folder: &str) -> Option<&SourceFile> {
+        let inside = |name: &&str| match folder {
+            "" => self.file(name),
+            "/" => self.file(&format!("/{name}")),
+            _ => self.file(&format!("{folder}/{name}")),
+        };
+        NAMES.iter().find_map(inside)
+    }
+}
+
 /// Marks the documents of every file that a kustomization uses as a patch: one of the set, or
 /// one in the directory of a file or above it, up to the root of the repository.
 pub fn mark_patches(set: &mut SourceSet) {

@@ -106,10 +106,7 @@ impl<'r> Named<'r> {
 /// at the disk, which knows more ways to one place.
 fn is_in_set(set: &SourceSet, folder: &str, entry: &str) -> bool {
     let entry = set.folded(&format!("{folder}/{entry}"));
-    set.file(&entry).is_some()
-        || NAMES
-            .iter()
-            .any(|name| set.file(&format!("{entry}/{name}")).is_some())
+    set.file(&entry).is_some() || set.kustomization_in(&entry).is_some()
 }
 
 /// Returns all local paths that a kustomization names.

@@ -1,11 +1,8 @@
 //! Which folder of the tree a path in a deploying object means.
 
-use crate::source::{SourceFile, SourceSet, place};
+use crate::source::{SourceSet, place};
 
 use super::is_plain;
-
-/// The file names that kustomize looks for, in this order.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Returns the parts of a path from the root of the repository: `./apps/prod`, `/apps/prod/` and
 /// `apps/./prod` are one, `./` and nothing at all are the root. `None` for a path that is not
@@ -38,18 +35,6 @@ pub(super) fn resolve(sources: &SourceSet, file: &str, parts: &[&str]) -> Option
             _ => sources.folded(&format!("{root}/{wanted}")),
         })
         .find(|folder| sources.files_in(folder).next().is_some())
-}
-
-/// Returns the kustomization in a folder.
-pub(in crate::context) fn kustomization<'s>(
-    sources: &'s SourceSet,
-    folder: &str,
-) -> Option<&'s SourceFile> {
-    let inside = |name: &&str| match folder {
-        "" => sources.file(name),
-        _ => sources.file(&format!("{folder}/{name}")),
-    };
-    NAMES.iter().find_map(inside)
 }
 
 #[cfg(test)]

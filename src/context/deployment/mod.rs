@@ -131,7 +131,7 @@ fn of_argo<'t>(sources: &SourceSet, object: &Object<'t>) -> Vec<Deployment<'t>> 
         let edit = source
             .get("kustomize")
             .filter(|edit| edit.is_mapping() && edit.entries().len() > 0)
-            .filter(|_| folder::kustomization(sources, &folder).is_some());
+            .filter(|_| sources.kustomization_in(&folder).is_some());
         Some(Deployment {
             object: object.clone(),
             folder,

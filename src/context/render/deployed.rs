@@ -13,11 +13,11 @@ use crate::kube::Object;
 use crate::source::{Document, SourceFile, SourceSet, is_kustomization, place};
 use crate::yaml::Tree;
 
-use super::super::deployment::{self, Deployment, Dialect, folder};
+use super::super::deployment::{self, Deployment, Dialect};
 use super::application_set;
 use super::gather::{Gathered, Gatherer};
 use super::kustomization::Kustomization;
-use super::locate::{self, Located, kustomization_in};
+use super::locate::{self, Located};
 use super::post_build;
 use super::resource::Resource;
 use super::roots;
@@ -159,7 +159,7 @@ fn to_render<'a, 't>(
     all: &'a [Deployment<'t>],
 ) -> Vec<&'a Deployment<'t>> {
     let is_base = |one: &Deployment<'_>| {
-        let file = folder::kustomization(sources, &one.folder);
+        let file = sources.kustomization_in(&one.folder);
         file.is_some_and(|file| own.iter().all(|root| root.root != file.path))
     };
     let folders: BTreeSet<&str> = all
@@ -183,7 +183,7 @@ fn of_deployment<'s>(
     folders: &BTreeSet<&str>,
     is_wanted: &impl Fn(&Resource) -> bool,
 ) -> (Rendering, Vec<Arc<str>>) {
-    let file = kustomization_in(sources, &one.folder);
+    let file = sources.kustomization_in(&one.folder);
     let entries = match file {
         Some(_) => Vec::new(),
         None => manifests(sources, &one.folder, folders),
@@ -270,7 +270,9 @@ fn manifests<'s>(sources: &'s SourceSet, top: &str, deployed: &BTreeSet<&str>) -
         match stop {
             Some(folder) if deployed.contains(&*folder) => {}
             Some(folder) => {
-                let found = kustomization_in(sources, &folder).filter(|_| seen.insert(folder));
+                let found = sources
+                    .kustomization_in(&folder)
+                    .filter(|_| seen.insert(folder));
                 entries.extend(found.map(Located::Kustomization));
             }
             None if is_manifest(file) => entries.push(Located::File(file)),

@@ -3,9 +3,6 @@
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Tree};
 
-/// The file names that kustomize looks for, in this order.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
 /// What an entry of `resources` or `components` stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Located<'s> {
@@ -28,7 +25,7 @@ pub(super) fn locate<'s>(sources: &'s SourceSet, folder: &str, entry: &str) -> L
         return Located::File(file);
     }
     if let Some(path) = path.as_deref() {
-        if let Some(file) = kustomization_in(sources, path) {
+        if let Some(file) = sources.kustomization_in(path) {
             return Located::Kustomization(file);
         }
         if sources.files_in(path).next().is_some() {
@@ -49,19 +46,6 @@ pub(super) fn file<'s>(
     entry: &str,
 ) -> Option<&'s SourceFile> {
     sources.file(&join(sources, folder, entry)?)
-}
-
-pub(super) fn kustomization_in<'s>(sources: &'s SourceSet, folder: &str) -> Option<&'s SourceFile> {
-    let inside = |name: &&str| sources.file(&in_folder(folder, name));
-    NAMES.iter().find_map(inside)
-}
-
-fn in_folder(folder: &str, name: &str) -> String {
-    match folder {
-        "" => name.to_owned(),
-        "/" => format!("/{name}"),
-        _ => format!("{folder}/{name}"),
-    }
 }
 
 /// URLs and the shorthands of git that kustomize knows (`api/internal/git/repospec.go`).

@@ -2,7 +2,9 @@
 
 use crate::finding::Certainty;
 use crate::kube::{Action, Container, ContainerList, HttpGet, Port, Slot};
-use crate::mesh::other::{Asked, Each, Meets, Model as _, Target, Treatment, Trouble, resolve};
+use crate::mesh::other::{
+    Asked, Each, Meets, Model as _, Target, Treatment, Trouble, exclusion, resolve,
+};
 use crate::mesh::{Fact, Reason};
 
 use super::injection::{overwrites, transparent};
@@ -90,7 +92,7 @@ impl<'a, 't> Pod<'a, 't> {
     fn left(&self, one: &Each<'_>) -> Treatment {
         let port = self.port_of(one);
         let mut treatment = Treatment::left(port, Meets::Direct);
-        if let Some(place) = self.exclusion(port) {
+        if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
             treatment.because.push(place);
             return treatment;
         }
@@ -134,20 +136,6 @@ impl<'a, 't> Pod<'a, 't> {
             (mode.text() == Some("permissive"))
                 .then(|| Reason::written(object.label_at(mode.span(), said)))
         })
-    }
-
-    /// The annotation by which the redirect leaves the port alone.
-    fn exclusion(&self, port: Option<i64>) -> Option<Reason> {
-        let entry = self.asked.workload.template.annotation(EXCLUDED_PORTS)?;
-        let mut listed = entry.value.text()?.split(',').map(str::trim);
-        listed.find(|one| one.parse::<i64>().is_ok_and(|one| Some(one) == port))?;
-        let said = "the redirect leaves these ports alone";
-        let place = self
-            .asked
-            .workload
-            .object
-            .label_at(entry.value.span(), said);
-        Some(Reason::written(place))
     }
 
     pub(super) fn treat(&self, one: &Each<'_>) -> Treatment {

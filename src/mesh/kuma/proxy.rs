@@ -2,7 +2,7 @@
 
 use crate::finding::Certainty;
 use crate::kube::{Action, ContainerList, HttpGet, Workload};
-use crate::mesh::other::{Asked, Each, Meets, Target, Treatment, Trouble, port_of};
+use crate::mesh::other::{Asked, Each, Meets, Target, Treatment, Trouble, exclusion, port_of};
 use crate::mesh::{Reason, Version};
 use crate::yaml::NodeRef;
 
@@ -144,7 +144,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             return Treatment::left(port, Meets::Trouble(Trouble::AgentOff));
         }
         let mut treatment = Treatment::left(port, Meets::Unknown);
-        if let Some(place) = self.exclusion(port) {
+        if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
             treatment.meets = Meets::Direct;
             treatment.because.push(place);
         } else if is_http && port == Some(DEFAULT_VIRTUAL_PORT) && self.era != Era::Three {
@@ -163,20 +163,6 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         one.get("value")?.text()?.trim().parse().ok()
     }
 
-    /// The annotation by which the redirect leaves the port alone.
-    fn exclusion(&self, port: Option<i64>) -> Option<Reason> {
-        let entry = self.asked.workload.template.annotation(EXCLUDED_PORTS)?;
-        let mut listed = entry.value.text()?.split(',').map(str::trim);
-        listed.find(|one| one.parse::<i64>().is_ok_and(|one| Some(one) == port))?;
-        let said = "the redirect leaves these ports alone";
-        let place = self
-            .asked
-            .workload
-            .object
-            .label_at(entry.value.span(), said);
-        Some(Reason::written(place))
-    }
-
     pub(super) fn treat(&self, one: &Each<'_>) -> Treatment {
         let port = port_of(one);
         let Some(action) = one
@@ -190,7 +176,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         };
         if one.1.slot.is_lifecycle() {
             let mut left = Treatment::left(port, Meets::Unknown);
-            if let Some(place) = self.exclusion(port) {
+            if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
                 left.meets = Meets::Direct;
                 left.because.push(place);
             } else if action.host().is_some() {
@@ -307,7 +293,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         {
             return self.virtual_probe(one, http);
         }
-        if let Some(place) = self.exclusion(port) {
+        if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
             let mut left = Treatment::left(port, Meets::Direct);
             left.because.push(place);
             return left;
