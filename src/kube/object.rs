@@ -53,6 +53,27 @@ pub struct Object<'t> {
     pub api_version: &'t str,
     /// `kind`.
     pub kind: &'t str,
+    /// What everybody asks for, looked up once.
+    pub(crate) identity: Identity<'t>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity<'t> {
+    metadata: Option<NodeRef<'t>>,
+    name: Option<&'t str>,
+    namespace: Option<&'t str>,
+}
+
+impl<'t> Identity<'t> {
+    fn of(object: NodeRef<'t>) -> Self {
+        let metadata = object.get("metadata");
+        let text = |key: &str| metadata?.get(key)?.text();
+        Self {
+            metadata,
+            name: text("name"),
+            namespace: text("namespace").filter(|namespace| !namespace.is_empty()),
+        }
+    }
 }
 
 impl<'t> Object<'t> {
@@ -100,25 +121,20 @@ impl<'t> Object<'t> {
 
     /// Returns `metadata`.
     #[must_use]
-    pub fn metadata(&self) -> Option<NodeRef<'t>> {
-        self.node.get("metadata")
+    pub const fn metadata(&self) -> Option<NodeRef<'t>> {
+        self.identity.metadata
     }
 
     /// Returns `metadata.name`, or the empty string.
     #[must_use]
     pub fn name(&self) -> &'t str {
-        self.metadata_text("name").unwrap_or_default()
+        self.identity.name.unwrap_or_default()
     }
 
     /// Returns `metadata.namespace` if it is written and not empty.
     #[must_use]
-    pub fn namespace(&self) -> Option<&'t str> {
-        self.metadata_text("namespace")
-            .filter(|namespace| !namespace.is_empty())
-    }
-
-    fn metadata_text(&self, key: &str) -> Option<&'t str> {
-        self.metadata()?.get(key)?.text()
+    pub const fn namespace(&self) -> Option<&'t str> {
+        self.identity.namespace
     }
 
     /// Returns the entry of a label.
@@ -204,6 +220,7 @@ fn collect<'t>(
             route: route.clone(),
             api_version,
             kind,
+            identity: Identity::of(node),
         });
         return;
     };

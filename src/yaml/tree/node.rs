@@ -276,10 +276,28 @@ impl<'t> NodeRef<'t> {
     }
 
     fn entry_within(self, key: &str, depth: usize, budget: &Cell<usize>) -> Option<Entry<'t>> {
-        if let Some(own) = self.entries().rfind(|entry| entry.key.key_is(key)) {
+        if let Some(own) = self.own_entry(key) {
             return Some(own);
         }
         self.merged_within(key, depth.checked_sub(1)?, budget)
+    }
+
+    /// Returns the last entry that is written for `key`. Most of what a run asks of a tree is this,
+    /// so only the entry that is meant is put together.
+    fn own_entry(self, key: &str) -> Option<Entry<'t>> {
+        let tree = self.tree;
+        let node = self.resolved().node;
+        if node.kind != Kind::Mapping {
+            return None;
+        }
+        let links = tree.links.get(node.first as usize..node.last as usize)?;
+        let mut pairs = links.as_chunks::<2>().0.iter();
+        let &[found, value] = pairs.rfind(|[id, _]| tree.is_key(*id, key))?;
+        Some(Entry {
+            key: tree.node(found)?,
+            value: tree.node(value)?,
+            merged: false,
+        })
     }
 
     /// Returns what a merge key brings in for `key`, whether or not the mapping has its own.
@@ -339,15 +357,6 @@ impl<'t> NodeRef<'t> {
             && matches!(self.tag(), None | Some("!!merge"))
     }
 
-    fn key_is(self, key: &str) -> bool {
-        // Most keys are plain: their length tells most of them apart.
-        let node = self.node;
-        if node.kind == Kind::Scalar && node.first == NONE && self.span().len() != key.len() {
-            return false;
-        }
-        self.text() == Some(key) && !self.is_merge_key()
-    }
-
     /// Returns the text of a scalar after quoting, escapes and folding, its alias followed.
     #[must_use]
     pub fn text(self) -> Option<&'t str> {
@@ -382,5 +391,22 @@ impl<'t> NodeRef<'t> {
             Scalar::Str(text) => Some(text),
             _ => None,
         }
+    }
+}
+
+impl Tree {
+    /// Tells whether a node reads as this key, and is no merge key.
+    fn is_key(&self, id: u32, key: &str) -> bool {
+        let Some(node) = self.nodes.get(id as usize) else {
+            return false;
+        };
+        // Most keys read as they are written: their length tells most of them apart.
+        if node.kind == Kind::Scalar && node.first == NONE && !self.has_merge_keys {
+            let span = node.span.span();
+            let written = self.text.as_bytes().get(span.start..span.end);
+            return written == Some(key.as_bytes());
+        }
+        self.node(id)
+            .is_some_and(|node| node.text() == Some(key) && !node.is_merge_key())
     }
 }
