@@ -143,8 +143,22 @@ impl Tree {
         (0..).map_while(|id| self.node(id))
     }
 
-    /// Returns the number of nodes.
-    pub(super) const fn len(&self) -> usize {
+    /// Tells whether a scalar `<<` is written somewhere.
+    #[must_use]
+    pub const fn has_merge_keys(&self) -> bool {
+        self.has_merge_keys
+    }
+
+    /// Tells whether `words` stand in the text of the document or in the value of a scalar. A comment
+    /// counts, too.
+    #[must_use]
+    pub fn mentions(&self, words: &str) -> bool {
+        self.segment.slice(&self.text).contains(words) || self.decoded.contains(words)
+    }
+
+    /// Returns the number of nodes: keys, values, items.
+    #[must_use]
+    pub const fn len(&self) -> usize {
         self.nodes.len()
     }
 

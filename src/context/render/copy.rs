@@ -43,6 +43,25 @@ pub(super) fn read(
     })
 }
 
+/// Tells whether a scalar in `source`, which has no anchors and merge keys, means to kustomize what it
+/// does not mean to other tools.
+pub(super) fn is_reread(source: NodeRef<'_>) -> bool {
+    match source.kind() {
+        Kind::Mapping => source.entries().any(|entry| is_reread(entry.value)),
+        Kind::Sequence => source.items().any(is_reread),
+        Kind::Scalar | Kind::Alias => is_word(source),
+    }
+}
+
+/// kustomize reads `yes`, `on`, `y` as strings, other than the tools that read its output.
+fn is_word(source: NodeRef<'_>) -> bool {
+    let text = source.text().unwrap_or_default();
+    let is_plain = ["true", "false"]
+        .iter()
+        .any(|one| text.eq_ignore_ascii_case(one));
+    !is_plain && matches!(source.scalar(), Some(Scalar::Bool(_)))
+}
+
 struct Reader<'p> {
     place: &'p dyn Fn(Span) -> Origin,
     budget: Cell<usize>,
@@ -72,13 +91,11 @@ impl Reader<'_> {
         Ok(Node { value, origin })
     }
 
-    /// kustomize reads `yes`, `on`, `y` as strings, other than the tools that read its output.
     fn is_text(&self, source: NodeRef<'_>) -> bool {
-        match (source.scalar(), source.text()) {
-            (Some(Scalar::Str(_)), _) => true,
-            (Some(Scalar::Bool(_)), Some(text)) => {
-                let is_word =
-                    !text.eq_ignore_ascii_case("true") && !text.eq_ignore_ascii_case("false");
+        match source.scalar() {
+            Some(Scalar::Str(_)) => true,
+            Some(Scalar::Bool(_)) => {
+                let is_word = is_word(source);
                 self.is_reread.set(self.is_reread.get() || is_word);
                 is_word
             }

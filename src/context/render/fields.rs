@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use super::node::{Node, Origin, Value};
+use super::resource::Resource;
 use super::share;
 
 /// A field of some kinds of objects.
@@ -184,18 +185,23 @@ pub(super) fn all_labels() -> Vec<FieldSpec> {
 }
 
 impl FieldSpec {
-    /// Gives the mappings that the field stands for in `object` the entry `key`; `None` where
+    /// Gives the mappings that the field stands for in an object the entry `key`; `None` where
     /// the object has something else in the way. Tells whether any entry was set.
     pub(super) fn set(
         &self,
-        object: &mut Node,
+        resource: &mut Resource,
         key: &str,
         key_origin: &Origin,
         value: &Node,
     ) -> Option<bool> {
-        if !self.is_for(object) {
+        if !self.is_for(resource.body.head()) {
             return Some(false);
         }
+        let object = if self.path.starts_with("metadata/") {
+            resource.change_head()
+        } else {
+            resource.change()
+        };
         let steps: Vec<&str> = self.path.split('/').collect();
         let entry = Entry {
             key,

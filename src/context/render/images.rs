@@ -8,6 +8,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::node::{Node, Value};
 
 const LISTS: [&str; 2] = ["containers", "initContainers"];
+/// What both lists have in their names.
+pub(super) const LISTS_HAVE: &str = "ontainers";
 const TAG_AND_DIGEST: &str =
     "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
 

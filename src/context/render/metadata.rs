@@ -10,7 +10,7 @@ pub(super) fn make_annotations(resource: &mut Resource) {
     if resource.previous.is_empty() || !is_missing {
         return;
     }
-    if let Some(metadata) = resource.change().get_mut("metadata") {
+    if let Some(metadata) = resource.change_head().get_mut("metadata") {
         let origin = metadata.origin.clone();
         metadata.set("annotations", &origin, Node::empty_map(&origin));
     }

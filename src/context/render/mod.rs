@@ -12,6 +12,7 @@
 //! [`Note`].
 
 mod application_set;
+mod body;
 mod copy;
 mod deployed;
 mod field_path;
@@ -51,7 +52,6 @@ use crate::source::{Document, SourceSet};
 use crate::yaml::Span;
 
 use gather::Gathered;
-use node::Node;
 use resource::Resource;
 
 pub use origin::OriginMap;
@@ -179,7 +179,7 @@ pub fn render(sources: &SourceSet) -> Vec<Rendering> {
 /// are definitions of resources that no probe depends on.
 #[must_use]
 pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
-    rendered(sources, |resource| is_relevant(&resource.node))
+    rendered(sources, is_relevant)
 }
 
 /// Renders as [`render`] does, but only what comes of these documents, and what deploys others.
@@ -187,12 +187,11 @@ pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
 pub fn render_of(sources: &SourceSet, documents: &BTreeSet<DocumentId>) -> Vec<Rendering> {
     const DEPLOYING: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
     rendered(sources, |resource| {
-        DEPLOYING.contains(&resource.node.text_below(&["kind"]))
-            || documents.contains(&resource.id())
+        DEPLOYING.contains(&resource.name().kind) || documents.contains(&resource.id())
     })
 }
 
-fn is_relevant(object: &Node) -> bool {
+fn is_relevant(resource: &Resource) -> bool {
     const FACTS: [&str; 12] = [
         "Application",
         "ApplicationSet",
@@ -207,8 +206,7 @@ fn is_relevant(object: &Node) -> bool {
         "Service",
         "Sidecar",
     ];
-    let template = object.get("spec").and_then(|spec| spec.get("template"));
-    FACTS.contains(&object.text_below(&["kind"])) || template.is_some()
+    FACTS.contains(&resource.name().kind) || resource.body.has(&["spec", "template"])
 }
 
 fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Resource) -> bool + Sync) -> Vec<Rendering> {
@@ -229,10 +227,10 @@ fn finish(
         let Some(base) = sources.document(&resource.path, resource.index) else {
             continue;
         };
-        let rendered = if resource.is_intact {
+        let rendered = if resource.is_intact && !resource.body.is_reread() {
             Some((base.clone(), OriginMap::same(Arc::clone(&resource.path))))
         } else {
-            write::document(&resource.node, base)
+            write::document(&resource.body.whole(), base)
         };
         match rendered {
             Some((document, origin)) => documents.push(RenderedDocument {

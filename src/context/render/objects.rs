@@ -6,14 +6,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::source::{Content, SourceFile};
-use crate::yaml::Span;
+use crate::yaml::{Span, Tree};
 
 use super::Scope;
+use super::body::Body;
 use super::copy::read;
 use super::gather::{Gathered, note};
 use super::kustomization::Kustomization;
 use super::node::{Node, Origin};
-use super::resource::{Resource, identity};
+use super::resource::Resource;
 
 /// Takes in the objects of a file.
 pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gathered: &mut Gathered) {
@@ -22,30 +23,24 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
         gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
     }
     for document in &file.documents {
-        let place = |span| Origin {
-            path: Arc::clone(&file.path),
-            span,
-        };
-        let root = match &document.content {
+        let tree = match &document.content {
             Content::Empty => continue,
-            Content::Tree(tree) => tree.root(),
+            Content::Tree(tree) => Some(tree),
             _ => None,
         };
-        let copied = root.and_then(|root| read(root, &place).ok());
-        let Some(copied) = copied else {
+        let Some((bodies, is_whole)) = tree.and_then(|tree| bodies(tree, &file.path)) else {
             gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
             continue;
         };
-        let is_whole = !copied.is_reread && !is_list(&copied.node);
-        for node in members(copied.node) {
+        for body in bodies {
             let resource = Resource {
-                node: Arc::new(node),
+                body,
                 path: Arc::clone(&file.path),
                 index: document.index,
                 is_intact: is_whole,
                 previous: Vec::new(),
             };
-            if identity(&resource.node).name.name.is_empty() {
+            if resource.name().name.is_empty() {
                 let id = (Arc::clone(&file.path), document.index);
                 let message = "an object has no name: kustomize refuses to build it".to_owned();
                 gathered.used.insert(id.clone());
@@ -57,6 +52,24 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
             }
         }
     }
+}
+
+/// Returns the objects of a document, and whether it is one object; nothing if it is too large.
+fn bodies(tree: &Arc<Tree>, path: &Arc<str>) -> Option<(Vec<Body>, bool)> {
+    let is_list = |body: &Body| body.head().text_below(&["kind"]).ends_with("List");
+    let body = Body::of_document(tree, path);
+    if let Some(body) = body.filter(|body| !(is_list(body) && body.has(&["items"]))) {
+        return Some((vec![body], true));
+    }
+    let place = |span| Origin {
+        path: Arc::clone(path),
+        span,
+    };
+    let copied = read(tree.root()?, &place).ok()?;
+    let is_whole = !self::is_list(&copied.node);
+    let members = members(copied.node).into_iter();
+    let bodies = members.map(|node| Body::copied(node, copied.is_reread));
+    Some((bodies.collect(), is_whole))
 }
 
 /// A kind that ends in `List` and has items is taken apart.

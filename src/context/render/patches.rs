@@ -4,7 +4,6 @@
 //! `PatchJson6902Transformer` in `api/internal/builtins`, `ApplySmPatch` in `api/resmap` and
 //! `api/resource`.
 
-use std::sync::Arc;
 
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
@@ -257,7 +256,7 @@ impl Patch {
                         resource.remember_name();
                     }
                     resource.is_intact = false;
-                    resource.node = Arc::new(object);
+                    resource.body.replace(object);
                     true
                 }
                 Ok(None) => false,
@@ -271,8 +270,8 @@ impl Patch {
     }
 
     /// Merges, and gives the object back what identifies it.
-    fn merged(&self, resource: &Resource, patch: &Node) -> Result<Option<Node>, Misfit> {
-        let old = &*resource.node;
+    fn merged(&self, resource: &mut Resource, patch: &Node) -> Result<Option<Node>, Misfit> {
+        let old = resource.body.read();
         let kind = Type::of(old.text_below(&["apiVersion"]), old.text_below(&["kind"]));
         let Some(mut new) = merge(old, patch, kind)?.filter(|new| !new.is_empty_map()) else {
             return Ok(None);

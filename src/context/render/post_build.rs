@@ -128,7 +128,7 @@ fn substitute(resource: &mut Resource, variables: &Variables) {
         let switch = resource.metadata(kind).and_then(|all| all.get(SWITCH));
         switch.and_then(Node::text) == Some("disabled")
     });
-    if !is_off && mentions(&resource.node) {
+    if !is_off && resource.body.may_mention("${") && mentions(resource.body.read()) {
         fill(resource.change(), variables);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::DocumentId;
+use super::body::Body;
 use super::fields::group_version;
 use super::node::{Node, Origin};
 use super::schema::is_cluster_scoped;
@@ -15,8 +16,8 @@ const NO_NAMESPACE: &str = "_non_namespaceable_";
 /// An object, and the document that it comes from.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
-    /// The object; shared as long as nothing changes it.
-    pub(super) node: Arc<Node>,
+    /// The object.
+    pub(super) body: Body,
     /// The file of the base document.
     pub(super) path: Arc<str>,
     /// The number of the base document in its file.
@@ -99,18 +100,24 @@ impl Resource {
     }
 
     pub(super) fn identity(&self) -> Identity {
-        identity(&self.node)
+        identity(self.body.head())
     }
 
     /// Returns what the object is called now.
     pub(super) fn name(&self) -> NameRef<'_> {
-        name_of(&self.node)
+        name_of(self.body.head())
     }
 
     /// Returns the object to be changed.
     pub(super) fn change(&mut self) -> &mut Node {
         self.is_intact = false;
-        Arc::make_mut(&mut self.node)
+        self.body.whole_mut()
+    }
+
+    /// Returns what names and labels the object to be changed.
+    pub(super) fn change_head(&mut self) -> &mut Node {
+        self.is_intact = false;
+        self.body.head_mut()
     }
 
     /// Takes out annotations that hold nothing, as kustomize does with objects whose names it
@@ -120,7 +127,7 @@ impl Resource {
         if self.previous.is_empty() || !self.metadata("annotations").is_some_and(is_void) {
             return;
         }
-        if let Some(metadata) = self.change().get_mut("metadata") {
+        if let Some(metadata) = self.change_head().get_mut("metadata") {
             metadata.remove("annotations");
         }
     }
@@ -138,18 +145,18 @@ impl Resource {
 
     /// Tells whether the object is, or ever was, called so.
     pub(super) fn was_ever(&self, wanted: &Identity) -> bool {
-        self.node.text_below(&["apiVersion"]) == wanted.api_version
+        self.body.head().text_below(&["apiVersion"]) == wanted.api_version
             && (self.name() == wanted.name.borrowed() || self.previous.contains(&wanted.name))
     }
 
     /// Returns API group and version.
     pub(super) fn group_version(&self) -> (&str, &str) {
-        group_version(self.node.text_below(&["apiVersion"]))
+        group_version(self.body.head().text_below(&["apiVersion"]))
     }
 
     /// Returns the annotations or labels.
     pub(super) fn metadata(&self, key: &str) -> Option<&Node> {
-        self.node.get("metadata")?.get(key)
+        self.body.head().get("metadata")?.get(key)
     }
 
     /// kustomize drops what is only meant for tools (`api/resource/factory.go`, `DropLocalNodes`).
@@ -185,14 +192,14 @@ impl Resource {
         {
             self.set_metadata(kind, origin, &Node::empty_map(origin));
         }
-        let metadata = self.change().get_mut("metadata");
+        let metadata = self.change_head().get_mut("metadata");
         if let Some(all) = metadata.and_then(|metadata| metadata.get_mut(kind)) {
             all.set(key, origin, value);
         }
     }
 
     fn set_metadata(&mut self, key: &str, origin: &Origin, value: &Node) {
-        let node = self.change();
+        let node = self.change_head();
         if node.get("metadata").is_none_or(Node::is_null) {
             node.set("metadata", origin, Node::empty_map(origin));
         }
@@ -212,7 +219,7 @@ impl Resource {
             return;
         }
         self.remember_name();
-        let metadata = self.change().get_mut("metadata");
+        let metadata = self.change_head().get_mut("metadata");
         if let Some(name) = metadata.and_then(|metadata| metadata.get_mut("name")) {
             let renamed = format!("{prefix}{}{suffix}", name.text().unwrap_or_default());
             *name = Node::text_at(&renamed, &name.origin);

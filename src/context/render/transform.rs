@@ -12,7 +12,7 @@ use super::super::deployment::Dialect;
 use super::Scope;
 use super::fields::{self, FieldSpec};
 use super::gather::{Gathered, note};
-use super::images::Image;
+use super::images::{self, Image};
 use super::kustomization::Kustomization;
 use super::node::Node;
 use super::patches;
@@ -211,8 +211,8 @@ impl Steps<'_> {
             let mut value = Node::text_at(text, &field.value.origin);
             share::bind(&mut value);
             for resource in &mut self.gathered.resources {
-                let object = resource.change();
-                let set = |spec: &FieldSpec| spec.set(object, &field.key, &field.origin, &value);
+                resource.change_head();
+                let set = |spec: &FieldSpec| spec.set(resource, &field.key, &field.origin, &value);
                 if specs.iter().map(set).any(|done| done.is_none()) {
                     let id = resource.id();
                     let message = format!(
@@ -238,7 +238,8 @@ impl Steps<'_> {
             };
             for resource in &mut self.gathered.resources {
                 let is_definition = resource.name().kind == "CustomResourceDefinition";
-                if !is_definition && image.occurs_in(&resource.node) {
+                let may_occur = !is_definition && resource.body.may_mention(images::LISTS_HAVE);
+                if may_occur && image.occurs_in(resource.body.read()) {
                     image.apply(resource.change());
                 }
             }
