@@ -101,7 +101,11 @@ fn of_set(folders: &Folders<'_>, set: &Object<'_>) -> Option<Rendering> {
         let mut application = base.clone();
         fill(&mut application, parameters);
         let (document, origin) = write::document(&application, set.document)?;
-        Some(RenderedDocument { document, origin })
+        Some(RenderedDocument {
+            document,
+            origin,
+            may_deploy: true,
+        })
     });
     Some(Rendering {
         root: Arc::clone(set.path()),

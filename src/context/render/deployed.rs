@@ -4,14 +4,13 @@
 //! patches and components are added to those that are there, a namespace or a prefix takes the
 //! place of the one there. Flux makes up a kustomization of all manifests where there is none.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::kube::Object;
-use crate::source::{Document, SourceFile, SourceSet, is_kustomization, place};
-use crate::yaml::Tree;
+use crate::source::{SourceFile, SourceSet, is_kustomization, place};
 
 use super::super::deployment::{self, Deployment, Dialect};
 use super::application_set;
@@ -118,7 +117,7 @@ fn key(one: &Deployment<'_>) -> Key {
 
 /// Returns the objects that deploy something, as they come out of the renderings.
 fn deploying<'t>(sources: &'t SourceSet, renderings: Vec<&'t Rendering>) -> Vec<Object<'t>> {
-    let used: BTreeSet<(&str, usize)> = renderings
+    let used: HashSet<(&str, usize)> = renderings
         .iter()
         .flat_map(|one| &one.used)
         .map(|(path, index)| (&**path, *index))
@@ -131,7 +130,7 @@ fn deploying<'t>(sources: &'t SourceSet, renderings: Vec<&'t Rendering>) -> Vec<
         .filter(|document| !document.patch && !used.contains(&(&*document.path, document.index)))
         .flat_map(Object::all_in);
     let rendered = renderings.into_iter();
-    let rendered = rendered.flat_map(|one| one.objects_among(may_deploy));
+    let rendered = rendered.flat_map(|one| one.objects_among(|one| one.may_deploy));
     plain
         .chain(rendered)
         .filter(|object| {
@@ -141,14 +140,6 @@ fn deploying<'t>(sources: &'t SourceSet, renderings: Vec<&'t Rendering>) -> Vec<
             )
         })
         .collect()
-}
-
-/// Tells whether a document may hold an object that deploys something.
-fn may_deploy(document: &Document) -> bool {
-    const KINDS: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
-    let root = document.tree().and_then(Tree::root);
-    let kind = root.and_then(|root| root.get("kind")?.text());
-    kind.is_some_and(|kind| KINDS.contains(&kind) || kind.ends_with("List"))
 }
 
 /// Returns the deployments that change something, all others of their folders, and those of

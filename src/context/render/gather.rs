@@ -4,7 +4,9 @@
 //! resources in order, then components, which work on all that is there, then the
 //! transformations. Where kustomize would stop with an error, the rest is done and a note says so.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::hash_map::{Entry, RandomState};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use crate::source::{SourceFile, SourceSet};
@@ -15,7 +17,7 @@ use super::kustomization::Kustomization;
 use super::locate::{Located, locate, strings};
 use super::not_followed;
 use super::objects;
-use super::resource::{Identity, Resource};
+use super::resource::Resource;
 use super::transform;
 use super::{DocumentId, Note, Scope};
 
@@ -39,7 +41,44 @@ pub(super) struct Gathered {
     /// Objects come in that are not seen: a patch without target may be for one of them.
     pub(super) is_open: bool,
     /// Of the objects; `None` where a change may have made others of them.
-    identities: Option<HashSet<Identity>>,
+    known: Option<Known>,
+}
+
+/// Tells which objects are there already.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    hasher: RandomState,
+    /// The first object of each hash.
+    first: HashMap<u64, usize>,
+}
+
+impl Known {
+    fn of(resources: &[Resource]) -> Self {
+        let mut known = Self::default();
+        for (at, resource) in resources.iter().enumerate() {
+            let hash = known.hash(resource);
+            known.first.entry(hash).or_insert(at);
+        }
+        known
+    }
+
+    fn hash(&self, resource: &Resource) -> u64 {
+        self.hasher.hash_one(resource.identity())
+    }
+
+    /// Tells whether `resource` is new beside `others`, in whose place behind them it is then known.
+    fn is_new(&mut self, resource: &Resource, others: &[Resource]) -> bool {
+        match self.first.entry(self.hasher.hash_one(resource.identity())) {
+            Entry::Vacant(entry) => {
+                entry.insert(others.len());
+                true
+            }
+            Entry::Occupied(entry) => {
+                let is_same = |other: &Resource| other.identity() == resource.identity();
+                !others.get(*entry.get()).is_some_and(is_same) && !others.iter().any(is_same)
+            }
+        }
+    }
 }
 
 /// Something that kustomize would refuse, without its place.
@@ -57,35 +96,22 @@ pub(super) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
 impl Gathered {
     /// Takes an object in, unless there is one with the same identity.
     pub(super) fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
-        let known = resource.identity();
-        let title = format!("{}/{}", known.name.kind, known.name.name);
-        let id = (Arc::clone(&resource.path), resource.index);
-        self.used.insert(id.clone());
-        let refused = if self.resources.len() >= RESOURCES {
+        self.used.insert(resource.id());
+        let others = &self.resources;
+        let known = self.known.get_or_insert_with(|| Known::of(others));
+        let message = if others.len() >= RESOURCES {
             self.is_open = true;
-            Some(format!(
-                "more than {RESOURCES} objects: the rest is left out"
-            ))
-        } else if !self.identities().insert(known) {
-            Some(format!(
-                "{title} comes in twice: kustomize refuses to build it"
-            ))
+            format!("more than {RESOURCES} objects: the rest is left out")
+        } else if known.is_new(&resource, others) {
+            self.resources.push(resource);
+            return;
         } else {
-            None
+            let name = resource.name();
+            let title = format!("{}/{}", name.kind, name.name);
+            format!("{title} comes in twice: kustomize refuses to build it")
         };
-        match refused {
-            Some(message) => {
-                self.notes
-                    .insert(note(k, at, message, Scope::Objects(vec![id])));
-            }
-            None => self.resources.push(resource),
-        }
-    }
-
-    fn identities(&mut self) -> &mut HashSet<Identity> {
-        let all = &self.resources;
-        self.identities
-            .get_or_insert_with(|| all.iter().map(Resource::identity).collect())
+        let scope = Scope::Objects(vec![resource.id()]);
+        self.notes.insert(note(k, at, message, scope));
     }
 
     fn take_in(&mut self, k: &Kustomization<'_>, at: Span, other: &Self) {
@@ -276,7 +302,7 @@ impl<'s> Gatherer<'s> {
         for resource in &mut gathered.resources {
             resource.clear_annotations();
         }
-        gathered.identities = None;
+        gathered.known = None;
         self.open.pop();
     }
 

@@ -110,7 +110,10 @@ impl Rendering {
     }
 
     /// Returns the objects of some documents.
-    fn objects_among(&self, is_meant: fn(&Document) -> bool) -> impl Iterator<Item = Object<'_>> {
+    fn objects_among(
+        &self,
+        is_meant: fn(&RenderedDocument) -> bool,
+    ) -> impl Iterator<Item = Object<'_>> {
         let deployed = self.deployed.as_ref();
         let destination = deployed.and_then(|deployed| {
             let (namespace, (path, span)) = deployed.destination.as_ref()?;
@@ -121,7 +124,7 @@ impl Rendering {
             })
         });
         let meant = self.documents.iter();
-        let meant = meant.filter(move |one| is_meant(&one.document));
+        let meant = meant.filter(move |one| is_meant(one));
         meant.flat_map(move |rendered| {
             let origin = &rendered.origin;
             let found =
@@ -142,6 +145,8 @@ pub struct RenderedDocument {
     pub document: Document,
     /// From places in that text to places in the user's files.
     pub origin: OriginMap,
+    /// The object may deploy others.
+    may_deploy: bool,
 }
 
 /// Something that a rendering does not take into account.
@@ -168,6 +173,9 @@ pub enum Scope {
     Objects(Vec<DocumentId>),
 }
 
+/// The kinds of objects that deploy others.
+const DEPLOYING: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
+
 /// Renders every kustomization of the set that no other one lists, in the order of their paths,
 /// and what Flux and Argo CD objects of the set make of the folders that they deploy.
 #[must_use]
@@ -185,7 +193,6 @@ pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
 /// Renders as [`render`] does, but only what comes of these documents, and what deploys others.
 #[must_use]
 pub fn render_of(sources: &SourceSet, documents: &BTreeSet<DocumentId>) -> Vec<Rendering> {
-    const DEPLOYING: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
     rendered(sources, |resource| {
         DEPLOYING.contains(&resource.name().kind) || documents.contains(&resource.id())
     })
@@ -211,6 +218,11 @@ fn is_relevant(resource: &Resource) -> bool {
 
 fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Resource) -> bool + Sync) -> Vec<Rendering> {
     deployed::render(sources, &is_wanted)
+}
+
+/// Tells whether an object of this kind may deploy something, or hold what does.
+fn may_deploy(kind: &str) -> bool {
+    DEPLOYING.contains(&kind) || kind.ends_with("List")
 }
 
 fn finish(
@@ -239,6 +251,7 @@ fn finish(
                     ..document
                 },
                 origin,
+                may_deploy: may_deploy(resource.name().kind),
             }),
             None => {
                 notes.insert(Note {

@@ -4,7 +4,6 @@
 //! `PatchJson6902Transformer` in `api/internal/builtins`, `ApplySmPatch` in `api/resmap` and
 //! `api/resource`.
 
-
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
 
@@ -211,7 +210,7 @@ impl Patch {
         let found = gathered
             .resources
             .iter()
-            .filter(|one| one.was_ever(&wanted))
+            .filter(|one| one.was_ever(wanted))
             .count();
         if found == 1 {
             let patch = if self.is_legacy {
@@ -219,10 +218,10 @@ impl Patch {
             } else {
                 patch.clone()
             };
-            return self.merge_into(k, &patch, gathered, |resource| resource.was_ever(&wanted));
+            return self.merge_into(k, &patch, gathered, |resource| resource.was_ever(wanted));
         }
         // It may be for an object that is generated or fetched.
-        let is_generated = matches!(wanted.name.kind.as_str(), "ConfigMap" | "Secret");
+        let is_generated = matches!(wanted.name.kind, "ConfigMap" | "Secret");
         if found == 0 && (gathered.is_open || is_generated) {
             return;
         }

@@ -25,7 +25,7 @@ pub(super) struct Resource {
     /// It is the whole document and nothing has changed it.
     pub(super) is_intact: bool,
     /// What it was called before, the oldest first.
-    pub(super) previous: Vec<Name>,
+    pub(super) previous: Vec<Arc<Name>>,
 }
 
 /// What identifies an object beside its API group and version.
@@ -37,7 +37,7 @@ pub(super) struct Name {
 }
 
 /// A [`Name`] that is only looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NameRef<'n> {
     pub(super) kind: &'n str,
     pub(super) namespace: &'n str,
@@ -65,17 +65,17 @@ impl NameRef<'_> {
 }
 
 /// What identifies an object within the output of a kustomization.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) api_version: String,
-    pub(super) name: Name,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Identity<'n> {
+    pub(super) api_version: &'n str,
+    pub(super) name: NameRef<'n>,
 }
 
 /// Returns the identity of an object, or of a patch.
-pub(super) fn identity(node: &Node) -> Identity {
+pub(super) fn identity(node: &Node) -> Identity<'_> {
     Identity {
-        api_version: node.text_below(&["apiVersion"]).to_owned(),
-        name: name_of(node).owned(),
+        api_version: node.text_below(&["apiVersion"]),
+        name: name_of(node),
     }
 }
 
@@ -99,7 +99,7 @@ impl Resource {
         (Arc::clone(&self.path), self.index)
     }
 
-    pub(super) fn identity(&self) -> Identity {
+    pub(super) fn identity(&self) -> Identity<'_> {
         identity(self.body.head())
     }
 
@@ -134,19 +134,20 @@ impl Resource {
 
     /// Remembers what the object is called before that changes.
     pub(super) fn remember_name(&mut self) {
-        self.previous.push(self.name().owned());
+        self.previous.push(self.name().owned().into());
     }
 
     /// Returns what the object was called at first.
     pub(super) fn original(&self) -> NameRef<'_> {
         let first = self.previous.first();
-        first.map_or_else(|| self.name(), Name::borrowed)
+        first.map_or_else(|| self.name(), |first| first.borrowed())
     }
 
     /// Tells whether the object is, or ever was, called so.
-    pub(super) fn was_ever(&self, wanted: &Identity) -> bool {
+    pub(super) fn was_ever(&self, wanted: Identity<'_>) -> bool {
+        let mut before = self.previous.iter();
         self.body.head().text_below(&["apiVersion"]) == wanted.api_version
-            && (self.name() == wanted.name.borrowed() || self.previous.contains(&wanted.name))
+            && (self.name() == wanted.name || before.any(|name| name.borrowed() == wanted.name))
     }
 
     /// Returns API group and version.
@@ -169,11 +170,12 @@ impl Resource {
     /// Gives the object a namespace; a Namespace object gets the name, other objects of the whole
     /// cluster nothing (`api/filters/namespace/namespace.go`).
     pub(super) fn set_namespace(&mut self, key: &Origin, namespace: &Node) {
+        self.remember_name();
         let own = self.identity();
-        self.previous.push(own.name.clone());
-        if !is_cluster_scoped(&own.api_version, &own.name.kind) {
+        let is_namespace = (own.api_version, own.name.kind) == ("v1", "Namespace");
+        if !is_cluster_scoped(own.api_version, own.name.kind) {
             self.set_metadata("namespace", key, namespace);
-        } else if own.api_version == "v1" && own.name.kind == "Namespace" {
+        } else if is_namespace {
             self.set_metadata("name", &namespace.origin, namespace);
         }
     }

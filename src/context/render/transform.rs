@@ -124,16 +124,17 @@ impl Steps<'_> {
 
     /// Objects of two namespaces may meet in one.
     fn tell_conflicts(&mut self, k: &Kustomization<'_>, at: Span) {
-        let mut seen = HashMap::new();
-        for resource in &self.gathered.resources {
+        let Gathered {
+            resources, notes, ..
+        } = &mut *self.gathered;
+        let mut seen = HashMap::with_capacity(resources.len());
+        for resource in &*resources {
             let identity = resource.identity();
-            let title = format!("{}/{}", identity.name.kind, identity.name.name);
-            let id = resource.id();
-            if let Some(other) = seen.insert(identity, id.clone()) {
+            if let Some(other) = seen.insert(identity, resource) {
+                let title = format!("{}/{}", identity.name.kind, identity.name.name);
                 let message = format!("two objects become {title}: kustomize refuses to build it");
-                let scope = Scope::Objects(vec![other, id]);
-                let told = note(k, at, message, scope);
-                self.gathered.notes.insert(told);
+                let scope = Scope::Objects(vec![Resource::id(other), resource.id()]);
+                notes.insert(note(k, at, message, scope));
             }
         }
     }
