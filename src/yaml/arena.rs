@@ -53,6 +53,13 @@ impl Arena {
         }
     }
 
+    /// Returns the tree as that of a text, all of which it holds.
+    pub(super) fn finish_as(mut self, text: &Arc<str>) -> Option<Tree> {
+        self.tree.text = Arc::clone(text);
+        self.tree.segment = Span::new(0, text.len());
+        self.finish()
+    }
+
     /// Returns the tree, or `None` where nothing is written in the document.
     pub(super) fn finish(mut self) -> Option<Tree> {
         let root = self.tree.nodes.get(self.tree.root as usize)?;

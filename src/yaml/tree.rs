@@ -156,6 +156,13 @@ impl Tree {
         self.segment.slice(&self.text).contains(words) || self.decoded.contains(words)
     }
 
+    /// Returns the bytes of a node by its number: they are counted in the order of the text, each
+    /// collection before what it holds.
+    #[must_use]
+    pub fn span(&self, id: usize) -> Option<Span> {
+        self.nodes.get(id).map(|node| node.span.span())
+    }
+
     /// Returns the number of nodes: keys, values, items.
     #[must_use]
     pub const fn len(&self) -> usize {

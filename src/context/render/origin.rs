@@ -3,23 +3,51 @@
 use std::sync::Arc;
 
 use crate::kube::Provenance;
-use crate::yaml::Span;
+use crate::yaml::{Span, Tree};
 
 use super::node::Origin;
 
-/// A value or key of a rendered document, and where it came from.
-#[derive(Clone, Debug)]
-pub(super) struct Part {
-    span: Span,
-    origin: Origin,
+/// Where the nodes of a document came from, in the order of the text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origins {
+    /// The files that occur: few.
+    files: Vec<Arc<str>>,
+    places: Vec<Place>,
 }
 
-impl Part {
-    pub(super) fn new(span: Span, origin: &Origin) -> Self {
-        Self {
-            span,
-            origin: origin.clone(),
-        }
+/// An [`Origin`] in less memory: there is one for each node of what is rendered.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    file: u32,
+    start: u32,
+    end: u32,
+}
+
+impl Origins {
+    pub(super) fn push(&mut self, origin: &Origin) {
+        let known = |file: &Arc<str>| Arc::ptr_eq(file, &origin.path);
+        let file = match self.files.iter().rposition(known) {
+            Some(file) => file,
+            None => {
+                self.files.push(Arc::clone(&origin.path));
+                self.files.len() - 1
+            }
+        };
+        // No file that is read has as many bytes.
+        let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        self.places.push(Place {
+            file: short(file),
+            start: short(origin.span.start),
+            end: short(origin.span.end),
+        });
+    }
+
+    fn get(&self, node: usize) -> Option<Origin> {
+        let place = self.places.get(node)?;
+        Some(Origin {
+            path: Arc::clone(self.files.get(place.file as usize)?),
+            span: Span::new(place.start as usize, place.end as usize),
+        })
     }
 }
 
@@ -35,9 +63,9 @@ enum Kind {
     Same(Arc<str>),
     /// The document was written anew.
     Rendered {
-        text: Arc<str>,
-        /// Sorted by start, the longer first.
-        parts: Vec<Part>,
+        tree: Arc<Tree>,
+        /// One for each node of the tree.
+        origins: Origins,
         /// The place of the whole object.
         whole: Origin,
     },
@@ -50,16 +78,16 @@ impl OriginMap {
         }
     }
 
-    pub(super) fn rendered(text: &Arc<str>, mut parts: Vec<Part>, whole: Origin) -> Self {
-        parts.shrink_to_fit();
-        parts.sort_by_key(|part| (part.span.start, std::cmp::Reverse(part.span.end)));
-        Self {
+    /// Returns the map of a document; nothing if `origins` are not those of its nodes.
+    pub(super) fn rendered(tree: &Arc<Tree>, mut origins: Origins, whole: Origin) -> Option<Self> {
+        origins.places.shrink_to_fit();
+        (origins.places.len() == tree.len()).then(|| Self {
             kind: Kind::Rendered {
-                text: Arc::clone(text),
-                parts,
+                tree: Arc::clone(tree),
+                origins,
                 whole,
             },
-        }
+        })
     }
 
     /// Tells whether the document is one of the user's, so that its bytes are those of the file.
@@ -77,8 +105,12 @@ impl OriginMap {
     pub fn real(&self, span: Span) -> (Arc<str>, Span) {
         let origin = match &self.kind {
             Kind::Same(path) => return (Arc::clone(path), span),
-            Kind::Rendered { text, parts, whole } => {
-                let found = real(text, parts, span);
+            Kind::Rendered {
+                tree,
+                origins,
+                whole,
+            } => {
+                let found = real(tree, origins, span);
                 found.unwrap_or_else(|| whole.clone())
             }
         };
@@ -92,29 +124,57 @@ impl Provenance for OriginMap {
     }
 }
 
-fn real(text: &str, parts: &[Part], span: Span) -> Option<Origin> {
-    let exact = parts.binary_search_by(|part| {
-        let start = part.span.start.cmp(&span.start);
-        start.then(span.end.cmp(&part.span.end))
-    });
-    if let Some(part) = exact.ok().and_then(|at| parts.get(at)) {
-        return Some(part.origin.clone());
+/// A node of a rendered document, and where it came from.
+struct Part {
+    span: Span,
+    origin: Origin,
+}
+
+fn real(tree: &Tree, origins: &Origins, span: Span) -> Option<Origin> {
+    let part = |node: usize| {
+        Some(Part {
+            span: tree.span(node)?,
+            origin: origins.get(node)?,
+        })
+    };
+    // Nodes are sorted by their start, the longer first.
+    let order = |node: usize| {
+        let found = tree.span(node).unwrap_or_default();
+        let by_start = found.start.cmp(&span.start);
+        by_start.then(span.end.cmp(&found.end))
+    };
+    let exact = first_of(tree.len(), |node| order(node).is_ge());
+    if exact < tree.len() && order(exact).is_eq() {
+        return origins.get(exact);
     }
-    let begun = parts.partition_point(|part| part.span.start <= span.start);
-    let first = parts.get(..begun)?.last();
-    if let Some(part) = first.filter(|part| part.span.contains(span)) {
-        return Some(within(text, part, span));
+    let start = |node: usize| tree.span(node).map_or(usize::MAX, |found| found.start);
+    let begun = first_of(tree.len(), |node| start(node) > span.start);
+    let first = part(begun.checked_sub(1)?)?;
+    if first.span.contains(span) {
+        return Some(within(tree.text(), &first, span));
     }
     // From the key to the end of the value: the part that ends there and is largest.
-    let last = parts
-        .get(begun..)?
-        .iter()
-        .take_while(|part| part.span.start < span.end)
-        .find(|part| part.span.end == span.end);
-    match (first, last) {
-        (Some(first), Some(last)) => Some(joined(first, last)),
-        (found, other) => found.or(other).map(|part| part.origin.clone()),
+    let last = (begun..tree.len())
+        .take_while(|node| start(*node) < span.end)
+        .find(|node| tree.span(*node).is_some_and(|found| found.end == span.end));
+    match last.and_then(part) {
+        Some(last) => Some(joined(&first, &last)),
+        None => Some(first.origin),
     }
+}
+
+/// Returns the first of `count` numbers from which on `is_behind` holds.
+fn first_of(count: usize, is_behind: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_behind(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 /// A part of a value: its own bytes where they stand in the file as they are.

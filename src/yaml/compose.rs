@@ -1,0 +1,266 @@
+//! Writes values as block YAML and fills the arena of that text on the way: nothing is read again.
+
+use std::sync::Arc;
+
+use super::arena::Arena;
+use super::span::Span;
+use super::tree::{Kind, Style, Tree};
+
+/// Collections within each other at most, as in the full parser.
+const DEPTH: usize = 255;
+/// Characters that a key may have, as in the full parser.
+const KEY: usize = 1024;
+
+/// A document in the making. Values come in the order of the text; a mapping takes a key before each
+/// of its values.
+///
+/// Strings are written in double quotes and collections in block layout, one column deeper each.
+/// The tree is the one that [`parse`](super::parse) returns for the text.
+pub struct Composer {
+    text: String,
+    arena: Arena,
+    /// What the open collections are, and whether they have anything in them yet.
+    open: Vec<(Kind, bool)>,
+    /// The end of the `:`, or the `-`, that stands before the next value.
+    indicator: Option<usize>,
+    /// The text cannot be YAML.
+    refused: bool,
+}
+
+impl Composer {
+    /// Returns an empty document, with room for so many bytes.
+    #[must_use]
+    pub fn new(bytes: usize) -> Self {
+        let text = String::with_capacity(bytes);
+        Self {
+            arena: Arena::new(&Arc::from(""), Span::new(0, bytes)),
+            text,
+            open: Vec::new(),
+            indicator: None,
+            refused: false,
+        }
+    }
+
+    /// Returns the text with its tree; `None` where values nest deeper than 255, a key has more than
+    /// 1,024 characters, or the text is longer than 4 GiB.
+    #[must_use]
+    pub fn finish(mut self) -> Option<(Arc<str>, Tree)> {
+        self.text.push('\n');
+        let is_long = u32::try_from(self.text.len()).is_err() || self.arena.overflows();
+        if self.refused || is_long {
+            return None;
+        }
+        let text: Arc<str> = self.text.into();
+        let tree = self.arena.finish_as(&text)?;
+        Some((text, tree))
+    }
+
+    /// Writes a key.
+    pub fn key(&mut self, key: &str) {
+        self.refused |= key.len() > KEY && key.chars().count() > KEY;
+        self.member();
+        self.quoted(key);
+        self.text.push(':');
+        self.indicator = Some(self.text.len());
+    }
+
+    /// Begins an item of a list; its value comes next.
+    pub fn item(&mut self) {
+        self.member();
+        self.indicator = Some(self.text.len());
+        self.text.push('-');
+    }
+
+    /// Writes a string.
+    pub fn string(&mut self, value: &str) {
+        self.space();
+        self.quoted(value);
+    }
+
+    /// Writes a number, a boolean or null as it stands.
+    pub fn plain(&mut self, value: &str) {
+        self.space();
+        let start = self.text.len();
+        self.text.push_str(value);
+        let span = Span::new(start, self.text.len());
+        let indicator = self.indicator.take();
+        self.arena.push(Kind::Scalar, Style::Plain, span, indicator);
+        self.arena.note_plain(value);
+    }
+
+    /// Writes a mapping (or a list) with nothing in it.
+    pub fn empty(&mut self, kind: Kind) {
+        self.space();
+        let start = self.text.len();
+        let brackets = if kind == Kind::Mapping { "{}" } else { "[]" };
+        self.text.push_str(brackets);
+        let span = Span::new(start, self.text.len());
+        let indicator = self.indicator.take();
+        let id = self.arena.push(kind, Style::Flow, span, indicator);
+        self.arena.open(id, kind);
+        self.arena.close(Some(span.end));
+    }
+
+    /// Begins a mapping or a list that has something in it; what comes next is its first member.
+    pub fn begin(&mut self, kind: Kind) {
+        self.refused |= self.open.len() >= DEPTH;
+        self.open.push((kind, false));
+    }
+
+    /// Ends what was begun last.
+    pub fn end(&mut self) {
+        if self.open.pop().is_some() {
+            self.arena.close(None);
+        }
+    }
+
+    /// Goes to the line of the next member; the first one of a collection shows where that begins.
+    fn member(&mut self) {
+        let depth = self.open.len();
+        let Some((kind, is_begun)) = self.open.last_mut() else {
+            return;
+        };
+        let (kind, is_begun) = (*kind, std::mem::replace(is_begun, true));
+        if !self.text.is_empty() {
+            self.text.push('\n');
+            self.text.extend(std::iter::repeat_n(' ', depth - 1));
+        }
+        if !is_begun {
+            let place = Span::empty(self.text.len());
+            let indicator = self.indicator.take();
+            let id = self.arena.push(kind, Style::Block, place, indicator);
+            self.arena.open(id, kind);
+        }
+    }
+
+    fn space(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+    }
+
+    fn quoted(&mut self, value: &str) {
+        let start = self.text.len();
+        self.text.push('"');
+        escape(value, &mut self.text);
+        self.text.push('"');
+        let span = Span::new(start, self.text.len());
+        let indicator = self.indicator.take();
+        let id = self
+            .arena
+            .push(Kind::Scalar, Style::DoubleQuoted, span, indicator);
+        let from = self.arena.decoded().len();
+        self.arena.decoded().push_str(value);
+        self.arena.set_decoded(id, from);
+    }
+}
+
+/// Writes what stands between double quotes.
+fn escape(value: &str, out: &mut String) {
+    let is_ordinary = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    if value.bytes().all(is_ordinary) {
+        out.push_str(value);
+        return;
+    }
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            ' '..='~' => out.push(c),
+            '\u{a1}'..='\u{d7ff}' if !matches!(c, '\u{2028}' | '\u{2029}') => out.push(c),
+            _ => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::parse_fully;
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Value {
+        String(String),
+        Plain(&'static str),
+        Map(Vec<(String, Value)>),
+        Seq(Vec<Value>),
+    }
+
+    fn write(value: &Value, out: &mut Composer) {
+        match value {
+            Value::String(text) => out.string(text),
+            Value::Plain(text) => out.plain(text),
+            Value::Map(fields) if fields.is_empty() => out.empty(Kind::Mapping),
+            Value::Seq(items) if items.is_empty() => out.empty(Kind::Sequence),
+            Value::Map(fields) => {
+                out.begin(Kind::Mapping);
+                for (key, value) in fields {
+                    out.key(key);
+                    write(value, out);
+                }
+                out.end();
+            }
+            Value::Seq(items) => {
+                out.begin(Kind::Sequence);
+                for item in items {
+                    out.item();
+                    write(item, out);
+                }
+                out.end();
+            }
+        }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof!["[a-z]{0,5}", "<<", "[ -~\n\t\u{80}-\u{2030}\u{feff}😀]{0,6}"]
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let plain = prop::sample::select(vec!["null", "true", "0x1F", "-1.5e3"]);
+        let leaf = prop_oneof![text().prop_map(Value::String), plain.prop_map(Value::Plain)];
+        leaf.prop_recursive(5, 40, 5, |inner| {
+            let fields = prop::collection::vec((text(), inner.clone()), 0..5);
+            let items = prop::collection::vec(inner, 0..5);
+            prop_oneof![fields.prop_map(Value::Map), items.prop_map(Value::Seq)]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_tree_is_that_of_the_text(value in value()) {
+            let mut out = Composer::new(0);
+            write(&value, &mut out);
+            let (text, tree) = out.finish().unwrap();
+            let read = parse_fully(&text, Span::new(0, text.len())).unwrap().unwrap();
+            prop_assert_eq!(tree, read, "{}", text);
+        }
+    }
+
+    #[test]
+    fn what_no_parser_reads_is_not_written() {
+        let nested = |depth: usize| {
+            let mut out = Composer::new(0);
+            for _ in 0..depth {
+                out.begin(Kind::Sequence);
+                out.item();
+            }
+            out.string("x");
+            for _ in 0..depth {
+                out.end();
+            }
+            out.finish().is_some()
+        };
+        assert!(nested(255) && !nested(256));
+        let with_key = |length: usize| {
+            let mut out = Composer::new(0);
+            out.begin(Kind::Mapping);
+            out.key(&"é".repeat(length));
+            out.plain("1");
+            out.end();
+            let written = out.finish();
+            written.map(|(text, _)| parse_fully(&text, Span::new(0, text.len())).is_ok())
+        };
+        assert_eq!((with_key(1000), with_key(1100)), (Some(true), None));
+    }
+}
