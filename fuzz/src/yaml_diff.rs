@@ -209,7 +209,11 @@ const ALLOWED: &[Allowed] = &[
     },
     Allowed {
         reason: "a `?` that touches what follows in brackets is text in YAML 1.2, and marks a key in libyaml",
-        holds: |case| case.tree.and_then(Tree::root).is_some_and(has_touching_mark),
+        holds: |case| {
+            case.tree
+                .and_then(Tree::root)
+                .is_some_and(has_touching_mark)
+        },
     },
     Allowed {
         reason: "YAML 1.2 wants the lines of a quoted scalar indented like its mapping; the others do not mind",
@@ -232,7 +236,9 @@ fn is_block_scalar(node: NodeRef<'_>) -> bool {
 fn has_touching_mark(root: NodeRef<'_>) -> bool {
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
-        let in_brackets = node.parent().is_some_and(|parent| parent.style() == Style::Flow);
+        let in_brackets = node
+            .parent()
+            .is_some_and(|parent| parent.style() == Style::Flow);
         if in_brackets && node.style() == Style::Plain && node.source().starts_with('?') {
             return true;
         }

@@ -213,7 +213,11 @@ mod tests {
     }
 
     fn text() -> impl Strategy<Value = String> {
-        prop_oneof!["[a-z]{0,5}", "<<", "[ -~\n\t\u{80}-\u{2030}\u{feff}😀]{0,6}"]
+        prop_oneof![
+            "[a-z]{0,5}",
+            "<<",
+            "[ -~\n\t\u{80}-\u{2030}\u{feff}😀]{0,6}"
+        ]
     }
 
     fn value() -> impl Strategy<Value = Value> {

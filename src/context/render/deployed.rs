@@ -35,12 +35,15 @@ pub(super) fn render(
 ) -> Vec<Rendering> {
     let (mut own, mut gatherer) = own(sources, is_wanted);
     let folders = application_set::Folders::of(sources);
+    let mentions =
+        |file: &&SourceFile| file.text.contains("fluxcd.io/") || file.text.contains("argoproj.io/");
+    let files: Vec<&SourceFile> = sources.files.iter().filter(mentions).collect();
     let mut made: Vec<Rendering> = Vec::new();
     let mut taken: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut before: Vec<Key> = Vec::new();
     for _ in 0..ROUNDS {
         let left = own.iter().filter(|one| !taken.contains(&one.root));
-        let objects = deploying(sources, left.chain(&made).collect());
+        let objects = deploying(&files, left.chain(&made).collect());
         let sets = application_set::expand(&folders, &objects);
         let generated = sets.iter().flat_map(Rendering::objects);
         let objects: Vec<Object<'_>> = objects.iter().cloned().chain(generated).collect();
@@ -115,17 +118,16 @@ fn key(one: &Deployment<'_>) -> Key {
     )
 }
 
-/// Returns the objects that deploy something, as they come out of the renderings.
-fn deploying<'t>(sources: &'t SourceSet, renderings: Vec<&'t Rendering>) -> Vec<Object<'t>> {
+/// Returns the objects that deploy something, as they come out of the renderings, and those of
+/// `files` that no rendering takes in.
+fn deploying<'t>(files: &[&'t SourceFile], renderings: Vec<&'t Rendering>) -> Vec<Object<'t>> {
     let used: HashSet<(&str, usize)> = renderings
         .iter()
         .flat_map(|one| &one.used)
         .map(|(path, index)| (&**path, *index))
         .collect();
-    let mentions =
-        |file: &&SourceFile| file.text.contains("fluxcd.io/") || file.text.contains("argoproj.io/");
-    let files = sources.files.iter().filter(mentions);
     let plain = files
+        .iter()
         .flat_map(|file| &file.documents)
         .filter(|document| !document.patch && !used.contains(&(&*document.path, document.index)))
         .flat_map(Object::all_in);

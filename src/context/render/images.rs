@@ -3,6 +3,8 @@
 //! Of interest here only because `image: auto` and proxy images tell something of a mesh.
 //! Source: kustomize 5.8.2, `api/filters/imagetag` and `api/internal/image`.
 
+use std::cell::OnceCell;
+
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::node::{Node, Value};
@@ -16,19 +18,37 @@ const TAG_AND_DIGEST: &str =
 /// An entry of `images`.
 pub(super) struct Image<'n> {
     entry: &'n Node,
-    pattern: Regex,
+    /// Compiled once an image begins as it does; `None` if it is no expression.
+    pattern: OnceCell<Option<Regex>>,
+    /// What all images begin with that it fits.
+    beginning: &'n str,
 }
 
 impl<'n> Image<'n> {
     /// Reads an entry; a name that is no regular expression changes nothing.
-    pub(super) fn read(entry: &'n Node) -> Option<Self> {
-        let name = entry.text_below(&["name"]);
-        let pattern = RegexBuilder::new(&format!("^{name}{TAG_AND_DIGEST}$"))
-            .unicode(false)
-            .size_limit(1 << 20)
-            .build();
-        let pattern = pattern.ok()?;
-        Some(Self { entry, pattern })
+    pub(super) fn read(entry: &'n Node) -> Self {
+        Self {
+            entry,
+            pattern: OnceCell::new(),
+            beginning: beginning(entry.text_below(&["name"])),
+        }
+    }
+
+    /// Returns what all images begin with that are meant.
+    pub(super) const fn beginning(&self) -> &str {
+        self.beginning
+    }
+
+    fn pattern(&self) -> Option<&Regex> {
+        let compiled = self.pattern.get_or_init(|| {
+            let name = self.entry.text_below(&["name"]);
+            RegexBuilder::new(&format!("^{name}{TAG_AND_DIGEST}$"))
+                .unicode(false)
+                .size_limit(1 << 20)
+                .build()
+                .ok()
+        });
+        compiled.as_ref()
     }
 
     /// Tells whether any container in `node` has the image.
@@ -46,7 +66,10 @@ impl<'n> Image<'n> {
 
     fn is_of(&self, container: &Node) -> bool {
         let image = container.text_below(&["image"]);
-        !image.is_empty() && self.pattern.is_match(image.as_bytes())
+        let is_match = |pattern: &Regex| pattern.is_match(image.as_bytes());
+        !image.is_empty()
+            && image.starts_with(self.beginning)
+            && self.pattern().is_some_and(is_match)
     }
 
     /// Changes the images of an object. kustomize looks for containers anywhere, and then once
@@ -118,6 +141,22 @@ impl<'n> Image<'n> {
     }
 }
 
+/// Returns the characters at the start of an expression that stand for themselves.
+fn beginning(expression: &str) -> &str {
+    if expression.contains('|') {
+        return "";
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
+    let Some(end) = expression.find(|c| !is_plain(c)) else {
+        return expression;
+    };
+    let (plain, rest) = expression.split_at_checked(end).unwrap_or_default();
+    // What follows may say how often the last one comes.
+    let is_counted = rest.starts_with(['*', '?', '+', '{']);
+    let end = plain.len() - usize::from(is_counted && !plain.is_empty());
+    plain.get(..end).unwrap_or_default()
+}
+
 /// Splits `host:5000/name:tag@digest`.
 fn split(image: &str) -> (&str, &str, &str) {
     let (front, digest) = image.split_once('@').unwrap_or((image, ""));
@@ -132,7 +171,23 @@ fn split(image: &str) -> (&str, &str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::{beginning, split};
+
+    #[test]
+    fn expressions_begin_with_what_stands_for_itself() {
+        for (expression, expected) in [
+            ("library/nginx", "library/nginx"),
+            ("quay.io/app", "quay"),
+            ("ab*c", "a"),
+            ("a+", ""),
+            ("(a|b)", ""),
+            ("a|b", ""),
+            ("*", ""),
+            ("", ""),
+        ] {
+            assert_eq!(beginning(expression), expected, "{expression}");
+        }
+    }
 
     #[test]
     fn images_are_split() {

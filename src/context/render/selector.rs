@@ -61,6 +61,8 @@ enum Pattern {
     #[default]
     Any,
     Literal(String),
+    /// A `.` fits any byte.
+    Dotted(String),
     /// Literals with anything between them.
     Wild(Vec<String>),
     Regex(Regex),
@@ -74,6 +76,9 @@ impl Pattern {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
         if text.chars().all(is_plain) {
             return Ok(Self::Literal(text.to_owned()));
+        }
+        if text.chars().all(|c| is_plain(c) || c == '.') {
+            return Ok(Self::Dotted(text.to_owned()));
         }
         // Most expressions are these; to compile one costs more than all that it is used for.
         if text.replace(".*", "").chars().all(is_plain) {
@@ -92,6 +97,11 @@ impl Pattern {
         match self {
             Self::Any => true,
             Self::Literal(literal) => literal == text,
+            Self::Dotted(dotted) => {
+                let mut pairs = dotted.bytes().zip(text.bytes());
+                dotted.len() == text.len()
+                    && pairs.all(|(one, other)| one == other || (one == b'.' && other != b'\n'))
+            }
             Self::Wild(parts) => fits_between(parts, text),
             Self::Regex(regex) => regex.is_match(text.as_bytes()),
         }
@@ -207,6 +217,11 @@ mod tests {
             ("web", "web", true),
             ("web", "web-2", false),
             ("web.*", "web-2", true),
+            ("a.io", "a.io", true),
+            ("a.io", "a-io", true),
+            ("a.io", "a.iota", false),
+            (".", "é", false),
+            ("..", "é", true),
             ("a|b", "ab", false),
             ("a|b", "b", true),
             (r"v\d+", "v1", true),

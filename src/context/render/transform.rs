@@ -234,12 +234,12 @@ impl Steps<'_> {
             let Some(copy) = k.copy(entry).filter(|_| self.pay(k, entry.span())) else {
                 continue;
             };
-            let Some(image) = Image::read(&copy) else {
-                continue;
-            };
+            let image = Image::read(&copy);
             for resource in &mut self.gathered.resources {
                 let is_definition = resource.name().kind == "CustomResourceDefinition";
-                let may_occur = !is_definition && resource.body.may_mention(images::LISTS_HAVE);
+                let mut words = [images::LISTS_HAVE, image.beginning()].into_iter();
+                let may_occur =
+                    !is_definition && words.all(|words| resource.body.may_mention(words));
                 if may_occur && image.occurs_in(resource.body.read()) {
                     image.apply(resource.change());
                 }
