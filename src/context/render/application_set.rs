@@ -26,14 +26,14 @@ const APPLICATIONS: usize = 1_000;
 type Parameters = BTreeMap<String, String>;
 
 /// The folders of the tree, for the generators that go through them.
-pub(super) struct Folders<'s> {
+struct Folders<'s> {
     sources: &'s SourceSet,
     /// Those of a repository, as seen from its root; by that root as shown.
     by_root: RefCell<HashMap<Arc<str>, Rc<BTreeSet<String>>>>,
 }
 
 impl<'s> Folders<'s> {
-    pub(super) fn of(sources: &'s SourceSet) -> Self {
+    fn of(sources: &'s SourceSet) -> Self {
         Self {
             sources,
             by_root: RefCell::default(),
@@ -72,12 +72,46 @@ impl<'s> Folders<'s> {
     }
 }
 
-/// Returns one rendering for each set among `objects`.
-pub(super) fn expand(folders: &Folders<'_>, objects: &[Object<'_>]) -> Vec<Rendering> {
-    let sets = objects
-        .iter()
-        .filter(|object| (object.group(), object.kind) == ("argoproj.io", "ApplicationSet"));
-    sets.filter_map(|set| of_set(folders, set)).collect()
+/// What sets make, each worked out once: deploying objects are gone through several times.
+pub(super) struct Sets<'s> {
+    folders: Folders<'s>,
+    /// By the bytes of each set.
+    known: HashMap<Place, Option<Arc<Rendering>>>,
+    /// The texts of those in `known`, so that no other text takes their place.
+    texts: Vec<Arc<str>>,
+}
+
+/// The address of a text, where its document starts in it, and the number of the object there.
+type Place = (*const u8, usize, u32);
+
+impl<'s> Sets<'s> {
+    pub(super) fn of(sources: &'s SourceSet) -> Self {
+        Self {
+            folders: Folders::of(sources),
+            known: HashMap::new(),
+            texts: Vec::new(),
+        }
+    }
+
+    /// Returns one rendering for each set among `objects`.
+    pub(super) fn expand(&mut self, objects: &[Object<'_>]) -> Vec<Arc<Rendering>> {
+        let sets = objects
+            .iter()
+            .filter(|object| (object.group(), object.kind) == ("argoproj.io", "ApplicationSet"));
+        sets.filter_map(|set| self.rendering(set)).collect()
+    }
+
+    fn rendering(&mut self, set: &Object<'_>) -> Option<Arc<Rendering>> {
+        let tree = set.node.tree();
+        let place = (tree.text().as_ptr(), tree.segment().start, set.node.id());
+        if let Some(known) = self.known.get(&place) {
+            return known.clone();
+        }
+        let made = of_set(&self.folders, set).map(Arc::new);
+        self.known.insert(place, made.clone());
+        self.texts.push(Arc::clone(tree.text()));
+        made
+    }
 }
 
 fn of_set(folders: &Folders<'_>, set: &Object<'_>) -> Option<Rendering> {

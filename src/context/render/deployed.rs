@@ -34,7 +34,8 @@ pub(super) fn render(
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
 ) -> Vec<Rendering> {
     let (mut own, mut gatherer) = own(sources, is_wanted);
-    let folders = application_set::Folders::of(sources);
+    let mut sets = application_set::Sets::of(sources);
+    let mut generated: Vec<Arc<Rendering>> = Vec::new();
     let mentions =
         |file: &&SourceFile| file.text.contains("fluxcd.io/") || file.text.contains("argoproj.io/");
     let files: Vec<&SourceFile> = sources.files.iter().filter(mentions).collect();
@@ -43,10 +44,11 @@ pub(super) fn render(
     let mut before: Vec<Key> = Vec::new();
     for _ in 0..ROUNDS {
         let left = own.iter().filter(|one| !taken.contains(&one.root));
-        let objects = deploying(&files, left.chain(&made).collect());
-        let sets = application_set::expand(&folders, &objects);
-        let generated = sets.iter().flat_map(Rendering::objects);
-        let objects: Vec<Object<'_>> = objects.iter().cloned().chain(generated).collect();
+        let before_these = generated.iter().map(|one| &**one);
+        let objects = deploying(&files, left.chain(&made).chain(before_these).collect());
+        let expanded = sets.expand(&objects);
+        let applications = expanded.iter().flat_map(|one| one.objects());
+        let objects: Vec<Object<'_>> = objects.iter().cloned().chain(applications).collect();
         let all = deployment::all(sources, objects.iter());
         let wanted = to_render(sources, &own, &all);
         let keys: Vec<Key> = wanted.iter().map(|one| key(one)).collect();
@@ -62,18 +64,18 @@ pub(super) fn render(
                 next.push(rendering);
             }
         }
+        generated = expanded;
         if is_done {
-            made.retain(|one| one.deployed.is_some());
-            made.extend(sets);
             break;
         }
-        next.extend(sets);
         made = next;
         taken = entered;
         before = keys;
     }
+    drop(sets);
     own.retain(|one| !taken.contains(&one.root));
     own.extend(made);
+    own.extend(generated.into_iter().map(Arc::unwrap_or_clone));
     own
 }
 
