@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::source::SourceFile;
-use crate::yaml::{NodeRef, Span, Style, parse};
+use crate::yaml::{NodeRef, Span, Style, Tree, parse};
 
 use super::copy::read;
 use super::kustomization::Kustomization;
@@ -20,7 +20,11 @@ pub(super) fn from_file(file: &SourceFile) -> Documents {
     };
     let mut nodes = Vec::new();
     for document in &file.documents {
-        nodes.extend(document_of(&file.text, document.segment, &place)?);
+        let node = match document.tree() {
+            Some(tree) => copy(Some(tree), &place)?,
+            None => document_of(&file.text, document.segment, &place)?,
+        };
+        nodes.extend(node);
     }
     Ok(nodes)
 }
@@ -58,7 +62,11 @@ fn document_of(
     place: &dyn Fn(Span) -> Origin,
 ) -> Result<Option<Node>, String> {
     let tree = parse(text, segment).map_err(|error| error.message)?;
-    let root = tree.as_ref().and_then(|tree| tree.root());
+    copy(tree.as_ref(), place)
+}
+
+fn copy(tree: Option<&Tree>, place: &dyn Fn(Span) -> Origin) -> Result<Option<Node>, String> {
+    let root = tree.and_then(Tree::root);
     let node = root.map(|root| read(root, place)).transpose();
     let node = node.map_err(|_| "it is too large".to_owned())?;
     Ok(node.map(|copied| copied.node))

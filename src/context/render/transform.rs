@@ -175,6 +175,9 @@ impl Steps<'_> {
     }
 
     fn common_labels(&mut self, k: &Kustomization<'_>) {
+        let Some(entry) = k.entry("commonLabels") else {
+            return;
+        };
         let is_set = |key: &str| k.root.get(key).and_then(NodeRef::text) == Some("true");
         let specs = match k.dialect {
             // `kustomize edit add label --without-selector`, `--include-templates`.
@@ -187,9 +190,7 @@ impl Steps<'_> {
             }
             _ => fields::all_labels(),
         };
-        if let Some(entry) = k.entry("commonLabels") {
-            self.entries(k, entry.value, &specs);
-        }
+        self.entries(k, entry.value, &specs);
     }
 
     /// Sets all entries of `pairs` in the fields of `specs`.
