@@ -90,13 +90,11 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
     let done = act(&set, &settings, &actions);
     let items: Vec<_> = list.items().collect();
     let told = results::told(&set, &done.findings);
+    let results = results::values(&set, &items, &done.findings);
+    // What the rewrite made of the list is verified already.
+    let rewritten = List::of(done.set.as_ref().unwrap_or(&set))?;
     Ok(Answer {
-        output: Some(output(
-            &list,
-            emit,
-            done.changes,
-            results::values(&set, &items, &done.findings),
-        )?),
+        output: Some(output(&rewritten, emit, results)?),
         messages: told,
         exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
     })
@@ -150,7 +148,6 @@ fn actions(layer: &Layer, emit: Emit, list: &List<'_>) -> Result<BTreeSet<Action
 #[derive(Default)]
 struct Done {
     findings: Vec<Finding>,
-    changes: Vec<Change>,
     /// The files as they are after the rewrite, if there was one.
     set: Option<SourceSet>,
 }
@@ -173,7 +170,6 @@ fn act(set: &SourceSet, settings: &Settings, actions: &BTreeSet<Action>) -> Done
             .filter(|finding| !known.contains(&key(finding)))
             .collect();
         done.findings.extend(new);
-        done.changes = rewritten.changes;
         done.set = Some(rewritten.set);
     }
     done
@@ -202,12 +198,8 @@ fn key(finding: &Finding) -> impl Ord + use<> {
     )
 }
 
-fn output(
-    list: &List<'_>,
-    emit: Emit,
-    mut changes: Vec<Change>,
-    results: Vec<Value>,
-) -> Result<String, Vec<String>> {
+fn output(list: &List<'_>, emit: Emit, results: Vec<Value>) -> Result<String, Vec<String>> {
+    let mut changes = Vec::new();
     // Results of functions that ran before stay, in front of ours.
     let route = Route::keys(&["results"]);
     if !results.is_empty() && emit == Emit::Items && list.has_results() {

@@ -30,7 +30,7 @@ pub fn comments(tree: &Tree) -> Vec<Span> {
 /// The bytes of all scalars, sorted. The header line of a block scalar may hold a comment.
 fn scalars(tree: &Tree) -> Vec<Span> {
     let text = tree.text();
-    let nodes = (0..tree.len()).filter_map(|id| tree.node(u32::try_from(id).ok()?));
+    let nodes = (0..tree.node_count()).filter_map(|id| tree.node(u32::try_from(id).ok()?));
     let mut spans: Vec<Span> = nodes
         .filter(|node| node.kind() == Kind::Scalar && !node.span().is_empty())
         .map(|node| match node.style() {

@@ -54,7 +54,7 @@ const EXTRA_NODES: usize = 100_000;
 /// [`DeError`] with the place of the first node that does not fit `T`, that is nested deeper than
 /// 128, or that aliases multiply beyond measure.
 pub fn from_node<T: DeserializeOwned>(node: NodeRef<'_>) -> Result<T, DeError> {
-    let budget = Cell::new(node.tree().len().saturating_mul(2) + EXTRA_NODES);
+    let budget = Cell::new(node.tree().node_count().saturating_mul(2) + EXTRA_NODES);
     let reader = Reader {
         node,
         budget: &budget,

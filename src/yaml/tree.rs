@@ -165,7 +165,7 @@ impl Tree {
 
     /// Returns the number of nodes: keys, values, items.
     #[must_use]
-    pub const fn len(&self) -> usize {
+    pub const fn node_count(&self) -> usize {
         self.nodes.len()
     }
 

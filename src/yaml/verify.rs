@@ -97,7 +97,7 @@ fn with_own_names(tree: &Tree) -> Cow<'_, str> {
 
 /// Refuses what the other parser reads at length: it repeats nodes as often as aliases say.
 fn measure(tree: &Tree) -> Result<(), String> {
-    let mut budget = tree.len().saturating_add(REPEATED);
+    let mut budget = tree.node_count().saturating_add(REPEATED);
     let mut stack: Vec<NodeRef<'_>> = tree.root().into_iter().collect();
     while let Some(node) = stack.pop() {
         budget = budget
@@ -115,7 +115,11 @@ fn measure(tree: &Tree) -> Result<(), String> {
 /// Reads a document as Kubernetes tooling does, through our own tree; keys stay as written.
 fn own_value(tree: &Tree) -> Result<Yaml, String> {
     let root = tree.root().ok_or_else(|| "is empty".to_owned())?;
-    node_value(root, DEPTH, &Cell::new(tree.len().saturating_add(REPEATED)))
+    node_value(
+        root,
+        DEPTH,
+        &Cell::new(tree.node_count().saturating_add(REPEATED)),
+    )
 }
 
 fn node_value(node: NodeRef<'_>, depth: usize, budget: &Cell<usize>) -> Result<Yaml, String> {

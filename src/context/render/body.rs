@@ -63,7 +63,7 @@ impl Body {
             path: Arc::clone(path),
         };
         let root = rest.root().filter(|root| root.is_mapping())?;
-        if tree.has_anchors() || tree.has_merge_keys() || tree.len() > copy::NODES {
+        if tree.has_anchors() || tree.has_merge_keys() || tree.node_count() > copy::NODES {
             return None;
         }
         let origin = |span| rest.origin(span);

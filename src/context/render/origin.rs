@@ -81,7 +81,7 @@ impl OriginMap {
     /// Returns the map of a document; nothing if `origins` are not those of its nodes.
     pub(super) fn rendered(tree: &Arc<Tree>, mut origins: Origins, whole: Origin) -> Option<Self> {
         origins.places.shrink_to_fit();
-        (origins.places.len() == tree.len()).then(|| Self {
+        (origins.places.len() == tree.node_count()).then(|| Self {
             kind: Kind::Rendered {
                 tree: Arc::clone(tree),
                 origins,
@@ -143,18 +143,18 @@ fn real(tree: &Tree, origins: &Origins, span: Span) -> Option<Origin> {
         let by_start = found.start.cmp(&span.start);
         by_start.then(span.end.cmp(&found.end))
     };
-    let exact = first_of(tree.len(), |node| order(node).is_ge());
-    if exact < tree.len() && order(exact).is_eq() {
+    let exact = first_of(tree.node_count(), |node| order(node).is_ge());
+    if exact < tree.node_count() && order(exact).is_eq() {
         return origins.get(exact);
     }
     let start = |node: usize| tree.span(node).map_or(usize::MAX, |found| found.start);
-    let begun = first_of(tree.len(), |node| start(node) > span.start);
+    let begun = first_of(tree.node_count(), |node| start(node) > span.start);
     let first = part(begun.checked_sub(1)?)?;
     if first.span.contains(span) {
         return Some(within(tree.text(), &first, span));
     }
     // From the key to the end of the value: the part that ends there and is largest.
-    let last = (begun..tree.len())
+    let last = (begun..tree.node_count())
         .take_while(|node| start(*node) < span.end)
         .find(|node| tree.span(*node).is_some_and(|found| found.end == span.end));
     match last.and_then(part) {
