@@ -270,18 +270,11 @@ fn path_parameters(folder: &str) -> Parameters {
 }
 
 fn fill(node: &mut Node, parameters: &Parameters) {
-    match &mut node.value {
-        Value::Leaf(leaf) if leaf.text.contains("{{") => {
+    node.change_leaves(&|leaf| leaf.text.contains("{{"), &mut |node| {
+        if let Value::Leaf(leaf) = &mut node.value {
             leaf.text = filled(&leaf.text, parameters).into();
         }
-        Value::Leaf(_) => {}
-        Value::Seq(items) => items.iter_mut().for_each(|item| fill(item, parameters)),
-        Value::Map(fields) => {
-            for field in fields {
-                fill(&mut field.value, parameters);
-            }
-        }
-    }
+    });
 }
 
 /// Fills in `{{name}}` and `{{ .name }}`; anything else between braces stays.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::yaml::{Entry, Kind, NodeRef, Scalar, Span};
 
@@ -77,7 +78,7 @@ impl Reader<'_> {
             Kind::Mapping => self.mapping(source)?,
             Kind::Sequence => {
                 let items = source.items().map(|item| self.node(item));
-                Value::Seq(items.collect::<Result<_, _>>()?)
+                Value::Seq(Arc::new(items.collect::<Result<_, _>>()?))
             }
             Kind::Scalar | Kind::Alias => {
                 let text = source.text().unwrap_or_default();
@@ -134,7 +135,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok(Value::Map(fields))
+        Ok(Value::Map(fields.into()))
     }
 
     fn entries<'t>(&self, map: NodeRef<'t>, depth: usize) -> Result<Vec<Entry<'t>>, TooLarge> {

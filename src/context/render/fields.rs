@@ -4,6 +4,7 @@
 //! `api/filters/fieldspec` (how they are found and made).
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use super::node::{Node, Origin, Value};
 use super::resource::Resource;
@@ -252,7 +253,7 @@ impl Entry<'_> {
             Value::Leaf(_) => None,
             Value::Seq(items) => {
                 let mut any = false;
-                for item in items {
+                for item in Arc::make_mut(items) {
                     any |= self.set_below(item, steps)?;
                 }
                 Some(any)

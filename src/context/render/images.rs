@@ -4,6 +4,7 @@
 //! Source: kustomize 5.8.2, `api/filters/imagetag` and `api/internal/image`.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -83,23 +84,33 @@ impl<'n> Image<'n> {
                     .try_fold(&mut *object, |node, key| node.get_mut(key));
                 let list = spec.and_then(|spec| spec.get_mut(list));
                 if let Some(Value::Seq(items)) = list.map(|list| &mut list.value) {
-                    items.iter_mut().for_each(|item| self.change(item));
+                    Arc::make_mut(items)
+                        .iter_mut()
+                        .for_each(|item| self.change(item));
                 }
             }
         }
     }
 
     fn apply_anywhere(&self, node: &mut Node) {
+        // What stays as it is stays shared.
+        if !self.occurs_in(node) {
+            return;
+        }
         match &mut node.value {
             Value::Leaf(_) => {}
-            Value::Seq(items) => items.iter_mut().for_each(|item| self.apply_anywhere(item)),
+            Value::Seq(items) => {
+                let items = Arc::make_mut(items).iter_mut();
+                items.for_each(|item| self.apply_anywhere(item));
+            }
             Value::Map(fields) => {
-                for field in fields {
+                for field in Arc::make_mut(fields) {
                     self.apply_anywhere(&mut field.value);
                     if let (true, Value::Seq(items)) =
                         (LISTS.contains(&&*field.key), &mut field.value.value)
                     {
-                        items.iter_mut().for_each(|item| self.change(item));
+                        let items = Arc::make_mut(items).iter_mut();
+                        items.for_each(|item| self.change(item));
                     }
                 }
             }

@@ -3,9 +3,11 @@
 //! Source: kustomize 5.8.2 uses `gopkg.in/evanphx/json-patch.v4`, which is laxer than the RFC:
 //! indices may be negative, `replace` of a missing key adds it.
 
+use std::sync::Arc;
+
 use super::copy::NODES;
 use super::merge::Misfit;
-use super::node::{Field, Node, Origin, Value, equal};
+use super::node::{Leaf, Node, Origin, Value, equal};
 use super::share::release;
 
 /// How deep a patched value may be; the parser reads no more.
@@ -29,15 +31,12 @@ pub(super) fn apply(object: &mut Node, patch: &Node) -> Result<(), Misfit> {
 
 /// The way through JSON makes `key: null` of `key:`, which a later merge treats differently.
 fn spell_out_nulls(node: &mut Node) {
-    match &mut node.value {
-        Value::Leaf(leaf) if !leaf.is_text && leaf.text.is_empty() => leaf.text = "null".into(),
-        Value::Leaf(_) => {}
-        Value::Seq(items) => items.iter_mut().for_each(spell_out_nulls),
-        Value::Map(fields) => {
-            let values = fields.iter_mut().map(|field| &mut field.value);
-            values.for_each(spell_out_nulls);
+    let is_unsaid = |leaf: &Leaf| !leaf.is_text && leaf.text.is_empty();
+    node.change_leaves(&is_unsaid, &mut |node| {
+        if let Value::Leaf(leaf) = &mut node.value {
+            leaf.text = "null".into();
         }
-    }
+    });
 }
 
 struct Operation<'p> {
@@ -111,7 +110,7 @@ impl<'p> Operation<'p> {
                 } else {
                     index(last, items.len() + 1)?
                 };
-                items.insert(at, value);
+                Arc::make_mut(items).insert(at, value);
             }
             Value::Leaf(_) => return Err(self.path.missing()),
         }
@@ -129,7 +128,7 @@ impl<'p> Operation<'p> {
             Value::Map(_) => parent.set(last, self.origin, value),
             Value::Seq(items) => {
                 let at = index(last, items.len())?;
-                if let Some(slot) = items.get_mut(at) {
+                if let Some(slot) = Arc::make_mut(items).get_mut(at) {
                     *slot = value;
                 }
             }
@@ -208,14 +207,10 @@ impl Pointer {
         };
         let mut node = object;
         for step in front {
-            let length = node.items().len();
-            let next = match &mut node.value {
-                Value::Map(fields) => fields
-                    .iter_mut()
-                    .find(|field: &&mut Field| *field.key == **step)
-                    .map(|field| &mut field.value),
-                Value::Seq(items) => items.get_mut(index(step, length)?),
-                Value::Leaf(_) => None,
+            let next = if matches!(node.value, Value::Seq(_)) {
+                node.item_mut(index(step, node.items().len())?)
+            } else {
+                node.get_mut(step)
             };
             node = next.ok_or_else(|| self.missing())?;
         }
@@ -228,11 +223,11 @@ impl Pointer {
             Value::Map(fields) => {
                 let at = fields.iter().position(|field| *field.key == *last);
                 let at = at.ok_or_else(|| self.missing())?;
-                Ok(fields.remove(at).value)
+                Ok(Arc::make_mut(fields).remove(at).value)
             }
             Value::Seq(items) => {
                 let at = index(last, items.len())?;
-                Ok(items.remove(at))
+                Ok(Arc::make_mut(items).remove(at))
             }
             Value::Leaf(_) => Err(self.missing()),
         }

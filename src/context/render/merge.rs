@@ -178,7 +178,7 @@ fn merge_fields(object: &Node, patch: Option<&Node>, kind: Type) -> Result<Node,
         fields.extend(merge_field(None, Some(field), kind)?);
     }
     Ok(Node {
-        value: Value::Map(fields),
+        value: Value::Map(fields.into()),
         origin: object.origin.clone(),
     })
 }
@@ -254,7 +254,7 @@ fn walk_list(
 
 fn with_items(list: &Node, items: Vec<Node>) -> Node {
     Node {
-        value: Value::Seq(items),
+        value: Value::Seq(items.into()),
         origin: list.origin.clone(),
     }
 }

@@ -1,5 +1,7 @@
 //! What kustomize does to the metadata of objects around a patch.
 
+use std::sync::Arc;
+
 use super::node::{Node, Value};
 use super::resource::Resource;
 
@@ -40,7 +42,7 @@ pub(super) fn with_text_metadata(patch: &Node) -> Node {
             metadata.remove(key);
         }
         if let Some(Value::Map(fields)) = metadata.get_mut(key).map(|node| &mut node.value) {
-            for field in fields {
+            for field in Arc::make_mut(fields) {
                 let text = field.value.text().unwrap_or_default().to_owned();
                 field.value = Node::text_at(&text, &field.value.origin);
             }

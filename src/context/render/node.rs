@@ -25,18 +25,19 @@ pub(super) struct Node {
     pub(super) origin: Origin,
 }
 
+/// What a value holds; shared by copies as long as nothing changes it.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Leaf(Leaf),
-    Map(Vec<Field>),
-    Seq(Vec<Node>),
+    Map(Arc<Vec<Field>>),
+    Seq(Arc<Vec<Node>>),
 }
 
 /// A single value.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     /// A string as it is read; anything else as it is written (`0x1F90`, `true`, nothing).
-    pub(super) text: Box<str>,
+    pub(super) text: Arc<str>,
     /// It is a string.
     pub(super) is_text: bool,
     /// It is one node with others.
@@ -46,7 +47,7 @@ pub(super) struct Leaf {
 /// An entry of a mapping.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
-    pub(super) key: Box<str>,
+    pub(super) key: Arc<str>,
     /// The place of the key.
     pub(super) origin: Origin,
     pub(super) value: Node,
@@ -83,7 +84,7 @@ impl Node {
     /// Returns a mapping without entries.
     pub(super) fn empty_map(origin: &Origin) -> Self {
         Self {
-            value: Value::Map(Vec::new()),
+            value: Value::Map(Arc::default()),
             origin: origin.clone(),
         }
     }
@@ -129,8 +130,48 @@ impl Node {
         let Value::Map(fields) = &mut self.value else {
             return None;
         };
-        let found = fields.iter_mut().find(|field| *field.key == *key);
+        let at = fields.iter().position(|field| *field.key == *key)?;
+        let found = Arc::make_mut(fields).get_mut(at);
         found.map(|field| &mut field.value)
+    }
+
+    pub(super) fn item_mut(&mut self, index: usize) -> Option<&mut Node> {
+        match &mut self.value {
+            Value::Seq(items) => Arc::make_mut(items).get_mut(index),
+            _ => None,
+        }
+    }
+
+    /// Changes the single values in it that are meant.
+    pub(super) fn change_leaves(
+        &mut self,
+        is_meant: &dyn Fn(&Leaf) -> bool,
+        change: &mut dyn FnMut(&mut Node),
+    ) {
+        // What stays as it is stays shared.
+        if !self.any_leaf(is_meant) {
+            return;
+        }
+        match &mut self.value {
+            Value::Leaf(_) => change(self),
+            Value::Seq(items) => {
+                let items = Arc::make_mut(items).iter_mut();
+                items.for_each(|item| item.change_leaves(is_meant, change));
+            }
+            Value::Map(fields) => {
+                let fields = Arc::make_mut(fields).iter_mut();
+                fields.for_each(|field| field.value.change_leaves(is_meant, change));
+            }
+        }
+    }
+
+    /// Tells whether any of the single values in it is meant.
+    pub(super) fn any_leaf(&self, is_meant: &dyn Fn(&Leaf) -> bool) -> bool {
+        match &self.value {
+            Value::Leaf(leaf) => is_meant(leaf),
+            Value::Seq(items) => items.iter().any(|item| item.any_leaf(is_meant)),
+            Value::Map(fields) => fields.iter().any(|field| field.value.any_leaf(is_meant)),
+        }
     }
 
     /// Returns the text at the end of `keys`, or the empty string.
@@ -149,6 +190,7 @@ impl Node {
             origin: key_origin.clone(),
             value,
         };
+        let fields = Arc::make_mut(fields);
         match fields.iter_mut().find(|known| *known.key == *key) {
             Some(known) => *known = field,
             None => fields.push(field),
@@ -160,9 +202,11 @@ impl Node {
         let Value::Map(fields) = &mut self.value else {
             return false;
         };
-        let before = fields.len();
-        fields.retain(|field| *field.key != *key);
-        fields.len() < before
+        let is_there = fields.iter().any(|field| *field.key == *key);
+        if is_there {
+            Arc::make_mut(fields).retain(|field| *field.key != *key);
+        }
+        is_there
     }
 
     /// Counts the nodes and measures how deep they stand in each other.
@@ -184,7 +228,7 @@ pub(super) fn equal(one: &Node, other: &Node) -> bool {
     match (&one.value, &other.value) {
         (Value::Leaf(one), Value::Leaf(other)) => one.scalar() == other.scalar(),
         (Value::Seq(one), Value::Seq(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| equal(a, b))
+            one.len() == other.len() && one.iter().zip(&**other).all(|(a, b)| equal(a, b))
         }
         (Value::Map(fields), Value::Map(others)) => {
             let same = |field: &Field| {

@@ -5,12 +5,13 @@
 //! in. Where `substituteFrom` may define others, these stay unknown, defaults too.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::yaml::{NodeRef, Scalar, resolve_plain};
 
 use super::gather::Gathered;
 use super::kustomization::Kustomization;
-use super::node::{Node, Origin, Value};
+use super::node::{Leaf, Node, Origin, Value};
 use super::resource::Resource;
 
 /// A label or annotation that keeps variables of an object from being filled in.
@@ -128,41 +129,29 @@ fn substitute(resource: &mut Resource, variables: &Variables) {
         let switch = resource.metadata(kind).and_then(|all| all.get(SWITCH));
         switch.and_then(Node::text) == Some("disabled")
     });
-    if !is_off && resource.body.may_mention("${") && mentions(resource.body.read()) {
-        fill(resource.change(), variables);
-    }
-}
-
-fn mentions(node: &Node) -> bool {
-    match &node.value {
-        Value::Leaf(leaf) => leaf.is_text && leaf.text.contains("${"),
-        Value::Seq(items) => items.iter().any(mentions),
-        Value::Map(fields) => fields.iter().any(|field| mentions(&field.value)),
+    let mentions = |leaf: &Leaf| leaf.is_text && leaf.text.contains("${");
+    if !is_off && resource.body.may_mention("${") && resource.body.read().any_leaf(&mentions) {
+        let object = resource.change();
+        object.change_leaves(&mentions, &mut |node| fill(node, variables));
     }
 }
 
 /// Variables stand in the text of the build, where no quotes are left: what looks like a number
 /// afterwards is one.
 fn fill(node: &mut Node, variables: &Variables) {
-    match &mut node.value {
-        Value::Leaf(leaf) if leaf.is_text => {
-            let before = leaf.text.clone();
-            let Some((text, place)) = variables.fill(&before) else {
-                return;
-            };
-            let quoted = text
-                .strip_prefix('"')
-                .and_then(|text| text.strip_suffix('"'));
-            leaf.is_text = quoted.is_some() || matches!(resolve_plain(&text), Scalar::Str(_));
-            leaf.text = quoted.unwrap_or(&text).into();
-            if let Some(place) = place {
-                node.origin = place.clone();
-            }
-        }
-        Value::Leaf(_) => {}
-        Value::Seq(items) => items.iter_mut().for_each(|item| fill(item, variables)),
-        Value::Map(fields) => fields
-            .iter_mut()
-            .for_each(|field| fill(&mut field.value, variables)),
+    let Value::Leaf(leaf) = &mut node.value else {
+        return;
+    };
+    let before = Arc::clone(&leaf.text);
+    let Some((text, place)) = variables.fill(&before) else {
+        return;
+    };
+    let quoted = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    leaf.is_text = quoted.is_some() || matches!(resolve_plain(&text), Scalar::Str(_));
+    leaf.text = quoted.unwrap_or(&text).into();
+    if let Some(place) = place {
+        node.origin = place.clone();
     }
 }

@@ -42,11 +42,8 @@ pub(super) fn in_place_of(old: &Node, value: &Node) -> Node {
 /// Gives all values with the bond of `value` that value.
 pub(super) fn spread(object: &mut Node, value: &Node) {
     let Some(wanted) = bond(value) else { return };
-    visit(object, &mut |node| {
-        if bond(node) == Some(wanted) {
-            node.clone_from(value);
-        }
-    });
+    let is_bound = |leaf: &Leaf| leaf.bond.as_ref() == Some(wanted);
+    object.change_leaves(&is_bound, &mut |node| node.clone_from(value));
 }
 
 /// After a merge: what was written to one of several bound values holds for all, and what was
@@ -72,22 +69,11 @@ pub(super) fn settle(before: &Node, after: &mut Node) {
 
 /// Ends all bonds.
 pub(super) fn release(object: &mut Node) {
-    visit(object, &mut |node| {
+    object.change_leaves(&|leaf| leaf.bond.is_some(), &mut |node| {
         if let Value::Leaf(Leaf { bond, .. }) = &mut node.value {
             *bond = None;
         }
     });
-}
-
-fn visit(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
-    match &mut node.value {
-        Value::Leaf(_) => change(node),
-        Value::Seq(items) => items.iter_mut().for_each(|item| visit(item, change)),
-        Value::Map(fields) => {
-            let values = fields.iter_mut().map(|field| &mut field.value);
-            values.for_each(|value| visit(value, change));
-        }
-    }
 }
 
 /// Shows all bound values, keys in the order of the alphabet.

@@ -45,7 +45,7 @@ impl Writer {
             Value::Seq(items) if items.is_empty() => self.out.empty(Kind::Sequence),
             Value::Map(fields) => {
                 self.out.begin(Kind::Mapping);
-                for field in fields {
+                for field in &**fields {
                     self.origins.push(&field.origin);
                     self.out.key(&field.key);
                     self.value(&field.value);
@@ -54,7 +54,7 @@ impl Writer {
             }
             Value::Seq(items) => {
                 self.out.begin(Kind::Sequence);
-                for item in items {
+                for item in &**items {
                     self.out.item();
                     self.value(item);
                 }
