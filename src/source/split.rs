@@ -11,8 +11,13 @@ pub(super) fn segments(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     let mut open = Segment::starting_at(0);
     let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let end = at + line.len();
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+    for end in ends.chain([text.len()]) {
+        let line = text.get(at..end).unwrap_or_default();
+        if open.content && !may_hold_marker(line) {
+            at = end;
+            continue;
+        }
         let bare = line
             .trim_start_matches('\u{feff}')
             .trim_end_matches(['\n', '\r']);
@@ -59,6 +64,11 @@ fn close(found: &mut Vec<Span>, open: &Segment, end: usize) {
         Some(last) if !open.marked && !open.content => last.end = end,
         _ => found.push(Span::new(open.start, end)),
     }
+}
+
+/// Most lines need no closer look.
+fn may_hold_marker(line: &str) -> bool {
+    line.starts_with(['-', '.', '\u{feff}'])
 }
 
 fn is_marker(line: &str, marker: &str) -> bool {
