@@ -33,8 +33,8 @@ pub fn height(path: &str) -> usize {
 /// Returns the folder of a file, with `/` at its end; empty for the working directory.
 #[must_use]
 pub fn folder(path: &str) -> &str {
-    path.rfind('/')
-        .map_or("", |at| path.get(..=at).unwrap_or_default())
+    let end = memchr::memrchr(b'/', path.as_bytes());
+    end.map_or("", |at| path.get(..=at).unwrap_or_default())
 }
 
 /// Tells whether a folder is `outer` or lies in it.
@@ -214,11 +214,7 @@ impl SourceSet {
         };
         // Only what lies above the working directory holds files that are not written below it.
         let is_above = split(&outer).1.is_empty();
-        let first = if is_above {
-            0
-        } else {
-            self.files.partition_point(|file| *file.path < *outer)
-        };
+        let first = if is_above { 0 } else { self.first_from(&outer) };
         let files = self.files.get(first..).unwrap_or_default().iter();
         let prefix = outer.clone();
         files
@@ -226,11 +222,22 @@ impl SourceSet {
             .filter(move |file| is_within(&file.path, &outer))
     }
 
+    /// The number of the first file whose path is `start`, or comes after it.
+    fn first_from(&self, start: &str) -> usize {
+        self.files.partition_point(|file| *file.path < *start)
+    }
+
     /// Returns how far above the working directory files of the set begin.
     #[must_use]
     pub fn height(&self) -> usize {
-        let heights = self.files.iter().map(|file| height(&file.path));
-        heights.max().unwrap_or_default()
+        let mut up = "../".to_owned();
+        // Sorted by path: those that begin alike stand together.
+        while let Some(first) = self.files.get(self.first_from(&up))
+            && first.path.starts_with(&up)
+        {
+            up.push_str("../");
+        }
+        height(&up) - 1
     }
 }
 
