@@ -1,6 +1,8 @@
 //! What renderers leave in their output about where it comes from.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+use memchr::memmem::Finder;
 
 use crate::yaml::{self, NodeRef, Span};
 
@@ -81,10 +83,16 @@ pub(super) fn name_of(object: NodeRef<'_>) -> Name {
     ]
 }
 
-/// One look at the text: most files are not rendered.
+/// What the keys of all annotations hold.
+const DOMAIN: &str = "config.kubernetes.io/";
+
+/// A look at the text: most files are not rendered.
 pub(super) fn shows_signs(text: &str) -> bool {
-    let has = |sign: &str| memchr::memmem::find(text.as_bytes(), sign.as_bytes()).is_some();
-    has(COMMENT) || has(ORIGIN) || has("config.kubernetes.io/path")
+    static FINDERS: LazyLock<[Finder<'_>; 2]> =
+        LazyLock::new(|| [COMMENT, DOMAIN].map(Finder::new));
+    FINDERS
+        .iter()
+        .any(|sign| sign.find(text.as_bytes()).is_some())
 }
 
 /// What the annotations of an object say.
