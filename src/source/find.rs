@@ -324,6 +324,9 @@ fn without_number(message: &str) -> &str {
 /// directory, with `/`; absolute where both have no folder in common.
 #[must_use]
 pub fn shown_path(path: &Path, working_directory: &Path) -> String {
+    if let Some(shown) = shown_below(path, working_directory) {
+        return shown;
+    }
     let full = folded(&working_directory.join(path));
     let base = folded(working_directory);
     // `..` is of use only from a place that both have in common.
@@ -351,6 +354,22 @@ pub fn shown_path(path: &Path, working_directory: &Path) -> String {
     } else {
         shown
     }
+}
+
+/// What most paths are: written out from the working directory down.
+fn shown_below(path: &Path, working_directory: &Path) -> Option<String> {
+    let below = path.strip_prefix(working_directory).ok()?;
+    let mut shown = String::with_capacity(below.as_os_str().len());
+    for component in below.components() {
+        let Component::Normal(name) = component else {
+            return None;
+        };
+        if !shown.is_empty() {
+            shown.push('/');
+        }
+        shown.push_str(&spelled(name));
+    }
+    (!shown.is_empty()).then_some(shown)
 }
 
 /// Bytes of a name that are not UTF-8 are shown as `\xNN`: one sign for all of them would make
@@ -392,6 +411,8 @@ mod tests {
             ("/v/a.yaml", "/v/a.yaml"),
             (".", "."),
             ("/w/repo", "."),
+            ("/w/repo/a//b/../c.yaml", "a/c.yaml"),
+            ("/w/repo/../repo/a.yaml", "a.yaml"),
         ] {
             assert_eq!(shown_path(Path::new(path), base), shown);
         }
