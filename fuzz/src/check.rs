@@ -2,7 +2,7 @@
 
 use meshprobe::engine;
 use meshprobe::settings::{self, FailOn, Settings};
-use meshprobe::source::{SourceFile, SourceSet};
+use meshprobe::source::{Folders, SourceFile, SourceSet};
 
 use super::input::{LONGEST, choice, parts, text};
 use super::manifest::{injected, shown, told};
@@ -27,7 +27,7 @@ pub fn run(data: &[u8]) {
         }
     }
     let mut set = SourceSet::new(files);
-    meshprobe::source::mark_patches(&mut set);
+    meshprobe::source::mark_patches(&mut set, &Folders::default());
     // One question for each input: a run of the engine takes far longer than all else.
     match choice(data) % 4 {
         0 => {

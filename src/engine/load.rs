@@ -6,14 +6,15 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::source::{
-    Candidate, Fault, Named, Request, SourceFile, SourceSet, find, mark_origins, mark_patches,
-    mark_repositories,
+    Candidate, Fault, Folders, Named, Request, SourceFile, SourceSet, find, mark_origins,
+    mark_patches, mark_repositories,
 };
 
 /// Finds, reads and parses the files of a run, and the local files that its kustomizations name.
 #[must_use]
 pub fn load(request: &Request) -> SourceSet {
-    let candidates = find(request);
+    let mut folders = Folders::default();
+    let candidates = find(request, &mut folders);
     let files = candidates.par_iter().map(read_guarded).collect();
     let mut set = SourceSet::new(files);
     let mut named = Named::new(request, &set);
@@ -26,8 +27,8 @@ pub fn load(request: &Request) -> SourceSet {
         set.files.extend(more);
         set = SourceSet::new(set.files);
     }
-    mark_repositories(&mut set, request);
-    mark_patches(&mut set);
+    mark_repositories(&mut set, request, &folders);
+    mark_patches(&mut set, &folders);
     mark_origins(&mut set, request);
     set
 }

@@ -11,12 +11,13 @@ use std::sync::Arc;
 use super::chart::is_in_chart;
 use super::document::looks_like_kubernetes;
 use super::file::{Fault, Role, SourceFile};
+use super::folders::Folders;
 use super::kustomization::{folded, identity};
 use super::origin::relative_path;
 use super::place::without_detours;
 use super::read::read_file;
 use super::rendered::Rendered;
-use super::walk::{Met, PIPE, WalkOptions, special, walk};
+use super::walk::{Met, PIPE, Root, WalkOptions, special, walk};
 
 /// What the user asks to read.
 #[derive(Clone, Debug)]
@@ -70,9 +71,10 @@ enum Origin {
 }
 
 /// Lists the files of a run, sorted by path, each once, whatever names lead to it: under the
-/// first of them, and as target where it is both target and context.
+/// first of them, and as target where it is both target and context. `folders` is told which folders
+/// were listed.
 #[must_use]
-pub fn find(request: &Request) -> Vec<Candidate> {
+pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
     let inputs = [
@@ -80,7 +82,8 @@ pub fn find(request: &Request) -> Vec<Candidate> {
         (Role::Context, &request.context),
     ];
     for (role, inputs) in inputs {
-        for candidate in inputs.iter().flat_map(|input| expand(input, role, request)) {
+        let inputs = inputs.iter();
+        for candidate in inputs.flat_map(|input| expand(input, role, request, folders)) {
             match known.entry(candidate.identity.clone()) {
                 Entry::Vacant(entry) => {
                     entry.insert(found.len());
@@ -100,7 +103,7 @@ pub fn find(request: &Request) -> Vec<Candidate> {
     found
 }
 
-fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
+fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     let path = match input {
         Input::Path(path) => path,
         Input::Bytes {
@@ -134,7 +137,7 @@ fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
     let full = without_detours(&working_directory.join(path));
     let shown = shown_path(&full, &working_directory);
     if full.is_dir() {
-        return expand_directory(&full, role, request);
+        return expand_directory(&full, role, request, folders);
     }
     let options = &request.walk;
     if options.force_exclude && options.exclude.excludes(&shown, false) {
@@ -154,48 +157,43 @@ fn expand(input: &Input, role: Role, request: &Request) -> Vec<Candidate> {
     }]
 }
 
-fn expand_directory(full: &Path, role: Role, request: &Request) -> Vec<Candidate> {
-    let base = request.working_directory.clone();
-    if request.walk.force_exclude
-        && request
-            .walk
-            .exclude
-            .excludes(&shown_path(full, &base), true)
-    {
+fn expand_directory(
+    full: &Path,
+    role: Role,
+    request: &Request,
+    folders: &mut Folders,
+) -> Vec<Candidate> {
+    let base = &request.working_directory;
+    if request.walk.force_exclude && request.walk.exclude.excludes(&shown_path(full, base), true) {
         return Vec::new();
     }
-    let root = full.to_path_buf();
-    let real_root = identity(full);
-    // Nothing below the root but links leads elsewhere: one look at the disk is enough.
-    let below = |path: &Path| {
-        let rest = path.strip_prefix(&root);
-        rest.map_or_else(|_| identity(path), |rest| real_root.join(rest))
-    };
-    let shown = move |path: &Path| shown_path(path, &base);
-    let mut met = walk(full, &request.walk, shown.clone());
-    // The name of a file comes before those of links to it; the order of a directory is chance.
-    met.sort();
-    met.into_iter()
-        .map(|met| {
-            let (path, identity, origin) = match met {
-                Met::File(path) => (path.clone(), below(&path), Origin::Disk(path)),
-                Met::Link(path) | Met::FolderLink(path) => {
-                    (path.clone(), identity(&path), Origin::Disk(path))
-                }
-                Met::Unopened(path, reason) | Met::Fault(path, reason) => {
-                    (path.clone(), below(&path), Origin::Fault(reason))
-                }
-            };
-            let explicit = matches!(origin, Origin::Fault(_)) && path == root;
-            Candidate {
-                path: shown(&path).into(),
-                role,
-                explicit,
-                origin,
-                identity,
+    let root = Root::new(full);
+    let shown = |path: &Path| shown_path(path, base);
+    let met = walk(&root, &request.walk, shown, folders);
+    // The name of a file comes before those of links to it.
+    let is_file = |met: &Met| matches!(met, Met::File(_));
+    let (files, mut others): (Vec<Met>, Vec<Met>) = met.into_iter().partition(is_file);
+    others.sort();
+    let candidate = |met| {
+        let (path, identity, origin) = match met {
+            Met::File(path) => (path.clone(), root.real(&path), Origin::Disk(path)),
+            Met::Link(path) | Met::FolderLink(path) => {
+                (path.clone(), identity(&path), Origin::Disk(path))
             }
-        })
-        .collect()
+            Met::Unopened(path, reason) | Met::Fault(path, reason) => {
+                (path.clone(), root.real(&path), Origin::Fault(reason))
+            }
+        };
+        let explicit = matches!(origin, Origin::Fault(_)) && path == root.path;
+        Candidate {
+            path: shown(&path).into(),
+            role,
+            explicit,
+            origin,
+            identity,
+        }
+    };
+    files.into_iter().chain(others).map(candidate).collect()
 }
 
 /// Why a path that the user named is not opened at all.

@@ -1,7 +1,7 @@
 //! Files that a kustomization names as patches: they are no objects of their own.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use crate::yaml::{self, NodeRef, Span, Tree};
 
 use super::document::Document;
 use super::file::{SourceFile, SourceSet};
+use super::folders::Folders;
 use super::read::read_text;
 
 /// The file names that kustomize looks for.
@@ -46,30 +47,46 @@ impl SourceSet {
 
 /// Marks the documents of every file that a kustomization uses as a patch: one of the set, or
 /// one in the directory of a file or above it, up to the root of the repository.
-pub fn mark_patches(set: &mut SourceSet) {
-    let patches: BTreeSet<PathBuf> = {
+pub fn mark_patches(set: &mut SourceSet, folders: &Folders) {
+    let named: Vec<PathBuf> = {
         let read = kustomizations(set);
-        let directories = directories(set).into_iter();
+        let directories = directories(set, folders).into_iter();
         directories
             .flat_map(|directory| match read.get(directory) {
                 Some(file) => patches_of(file, directory),
-                None => patches_below(directory),
+                None => patches_below(directory, folders),
             })
             .collect()
     };
+    let patches: HashSet<&Path> = named.iter().map(PathBuf::as_path).collect();
+    let known = mark(set, &patches);
+    // Only the disk knows where a link leads.
+    let rest = named
+        .iter()
+        .filter(|place| !known.contains(place.as_path()) && place.exists());
+    let linked: Vec<PathBuf> = rest.map(|place| identity(place)).collect();
+    mark(set, &linked.iter().map(PathBuf::as_path).collect());
+}
+
+/// Marks the files that lie at one of these places; returns those places.
+fn mark<'p>(set: &mut SourceSet, patches: &HashSet<&'p Path>) -> HashSet<&'p Path> {
+    let mut found = HashSet::new();
     if patches.is_empty() {
-        return;
+        return found;
     }
     for file in &mut set.files {
-        if place_of(file).is_some_and(|place| patches.contains(&*place)) {
+        if let Some(patch) = place_of(file).and_then(|place| patches.get(&*place).copied()) {
             file.set_patch(true);
+            found.insert(patch);
         }
     }
+    found
 }
 
 /// The folders to look for kustomizations in.
-fn directories(set: &SourceSet) -> BTreeSet<&Path> {
-    let mut directories: BTreeSet<&Path> = BTreeSet::new();
+fn directories<'s>(set: &'s SourceSet, folders: &Folders) -> Vec<&'s Path> {
+    let mut directories = Vec::new();
+    let mut known: HashSet<&Path> = HashSet::new();
     let mut before = None;
     for file in &set.files {
         let directory = file.lies_at.as_deref().and_then(Path::parent);
@@ -79,8 +96,11 @@ fn directories(set: &SourceSet) -> BTreeSet<&Path> {
         };
         before = Some(directory);
         for above in directory.ancestors().take(LEVELS) {
-            let is_new = directories.insert(above);
-            if !is_new || above.join(".git").exists() {
+            if !known.insert(above) {
+                break;
+            }
+            directories.push(above);
+            if folders.is_repository(above) {
                 break;
             }
         }
@@ -122,17 +142,20 @@ pub(super) fn place_of(file: &SourceFile) -> Option<Cow<'_, Path>> {
 /// The patch files that a kustomization of the set names.
 fn patches_of(file: &SourceFile, directory: &Path) -> Vec<PathBuf> {
     let tree = file.documents.iter().find_map(Document::any_tree);
-    let named = tree.map(patch_files).unwrap_or_default();
-    named
-        .into_iter()
-        .map(|name| identity(&directory.join(name)))
-        .collect()
+    let named = tree.map(patch_files).unwrap_or_default().into_iter();
+    // Where no link led to the kustomization, the one spelling of its directory is known.
+    if file.real == file.lies_at {
+        named.map(|name| place_in(directory, name)).collect()
+    } else {
+        named.map(|name| identity(&directory.join(name))).collect()
+    }
 }
 
 /// The patch files that the kustomization in `directory` names, if there is one.
-fn patches_below(directory: &Path) -> Vec<PathBuf> {
+fn patches_below(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
+    let file = folders.kustomization_in(directory);
     // Never block on a pipe.
-    let text = kustomization_in(directory).and_then(|path| read_text(&path).ok());
+    let text = file.and_then(|path| read_text(&path).ok());
     let Some(text) = text else { return Vec::new() };
     let text: Arc<str> = Arc::from(text);
     let Ok(Some(tree)) = yaml::parse(&text, Span::new(0, text.len())) else {
@@ -140,6 +163,20 @@ fn patches_below(directory: &Path) -> Vec<PathBuf> {
     };
     let named = patch_files(&tree).into_iter();
     named.map(|name| identity(&directory.join(name))).collect()
+}
+
+/// Where a name in a directory leads; the directory is given by its one spelling, and a link at the
+/// end of the way is not followed yet.
+fn place_in(directory: &Path, name: &str) -> PathBuf {
+    let path = directory.join(name);
+    let parts = Path::new(name).components();
+    let mut further = parts.skip_while(|part| *part == Component::ParentDir);
+    // What `..` means behind a folder, only the disk knows.
+    if further.any(|part| part == Component::ParentDir) {
+        identity(&path)
+    } else {
+        folded(&path)
+    }
 }
 
 /// The values of a kustomization that name patch files, inline patches left out.

@@ -10,6 +10,7 @@ use crate::yaml::{NodeRef, Tree};
 
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Candidate, Request, shown_path};
+use super::folders::Folders;
 use super::kustomization::{NAMES, identity, is_kustomization, place_of};
 
 /// How many files are read in this way at most.
@@ -71,7 +72,8 @@ impl<'r> Named<'r> {
         }
         let (mut place, mut spelled) =
             (folder.join(entry), directory.join(shown_folder).join(entry));
-        if let Some(name) = NAMES.iter().find(|name| place.join(name).is_file()) {
+        if std::fs::metadata(&place).ok()?.is_dir() {
+            let name = NAMES.iter().find(|name| place.join(name).is_file())?;
             place.push(name);
             spelled.push(name);
         }
@@ -144,49 +146,52 @@ pub(super) fn repository_root(folder: &Path) -> Option<&Path> {
 }
 
 /// Tells each file which repository it lies in, as seen from the working directory.
-pub fn mark_repositories(set: &mut SourceSet, request: &Request) {
+pub fn mark_repositories(set: &mut SourceSet, request: &Request, folders: &Folders) {
     let directory: Arc<Path> = identity(&request.working_directory).into();
-    let mut known: HashMap<PathBuf, Option<Arc<str>>> = HashMap::new();
-    for file in &mut set.files {
+    let mut roots = Roots {
+        working_directory: &request.working_directory,
+        folders,
+        known: HashMap::new(),
+    };
+    let folders = set
+        .files
+        .iter()
+        .map(|file| file.lies_at.as_deref()?.parent());
+    let found: Vec<Option<Arc<str>>> = folders.map(|folder| roots.of(folder?)).collect();
+    for (file, repository) in set.files.iter_mut().zip(found) {
         file.directory = Some(Arc::clone(&directory));
-        let Some(folder) = file.lies_at.as_deref().and_then(Path::parent) else {
-            continue;
-        };
-        if let Some(found) = known.get(folder) {
-            file.repository.clone_from(found);
-            continue;
-        }
-        file.repository = repository(folder, &request.working_directory, &mut known);
+        file.repository = repository;
     }
 }
 
-/// The root of the repository that a folder lies in, as shown; remembers that of each folder on the
-/// way up.
-fn repository(
-    folder: &Path,
-    working_directory: &Path,
-    known: &mut HashMap<PathBuf, Option<Arc<str>>>,
-) -> Option<Arc<str>> {
-    let mut found = None;
-    let mut passed = Vec::new();
-    for above in folder.ancestors() {
-        if let Some(there) = known.get(above) {
-            found.clone_from(there);
-            break;
+/// The roots of repositories, as shown.
+struct Roots<'r, 's> {
+    working_directory: &'r Path,
+    folders: &'r Folders,
+    known: HashMap<&'s Path, Option<Arc<str>>>,
+}
+
+impl<'s> Roots<'_, 's> {
+    /// The root of the repository that a folder lies in; remembers that of each folder on the way up.
+    fn of(&mut self, folder: &'s Path) -> Option<Arc<str>> {
+        let mut found = None;
+        let mut passed = Vec::new();
+        for above in folder.ancestors() {
+            if let Some(there) = self.known.get(above) {
+                found.clone_from(there);
+                break;
+            }
+            passed.push(above);
+            if self.folders.is_repository(above) {
+                found = Some(match shown_path(above, self.working_directory).as_str() {
+                    "." => Arc::from(""),
+                    shown => format!("{}/", shown.trim_end_matches('/')).into(),
+                });
+                break;
+            }
         }
-        passed.push(above);
-        if above.join(".git").exists() {
-            found = Some(match shown_path(above, working_directory).as_str() {
-                "." => Arc::from(""),
-                shown => format!("{}/", shown.trim_end_matches('/')).into(),
-            });
-            break;
-        }
+        let passed = passed.into_iter();
+        self.known.extend(passed.map(|path| (path, found.clone())));
+        found
     }
-    known.extend(
-        passed
-            .into_iter()
-            .map(|path| (path.to_path_buf(), found.clone())),
-    );
-    found
 }

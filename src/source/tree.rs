@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::find::{Input, Request, shown_path};
 use super::kustomization::identity;
 use super::named::repository_root;
-use super::walk::{LEADS_OUT, Met, walk_all};
+use super::walk::{LEADS_OUT, Met, Root, walk_all};
 
 /// How often links to folders may lead on.
 const LINKS: usize = 8;
@@ -98,8 +98,8 @@ struct Tree<'r> {
 impl Tree<'_> {
     /// Lists what lies below `top`, which stands at `within`.
     fn walk(&mut self, top: &Path, within: &Path) {
-        let base = self.request.working_directory.clone();
-        let met = walk_all(top, &self.request.walk, move |path| shown_path(path, &base));
+        let shown = |path: &Path| shown_path(path, &self.request.working_directory);
+        let met = walk_all(&Root::new(top), &self.request.walk, shown);
         for one in met {
             self.add(one, top, within);
         }
@@ -111,8 +111,6 @@ impl Tree<'_> {
                 let kind = TreeKind::File(identity(&path));
                 (path, Some(kind))
             }
-            // The walk begins with the link itself.
-            Met::FolderLink(path) if path == top => return,
             Met::FolderLink(path) => (path, None),
             Met::Unopened(path, reason) => (path, Some(TreeKind::Dangling(reason))),
             Met::Fault(path, reason) => (path, Some(TreeKind::Fault(reason))),

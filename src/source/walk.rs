@@ -1,17 +1,17 @@
-//! Walks directories.
+//! Walks directories: each is listed once, and what that shows is kept for those who ask later.
 
-use std::ffi::OsStr;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
 use std::fs::FileType;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::{DirEntry, WalkBuilder};
-use walkdir::WalkDir;
 
 use super::find::reason;
-use super::ignores::{Unusable, unusable_in};
-use super::kustomization::{identity, is_kustomization};
+use super::folders::{Folders, Holds};
+use super::ignores::Rules;
+use super::kustomization::{NAMES, identity, is_kustomization};
 use super::named::is_within;
 
 /// What the user does not want to see, as globs with the meaning of `.gitignore`.
@@ -46,10 +46,14 @@ impl Exclude {
         Ok(Self { globs })
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.globs.is_empty()
+    }
+
     /// Tells whether the path, or a directory that it lies in, is excluded.
     #[must_use]
     pub fn excludes(&self, shown: &str, is_directory: bool) -> bool {
-        if self.globs.is_empty() {
+        if self.is_empty() {
             return false;
         }
         let path = Path::new(shown.trim_start_matches('/'));
@@ -99,160 +103,214 @@ pub(super) const LEADS_OUT: &str = "it leads out of the repository";
 /// Where version control keeps its own files.
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// Lists the manifests below `root` in no particular order. Symbolic links to files of the same
-/// repository are followed, those to directories are not; pipes and devices are never opened. Git-ignored files are left out, unless `--no-ignore` is
-/// given; hidden ones are not: deployments live in `.github`, `.tekton` and the like.
+/// A folder to list all files of.
+#[derive(Clone, Debug)]
+pub(super) struct Root {
+    /// As it was named.
+    pub(super) path: PathBuf,
+    /// The one spelling of where it lies.
+    real: PathBuf,
+}
+
+impl Root {
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            real: identity(path),
+        }
+    }
+
+    /// Returns the one spelling of a path that is no link: nothing else below the root leads
+    /// elsewhere.
+    pub(super) fn real(&self, path: &Path) -> PathBuf {
+        let below = path.strip_prefix(&self.path);
+        below.map_or_else(|_| identity(path), |below| self.real.join(below))
+    }
+}
+
+/// Lists the manifests below `root`; files of the same folder depth are sorted. Symbolic links to
+/// files of the same repository are followed, those to directories are not; pipes and devices are
+/// never opened. Git-ignored files are left out, unless `--no-ignore` is given; hidden ones are not:
+/// deployments live in `.github`, `.tekton` and the like. `folders` is told what was listed.
 pub(super) fn walk(
-    root: &Path,
+    root: &Root,
     options: &WalkOptions,
-    shown: impl Fn(&Path) -> String + Send + Sync + 'static,
+    shown: impl Fn(&Path) -> String,
+    folders: &mut Folders,
 ) -> Vec<Met> {
-    let met = walk_for(root, options, shown, is_manifest).into_iter();
-    met.filter(|met| !matches!(met, Met::FolderLink(_)))
-        .collect()
+    let walk = Walk {
+        root,
+        options,
+        shown,
+        wanted: is_manifest,
+    };
+    let mut met = walk.all(folders);
+    met.retain(|met| !matches!(met, Met::FolderLink(_)));
+    met
 }
 
 /// Lists all files below `root`, manifests or not, and links to directories, as [`walk`] does.
 pub(super) fn walk_all(
-    root: &Path,
+    root: &Root,
     options: &WalkOptions,
-    shown: impl Fn(&Path) -> String + Send + Sync + 'static,
+    shown: impl Fn(&Path) -> String,
 ) -> Vec<Met> {
-    walk_for(root, options, shown, |_| true)
-}
-
-fn walk_for(
-    root: &Path,
-    options: &WalkOptions,
-    shown: impl Fn(&Path) -> String + Send + Sync + 'static,
-    wanted: fn(&Path) -> bool,
-) -> Vec<Met> {
-    let exclude = options.exclude.clone();
-    let keep = move |path: &Path, is_directory: bool| {
-        let own = |name: &OsStr| VERSION_CONTROL.iter().any(|known| name == *known);
-        !path
-            .file_name()
-            .is_some_and(|name| own(name) || is_temporary(name))
-            && !exclude.excludes(&shown(path), is_directory)
+    let walk = Walk {
+        root,
+        options,
+        shown,
+        wanted: |_| true,
     };
-    if options.no_ignore {
-        walk_everything(root, keep, wanted)
-    } else {
-        walk_visible(root, keep, wanted)
-    }
+    walk.all(&mut Folders::default())
 }
 
-fn walk_visible(
-    root: &Path,
-    keep: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
-    wanted: fn(&Path) -> bool,
-) -> Vec<Met> {
-    let keep = Arc::new(keep);
-    let unusable = Unusable::default();
-    let place = identity(root);
-    // The library reads those of the folders above, too.
-    let above = place.ancestors().skip(1).find_map(unusable_in);
-    let mut found = Vec::new();
-    let odd = match above {
-        Some((path, reason)) => vec![(root.to_path_buf(), Met::Unopened(path, reason))],
-        None if unusable.may_enter(root) => {
-            found = walk_hidden(root, &keep, &unusable, wanted);
-            unusable.taken()
+struct Walk<'w, S> {
+    root: &'w Root,
+    options: &'w WalkOptions,
+    shown: S,
+    wanted: fn(&OsStr) -> bool,
+}
+
+/// A folder to be listed.
+struct Folder {
+    path: PathBuf,
+    /// What ignore files above it hide; nothing where none counts.
+    rules: Option<Rules>,
+}
+
+impl<S: Fn(&Path) -> String> Walk<'_, S> {
+    fn all(&self, folders: &mut Folders) -> Vec<Met> {
+        let mut met = Vec::new();
+        let above = (!self.options.no_ignore).then(|| Rules::above(&self.root.real));
+        let rules = above.and_then(|above| usable(above, &mut met));
+        let path = self.root.path.clone();
+        let mut next = VecDeque::from([Folder { path, rules }]);
+        while let Some(folder) = next.pop_front() {
+            let entries = match entries(&folder.path, &mut met) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    met.push(Met::Fault(folder.path, reason(&error)));
+                    continue;
+                }
+            };
+            let rules = self.rules_within(&folder, &entries, &mut met);
+            for entry in &entries {
+                self.look_at(entry, &folder.path, &rules, &mut next, &mut met);
+            }
+            folders.add(folder.path, holds(&entries));
         }
-        None => unusable.taken(),
+        met
+    }
+
+    fn rules_within(
+        &self,
+        folder: &Folder,
+        entries: &[Entry],
+        met: &mut Vec<Met>,
+    ) -> Option<Rules> {
+        let holds = |name: &str| entries.iter().any(|entry| entry.name == name);
+        let real = || self.root.real(&folder.path);
+        let within = folder.rules.as_ref()?.within(&folder.path, real, holds);
+        usable(within, met)
+    }
+
+    fn look_at(
+        &self,
+        entry: &Entry,
+        folder: &Path,
+        rules: &Option<Rules>,
+        next: &mut VecDeque<Folder>,
+        met: &mut Vec<Met>,
+    ) {
+        let is_directory = entry.kind.is_dir();
+        let own = VERSION_CONTROL.iter().any(|known| entry.name == *known);
+        if own || is_temporary(&entry.name) || !(is_directory || (self.wanted)(&entry.name)) {
+            return;
+        }
+        let path = folder.join(&entry.name);
+        if self.is_hidden(&path, is_directory, rules.as_ref()) {
+            return;
+        }
+        if is_directory {
+            let rules = rules.clone();
+            next.push_back(Folder { path, rules });
+        } else {
+            met.push(told(entry.kind, path));
+        }
+    }
+
+    fn is_hidden(&self, path: &Path, is_directory: bool, rules: Option<&Rules>) -> bool {
+        let exclude = &self.options.exclude;
+        let rules = rules.filter(|rules| !rules.are_empty());
+        rules.is_some_and(|rules| rules.hide(&self.root.real(path), is_directory))
+            || !exclude.is_empty() && exclude.excludes(&(self.shown)(path), is_directory)
+    }
+}
+
+/// Nothing is hidden where an ignore file must not be opened, which is told.
+fn usable(rules: Result<Rules, Met>, met: &mut Vec<Met>) -> Option<Rules> {
+    rules.map_err(|unopened| met.push(unopened)).ok()
+}
+
+/// An entry of a folder.
+struct Entry {
+    name: OsString,
+    kind: FileType,
+}
+
+/// Lists a folder, sorted; tells of entries that cannot be read.
+fn entries(folder: &Path, met: &mut Vec<Met>) -> io::Result<Vec<Entry>> {
+    let mut found = Vec::new();
+    let mut fault = |path, error| met.push(Met::Fault(path, reason(&error)));
+    for entry in std::fs::read_dir(folder)? {
+        match entry.map(|entry| (entry.file_type(), entry)) {
+            Ok((Ok(kind), entry)) => {
+                let name = entry.file_name();
+                found.push(Entry { name, kind });
+            }
+            Ok((Err(error), entry)) => fault(entry.path(), error),
+            Err(error) => fault(folder.to_path_buf(), error),
+        }
+    }
+    found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
+}
+
+fn holds(entries: &[Entry]) -> Holds {
+    let holds = |names: &[&str]| {
+        let mut all = entries.iter();
+        all.any(|entry| names.iter().any(|name| entry.name == *name))
     };
-    for (folder, told) in odd {
-        let keep = Arc::clone(&keep);
-        found.push(told);
-        found.extend(walk_everything(
-            &folder,
-            move |path, is_directory| keep(path, is_directory),
-            wanted,
-        ));
+    Holds {
+        git: holds(&[".git"]),
+        kustomization: holds(&NAMES),
     }
-    found
 }
 
-/// Walks as ignore files say, but not into folders whose own must not be opened.
-fn walk_hidden(
-    root: &Path,
-    keep: &Arc<impl Fn(&Path, bool) -> bool + Send + Sync + 'static>,
-    unusable: &Unusable,
-    wanted: fn(&Path) -> bool,
-) -> Vec<Met> {
-    let (keep, unusable) = (Arc::clone(keep), unusable.clone());
-    let is_directory = |entry: &DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
-    WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        // The user's own global excludes would make results differ from machine to machine.
-        .git_global(false)
-        .filter_entry(move |entry| {
-            let (path, is_directory) = (entry.path(), is_directory(entry));
-            entry.depth() == 0
-                || (keep(path, is_directory) && (!is_directory || unusable.may_enter(path)))
-        })
-        .build()
-        .filter_map(|entry| match entry {
-            Ok(entry) => met(entry.file_type()?, entry.path(), wanted),
-            Err(error) => {
-                let said = error.io_error().map_or_else(|| error.to_string(), told);
-                Some(Met::Fault(path_of(&error, root), said))
-            }
-        })
-        .collect()
-}
-
-fn walk_everything(
-    root: &Path,
-    keep: impl Fn(&Path, bool) -> bool,
-    wanted: fn(&Path) -> bool,
-) -> Vec<Met> {
-    WalkDir::new(root)
-        .into_iter()
-        .filter_entry(|entry| entry.depth() == 0 || keep(entry.path(), entry.file_type().is_dir()))
-        .filter_map(|entry| match entry {
-            Ok(entry) => met(entry.file_type(), entry.path(), wanted),
-            Err(error) => {
-                let path = error.path().unwrap_or(root).to_path_buf();
-                let reason = error.io_error().map_or_else(|| error.to_string(), reason);
-                Some(Met::Fault(path, reason))
-            }
-        })
-        .collect()
-}
-
-/// What an entry of a directory is to us; nothing where it is not wanted.
-fn met(kind: FileType, path: &Path, wanted: fn(&Path) -> bool) -> Option<Met> {
-    if !wanted(path) {
-        return None;
-    }
+/// What an entry of a folder is to us that is no folder.
+fn told(kind: FileType, path: PathBuf) -> Met {
     if kind.is_file() {
-        return Some(Met::File(path.to_path_buf()));
+        return Met::File(path);
     }
-    if kind.is_dir() {
-        return None;
-    }
-    let place = path.to_path_buf();
     if let Some(what) = special(kind) {
-        return Some(Met::Unopened(place, format!("it is {what}")));
+        return Met::Unopened(path, format!("it is {what}"));
     }
-    let metadata = match std::fs::metadata(path) {
+    let metadata = match std::fs::metadata(&path) {
         Ok(metadata) => metadata,
-        Err(error) => return Some(Met::Unopened(place, reason(&error))),
+        Err(error) => return Met::Unopened(path, reason(&error)),
     };
     if metadata.is_dir() {
-        return Some(Met::FolderLink(place));
+        return Met::FolderLink(path);
     }
     if let Some(what) = special(metadata.file_type()) {
-        return Some(Met::Unopened(place, format!("it leads to {what}")));
+        return Met::Unopened(path, format!("it leads to {what}"));
     }
-    let folder = path.parent().unwrap_or(path);
-    Some(if is_within(folder, &identity(path)) {
-        Met::Link(place)
+    let folder = path.parent().unwrap_or(&path);
+    if is_within(folder, &identity(&path)) {
+        Met::Link(path)
     } else {
-        Met::Unopened(place, LEADS_OUT.to_owned())
-    })
+        Met::Unopened(path, LEADS_OUT.to_owned())
+    }
 }
 
 /// What a file is that is none with bytes of its own.
@@ -278,34 +336,14 @@ fn is_temporary(name: &OsStr) -> bool {
     name.starts_with(TEMPORARY.0.as_bytes()) && name.ends_with(TEMPORARY.1.as_bytes())
 }
 
-/// The library wraps what the system says in a sentence with the path.
-fn told(error: &std::io::Error) -> String {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
-    let inner = inner.and_then(walkdir::Error::io_error);
-    reason(inner.unwrap_or(error))
-}
-
-fn path_of(error: &ignore::Error, root: &Path) -> PathBuf {
-    match error {
-        ignore::Error::WithPath { path, .. } => path.clone(),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err, root)
-        }
-        _ => root.to_path_buf(),
-    }
-}
-
-fn is_manifest(path: &Path) -> bool {
-    let by_extension = path.extension().is_some_and(|extension| {
+fn is_manifest(name: &OsStr) -> bool {
+    let extension = Path::new(name).extension();
+    let by_extension = extension.is_some_and(|extension| {
         ["yaml", "yml", "json"]
             .iter()
             .any(|known| extension.eq_ignore_ascii_case(known))
     });
-    by_extension
-        || path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(is_kustomization)
+    by_extension || name.to_str().is_some_and(is_kustomization)
 }
 
 #[cfg(test)]

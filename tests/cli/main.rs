@@ -20,6 +20,7 @@ mod kept;
 mod krm;
 mod krm_contract;
 mod krm_settings;
+mod linked_patches;
 mod machine;
 mod machine_verdicts;
 mod merge_keys;

@@ -1,0 +1,38 @@
+//! What is known of folders that were listed: the disk need not be asked again.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::kustomization::kustomization_in;
+
+/// The folders that a run has listed.
+#[derive(Debug, Default)]
+pub struct Folders(HashMap<PathBuf, Holds>);
+
+/// What lies in a folder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds {
+    /// Something called `.git`.
+    pub(super) git: bool,
+    /// Something with the name of a kustomization.
+    pub(super) kustomization: bool,
+}
+
+impl Folders {
+    pub(super) fn add(&mut self, folder: PathBuf, holds: Holds) {
+        self.0.insert(folder, holds);
+    }
+
+    /// Tells whether a folder is the root of a repository.
+    pub(super) fn is_repository(&self, folder: &Path) -> bool {
+        let listed = self.0.get(folder);
+        listed.is_none_or(|holds| holds.git) && folder.join(".git").exists()
+    }
+
+    /// Returns the kustomization file in a folder, if there is one.
+    pub(super) fn kustomization_in(&self, folder: &Path) -> Option<PathBuf> {
+        let listed = self.0.get(folder);
+        let may_hold = listed.is_none_or(|holds| holds.kustomization);
+        may_hold.then(|| kustomization_in(folder)).flatten()
+    }
+}
