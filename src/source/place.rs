@@ -5,6 +5,7 @@
 //! working directory: two paths can be compared by their words, whatever the folder of the run is
 //! called. A folder is written with `/` at its end; the working directory is empty.
 
+use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 
 use super::file::{SourceFile, SourceSet};
@@ -82,8 +83,8 @@ pub fn child<'a>(outer: &'a str, folder: &'a str) -> &'a str {
         // Above the working directory a folder is all `..`.
         return outer.get("../".len()..).unwrap_or_default();
     }
-    let rest = folder.get(outer.len()..).unwrap_or_default();
-    let end = rest.find('/').map_or(rest.len(), |at| at + 1);
+    let rest = folder.as_bytes().get(outer.len()..).unwrap_or_default();
+    let end = memchr::memchr(b'/', rest).map_or(rest.len(), |at| at + 1);
     folder.get(..outer.len() + end).unwrap_or(folder)
 }
 
@@ -95,10 +96,17 @@ pub fn nearness(one: &str, other: &str) -> usize {
     if one == other {
         return usize::MAX;
     }
-    common(folder(one), folder(other)).map_or(0, |common| {
-        let (up, rest) = split(common);
-        LEVEL.saturating_sub(up) + rest.matches('/').count()
-    })
+    if is_absolute(one) != is_absolute(other) {
+        return 0;
+    }
+    let (up, other_up) = (height(one), height(other));
+    let down = if up == other_up {
+        let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b);
+        same.filter(|(byte, _)| *byte == b'/').count() - up
+    } else {
+        0
+    };
+    LEVEL.saturating_sub(up.max(other_up)) + down
 }
 
 /// Returns the folders that a file lies in, the deepest first, without `/` at their ends, up to the
@@ -125,34 +133,31 @@ impl SourceSet {
     pub fn folded(&self, path: &str) -> String {
         let absolute = is_absolute(path);
         // Few paths lead above the working directory.
-        let names = if path.starts_with("..") || path.contains("/..") {
-            self.names()
-        } else {
-            Vec::new()
-        };
+        let names = OnceCell::new();
         let mut up = 0;
-        let mut parts: Vec<&str> = Vec::new();
-        for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
-            if part == ".." {
-                up += usize::from(parts.pop().is_none() && !absolute);
-            } else {
-                parts.push(part);
+        let mut down = String::with_capacity(path.len());
+        for part in path.split('/') {
+            match part {
+                "" | "." => continue,
+                ".." if down.is_empty() => up += usize::from(!absolute),
+                ".." => down.truncate(down.rfind('/').unwrap_or(0)),
+                _ if down.is_empty() => down.push_str(part),
+                _ => down.extend(["/", part]),
             }
             // What goes up and comes down again by the same name has gone nowhere.
-            if parts.len() == 1 && up > 0 {
+            if up > 0 && !down.is_empty() && !down.contains('/') {
+                let names = names.get_or_init(|| self.names());
                 let back = names.len().checked_sub(up).and_then(|at| names.get(at));
-                if back.is_some_and(|name| Some(&name.as_str()) == parts.first()) {
-                    parts.clear();
+                if back == Some(&down) {
+                    down.clear();
                     up -= 1;
                 }
             }
         }
-        let all: Vec<&str> = std::iter::repeat_n("..", up).chain(parts).collect();
-        let joined = all.join("/");
-        if absolute {
-            format!("/{joined}")
-        } else {
-            joined
+        match (absolute, up) {
+            (true, _) => format!("/{down}"),
+            (false, 0) => down,
+            (false, _) => ("../".repeat(up) + &down).trim_end_matches('/').to_owned(),
         }
     }
 
@@ -160,7 +165,12 @@ impl SourceSet {
     #[must_use]
     pub fn by_place(&self) -> Vec<&SourceFile> {
         let mut files: Vec<&SourceFile> = self.files.iter().collect();
-        files.sort_by_cached_key(|file| self.place(&file.path));
+        // What lies below the working directory is in that order already.
+        let first_absolute = self.files.get(self.first_from("/"));
+        let is_absolute = first_absolute.is_some_and(|file| is_absolute(&file.path));
+        if is_absolute || self.height() > 0 {
+            files.sort_by_cached_key(|file| self.place(&file.path));
+        }
         files
     }
 
