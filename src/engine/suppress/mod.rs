@@ -119,9 +119,12 @@ impl Suppressions {
         finding: &Finding,
     ) -> Option<Suppression> {
         let mut by = None;
+        let about = finding.object.as_ref()?;
         let rendered = pods.iter().filter(|pod| {
             let object = &pod.workload.object;
-            object.rendered_by.is_some() && finding.object.as_ref() == Some(&object.reference())
+            object.rendered_by.is_some()
+                && object.name() == about.name
+                && object.reference() == *about
         });
         for pod in rendered {
             let object = &pod.workload.object;
