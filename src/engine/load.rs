@@ -17,7 +17,7 @@ pub fn load(request: &Request) -> SourceSet {
     let candidates = find(request, &mut folders);
     let files = candidates.par_iter().map(read_guarded).collect();
     let mut set = SourceSet::new(files);
-    let mut named = Named::new(request, &set);
+    let mut named = Named::new(request);
     loop {
         let missing = named.missing(&set);
         if missing.is_empty() {

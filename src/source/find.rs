@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ enum Origin {
 #[must_use]
 pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
-    let mut known: HashMap<PathBuf, usize> = HashMap::new();
+    let mut known: HashMap<OsString, usize> = HashMap::new();
     let inputs = [
         (Role::Target, &request.targets),
         (Role::Context, &request.context),
@@ -84,7 +84,7 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     for (role, inputs) in inputs {
         let inputs = inputs.iter();
         for candidate in inputs.flat_map(|input| expand(input, role, request, folders)) {
-            match known.entry(candidate.identity.clone()) {
+            match known.entry(candidate.identity.clone().into_os_string()) {
                 Entry::Vacant(entry) => {
                     entry.insert(found.len());
                     found.push(candidate);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,30 +53,31 @@ pub fn mark_patches(set: &mut SourceSet, folders: &Folders) {
         let read = kustomizations(set);
         let directories = directories(set, folders).into_iter();
         directories
-            .flat_map(|directory| match read.get(directory) {
+            .flat_map(|directory| match read.get(directory.as_os_str()) {
                 Some(file) => patches_of(file, directory),
                 None => patches_below(directory, folders),
             })
             .collect()
     };
-    let patches: HashSet<&Path> = named.iter().map(PathBuf::as_path).collect();
-    let known = mark(set, &patches);
+    let known = mark(set, &named);
     // Only the disk knows where a link leads.
     let rest = named
         .iter()
-        .filter(|place| !known.contains(place.as_path()) && place.exists());
+        .filter(|place| !known.contains(place.as_os_str()) && place.exists());
     let linked: Vec<PathBuf> = rest.map(|place| identity(place)).collect();
-    mark(set, &linked.iter().map(PathBuf::as_path).collect());
+    mark(set, &linked);
 }
 
 /// Marks the files that lie at one of these places; returns those places.
-fn mark<'p>(set: &mut SourceSet, patches: &HashSet<&'p Path>) -> HashSet<&'p Path> {
+fn mark<'p>(set: &mut SourceSet, patches: &'p [PathBuf]) -> HashSet<&'p OsStr> {
+    let patches: HashSet<&OsStr> = patches.iter().map(|patch| patch.as_os_str()).collect();
     let mut found = HashSet::new();
     if patches.is_empty() {
         return found;
     }
     for file in &mut set.files {
-        if let Some(patch) = place_of(file).and_then(|place| patches.get(&*place).copied()) {
+        let place = place_of(file);
+        if let Some(patch) = place.and_then(|place| patches.get(place.as_os_str()).copied()) {
             file.set_patch(true);
             found.insert(patch);
         }
@@ -86,7 +88,7 @@ fn mark<'p>(set: &mut SourceSet, patches: &HashSet<&'p Path>) -> HashSet<&'p Pat
 /// The folders to look for kustomizations in.
 fn directories<'s>(set: &'s SourceSet, folders: &Folders) -> Vec<&'s Path> {
     let mut directories = Vec::new();
-    let mut known: HashSet<&Path> = HashSet::new();
+    let mut known: HashSet<&OsStr> = HashSet::new();
     let mut before = None;
     for file in &set.files {
         let directory = file.lies_at.as_deref().and_then(Path::parent);
@@ -96,7 +98,7 @@ fn directories<'s>(set: &'s SourceSet, folders: &Folders) -> Vec<&'s Path> {
         };
         before = Some(directory);
         for above in directory.ancestors().take(LEVELS) {
-            if !known.insert(above) {
+            if !known.insert(above.as_os_str()) {
                 break;
             }
             directories.push(above);
@@ -110,8 +112,8 @@ fn directories<'s>(set: &'s SourceSet, folders: &Folders) -> Vec<&'s Path> {
 
 /// The kustomizations that are read already, by their folders; of several the one that kustomize
 /// looks for first.
-fn kustomizations(set: &SourceSet) -> HashMap<&Path, &SourceFile> {
-    let mut found: HashMap<&Path, &SourceFile> = HashMap::new();
+fn kustomizations(set: &SourceSet) -> HashMap<&OsStr, &SourceFile> {
+    let mut found: HashMap<&OsStr, &SourceFile> = HashMap::new();
     let rank = |file: &SourceFile| NAMES.iter().position(|name| file.path.ends_with(name));
     for file in &set.files {
         let whole = is_kustomization(&file.path) && file.fault.is_none() && file.location.is_some();
@@ -123,7 +125,7 @@ fn kustomizations(set: &SourceSet) -> HashMap<&Path, &SourceFile> {
         else {
             continue;
         };
-        let kept = found.entry(folder).or_insert(file);
+        let kept = found.entry(folder.as_os_str()).or_insert(file);
         if rank(file) < rank(kept) {
             *kept = file;
         }

@@ -1,8 +1,8 @@
 //! Local files that kustomizations name and that lie outside of the paths of the run: without
 //! them an overlay cannot be judged. They are read as context.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ const BYTES: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct Named<'r> {
     request: &'r Request,
-    /// Where the files of the set lie, each by its one spelling.
-    known: HashSet<PathBuf>,
+    /// Where the files of the set lie, each by its one spelling; worked out once it is asked.
+    known: Option<HashSet<OsString>>,
     /// The root of the repository that a folder lies in, where there is one.
     roots: HashMap<PathBuf, Option<PathBuf>>,
     /// The kustomizations that were looked at.
@@ -32,15 +32,12 @@ pub struct Named<'r> {
 }
 
 impl<'r> Named<'r> {
-    /// Starts from the files of a set.
+    /// Starts before any kustomization was looked at.
     #[must_use]
-    pub fn new(request: &'r Request, set: &SourceSet) -> Self {
-        let kustomizations = set.files.iter().any(|file| is_kustomization(&file.path));
-        // Only where there is something to compare with.
-        let files = set.files.iter().filter(|_| kustomizations);
+    pub fn new(request: &'r Request) -> Self {
         Self {
             request,
-            known: files.filter_map(place_of).map(Cow::into_owned).collect(),
+            known: None,
             roots: HashMap::new(),
             seen: BTreeSet::new(),
             left: FILES,
@@ -87,11 +84,18 @@ impl<'r> Named<'r> {
         if !self.is_within(folder, &real) || self.left == 0 {
             return None;
         }
-        if !self.known.insert(real.clone()) {
+        if !self.is_new(set, &real) {
             return None;
         }
         self.left -= 1;
         Some(Candidate::on_disk(shown.into(), Role::Context, real))
+    }
+
+    /// Tells whether a file lies elsewhere than those of the set and those found so far.
+    fn is_new(&mut self, set: &SourceSet, real: &Path) -> bool {
+        let places = || set.files.iter().filter_map(place_of);
+        let all = || places().map(|place| place.into_owned().into()).collect();
+        self.known.get_or_insert_with(all).insert(real.into())
     }
 
     /// Tells whether a file lies in the repository of `folder`; outside of a repository any will do.
@@ -168,7 +172,7 @@ pub fn mark_repositories(set: &mut SourceSet, request: &Request, folders: &Folde
 struct Roots<'r, 's> {
     working_directory: &'r Path,
     folders: &'r Folders,
-    known: HashMap<&'s Path, Option<Arc<str>>>,
+    known: HashMap<&'s OsStr, Option<Arc<str>>>,
 }
 
 impl<'s> Roots<'_, 's> {
@@ -177,7 +181,7 @@ impl<'s> Roots<'_, 's> {
         let mut found = None;
         let mut passed = Vec::new();
         for above in folder.ancestors() {
-            if let Some(there) = self.known.get(above) {
+            if let Some(there) = self.known.get(above.as_os_str()) {
                 found.clone_from(there);
                 break;
             }
@@ -191,7 +195,8 @@ impl<'s> Roots<'_, 's> {
             }
         }
         let passed = passed.into_iter();
-        self.known.extend(passed.map(|path| (path, found.clone())));
+        self.known
+            .extend(passed.map(|path| (path.as_os_str(), found.clone())));
         found
     }
 }
