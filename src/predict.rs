@@ -25,7 +25,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::context::{Context, Dataplane, Doubt, ProberEnv, Refusal};
 use crate::finding::Certainty;
-use crate::kube::{Action, Container, ContainerList, Handler, Workload};
+use crate::kube::{self, Action, Container, ContainerList, Handler, Workload};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
@@ -142,6 +142,17 @@ impl<'t> HandlerPrediction<'t> {
         let action = self.handler.action.as_ref().ok();
         let written = || action?.port()?.to_string().parse().ok();
         self.port.or_else(written).unwrap_or_default()
+    }
+
+    /// Returns why the API server refuses the handler; `None` where it takes it, or where its type
+    /// is wrong already.
+    #[must_use]
+    pub fn refused_by_api(&self) -> Option<kube::Refusal> {
+        // The verdict says so before anything else.
+        let is_refused = self.verdict.cause == Cause::Malformed;
+        is_refused
+            .then(|| kube::refused_by_api(&self.container, &self.handler))
+            .flatten()
     }
 
     /// Returns the path of the agent that the handler asks for as it is written; `None` where it
@@ -421,8 +432,7 @@ fn gap<'t>(
     }
     // The switch was there from 1.12 to 1.18.
     let has_switch = matches!(action, Action::TcpSocket { .. }) && release < Version::new(1, 19);
-    let switch = context
-        .rewrites_tcp(&pod.workload)
-        .filter(|on| has_switch && !on.value);
-    switch.map(|_| Gap::TcpSwitch)
+    let switch = has_switch.then(|| context.rewrites_tcp(&pod.workload));
+    let is_off = switch.flatten().is_some_and(|on| !on.value);
+    is_off.then_some(Gap::TcpSwitch)
 }

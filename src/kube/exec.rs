@@ -51,13 +51,15 @@ pub fn exec_calls(handler: &Handler<'_>) -> Vec<ExecCall> {
             calls.extend(device(address));
             continue;
         }
-        let own = after.iter().position(|word| tool(word).is_some());
+        let Some(tool) = tool(word) else {
+            continue;
+        };
+        let own = after.iter().position(|word| self::tool(word).is_some());
         let (arguments, _) = after.split_at(own.unwrap_or(after.len()));
-        match tool(word) {
-            Some(Tool::Http) => calls.extend(url(arguments)),
-            Some(Tool::Grpc) => calls.extend(grpc(arguments)),
-            Some(Tool::Connect) => calls.extend(connect(arguments)),
-            None => {}
+        match tool {
+            Tool::Http => calls.extend(url(arguments)),
+            Tool::Grpc => calls.extend(grpc(arguments)),
+            Tool::Connect => calls.extend(connect(arguments)),
         }
     }
     calls.retain(|call| leaves_pod(&call.host));

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{LifecycleHandler, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::source::placeholder;
-use crate::yaml::{DeError, NodeRef, Route, Scalar, Span, from_node};
+use crate::yaml::{DeError, Entry, NodeRef, Route, Scalar, Span, from_node};
 
 use super::workload::Container;
 
@@ -61,6 +61,17 @@ impl Slot {
     #[must_use]
     pub const fn is_lifecycle(self) -> bool {
         matches!(self, Self::PostStart | Self::PreStop)
+    }
+
+    /// Returns the entry of the handler in a container, where one is written.
+    pub(super) fn entry_in(self, container: NodeRef<'_>) -> Option<Entry<'_>> {
+        let holder = if self.is_lifecycle() {
+            container.get("lifecycle")?
+        } else {
+            container
+        };
+        let entry = holder.entry(self.key())?;
+        (!entry.value.is_null()).then_some(entry)
     }
 
     const fn route(self) -> &'static [&'static str] {
@@ -213,16 +224,9 @@ impl<'t> Handler<'t> {
     }
 
     fn read(container: &Container<'t>, slot: Slot) -> Option<Self> {
-        let steps = Route::keys(slot.route());
-        let (front, last) = steps.split_last()?;
-        let crate::yaml::Step::Key(last) = last else {
-            return None;
-        };
-        let entry = container.node.at(&front)?.entry(last)?;
-        if entry.value.is_null() {
-            return None;
-        }
+        let entry = slot.entry_in(container.node)?;
         let (action, timeout_seconds) = typed(entry.value, slot);
+        let steps = Route::keys(slot.route());
         Some(Self {
             slot,
             node: entry.value,

@@ -2,7 +2,7 @@
 
 use crate::yaml::{Entry, NodeRef, Route, Step};
 
-use super::handler::Handler;
+use super::handler::{Handler, Slot};
 use super::object::Object;
 
 /// Which list of a pod a container stands in.
@@ -58,6 +58,7 @@ impl<'t> Workload<'t> {
             return None;
         }
         let route = object.route.join(&within);
+        let metadata = node.get("metadata");
         Some(Self {
             object: object.clone(),
             template: PodTemplate {
@@ -65,6 +66,8 @@ impl<'t> Workload<'t> {
                 spec,
                 route,
                 within,
+                labels: metadata.and_then(|all| all.get("labels")),
+                annotations: metadata.and_then(|all| all.get("annotations")),
             },
         })
     }
@@ -99,6 +102,8 @@ pub struct PodTemplate<'t> {
     pub route: Route,
     /// The route from the object.
     pub within: Route,
+    labels: Option<NodeRef<'t>>,
+    annotations: Option<NodeRef<'t>>,
 }
 
 impl<'t> PodTemplate<'t> {
@@ -110,8 +115,8 @@ impl<'t> PodTemplate<'t> {
 
     /// Returns the annotations of the pod, if the key is written.
     #[must_use]
-    pub fn annotations(&self) -> Option<NodeRef<'t>> {
-        self.node.get("metadata")?.get("annotations")
+    pub const fn annotations(&self) -> Option<NodeRef<'t>> {
+        self.annotations
     }
 
     /// Returns the entry of a label of the pod.
@@ -122,8 +127,8 @@ impl<'t> PodTemplate<'t> {
 
     /// Returns the labels of the pod, if the key is written.
     #[must_use]
-    pub fn labels(&self) -> Option<NodeRef<'t>> {
-        self.node.get("metadata")?.get("labels")
+    pub const fn labels(&self) -> Option<NodeRef<'t>> {
+        self.labels
     }
 
     /// Returns the route to an annotation of the pod, from the root of the document.
@@ -152,14 +157,31 @@ impl<'t> PodTemplate<'t> {
         .collect()
     }
 
+    /// Iterates over the names of the containers of one list, each with its container: a look before
+    /// [`PodTemplate::containers_in`], which says where they stand.
+    pub fn names_in(
+        &self,
+        list: ContainerList,
+    ) -> impl Iterator<Item = (&'t str, NodeRef<'t>)> + use<'t> {
+        let containers = self.items(list).filter(|node| node.is_mapping());
+        containers.map(|node| {
+            let name = node.get("name").and_then(NodeRef::text);
+            (name.unwrap_or_default(), node)
+        })
+    }
+
+    fn items(&self, list: ContainerList) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
+        let items = self.spec.get(list.key());
+        items.into_iter().flat_map(NodeRef::items)
+    }
+
     /// Returns the containers of one list.
     #[must_use]
     pub fn containers_in(&self, list: ContainerList) -> Vec<Container<'t>> {
-        let items = self
-            .spec
-            .get(list.key())
-            .into_iter()
-            .flat_map(NodeRef::items);
+        let mut items = self.items(list).peekable();
+        if items.peek().is_none() {
+            return Vec::new();
+        }
         let route = self.route.child("spec").child(list.key());
         let within = self.within.child("spec").child(list.key());
         items
@@ -251,6 +273,12 @@ impl<'t> Container<'t> {
             node,
             route: self.route.child("env").child(index),
         })
+    }
+
+    /// Tells whether a probe or hook is written.
+    #[must_use]
+    pub fn has_handler(&self, slot: Slot) -> bool {
+        slot.entry_in(self.node).is_some()
     }
 
     /// Returns the probes and hooks, in the order liveness, readiness, startup, postStart, preStop.

@@ -176,57 +176,90 @@ fn by_content(object: &Object<'_>) -> Option<Mesh> {
 /// Returns the signs at a pod and at its Namespace, for every mesh.
 #[must_use]
 pub fn signs<'t>(workload: &Workload<'t>, namespace: Option<&Object<'t>>) -> Vec<Sign> {
+    let pod = Parts::of(workload);
+    let metadata = namespace.and_then(Object::metadata);
+    let of_namespace = |key: &str| metadata?.get(key);
+    let namespace = namespace.zip(Some(keys([
+        of_namespace("labels"),
+        of_namespace("annotations"),
+    ])));
     let mut found = Vec::new();
     for marks in &MARKS {
-        found.extend(marks.at_pod(workload));
-        found.extend(namespace.into_iter().flat_map(|one| marks.at(one)));
+        found.extend(marks.at_pod(&workload.object, &pod));
+        let keys = namespace.iter();
+        found.extend(keys.flat_map(|(object, keys)| {
+            marks.in_keys(object, keys, Weight::Namespace, "the Namespace")
+        }));
     }
     found
 }
 
-impl Marks {
-    fn at_pod(&self, workload: &Workload<'_>) -> Vec<Sign> {
+/// A label or annotation by its key.
+type Key<'t> = (&'t str, Entry<'t>);
+
+/// What may show at a pod that it belongs to a mesh.
+struct Parts<'t> {
+    /// Of its labels and annotations.
+    keys: Vec<Key<'t>>,
+    /// The names of its containers; a partial container is only a request.
+    containers: Vec<NodeRef<'t>>,
+    /// The names of its volumes.
+    volumes: Vec<NodeRef<'t>>,
+}
+
+impl<'t> Parts<'t> {
+    fn of(workload: &Workload<'t>) -> Self {
         let template = &workload.template;
-        let keys = [template.labels(), template.annotations()];
-        let mut found = self.in_keys(&workload.object, keys, Weight::Pod, "the pod");
-        let lists = [ContainerList::Main, ContainerList::Init];
+        let lists = [ContainerList::Main, ContainerList::Init].into_iter();
         let containers = lists
-            .into_iter()
-            .flat_map(|list| template.containers_in(list))
-            // A partial container is only a request.
-            .filter(|one| self.containers.contains(&one.name()) && one.image() != Some("auto"))
-            .filter_map(|one| one.node.get("name"));
+            .flat_map(|list| template.names_in(list))
+            .filter(|(_, node)| node.get("image").and_then(NodeRef::text) != Some("auto"))
+            .filter_map(|(_, node)| node.get("name"));
         let volumes = template.spec.get("volumes");
         let volumes = volumes.into_iter().flat_map(NodeRef::items);
-        let volumes = volumes
-            .filter_map(|one| one.get("name"))
-            .filter(|name| self.volumes.contains(&name.text().unwrap_or_default()));
+        Self {
+            keys: keys([template.labels(), template.annotations()]),
+            containers: containers.collect(),
+            volumes: volumes.filter_map(|one| one.get("name")).collect(),
+        }
+    }
+}
+
+fn keys<'t>(holders: [Option<NodeRef<'t>>; 2]) -> Vec<Key<'t>> {
+    let entries = holders.into_iter().flatten().flat_map(NodeRef::entries);
+    entries
+        .filter_map(|entry| Some((entry.key.text()?, entry)))
+        .collect()
+}
+
+impl Marks {
+    fn at_pod(&self, object: &Object<'_>, pod: &Parts<'_>) -> Vec<Sign> {
+        let mut found = self.in_keys(object, &pod.keys, Weight::Pod, "the pod");
+        let among =
+            |name: &&NodeRef<'_>, known: &[&str]| known.contains(&name.text().unwrap_or_default());
+        let containers = pod.containers.iter();
+        let containers = containers.filter(|name| among(name, self.containers));
+        let volumes = pod.volumes.iter();
+        let volumes = volumes.filter(|name| among(name, self.volumes));
         found.extend(containers.chain(volumes).map(|name| {
             let said = format!("the pod carries the proxy of {}", self.mesh.title());
-            self.sign(Weight::Sidecar, workload.object.label_at(name.span(), said))
+            self.sign(Weight::Sidecar, object.label_at(name.span(), said))
         }));
         found
     }
 
-    fn at(&self, namespace: &Object<'_>) -> Vec<Sign> {
-        let of = |key: &str| namespace.metadata().and_then(|all| all.get(key));
-        let keys = [of("labels"), of("annotations")];
-        self.in_keys(namespace, keys, Weight::Namespace, "the Namespace")
-    }
-
-    fn in_keys<'t>(
+    fn in_keys(
         &self,
-        object: &Object<'t>,
-        keys: [Option<NodeRef<'t>>; 2],
+        object: &Object<'_>,
+        keys: &[Key<'_>],
         weight: Weight,
         who: &str,
     ) -> Vec<Sign> {
-        let entries = keys.into_iter().flatten().flat_map(NodeRef::entries);
-        let mine = entries.filter_map(|entry| Some((entry.key.text()?, entry)));
+        let mine = keys.iter();
         mine.filter(|(key, _)| self.prefixes.iter().any(|one| key.starts_with(one)))
             .map(|(key, entry)| {
                 let title = self.mesh.title();
-                let asks = self.switches.contains(&key) && is_on(&entry);
+                let asks = self.switches.contains(key) && is_on(entry);
                 let (weight, said) = if asks {
                     (weight, format!("{who} asks for {title}"))
                 } else {

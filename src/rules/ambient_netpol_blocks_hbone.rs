@@ -120,12 +120,13 @@ fn report<'t>(
     ports: Entry<'t>,
 ) -> Option<Finding> {
     let context = scene.context;
-    let isolated = scene
-        .reached_by(policy, Reach::Namespace)
-        .into_iter()
-        .filter(|pod| isolates(policy, &pod.workload));
-    let mut ambient = isolated.filter(|pod| pod.dataplane.value == Dataplane::Ambient);
-    let pod = ambient.find(|pod| {
+    let ambient = scene
+        .beside(policy)
+        .filter(|pod| pod.dataplane.value == Dataplane::Ambient);
+    let mut isolated = ambient.filter(|pod| {
+        context.reaches(policy, Reach::Namespace, &pod.workload) && isolates(policy, &pod.workload)
+    });
+    let pod = isolated.find(|pod| {
         let isolating = context.isolating(&pod.workload).into_iter();
         let mut rules = isolating.flat_map(IngressRule::all_of);
         !rules.any(|rule| rule.admits_port(&pod.workload, keys::HBONE_PORT))

@@ -101,12 +101,15 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 fn report<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let workload = &pod.workload;
+    if pod.dataplane.value != Dataplane::Sidecar {
+        return None;
+    }
     let containers = workload.template.containers_in(ContainerList::Init);
     let init = containers
         .iter()
         .find(|container| container.name() == keys::INIT_CONTAINER)?;
     let cni = scene.context.cni(workload);
-    if !cni.value || pod.dataplane.value != Dataplane::Sidecar {
+    if !cni.value {
         return None;
     }
     let message = format!(

@@ -3,7 +3,7 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
-use crate::kube::{Container, Objection, refused_by_api};
+use crate::kube::{Container, Objection};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{NodeRef, Span};
 
@@ -70,9 +70,9 @@ fn of_pod(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     let mut seen = Vec::new();
     let mut found = Vec::new();
     for handler in &pod.handlers {
-        let refusal = refused_by_api(&handler.container, &handler.handler);
-        let is_struck =
-            refusal.is_some_and(|refusal| refusal.objection == Objection::ContainerName);
+        let is_struck = handler
+            .refused_by_api()
+            .is_some_and(|refusal| refusal.objection == Objection::ContainerName);
         if is_struck && !seen.contains(&&handler.container.route) {
             seen.push(&handler.container.route);
             found.push(report(pod, &handler.container, handler.handler.key.span()));

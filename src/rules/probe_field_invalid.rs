@@ -4,7 +4,7 @@ use super::rule::declare_rule;
 use super::yaml11_header_value::culprit;
 use super::{Scene, scene};
 use crate::finding::Finding;
-use crate::kube::{Objection, Unreadable, refused_by_api, refused_number};
+use crate::kube::{Objection, Unreadable, refused_number};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::Route;
 
@@ -85,7 +85,8 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
             return Some(never_runs(pod, handler));
         }
         Ok(_) => {
-            let refusal = refused_by_api(&handler.container, &handler.handler)
+            let refusal = handler
+                .refused_by_api()
                 .filter(|refusal| refusal.objection == Objection::Field)?;
             let number = refused_number(&handler.handler);
             let span = match number {

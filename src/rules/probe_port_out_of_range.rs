@@ -3,7 +3,7 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
-use crate::kube::{Objection, refused_by_api};
+use crate::kube::Objection;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 
 declare_rule! {
@@ -68,7 +68,8 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
-    let refusal = refused_by_api(&handler.container, &handler.handler)
+    let refusal = handler
+        .refused_by_api()
         .filter(|refusal| refusal.objection == Objection::PortRange)?;
     let message = format!(
         "{} is refused by the API server: {}",

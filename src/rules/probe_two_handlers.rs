@@ -3,7 +3,7 @@
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::Finding;
-use crate::kube::{Objection, refused_by_api};
+use crate::kube::Objection;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 
 declare_rule! {
@@ -69,7 +69,8 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
-    refused_by_api(&handler.container, &handler.handler)
+    handler
+        .refused_by_api()
         .filter(|refusal| refusal.objection == Objection::TwoHandlers)?;
     let written: Vec<_> = handler.handler.kinds().collect();
     let names: Vec<&str> = written.iter().filter_map(|key| key.text()).collect();

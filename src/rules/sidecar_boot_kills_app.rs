@@ -106,11 +106,10 @@ fn report<'t>(
     let container = &handler.container;
     let is_liveness = handler.handler.slot == Slot::Liveness;
     let by_agent = handler.verdict.cause == Cause::Rewritten;
-    let has_startup = container
-        .handlers()
-        .iter()
-        .any(|other| other.slot == Slot::Startup);
-    if !is_liveness || !by_agent || has_startup || container.list != ContainerList::Main {
+    if !is_liveness || !by_agent || container.list != ContainerList::Main {
+        return None;
+    }
+    if container.has_handler(Slot::Startup) {
         return None;
     }
     let patience = patience(handler);

@@ -21,6 +21,9 @@ impl InstallView<'_> {
     /// Returns what the candidates differ on; empty where one alone decides.
     #[must_use]
     pub fn conflicts(&self) -> Vec<Conflict> {
+        if self.candidates.len() < 2 {
+            return Vec::new();
+        }
         let on = "true".to_owned();
         let port = "15020".to_owned();
         let all = [
