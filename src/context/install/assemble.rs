@@ -1,10 +1,11 @@
 //! From what single carriers say to control planes.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::kube::{lies_above, nearness};
 use crate::mesh::istio::install::{
-    Carrier, Install, Part, Surroundings, from_object, from_values_file,
+    Carrier, Install, Part, PlainFile, Surroundings, from_object, from_values_file,
 };
 
 use super::super::inventory::Inventory;
@@ -38,28 +39,23 @@ pub(in super::super) fn installations(inventory: &Inventory<'_>) -> Installation
 }
 
 fn pieces(inventory: &Inventory<'_>) -> Vec<Install> {
-    let around = Surroundings {
-        objects: &inventory.installations,
-        files: &inventory.plain_files,
-    };
+    let around = Surroundings::new(&inventory.installations, &inventory.plain_files);
     let mut all: Vec<Install> = inventory
         .installations
         .iter()
         .flat_map(|object| from_object(object, &around))
         .collect();
-    let read: Vec<Arc<str>> = all
-        .iter()
-        .flat_map(|one| one.reads.iter().cloned())
-        .collect();
+    let read = all.iter().flat_map(|one| &one.reads);
+    let read: HashSet<Arc<str>> = read.cloned().collect();
+    let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
+    let charts: HashMap<&str, &PlainFile<'_>> =
+        charts.map(|chart| (chart.folder(), chart)).collect();
     for file in &inventory.plain_files {
         // A values file that a release names speaks through it.
-        if read.contains(file.path) {
-            continue;
+        if !read.contains(file.path) {
+            let chart = charts.get(file.folder()).copied();
+            all.extend(from_values_file(file, chart));
         }
-        let beside = inventory.plain_files.iter();
-        let mut chart = beside.filter(|other| other.is_chart());
-        let chart = chart.rfind(|other| other.folder() == file.folder());
-        all.extend(from_values_file(file, chart));
     }
     all
 }

@@ -38,7 +38,7 @@ impl<'t> Release<'_, 't> {
         let charts = match &self.chart {
             ChartSource::Istio(chart, version) => vec![(*chart, None, version.clone())],
             ChartSource::Folder(around, file) => {
-                let (around, file) = (*around, *file);
+                let file = *file;
                 self.add_own_values(around, &file);
                 charts_in(&file)
             }
@@ -57,10 +57,9 @@ impl<'t> Release<'_, 't> {
 
     /// `values.yaml` beside `Chart.yaml` is the weakest layer.
     fn add_own_values(&mut self, around: &Surroundings<'_, 't>, chart: &PlainFile<'t>) {
-        let own = around.files.iter().find(|file| {
-            file.folder() == chart.folder() && file.path.ends_with("values.yaml") && {
-                file.path.rsplit('/').next() == Some("values.yaml")
-            }
+        let mut own = around.files_named("values.yaml");
+        let own = own.find(|file| {
+            file.folder() == chart.folder() && file.path.rsplit('/').next() == Some("values.yaml")
         });
         if let Some(own) = own {
             self.values.layers.extend(layers_of(own));

@@ -1,5 +1,6 @@
 //! What a carrier may refer to: other objects and plain files of the tree.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::kube::{Object, nearness};
@@ -34,15 +35,37 @@ impl PlainFile<'_> {
 }
 
 /// The tree around a carrier, as far as carriers refer to it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Surroundings<'a, 't> {
-    /// ConfigMaps, and the sources that Flux takes charts from.
-    pub objects: &'a [Object<'t>],
-    /// Values files and `Chart.yaml` files.
-    pub files: &'a [PlainFile<'t>],
+    /// ConfigMaps, and the sources that Flux takes charts from, by kind and name.
+    objects: HashMap<(&'t str, &'t str), Vec<&'a Object<'t>>>,
+    /// Values files and `Chart.yaml` files by the names that they have, in their order.
+    files: HashMap<&'a str, Vec<&'a PlainFile<'t>>>,
 }
 
 impl<'a, 't> Surroundings<'a, 't> {
+    /// Sorts what carriers may refer to.
+    #[must_use]
+    pub fn new(objects: &'a [Object<'t>], files: &'a [PlainFile<'t>]) -> Self {
+        let mut around = Self::default();
+        for object in objects {
+            let named = around.objects.entry((object.kind, object.name()));
+            named.or_default().push(object);
+        }
+        for file in files {
+            // Standard input is shown by another name than it has.
+            let names: BTreeSet<&str> = [Some(&**file.path), file.place]
+                .into_iter()
+                .flatten()
+                .map(last)
+                .collect();
+            for name in names {
+                around.files.entry(name).or_default().push(file);
+            }
+        }
+        around
+    }
+
     /// Returns the object of that kind and name which is nearest to `near`; a namespace counts
     /// where both sides write one.
     pub(super) fn object(
@@ -52,35 +75,43 @@ impl<'a, 't> Surroundings<'a, 't> {
         namespace: Option<&str>,
         near: &str,
     ) -> Option<&'a Object<'t>> {
-        let same = |object: &&Object<'t>| {
+        let here = |object: &&&Object<'t>| {
             let other = object.namespace();
-            let elsewhere = other.is_some() && namespace.is_some() && other != namespace;
-            object.kind == kind && object.name() == name && !elsewhere
+            other.is_none() || namespace.is_none() || other == namespace
         };
-        let named = self.objects.iter().filter(same);
-        named.max_by_key(|object| nearness(object.path(), near))
+        let named = self.objects.get(&(kind, name)).into_iter().flatten();
+        named
+            .filter(here)
+            .max_by_key(|object| nearness(object.path(), near))
+            .copied()
     }
 
     /// Returns the file at `path`, which counts from the root of a repository that need not be
     /// the folder of the run: the end of the path decides, then nearness.
     pub(super) fn file(&self, path: &str, near: &str) -> Option<PlainFile<'t>> {
         let wanted = normal(path);
-        if wanted.is_empty() {
-            return None;
-        }
         let matching = self
-            .files
-            .iter()
+            .files_named(last(&wanted))
             .filter(|file| ends_with(file.place.unwrap_or(file.path), &wanted));
         matching
             .copied()
             .max_by_key(|file| nearness(file.path, near))
     }
 
+    /// Iterates over the files of one name, wherever they lie.
+    pub(super) fn files_named(&self, name: &str) -> impl Iterator<Item = &'a PlainFile<'t>> {
+        self.files.get(name).into_iter().flatten().copied()
+    }
+
     /// Returns the `Chart.yaml` of the chart in the folder `path`.
     pub(super) fn chart(&self, path: &str, near: &str) -> Option<PlainFile<'t>> {
         self.file(&format!("{path}/Chart.yaml"), near)
     }
+}
+
+/// Returns the name of a file without its folders.
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// Takes `.` and `..` out of a path.
