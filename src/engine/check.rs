@@ -46,45 +46,8 @@ impl Outcome {
 #[must_use]
 pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let mut summary = Summary::of_files(set);
-    let judged = judge(set, |set| {
-        let renderings = render_relevant(set);
-        let context = Context::new(set, &renderings, settings);
-        let predictions = predict::predict_all(&context);
-        let mut counted = Summary::default();
-        counted.count_predictions(&predictions);
-        let suppressions = Suppressions::read(set);
-        let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
-            suppressions.mark(set, pods, finding);
-        };
-        let mut findings = rules::check_marked(&context, &predictions, &mark);
-        let unseen = not_followed(&renderings, &predictions)
-            .into_iter()
-            .chain(broken_texts(&context));
-        findings.extend(unseen.map(|mut finding| {
-            suppressions.mark(set, &[], &mut finding);
-            finding
-        }));
-        if settings.require_rewritten {
-            let left = not_rewritten(&predictions).into_iter();
-            findings.extend(left.map(|mut finding| {
-                mark(&predictions, &mut finding);
-                finding
-            }));
-        }
-        counted.unseen = unseen_whole(set, &renderings, &predictions);
-        counted.not_judged += counted.unseen;
-        // Context is read for facts; what is wrong in it is for another run to say, unless an
-        // overlay brings it in that is to be judged.
-        findings.retain(|finding| {
-            let mut overlays = finding.overlays.iter();
-            is_target(set, &finding.primary.path)
-                || overlays.any(|one| context.inventory.is_target_overlay(one))
-        });
-        for finding in &mut findings {
-            keep_unedited(set, finding);
-        }
-        (findings, counted, suppressions)
-    });
+    let judged = || judge(set, |set| judge_files(set, settings));
+    let (judged, problems) = rayon::join(judged, || problems(set));
     let (mut findings, counted, suppressions) = judged.value;
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;
@@ -92,7 +55,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     summary.gaps = counted.gaps;
     summary.handlers = counted.handlers;
     findings.extend(judged.faults);
-    findings.extend(problems(set).into_iter().map(|mut finding| {
+    findings.extend(problems.into_iter().map(|mut finding| {
         suppressions.mark(set, &[], &mut finding);
         finding
     }));
@@ -131,6 +94,50 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         suppressed,
         summary,
     }
+}
+
+/// Predicts what becomes of the files and runs the rules: the findings, what was counted, and what
+/// silences findings.
+fn judge_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, Suppressions) {
+    let renderings = render_relevant(set);
+    let (context, suppressions) = rayon::join(
+        || Context::new(set, &renderings, settings),
+        || Suppressions::read(set),
+    );
+    let predictions = predict::predict_all(&context);
+    let mut counted = Summary::default();
+    counted.count_predictions(&predictions);
+    let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
+        suppressions.mark(set, pods, finding);
+    };
+    let mut findings = rules::check_marked(&context, &predictions, &mark);
+    let unseen = not_followed(&renderings, &predictions)
+        .into_iter()
+        .chain(broken_texts(&context));
+    findings.extend(unseen.map(|mut finding| {
+        suppressions.mark(set, &[], &mut finding);
+        finding
+    }));
+    if settings.require_rewritten {
+        let left = not_rewritten(&predictions).into_iter();
+        findings.extend(left.map(|mut finding| {
+            mark(&predictions, &mut finding);
+            finding
+        }));
+    }
+    counted.unseen = unseen_whole(set, &renderings, &predictions);
+    counted.not_judged += counted.unseen;
+    // Context is read for facts; what is wrong in it is for another run to say, unless an
+    // overlay brings it in that is to be judged.
+    findings.retain(|finding| {
+        let mut overlays = finding.overlays.iter();
+        is_target(set, &finding.primary.path)
+            || overlays.any(|one| context.inventory.is_target_overlay(one))
+    });
+    for finding in &mut findings {
+        keep_unedited(set, finding);
+    }
+    (findings, counted, suppressions)
 }
 
 /// Says what kustomizations ask for and nobody follows.

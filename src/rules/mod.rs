@@ -389,7 +389,13 @@ pub fn check_marked(
         predictions,
         by_namespace: &by_namespace,
     };
-    let mut findings: Vec<Finding> = run(Scope::Tree, &whole)
+    let of_tree: Vec<&Rule> = of_scope(Scope::Tree).collect();
+    let found: Vec<Vec<Finding>> = of_tree
+        .par_iter()
+        .map(|rule| (rule.check)(&whole))
+        .collect();
+    let found = found.into_iter().flatten();
+    let mut findings: Vec<Finding> = found
         .map(|finding| overlay::place(context, None, marked(mark, predictions, finding)))
         .collect();
     // Workloads come kustomization by kustomization.
@@ -424,7 +430,10 @@ fn marked(mark: Mark<'_>, predictions: &[WorkloadPrediction<'_>], mut finding: F
     finding
 }
 
+fn of_scope(scope: Scope) -> impl Iterator<Item = &'static Rule> {
+    all().iter().filter(move |rule| rule.scope == scope)
+}
+
 fn run(scope: Scope, scene: &Scene<'_, '_>) -> impl Iterator<Item = Finding> {
-    let rules = all().iter().filter(move |rule| rule.scope == scope);
-    rules.flat_map(|rule| (rule.check)(scene))
+    of_scope(scope).flat_map(|rule| (rule.check)(scene))
 }
