@@ -6,20 +6,19 @@
 //! a copy of nothing, such as `infra/` beside `prod/` and `stage/`.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::kube::Object;
 use crate::source::place::{child, common, folder, height, is_within};
 
-/// The folders below which environments lie side by side, each with the folders right below it that
-/// are environments.
+/// The folders that are environments: beside each of them, right below the fork, lies another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Forks(BTreeMap<String, BTreeSet<String>>);
+pub(super) struct Forks(HashSet<String>);
 
 impl Forks {
     /// Finds the forks of a tree.
     pub(super) fn of<'a, 't: 'a>(objects: impl Iterator<Item = &'a Object<'t>>) -> Self {
-        let mut folders: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let mut folders: HashMap<_, Vec<&str>> = HashMap::new();
         // A kustomization has no name: it is no object of a cluster.
         for object in objects.filter(|object| !object.name().is_empty()) {
             let identity = (
@@ -30,26 +29,26 @@ impl Forks {
                     .or(object.destination.as_ref().map(|to| to.namespace)),
                 object.name(),
             );
+            let folders = folders.entry(identity).or_default();
             let folder = folder(object.home());
-            folders
-                .entry(identity)
-                .or_default()
-                .insert((Reverse(height(folder)), folder));
+            if folders.last() != Some(&folder) {
+                folders.push(folder);
+            }
         }
-        let mut forks: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for folders in folders.values().filter(|folders| folders.len() > 1) {
+        let mut forks = HashSet::new();
+        for mut folders in folders.into_values().filter(|folders| folders.len() > 1) {
             // Sorted folders: the widest common folder shows between neighbours.
-            let mut before: Option<&str> = None;
-            for &(_, folder) in folders {
-                if let Some(before) = before
-                    && !is_within(folder, before)
+            folders.sort_unstable_by_key(|folder| (Reverse(height(folder)), *folder));
+            for (before, folder) in folders.iter().zip(folders.iter().skip(1)) {
+                if !is_within(folder, before)
                     && let Some(fork) = common(before, folder)
                 {
-                    let branches = forks.entry(fork.to_owned()).or_default();
-                    branches.insert(child(fork, before).to_owned());
-                    branches.insert(child(fork, folder).to_owned());
+                    for branch in [child(fork, before), child(fork, folder)] {
+                        if !forks.contains(branch) {
+                            forks.insert(branch.to_owned());
+                        }
+                    }
                 }
-                before = Some(folder);
             }
         }
         Self(forks)
@@ -65,8 +64,7 @@ impl Forks {
         let Some(fork) = common(fact, subject) else {
             return true;
         };
-        let branches = self.0.get(fork);
-        !branches.is_some_and(|all| all.contains(child(fork, fact)))
+        !self.0.contains(child(fork, fact))
     }
 }
 
