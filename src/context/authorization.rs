@@ -154,8 +154,13 @@ impl<'t> Context<'t> {
 
     /// Returns the `AuthorizationPolicy`s that hold for the pods of `workload`.
     pub(super) fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
+        let all = &self.inventory.authorization_policies;
+        if all.is_empty() {
+            return Vec::new();
+        }
         let root = self.root_namespace(workload).value;
-        let policies = self.inventory.authorization_policies.iter();
+        let (own, _) = self.namespace_of(&workload.object);
+        let policies = all.in_either(own, &root).into_iter();
         policies
             .filter(|policy| {
                 let home = self.namespace_of(policy).0;

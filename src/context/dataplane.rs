@@ -14,7 +14,7 @@ use crate::settings::{InjectionAssumption, MeshKind};
 use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
-use super::inventory::{are_related, nearest};
+use super::inventory::{are_related, namespace_of, nearest};
 use super::memo::spot;
 use super::{Context, Given};
 
@@ -71,20 +71,8 @@ struct NamespaceView<'t> {
 impl<'t> Context<'t> {
     /// Returns the namespace of an object and whether it is written.
     #[must_use]
-    pub fn namespace_of<'a>(&'a self, object: &Object<'t>) -> (&'a str, bool)
-    where
-        't: 'a,
-    {
-        match (
-            object.namespace(),
-            &self.settings.namespace,
-            &object.destination,
-        ) {
-            (Some(namespace), ..) => (namespace, true),
-            (None, Some(namespace), _) => (namespace.as_str(), true),
-            (None, None, Some(destination)) => (destination.namespace, true),
-            (None, None, None) => ("default", false),
-        }
+    pub fn namespace_of(&self, object: &Object<'t>) -> (&'t str, bool) {
+        namespace_of(object, self.settings)
     }
 
     /// Returns the line with the namespace of an object where that is a placeholder: nobody knows
@@ -218,7 +206,7 @@ impl<'t> Context<'t> {
                 .max_by_key(|(_, one)| nearness(one.home(), object.home()));
             near.map(|(index, _)| index)
         };
-        let found = self.memo.namespaces.of(&spot(object, name), work_out)?;
+        let found = self.memo.namespaces.of(spot(object, name), work_out)?;
         self.inventory.namespaces.get(found)
     }
 
@@ -358,12 +346,12 @@ impl<'t> Context<'t> {
             }
         }
         let inventory = &self.inventory;
-        let policies = inventory.peer_authentications.iter();
+        let object = &workload.object;
+        let policies = self.beside(&inventory.peer_authentications, object);
         let signs = policies
-            .chain(&inventory.authorization_policies)
-            .chain(&inventory.mesh_signs);
-        let in_namespace = signs.filter(|sign| self.shares_namespace(sign, &workload.object));
-        nearest(in_namespace, workload.object.home())
+            .chain(self.beside(&inventory.authorization_policies, object))
+            .chain(self.beside(&inventory.mesh_signs, object));
+        nearest(signs, object.home())
             .first()
             .map(|sign| format!("{} `{}` is there", sign.kind, sign.name()))
     }
@@ -402,14 +390,13 @@ impl<'t> NamespaceView<'t> {
 /// A sidecar that the manifest brings along itself: the output of `istioctl kube-inject`, or an
 /// export from a cluster. A container with `image: auto` is only a request to the injector.
 fn own_sidecar(workload: &Workload<'_>) -> Option<Fact<Dataplane>> {
-    let lists = [ContainerList::Main, ContainerList::Init];
-    let containers = lists
-        .into_iter()
-        .flat_map(|list| workload.template.containers_in(list));
-    let proxy = containers
-        .filter(|container| container.name() == keys::PROXY_CONTAINER)
-        .find(|container| container.image().is_some_and(|image| image != "auto"))?;
-    let span = proxy.node.get("name").map(NodeRef::span)?;
+    let lists = [ContainerList::Main, ContainerList::Init].into_iter();
+    let mut containers = lists.flat_map(|list| workload.template.names_in(list));
+    let (_, proxy) = containers.find(|(name, container)| {
+        let image = || container.get("image").and_then(NodeRef::text);
+        *name == keys::PROXY_CONTAINER && image().is_some_and(|image| image != "auto")
+    })?;
+    let span = proxy.get("name").map(NodeRef::span)?;
     let place = workload
         .object
         .label_at(span, "the manifest brings its own sidecar");

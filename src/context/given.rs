@@ -76,6 +76,7 @@ impl<'t> Context<'t> {
         let mut given = self.given(object).clone();
         change(&mut given.overrides);
         Self {
+            standings: Arc::default(),
             supposed: Some(Arc::new(given)),
             ..self.clone()
         }

@@ -10,12 +10,15 @@ mod labels;
 mod redirect;
 mod server;
 
+use std::sync::Arc;
+
 use crate::finding::{Certainty, Label};
 use crate::kube::{Object, Workload, lies_above, nearness};
 use crate::mesh::istio::install::{Install, Part};
 use crate::mesh::{Fact, Reason};
 
 use super::Context;
+use super::memo::{self, Standing};
 
 pub(super) use assemble::{Installations, installations};
 pub use conflict::Conflict;
@@ -102,9 +105,14 @@ impl<'a> InstallView<'a> {
 }
 
 /// Returns where the items of a selection stand among all.
-fn positions(all: &[Install], selected: &[&Install]) -> Vec<usize> {
+fn positions<C: FromIterator<usize>>(all: &[Install], selected: &[&Install]) -> C {
     let position = |one: &&Install| all.iter().position(|other| std::ptr::eq(other, *one));
     selected.iter().filter_map(position).collect()
+}
+
+/// Returns the items that stand at these positions.
+fn at<'a>(all: &'a [Install], positions: &[usize]) -> Vec<&'a Install> {
+    positions.iter().filter_map(|&at| all.get(at)).collect()
 }
 
 /// Returns the option that settles a fact even where the tree states it: `--assume` only fills gaps.
@@ -123,23 +131,35 @@ impl<'t> Context<'t> {
     /// Returns the control planes that may serve the pods of `workload`.
     #[must_use]
     pub fn install(&self, workload: &Workload<'t>) -> InstallView<'_> {
-        let scope = self.scope(workload.object.home());
-        let cluster = self.cluster_of(workload.object.home());
-        if scope.is_empty() {
-            return InstallView {
-                cluster,
-                ..InstallView::default()
-            };
+        if self.control_planes.is_empty() && self.cluster.is_empty() {
+            return InstallView::default();
         }
-        let labels = self.labels_seen(workload, &scope);
-        let candidates = match self.server(&labels, &scope) {
-            Server::Planes { planes, .. } => planes,
-            _ => self.chosen(self.unserved(&workload.object, &scope)),
-        };
+        let (namespace, _) = self.namespace_of(&workload.object);
+        let key = memo::pod(workload, namespace);
+        let standing = self.standings.of(key, || Arc::new(self.standing(workload)));
         InstallView {
+            candidates: at(&self.control_planes, &standing.candidates),
+            scope: at(&self.control_planes, &standing.scope),
+            cluster: at(&self.cluster, &standing.cluster),
+        }
+    }
+
+    fn standing(&self, workload: &Workload<'t>) -> Standing {
+        let home = workload.object.home();
+        let scope = self.scope(home);
+        let mut candidates = Vec::new();
+        if !scope.is_empty() {
+            let labels = self.labels_seen(workload, &scope);
+            let decide = match self.server(&labels, &scope) {
+                Server::Planes { planes, .. } => planes,
+                _ => self.chosen(self.unserved(&workload.object, &scope)),
+            };
+            candidates = positions(&self.control_planes, &decide);
+        }
+        Standing {
             candidates,
-            scope,
-            cluster,
+            scope: self.scope_at(home),
+            cluster: self.cluster_at(home),
         }
     }
 
@@ -160,6 +180,7 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn served_by(&self, candidate: usize) -> Self {
         Self {
+            standings: Arc::default(),
             candidate: Some(candidate),
             ..self.clone()
         }
@@ -174,13 +195,16 @@ impl<'t> Context<'t> {
     }
 
     /// Returns what the tree says of the cluster of a file: what is nearest, and what lies above.
-    fn cluster_of(&self, path: &str) -> Vec<&Install> {
+    fn cluster_of(&self, home: &'t str) -> Vec<&Install> {
+        at(&self.cluster, &self.cluster_at(home))
+    }
+
+    fn cluster_at(&self, home: &'t str) -> Arc<[usize]> {
         if self.cluster.is_empty() {
-            return Vec::new();
+            return Arc::default();
         }
-        let work_out = || positions(&self.cluster, &self.cluster_seen_from(path));
-        let found = self.memo.clusters.of(path, work_out).into_iter();
-        found.filter_map(|at| self.cluster.get(at)).collect()
+        let work_out = || positions(&self.cluster, &self.cluster_seen_from(home));
+        self.memo.clusters.of(memo::home(home), work_out)
     }
 
     fn cluster_seen_from(&self, path: &str) -> Vec<&Install> {
@@ -205,13 +229,16 @@ impl<'t> Context<'t> {
     }
 
     /// Returns the control planes in scope of a file.
-    pub(super) fn scope(&self, path: &str) -> Vec<&Install> {
+    pub(super) fn scope(&self, home: &'t str) -> Vec<&Install> {
+        at(&self.control_planes, &self.scope_at(home))
+    }
+
+    fn scope_at(&self, home: &'t str) -> Arc<[usize]> {
         if self.control_planes.is_empty() {
-            return Vec::new();
+            return Arc::default();
         }
-        let work_out = || positions(&self.control_planes, &self.scope_seen_from(path));
-        let found = self.memo.planes.of(path, work_out).into_iter();
-        found.filter_map(|at| self.control_planes.get(at)).collect()
+        let work_out = || positions(&self.control_planes, &self.scope_seen_from(home));
+        self.memo.planes.of(memo::home(home), work_out)
     }
 
     fn scope_seen_from(&self, path: &str) -> Vec<&Install> {

@@ -1,6 +1,6 @@
 //! The objects of all documents, sorted into those that state facts and those that are judged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,10 +8,12 @@ use crate::kube::{Object, Workload, lies_above, may_bring_pods, nearness};
 use crate::mesh::Mesh;
 use crate::mesh::istio::install::{self, PlainFile};
 use crate::mesh::signs;
-use crate::source::{Content, Role, SourceSet};
+use crate::settings::Settings;
+use crate::source::{Content, Role, SourceFile, SourceSet};
 use crate::yaml::Tree;
 
 use super::deployment::{self, Deployments};
+use super::facts::Facts;
 use super::render::Rendering;
 use super::scope::Forks;
 
@@ -24,23 +26,33 @@ pub struct Subject<'t> {
     pub is_target: bool,
 }
 
+/// An object of a mesh.
+#[derive(Debug)]
+pub(super) struct OtherSign<'t> {
+    /// Whose it is.
+    pub(super) mesh: Mesh,
+    /// It only defines such objects.
+    pub(super) is_definition: bool,
+    pub(super) object: Object<'t>,
+}
+
 /// The objects of a run.
 #[derive(Debug, Default)]
 pub struct Inventory<'t> {
     /// Every workload.
-    pub workloads: Vec<Subject<'t>>,
+    pub workloads: Facts<'t, Subject<'t>>,
     /// `v1` Namespaces.
     pub namespaces: Vec<Object<'t>>,
     /// `v1` Services.
-    pub services: Vec<Object<'t>>,
+    pub services: Facts<'t, Object<'t>>,
     /// `PeerAuthentication`s of `security.istio.io`.
-    pub peer_authentications: Vec<Object<'t>>,
+    pub peer_authentications: Facts<'t, Object<'t>>,
     /// `AuthorizationPolicy`s of `security.istio.io`.
-    pub authorization_policies: Vec<Object<'t>>,
+    pub authorization_policies: Facts<'t, Object<'t>>,
     /// `NetworkPolicy`s of `networking.k8s.io`.
-    pub network_policies: Vec<Object<'t>>,
+    pub network_policies: Facts<'t, Object<'t>>,
     /// Objects that show that their namespace is part of the mesh: `Sidecar`.
-    pub mesh_signs: Vec<Object<'t>>,
+    pub mesh_signs: Facts<'t, Object<'t>>,
     /// `EnvoyFilter`s of `networking.istio.io`.
     pub envoy_filters: Vec<Object<'t>>,
     /// Objects of `authentication.istio.io`, which no release since 1.6 reads.
@@ -52,16 +64,15 @@ pub struct Inventory<'t> {
     /// Objects of other tools, which may bring pods that are not in the tree: `HelmRelease`,
     /// `Kafka` and their like.
     pub makers: Vec<Object<'t>>,
-    /// Objects of any mesh that are not kept elsewhere, and definitions of such: whose, and whether
-    /// it is a definition.
-    pub(super) other_signs: Vec<(Mesh, bool, Object<'t>)>,
+    /// Objects of any mesh that are not kept elsewhere, and definitions of such.
+    pub(super) other_signs: Facts<'t, OtherSign<'t>>,
     /// Where environments lie side by side.
     pub(super) forks: Forks,
     /// Objects that state how the mesh is installed, or that those refer to.
     pub installations: Vec<Object<'t>>,
     /// Files without Kubernetes objects: Helm values, `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
-    uses: BTreeMap<(&'t str, usize), Uses>,
+    uses: HashMap<(&'t str, usize), Uses>,
     /// The overlays that are to be reported on, whatever files they take in.
     target_overlays: BTreeSet<&'t Arc<str>>,
 }
@@ -75,14 +86,14 @@ pub struct Uses {
     pub changed: bool,
 }
 
-fn uses(renderings: &[Rendering]) -> BTreeMap<(&str, usize), Uses> {
-    let mut uses: BTreeMap<(&str, usize), Uses> = BTreeMap::new();
+fn uses(renderings: &[Rendering]) -> HashMap<(&str, usize), Uses> {
+    let mut uses: HashMap<(&str, usize), Uses> = HashMap::new();
     for rendering in renderings {
         let intact = rendering
             .documents
             .iter()
             .filter(|rendered| rendered.origin.is_same());
-        let intact: BTreeSet<(&str, usize)> = intact
+        let intact: HashSet<(&str, usize)> = intact
             .map(|rendered| (&*rendered.document.path, rendered.document.index))
             .collect();
         for (path, index) in &rendering.used {
@@ -106,32 +117,34 @@ impl<'t> Inventory<'t> {
     /// what a kustomization takes in is seen as it comes out of it, but for what says how the
     /// mesh is installed.
     #[must_use]
-    pub fn new(sources: &'t SourceSet, renderings: &'t [Rendering]) -> Self {
+    pub fn new(
+        sources: &'t SourceSet,
+        renderings: &'t [Rendering],
+        settings: &'t Settings,
+    ) -> Self {
+        // Of facts that are equally near the first may be taken: their order is that of their places.
+        let files = sources.by_place();
         let mut inventory = Self {
-            plain_files: plain_files(sources),
+            plain_files: plain_files(&files),
             uses: uses(renderings),
             ..Self::default()
         };
         let mut objects = Vec::new();
-        // Of facts that are equally near the first may be taken: their order is that of their places.
-        for document in sources
-            .by_place()
-            .into_iter()
-            .flat_map(|file| &file.documents)
-        {
-            let is_used = inventory
-                .uses
-                .contains_key(&(&*document.path, document.index));
-            if document.patch && !is_used {
-                continue;
-            }
-            for object in Object::all_in(document) {
-                if install::concerns(&object) {
-                    inventory.installations.push(object.clone());
+        for file in files {
+            let is_target = file.role == Role::Target;
+            for document in &file.documents {
+                let key = (&*document.path, document.index);
+                let is_used = inventory.uses.contains_key(&key);
+                if document.patch && !is_used {
+                    continue;
                 }
-                if !is_used {
-                    let is_target = is_target(sources, &document.path);
-                    objects.push((object, is_target));
+                for object in Object::all_in(document) {
+                    if install::concerns(&object) {
+                        inventory.installations.push(object.clone());
+                    }
+                    if !is_used {
+                        objects.push((object, is_target));
+                    }
                 }
             }
         }
@@ -149,7 +162,8 @@ impl<'t> Inventory<'t> {
         let objects = deployed(sources, renderings, objects);
         inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
-            inventory.add(object, is_target);
+            let (namespace, _) = namespace_of(&object, settings);
+            inventory.add(namespace, object, is_target);
         }
         inventory
     }
@@ -164,41 +178,56 @@ impl<'t> Inventory<'t> {
     /// Returns how the kustomizations of the tree use a document; `None` if none does.
     #[must_use]
     pub fn uses_of(&self, path: &str, document: usize) -> Option<Uses> {
-        let found = self.uses.range((path, document)..).next();
-        found
-            .filter(|(key, _)| **key == (path, document))
-            .map(|(_, uses)| *uses)
+        self.uses.get(&(path, document)).copied()
     }
 
-    fn add(&mut self, object: Object<'t>, is_target: bool) {
+    fn add(&mut self, namespace: &'t str, object: Object<'t>, is_target: bool) {
         match (object.group(), object.kind) {
             ("", "Namespace") => self.namespaces.push(object),
-            ("", "Service") => self.services.push(object),
-            ("security.istio.io", "PeerAuthentication") => self.peer_authentications.push(object),
-            ("security.istio.io", "AuthorizationPolicy") => {
-                self.authorization_policies.push(object);
+            ("", "Service") => self.services.push(namespace, object),
+            ("security.istio.io", "PeerAuthentication") => {
+                self.peer_authentications.push(namespace, object);
             }
-            ("networking.k8s.io", "NetworkPolicy") => self.network_policies.push(object),
-            ("networking.istio.io", "Sidecar") => self.mesh_signs.push(object),
+            ("security.istio.io", "AuthorizationPolicy") => {
+                self.authorization_policies.push(namespace, object);
+            }
+            ("networking.k8s.io", "NetworkPolicy") => self.network_policies.push(namespace, object),
+            ("networking.istio.io", "Sidecar") => self.mesh_signs.push(namespace, object),
             ("networking.istio.io", "EnvoyFilter") => self.envoy_filters.push(object),
             ("networking.istio.io", "WorkloadGroup") => self.workload_groups.push(object),
             ("networking.istio.io", "WorkloadEntry") => self.workload_entries.push(object),
             ("authentication.istio.io", _) => self.legacy_policies.push(object),
             _ => {
                 if let Some((mesh, is_definition)) = signs::of_object(&object) {
-                    self.other_signs.push((mesh, is_definition, object));
+                    let sign = OtherSign {
+                        mesh,
+                        is_definition,
+                        object,
+                    };
+                    self.other_signs.push(namespace, sign);
                     return;
                 }
                 if let Some(workload) = Workload::from_object(&object) {
-                    self.workloads.push(Subject {
+                    let subject = Subject {
                         workload,
                         is_target,
-                    });
+                    };
+                    self.workloads.push(namespace, subject);
                 } else if may_bring_pods(&object) {
                     self.makers.push(object);
                 }
             }
         }
+    }
+}
+
+/// Returns the namespace of an object and whether it is written, or given by an option.
+pub(super) fn namespace_of<'t>(object: &Object<'t>, settings: &'t Settings) -> (&'t str, bool) {
+    let given = settings.namespace.as_deref();
+    let deployed = || Some(object.destination.as_ref()?.namespace);
+    match object.namespace().or(given).or_else(deployed) {
+        Some(namespace) => (namespace, true),
+        None => ("default", false),
     }
 }
 
@@ -242,16 +271,15 @@ fn deployed<'t>(
         }
     }
     // What one file deploys, and what one kustomization renders, stays together.
-    let mut places: BTreeMap<&str, String> = BTreeMap::new();
+    let mut places: HashMap<&str, String> = HashMap::new();
     for (_, object, _) in &placed {
         for path in object.rendered_by.into_iter().chain(object.overlay) {
             places.entry(path).or_insert_with(|| sources.place(path));
         }
     }
     let place = |path: Option<&'t Arc<str>>| path.and_then(|path| places.get(&**path));
-    placed.sort_by(|(number, a, _), (other, b, _)| {
-        let by_place = |object: &Object<'t>| (place(object.rendered_by), place(object.overlay));
-        by_place(a).cmp(&by_place(b)).then(number.cmp(other))
+    placed.sort_by_cached_key(|(number, object, _)| {
+        (place(object.rendered_by), place(object.overlay), *number)
     });
     let placed = placed.into_iter();
     placed
@@ -261,8 +289,8 @@ fn deployed<'t>(
 
 /// Returns the files that hold no Kubernetes objects: a values file states facts too.
 /// A file counts by its first document.
-fn plain_files(sources: &SourceSet) -> Vec<PlainFile<'_>> {
-    let files = sources.by_place().into_iter().filter_map(|file| {
+fn plain_files<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
+    let files = files.iter().filter_map(|file| {
         let Content::Plain(tree) = &file.documents.first()?.content else {
             return None;
         };

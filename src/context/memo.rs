@@ -3,19 +3,21 @@
 //! Only what the files and the settings decide alone may stand here: all worlds of a run share the
 //! answers (`Context::supposing` and its like).
 
-use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ptr::from_ref;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::kube::{Object, Workload};
 use crate::mesh::signs::Sign;
 use crate::mesh::{Fact, Mesh};
 
+/// The file that stands for an object, by the address of its path.
+pub(super) type Home = usize;
+
 /// Where an object stands: its home and the name of its namespace, by their addresses. Both live
 /// as long as the facts; equal texts in two places only cost a second answer.
-pub(super) type Spot = (usize, usize, usize);
+pub(super) type Spot = (Home, usize, usize);
 
 /// A pod template by its node, and where it stands.
 pub(super) type Pod = (usize, u32, Spot);
@@ -23,13 +25,25 @@ pub(super) type Pod = (usize, u32, Spot);
 /// The answers so far.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    pub(super) meshes: Answers<Pod, Fact<Option<Mesh>>>,
-    pub(super) signs: Answers<Spot, Vec<Sign>>,
+    pub(super) meshes: Answers<Pod, Arc<Fact<Mesh>>>,
+    pub(super) signs: Answers<Home, Option<Sign>>,
     pub(super) namespaces: Answers<Spot, Option<usize>>,
     /// Control planes in scope, and what is said of the cluster, by their places in the context.
-    pub(super) planes: Answers<String, Vec<usize>>,
-    pub(super) clusters: Answers<String, Vec<usize>>,
+    pub(super) planes: Answers<Home, Arc<[usize]>>,
+    pub(super) clusters: Answers<Home, Arc<[usize]>>,
 }
+
+/// The control planes that may serve a pod, by their places in the context: those that decide, and
+/// all in scope; and what is said of the cluster.
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub(super) candidates: Vec<usize>,
+    pub(super) scope: Arc<[usize]>,
+    pub(super) cluster: Arc<[usize]>,
+}
+
+/// What is asked about a pod, for the facts of one world.
+pub(super) type Standings = Answers<Pod, Arc<Standing>>;
 
 /// The answers to one question.
 #[derive(Debug)]
@@ -44,28 +58,28 @@ impl<K, V> Default for Answers<K, V> {
 impl<K: Hash + Eq, V: Clone> Answers<K, V> {
     /// Returns the answer, worked out where it is asked for the first time. Two threads may both
     /// do so: they come to the same.
-    pub(super) fn of<Q>(&self, key: &Q, work_out: impl FnOnce() -> V) -> V
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-    {
+    pub(super) fn of(&self, key: K, work_out: impl FnOnce() -> V) -> V {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(key) {
+        if let Some(known) = known.get(&key) {
             return known.clone();
         }
         drop(known);
         let answer = work_out();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(key.to_owned(), answer.clone());
+        known.insert(key, answer.clone());
         answer
     }
 }
 
+/// Returns the home at this path.
+pub(super) fn home(path: &str) -> Home {
+    from_ref(path).cast::<u8>().addr()
+}
+
 /// Returns the spot of an object that goes to `namespace`.
 pub(super) fn spot(object: &Object<'_>, namespace: &str) -> Spot {
-    let home = from_ref(object.home()).cast::<u8>().addr();
     let start = namespace.as_ptr().addr();
-    (home, start, namespace.len())
+    (home(object.home()), start, namespace.len())
 }
 
 /// Returns what tells a workload from all others.

@@ -4,6 +4,8 @@
 //! meshes. Where nothing speaks for another one the pod is judged as one of Istio's, which was
 //! there first.
 
+use std::sync::Arc;
+
 use crate::finding::Certainty;
 use crate::kube::{Object, Workload};
 use crate::mesh::other::{self, Asked, Membership, Model};
@@ -42,13 +44,26 @@ impl<'t> Context<'t> {
                 fact
             }
             MeshKind::Ambient => Fact::settled(Some(Mesh::Istio), "Istio (--mesh ambient)"),
-            MeshKind::Auto => {
-                let (namespace, _) = self.namespace_of(&workload.object);
-                let key = memo::pod(workload, namespace);
-                let work_out = || self.mesh_by_signs(workload).map(Some);
-                self.memo.meshes.of(&key, work_out)
-            }
+            MeshKind::Auto => Fact::clone(&self.found_mesh(workload)).map(Some),
         }
+    }
+
+    /// The same without its reasons.
+    fn mesh_name(&self, workload: &Workload<'t>) -> Option<Mesh> {
+        match self.settings.mesh {
+            MeshKind::None => None,
+            MeshKind::One(mesh) => Some(mesh),
+            MeshKind::Ambient => Some(Mesh::Istio),
+            MeshKind::Auto => Some(self.found_mesh(workload).value),
+        }
+    }
+
+    /// The mesh that the signs of the tree speak for.
+    fn found_mesh(&self, workload: &Workload<'t>) -> Arc<Fact<Mesh>> {
+        let (namespace, _) = self.namespace_of(&workload.object);
+        let key = memo::pod(workload, namespace);
+        let work_out = || Arc::new(self.mesh_by_signs(workload));
+        self.memo.meshes.of(key, work_out)
     }
 
     /// What asks for another mesh than the one that the option names.
@@ -64,12 +79,15 @@ impl<'t> Context<'t> {
         let namespace = self.namespace_object(&workload.object);
         let mut all = signs(workload, namespace);
         // Where no other mesh has a claim there is nothing to weigh.
+        // Where no other mesh has a claim there is nothing to weigh.
         let is_open = all.iter().any(|sign| sign.mesh != Mesh::Istio);
         if is_open || !self.inventory.other_signs.is_empty() {
-            let (name, _) = self.namespace_of(&workload.object);
-            let key = memo::spot(&workload.object, name);
-            let work_out = || self.signs_of_objects(workload);
-            all.extend(self.memo.signs.of(&key, work_out));
+            all.extend(self.objects_beside(&workload.object));
+            if all.is_empty() {
+                let home = workload.object.home();
+                let work_out = || self.sign_in_reach(home);
+                all.extend(self.memo.signs.of(memo::home(home), work_out));
+            }
         }
         // Of equal ones the first stays: the order of the meshes, and of the text.
         all.sort_by_key(|sign| (std::cmp::Reverse(sign.weight), sign.mesh));
@@ -87,60 +105,69 @@ impl<'t> Context<'t> {
         }
     }
 
-    fn signs_of_objects(&self, workload: &Workload<'t>) -> Vec<Sign> {
+    /// Of each mesh the nearest object in the namespace of a workload.
+    fn objects_beside(&self, workload: &Object<'t>) -> Vec<Sign> {
         let inventory = &self.inventory;
+        let istio = self
+            .beside(&inventory.peer_authentications, workload)
+            .chain(self.beside(&inventory.authorization_policies, workload))
+            .chain(self.beside(&inventory.mesh_signs, workload))
+            .map(|object| (Mesh::Istio, object));
+        let (namespace, _) = self.namespace_of(workload);
+        let others = inventory.other_signs.in_namespace(namespace);
+        let others = others
+            .filter(|one| !one.is_definition && self.shares_namespace(&one.object, workload))
+            .map(|one| (one.mesh, &one.object));
+        let all: Vec<(Mesh, &Object<'t>)> = istio.chain(others).collect();
+        if all.is_empty() {
+            return Vec::new();
+        }
+        let nearest_of = |mesh: Mesh| {
+            let mine = all.iter().filter(|(one, _)| *one == mesh);
+            let found = nearest(mine.map(|(_, object)| *object), workload.home());
+            Some(sign_of(mesh, Weight::Object, found.first()?))
+        };
+        Mesh::ALL.into_iter().filter_map(nearest_of).collect()
+    }
+
+    /// The first mesh of which there is anything that may belong to the cluster of a file: it
+    /// counts only where nothing weighs more.
+    fn sign_in_reach(&self, home: &str) -> Option<Sign> {
+        let inventory = &self.inventory;
+        let joined = |object: &&Object<'t>| inventory.forks.join(object.home(), home);
         let istio = inventory.peer_authentications.iter();
         let istio = istio
             .chain(&inventory.authorization_policies)
             .chain(&inventory.mesh_signs)
-            .map(|object| (Mesh::Istio, false, object));
-        let others = inventory.other_signs.iter();
-        let others = others.map(|(mesh, is_definition, object)| (*mesh, *is_definition, object));
-        let mut by_mesh: Vec<(Mesh, bool, &Object<'t>)> = istio.chain(others).collect();
-        by_mesh.retain(|(.., object)| inventory.forks.join(object.home(), workload.object.home()));
-        let mut found = Vec::new();
-        for mesh in Mesh::ALL {
-            let mine = || by_mesh.iter().filter(|(one, ..)| *one == mesh);
-            let here = mine()
-                .filter(|(_, is_definition, object)| {
-                    !is_definition && self.shares_namespace(object, &workload.object)
-                })
-                .map(|(.., object)| *object);
-            let here = nearest(here, workload.object.home());
-            let anywhere = || nearest(mine().map(|(.., one)| *one), workload.object.home());
-            let (weight, object) = match here.first() {
-                Some(object) => (Weight::Object, Some(*object)),
-                None => (Weight::Install, anywhere().first().copied()),
-            };
-            found.extend(object.map(|object| Sign {
-                mesh,
-                weight,
-                place: object.label_at(
-                    object.name_span(),
-                    format!("{} `{}` is of {}", object.kind, object.name(), mesh.title()),
-                ),
-            }));
+            .filter(joined);
+        if let Some(object) = nearest(istio, home).first() {
+            return Some(sign_of(Mesh::Istio, Weight::Install, object));
         }
-        let plane = self.control_planes.first();
-        found.extend(plane.map(|plane| Sign {
-            mesh: Mesh::Istio,
-            weight: Weight::Install,
-            place: plane.place.clone(),
-        }));
-        found
+        if let Some(plane) = self.control_planes.first() {
+            return Some(Sign {
+                mesh: Mesh::Istio,
+                weight: Weight::Install,
+                place: plane.place.clone(),
+            });
+        }
+        Mesh::ALL.into_iter().find_map(|mesh| {
+            let mine = inventory.other_signs.iter().filter(|one| one.mesh == mesh);
+            let found = nearest(mine.map(|one| &one.object).filter(joined), home);
+            Some(sign_of(mesh, Weight::Install, found.first()?))
+        })
     }
 
     /// Returns how a workload stands to its mesh, where that is another than Istio and modelled.
     pub(crate) fn other_pod<'a>(&'a self, workload: &'a Workload<'t>) -> Option<OtherPod<'a, 't>> {
-        let mesh = self.mesh(workload);
-        let model = other::model(mesh.value?)?;
+        let mesh = self.mesh_name(workload)?;
+        let model = other::model(mesh)?;
         let (namespace_name, _) = self.namespace_of(&workload.object);
         let asked = Asked {
             workload,
             namespace: self.namespace_object(&workload.object),
             namespace_name,
-            objects: self.objects_of_mesh(workload, mesh.value?),
-            release: model.release(self.other_release(mesh.value)).value,
+            objects: self.objects_of_mesh(workload, mesh),
+            release: model.release(self.other_release(Some(mesh))).value,
             native_sidecars: self.given_native_sidecars(workload),
             supposed: self.supposed_injection(workload, model),
         };
@@ -159,9 +186,10 @@ impl<'t> Context<'t> {
         workload: &Workload<'t>,
         mesh: Mesh,
     ) -> Vec<&'a Object<'t>> {
-        let all = self.inventory.other_signs.iter();
-        all.filter(|(of, is_definition, _)| *of == mesh && !is_definition)
-            .map(|(.., object)| object)
+        let (namespace, _) = self.namespace_of(&workload.object);
+        let all = self.inventory.other_signs.in_namespace(namespace);
+        all.filter(|one| one.mesh == mesh && !one.is_definition)
+            .map(|one| &one.object)
             .filter(|object| self.shares_namespace(object, &workload.object))
             .collect()
     }
@@ -227,8 +255,8 @@ impl<'t> Context<'t> {
     /// Decides how the pods of a workload take part in a mesh that is not Istio; `None` for
     /// Istio.
     pub(super) fn other_dataplane(&self, workload: &Workload<'t>) -> Option<Fact<Dataplane>> {
-        let mesh = self.mesh(workload);
-        let name = mesh.value.filter(|mesh| *mesh != Mesh::Istio)?;
+        let name = self.mesh_name(workload);
+        let name = name.filter(|mesh| *mesh != Mesh::Istio)?;
         let Some(pod) = self.other_pod(workload) else {
             let said = format!("{} is not modelled", name.title());
             return Some(Fact::unknown(Dataplane::Unknown, said, None));
@@ -238,11 +266,22 @@ impl<'t> Context<'t> {
             Membership::Outside | Membership::Refused => Dataplane::None,
             Membership::Unknown => Dataplane::Unknown,
         });
+        let mesh = self.mesh(workload);
         Some(if mesh.certainty < Certainty::Default {
             fact.resting_on(&mesh)
         } else {
             fact
         })
+    }
+}
+
+fn sign_of(mesh: Mesh, weight: Weight, object: &Object<'_>) -> Sign {
+    let said = format!("{} `{}` is of {}", object.kind, object.name(), mesh.title());
+    let place = object.label_at(object.name_span(), said);
+    Sign {
+        mesh,
+        weight,
+        place,
     }
 }
 

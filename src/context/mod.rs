@@ -8,6 +8,7 @@ mod dataplane;
 mod deployment;
 mod doubt;
 mod envoy_filter;
+mod facts;
 mod given;
 mod hidden;
 mod install;
@@ -39,13 +40,14 @@ use crate::source::{Role, SourceSet};
 use given::Givens;
 use hidden::HiddenChanges;
 use inventory::are_related;
-use memo::Memo;
+use memo::{Memo, Standings};
 use render::Rendering;
 
 pub use authorization::{Authorization, Misfit, Refusal, RefusedBy, allows_to};
 pub use dataplane::{Dataplane, NamespaceGap};
 pub use doubt::Doubt;
 pub use envoy_filter::inbound_patch;
+pub use facts::Facts;
 pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
@@ -77,10 +79,10 @@ pub struct Context<'t> {
     hidden: Arc<HiddenChanges<'t>>,
     /// Where the Namespaces of a name stand in the inventory: they are asked for all the time.
     namespaces: Arc<HashMap<&'t str, Vec<usize>>>,
-    /// Where the workloads of a namespace stand in the inventory.
-    workloads: Arc<HashMap<String, Vec<usize>>>,
     /// What was asked before.
     memo: Arc<Memo>,
+    /// The control planes of the pods that were asked about: others in another world.
+    standings: Arc<Standings>,
     /// What the user settled, by file.
     givens: Arc<Givens<'t>>,
     /// Which of several control planes that are equally near is taken as the one that serves;
@@ -103,13 +105,13 @@ impl<'t> Context<'t> {
         renderings: &'t [Rendering],
         settings: &'t Settings,
     ) -> Self {
-        let inventory = Inventory::new(sources, renderings);
+        let inventory = Inventory::new(sources, renderings, settings);
         let install::Installations { planes, cluster } = install::installations(&inventory);
         let unseen = renderings.iter().filter(|one| !one.notes.is_empty());
         let unseen: BTreeSet<&str> = unseen.map(|one| &*one.root).collect();
-        let mut context = Self {
-            workloads: Arc::default(),
+        Self {
             memo: Arc::default(),
+            standings: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,
@@ -123,9 +125,7 @@ impl<'t> Context<'t> {
             supposed: None,
             oldest: None,
             release: None,
-        };
-        context.workloads = Arc::new(context.workloads_by_namespace());
-        context
+        }
     }
 
     /// Returns the texts inside of other documents that do not parse and that state how the mesh is
@@ -139,19 +139,21 @@ impl<'t> Context<'t> {
         found
     }
 
-    fn workloads_by_namespace(&self) -> HashMap<String, Vec<usize>> {
-        let mut sorted: HashMap<String, Vec<usize>> = HashMap::new();
-        for (index, subject) in self.inventory.workloads.iter().enumerate() {
-            let namespace = self.namespace_of(&subject.workload.object).0;
-            sorted.entry(namespace.to_owned()).or_default().push(index);
-        }
-        sorted
-    }
-
     /// Iterates over the workloads that go to a namespace.
     fn workloads_in(&self, namespace: &str) -> impl Iterator<Item = &Workload<'t>> {
-        let found = self.workloads.get(namespace).into_iter().flatten();
-        found.filter_map(|&index| Some(&self.inventory.workloads.get(index)?.workload))
+        let found = self.inventory.workloads.in_namespace(namespace);
+        found.map(|subject| &subject.workload)
+    }
+
+    /// Iterates over the facts of one kind that stand in the namespace of `subject`, as
+    /// [`Context::shares_namespace`] has it.
+    pub fn beside<'s, 'o>(
+        &'s self,
+        facts: &'s Facts<'t, Object<'t>>,
+        subject: &'o Object<'t>,
+    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'o, 't> {
+        let found = facts.in_namespace(self.namespace_of(subject).0);
+        found.filter(|fact| self.shares_namespace(fact, subject))
     }
 
     /// Returns the facts as they would be with another release of the mesh.

@@ -33,9 +33,7 @@ impl<'t> Context<'t> {
     /// Returns the NetworkPolicies that isolate the pods of `workload`.
     #[must_use]
     pub fn isolating(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
-        let policies = self.inventory.network_policies.iter();
-        policies
-            .filter(|policy| self.shares_namespace(policy, &workload.object))
+        self.beside(&self.inventory.network_policies, &workload.object)
             .filter(|policy| isolates(policy, workload))
             .collect()
     }

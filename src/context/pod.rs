@@ -181,10 +181,15 @@ const fn switch(on: bool) -> &'static str {
 /// injector. `containers` comes before `initContainers`, as in the injector's search.
 #[must_use]
 pub fn proxy_container<'t>(workload: &Workload<'t>) -> Option<Container<'t>> {
-    [ContainerList::Main, ContainerList::Init]
+    let template = &workload.template;
+    let list = [ContainerList::Main, ContainerList::Init]
         .into_iter()
-        .flat_map(|list| workload.template.containers_in(list))
-        .find(|container| container.name() == keys::PROXY_CONTAINER)
+        .find(|list| {
+            let mut names = template.names_in(*list);
+            names.any(|(name, _)| name == keys::PROXY_CONTAINER)
+        })?;
+    let mut containers = template.containers_in(list).into_iter();
+    containers.find(|container| container.name() == keys::PROXY_CONTAINER)
 }
 
 /// Returns the parsed `proxy.istio.io/config` annotation, if there is one that parses.

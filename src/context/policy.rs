@@ -214,12 +214,11 @@ impl<'t> Context<'t> {
 
     /// The policies without selector of a namespace, nearest first.
     fn unselective(&self, object: &Object<'t>, namespace: &str, is_root: bool) -> Vec<&Object<'t>> {
-        let policies = self.inventory.peer_authentications.iter();
+        let policies = &self.inventory.peer_authentications;
         let wanted = policies
+            .in_namespace(namespace)
             .filter(|policy| {
-                let (home, _) = self.namespace_of(policy);
-                home == namespace
-                    && (is_root || self.shares_namespace(policy, object))
+                (is_root || self.shares_namespace(policy, object))
                     && self.inventory.forks.join(policy.home(), object.home())
             })
             .filter(|policy| PeerAuthentication::of(policy).selector().is_empty());
@@ -232,14 +231,14 @@ impl<'t> Context<'t> {
             return Vec::new();
         }
         let labels = workload.template.labels();
-        let policies = self.inventory.peer_authentications.iter();
-        let wanted = policies
-            .filter(|policy| self.shares_namespace(policy, &workload.object))
+        let object = &workload.object;
+        let wanted = self
+            .beside(&self.inventory.peer_authentications, object)
             .filter(|policy| {
                 let selector = PeerAuthentication::of(policy).selector();
                 !selector.is_empty() && selector.matches(labels)
             });
-        sorted(nearest(wanted, workload.object.home()))
+        sorted(nearest(wanted, object.home()))
     }
 }
 

@@ -52,11 +52,10 @@ impl<'t> Context<'t> {
     /// with interception off, these are the only ones that the mesh knows of.
     #[must_use]
     pub fn declared_ingress(&self, workload: &Workload<'t>) -> Option<&Object<'t>> {
-        let mut sidecars = self.inventory.mesh_signs.iter();
+        let mut sidecars = self.beside(&self.inventory.mesh_signs, &workload.object);
         sidecars.find(|sidecar| {
             let spec = sidecar.node.get("spec");
             spec.and_then(|spec| spec.get("ingress")).is_some()
-                && self.shares_namespace(sidecar, &workload.object)
         })
     }
 

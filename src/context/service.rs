@@ -78,9 +78,7 @@ impl<'t> Context<'t> {
     /// Returns the nearest Services with a port that leads to `port` of the workload, by name, each
     /// with that port of it; the one that is supposed to be the oldest comes first.
     fn services_of(&self, workload: &Workload<'t>, port: i64) -> Vec<(&Object<'t>, NodeRef<'t>)> {
-        let services = self.inventory.services.iter();
-        let selecting = services.filter(|service| self.selects(service, workload));
-        let mut found = nearest(selecting, workload.object.home());
+        let mut found = nearest(self.selecting_services(workload), workload.object.home());
         let is_older = |service: &Object<'t>| self.oldest == Some((port, service.name()));
         found.sort_by_key(|service| (!is_older(service), service.name()));
         let leading = found.into_iter().filter_map(|service| {
@@ -129,9 +127,7 @@ impl<'t> Context<'t> {
     /// Returns the Service port that leads to `port` of the pods, the nearest first.
     #[must_use]
     pub fn exposed_by(&self, workload: &Workload<'t>, port: i64) -> Option<Label> {
-        let services = self.inventory.services.iter();
-        let selecting = services.filter(|service| self.selects(service, workload));
-        nearest(selecting, workload.object.home())
+        nearest(self.selecting_services(workload), workload.object.home())
             .into_iter()
             .find_map(|service| {
                 let ports = service.node.get("spec").and_then(|spec| spec.get("ports"));
@@ -150,23 +146,25 @@ impl<'t> Context<'t> {
         &self,
         workload: &Workload<'t>,
     ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
-        let services = self.inventory.services.iter();
-        services
-            .filter(|service| self.selects(service, workload))
+        self.selecting_services(workload)
             .flat_map(|service| ServicePort::all_of(service).map(move |port| (service, port)))
             .map(|(service, port)| (service, port, target_port(port.node, workload)))
             .collect()
     }
 
-    fn selects(&self, service: &Object<'t>, workload: &Workload<'t>) -> bool {
-        let selector = service
-            .node
-            .get("spec")
-            .and_then(|spec| spec.get("selector"));
-        let selector = LabelSelector::from_mapping(selector);
-        !selector.is_empty()
-            && self.shares_namespace(service, &workload.object)
-            && selector.matches(workload.template.labels())
+    /// Iterates over the Services that select the pods of `workload`.
+    fn selecting_services<'s, 'w>(
+        &'s self,
+        workload: &'w Workload<'t>,
+    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'w, 't> {
+        let labels = workload.template.labels();
+        let beside = self.beside(&self.inventory.services, &workload.object);
+        beside.filter(move |service| {
+            let spec = service.node.get("spec");
+            let selector = spec.and_then(|spec| spec.get("selector"));
+            let selector = LabelSelector::from_mapping(selector);
+            !selector.is_empty() && selector.matches(labels)
+        })
     }
 }
 

@@ -83,9 +83,9 @@ fn listens<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>, port: i64) -
         })
     };
     let sidecars = || {
-        let object = &pod.workload.object;
-        let all = scene.context.inventory.mesh_signs.iter();
-        all.filter(|one| scene.context.shares_namespace(one, object))
+        let context = scene.context;
+        context
+            .beside(&context.inventory.mesh_signs, &pod.workload.object)
             .filter(|one| selects_workload(one, &pod.workload))
             .filter_map(|one| one.node.get("spec")?.get("ingress"))
             .flat_map(NodeRef::items)
