@@ -6,7 +6,7 @@ mod injection;
 use std::sync::Arc;
 
 use crate::finding::{Certainty, Label};
-use crate::kube::{ContainerList, Object, Workload, nearness};
+use crate::kube::{ContainerList, Object, Workload};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Reason};
@@ -190,24 +190,24 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn namespace_object(&self, object: &Object<'t>) -> Option<&Object<'t>> {
         let (name, written) = self.namespace_of(object);
-        let indices = self.namespaces.get(name)?;
+        let all = &self.inventory.namespaces;
+        let home = object.home();
         let work_out = || {
-            let all = &self.inventory.namespaces;
-            let named = indices
-                .iter()
-                .filter_map(|&index| Some((index, all.get(index)?)));
-            let joined = named.filter(|(_, candidate)| {
-                (written || are_related(candidate.home(), object.home()))
-                    && self.inventory.forks.join(candidate.home(), object.home())
+            let forks = &self.inventory.forks;
+            let joined = all.near(name, forks, home).filter(|(_, candidate)| {
+                (written || are_related(candidate.home(), home))
+                    && forks.join(candidate.home(), home)
             });
+            let joined: Vec<(usize, &Object<'t>)> = joined.collect();
             // Of equally near ones the first is taken.
-            let near = joined
-                .rev()
-                .max_by_key(|(_, one)| nearness(one.home(), object.home()));
-            near.map(|(index, _)| index)
+            let found = nearest(joined.iter().map(|(_, one)| *one), home);
+            let mut joined = joined.into_iter();
+            let first = found.first()?;
+            let (index, _) = joined.find(|(_, one)| std::ptr::eq(*one, *first))?;
+            Some(index)
         };
         let found = self.memo.namespaces.of(spot(object, name), work_out)?;
-        self.inventory.namespaces.get(found)
+        all.get(found)
     }
 
     /// The namespace's labels are written: they decide.

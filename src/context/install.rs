@@ -203,29 +203,12 @@ impl<'t> Context<'t> {
         if self.cluster.is_empty() {
             return Arc::default();
         }
-        let work_out = || positions(&self.cluster, &self.cluster_seen_from(home));
+        let work_out = || {
+            let found = self.in_reach(&self.cluster, home).into_iter();
+            let found: Vec<&Install> = found.map(|(_, one)| one).collect();
+            positions(&self.cluster, &found)
+        };
         self.memo.clusters.of(memo::home(home), work_out)
-    }
-
-    fn cluster_seen_from(&self, path: &str) -> Vec<&Install> {
-        let near = |one: &&Install| nearness(&one.place.path, path);
-        let joined = |one: &&Install| self.inventory.forks.join(&one.place.path, path);
-        let best = self
-            .cluster
-            .iter()
-            .filter(joined)
-            .map(|one| near(&one))
-            .max();
-        let in_scope =
-            |one: &&Install| Some(near(one)) == best || lies_above(&one.place.path, path);
-        let mut found: Vec<&Install> = self
-            .cluster
-            .iter()
-            .filter(joined)
-            .filter(in_scope)
-            .collect();
-        found.sort_by_key(|one| std::cmp::Reverse(near(one)));
-        found
     }
 
     /// Returns the control planes in scope of a file.
@@ -242,25 +225,29 @@ impl<'t> Context<'t> {
     }
 
     fn scope_seen_from(&self, path: &str) -> Vec<&Install> {
-        let near = |one: &&Install| nearness(&one.place.path, path);
-        // What lies in another environment says nothing about this one.
-        let joined = |one: &&Install| self.inventory.forks.join(&one.place.path, path);
-        let planes: Vec<&Install> = self.control_planes.iter().filter(joined).collect();
-        let Some(best) = planes.iter().map(near).max() else {
-            return Vec::new();
-        };
-        let mut scope: Vec<&Install> = planes
-            .into_iter()
-            .filter(|one| near(one) == best || lies_above(&one.place.path, path))
-            .collect();
-        scope.sort_by_key(|one| std::cmp::Reverse(near(one)));
+        let mut scope = self.in_reach(&self.control_planes, path);
         let all = scope.clone();
-        scope.retain(|one| {
-            let same = |other: &&&Install| other.revision_name() == one.revision_name();
-            let nearest = all.iter().filter(same).map(near).max();
-            nearest == Some(near(one))
+        scope.retain(|(near, one)| {
+            let mut same = all.iter();
+            !same.any(|(other, plane)| other > near && plane.revision_name() == one.revision_name())
         });
-        scope
+        scope.into_iter().map(|(_, one)| one).collect()
+    }
+
+    /// Returns those of `all` that are nearest to a file, and those that lie above it, each with how
+    /// near it is, the nearest first.
+    fn in_reach<'a>(&self, all: &'a [Install], path: &str) -> Vec<(usize, &'a Install)> {
+        // What lies in another environment says nothing about this one.
+        let joined = all
+            .iter()
+            .filter(|one| self.inventory.forks.join(&one.place.path, path));
+        let mut found: Vec<(usize, &Install)> = joined
+            .map(|one| (nearness(&one.place.path, path), one))
+            .collect();
+        let best = found.iter().map(|(near, _)| *near).max();
+        found.retain(|(near, one)| Some(*near) == best || lies_above(&one.place.path, path));
+        found.sort_by_key(|(near, _)| std::cmp::Reverse(*near));
+        found
     }
 
     /// Nobody in the tree is known to serve the object: the facts of the control plane that an

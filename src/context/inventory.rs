@@ -41,8 +41,8 @@ pub(super) struct OtherSign<'t> {
 pub struct Inventory<'t> {
     /// Every workload.
     pub workloads: Facts<'t, Subject<'t>>,
-    /// `v1` Namespaces.
-    pub namespaces: Vec<Object<'t>>,
+    /// `v1` Namespaces, by their own names.
+    pub namespaces: Facts<'t, Object<'t>>,
     /// `v1` Services.
     pub services: Facts<'t, Object<'t>>,
     /// `PeerAuthentication`s of `security.istio.io`.
@@ -163,7 +163,8 @@ impl<'t> Inventory<'t> {
         inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
             let (namespace, _) = namespace_of(&object, settings);
-            inventory.add(namespace, object, is_target);
+            let environment = inventory.forks.environment(object.home());
+            inventory.add([namespace, environment], object, is_target);
         }
         inventory
     }
@@ -181,22 +182,21 @@ impl<'t> Inventory<'t> {
         self.uses.get(&(path, document)).copied()
     }
 
-    fn add(&mut self, namespace: &'t str, object: Object<'t>, is_target: bool) {
-        match (object.group(), object.kind) {
-            ("", "Namespace") => self.namespaces.push(object),
-            ("", "Service") => self.services.push(namespace, object),
-            ("security.istio.io", "PeerAuthentication") => {
-                self.peer_authentications.push(namespace, object);
+    fn add(&mut self, [namespace, environment]: [&'t str; 2], object: Object<'t>, is_target: bool) {
+        let facts = match (object.group(), object.kind) {
+            ("", "Namespace") => {
+                let name = object.name();
+                return self.namespaces.push(name, environment, object);
             }
-            ("security.istio.io", "AuthorizationPolicy") => {
-                self.authorization_policies.push(namespace, object);
-            }
-            ("networking.k8s.io", "NetworkPolicy") => self.network_policies.push(namespace, object),
-            ("networking.istio.io", "Sidecar") => self.mesh_signs.push(namespace, object),
-            ("networking.istio.io", "EnvoyFilter") => self.envoy_filters.push(object),
-            ("networking.istio.io", "WorkloadGroup") => self.workload_groups.push(object),
-            ("networking.istio.io", "WorkloadEntry") => self.workload_entries.push(object),
-            ("authentication.istio.io", _) => self.legacy_policies.push(object),
+            ("", "Service") => &mut self.services,
+            ("security.istio.io", "PeerAuthentication") => &mut self.peer_authentications,
+            ("security.istio.io", "AuthorizationPolicy") => &mut self.authorization_policies,
+            ("networking.k8s.io", "NetworkPolicy") => &mut self.network_policies,
+            ("networking.istio.io", "Sidecar") => &mut self.mesh_signs,
+            ("networking.istio.io", "EnvoyFilter") => return self.envoy_filters.push(object),
+            ("networking.istio.io", "WorkloadGroup") => return self.workload_groups.push(object),
+            ("networking.istio.io", "WorkloadEntry") => return self.workload_entries.push(object),
+            ("authentication.istio.io", _) => return self.legacy_policies.push(object),
             _ => {
                 if let Some((mesh, is_definition)) = signs::of_object(&object) {
                     let sign = OtherSign {
@@ -204,20 +204,20 @@ impl<'t> Inventory<'t> {
                         is_definition,
                         object,
                     };
-                    self.other_signs.push(namespace, sign);
-                    return;
-                }
-                if let Some(workload) = Workload::from_object(&object) {
+                    self.other_signs.push(namespace, environment, sign);
+                } else if let Some(workload) = Workload::from_object(&object) {
                     let subject = Subject {
                         workload,
                         is_target,
                     };
-                    self.workloads.push(namespace, subject);
+                    self.workloads.push(namespace, environment, subject);
                 } else if may_bring_pods(&object) {
                     self.makers.push(object);
                 }
+                return;
             }
-        }
+        };
+        facts.push(namespace, environment, object);
     }
 }
 
@@ -314,9 +314,14 @@ where
     't: 'a,
 {
     let mut best = Vec::new();
-    let mut best_score = 0;
-    for candidate in candidates {
-        let score = nearness(candidate.home(), path);
+    let mut best_score = None;
+    let mut candidates = candidates.peekable();
+    while let Some(candidate) = candidates.next() {
+        // Mostly there is no other.
+        if best.is_empty() && candidates.peek().is_none() {
+            return vec![candidate];
+        }
+        let score = Some(nearness(candidate.home(), path));
         if score > best_score {
             best.clear();
             best_score = score;

@@ -114,8 +114,10 @@ impl<'t> Context<'t> {
             .chain(self.beside(&inventory.mesh_signs, workload))
             .map(|object| (Mesh::Istio, object));
         let (namespace, _) = self.namespace_of(workload);
-        let others = inventory.other_signs.in_namespace(namespace);
+        let others = &inventory.other_signs;
         let others = others
+            .near(namespace, &inventory.forks, workload.home())
+            .map(|(_, one)| one)
             .filter(|one| !one.is_definition && self.shares_namespace(&one.object, workload))
             .map(|one| (one.mesh, &one.object));
         let all: Vec<(Mesh, &Object<'t>)> = istio.chain(others).collect();
@@ -134,11 +136,12 @@ impl<'t> Context<'t> {
     /// counts only where nothing weighs more.
     fn sign_in_reach(&self, home: &str) -> Option<Sign> {
         let inventory = &self.inventory;
-        let joined = |object: &&Object<'t>| inventory.forks.join(object.home(), home);
-        let istio = inventory.peer_authentications.iter();
+        let forks = &inventory.forks;
+        let joined = |object: &&Object<'t>| forks.join(object.home(), home);
+        let istio = inventory.peer_authentications.all_near(forks, home);
         let istio = istio
-            .chain(&inventory.authorization_policies)
-            .chain(&inventory.mesh_signs)
+            .chain(inventory.authorization_policies.all_near(forks, home))
+            .chain(inventory.mesh_signs.all_near(forks, home))
             .filter(joined);
         if let Some(object) = nearest(istio, home).first() {
             return Some(sign_of(Mesh::Istio, Weight::Install, object));
@@ -151,7 +154,8 @@ impl<'t> Context<'t> {
             });
         }
         Mesh::ALL.into_iter().find_map(|mesh| {
-            let mine = inventory.other_signs.iter().filter(|one| one.mesh == mesh);
+            let mine = inventory.other_signs.all_near(forks, home);
+            let mine = mine.filter(|one| one.mesh == mesh);
             let found = nearest(mine.map(|one| &one.object).filter(joined), home);
             Some(sign_of(mesh, Weight::Install, found.first()?))
         })
@@ -187,8 +191,10 @@ impl<'t> Context<'t> {
         mesh: Mesh,
     ) -> Vec<&'a Object<'t>> {
         let (namespace, _) = self.namespace_of(&workload.object);
-        let all = self.inventory.other_signs.in_namespace(namespace);
-        all.filter(|one| one.mesh == mesh && !one.is_definition)
+        let all = &self.inventory.other_signs;
+        all.near(namespace, &self.inventory.forks, workload.object.home())
+            .map(|(_, one)| one)
+            .filter(|one| one.mesh == mesh && !one.is_definition)
             .map(|one| &one.object)
             .filter(|object| self.shares_namespace(object, &workload.object))
             .collect()

@@ -27,7 +27,7 @@ mod rivals;
 mod scope;
 mod service;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::finding::Label;
@@ -77,8 +77,6 @@ pub struct Context<'t> {
     unseen: Arc<BTreeSet<&'t str>>,
     /// What kustomizations do that is not seen, by the document whose pods it may change.
     hidden: Arc<HiddenChanges<'t>>,
-    /// Where the Namespaces of a name stand in the inventory: they are asked for all the time.
-    namespaces: Arc<HashMap<&'t str, Vec<usize>>>,
     /// What was asked before.
     memo: Arc<Memo>,
     /// The control planes of the pods that were asked about: others in another world.
@@ -118,7 +116,6 @@ impl<'t> Context<'t> {
             settings,
             control_planes: planes.into(),
             cluster: cluster.into(),
-            namespaces: Arc::new(namespaces_by_name(&inventory)),
             givens: Arc::new(Givens::new(settings, &inventory)),
             inventory: Arc::new(inventory),
             candidate: None,
@@ -152,7 +149,9 @@ impl<'t> Context<'t> {
         facts: &'s Facts<'t, Object<'t>>,
         subject: &'o Object<'t>,
     ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'o, 't> {
-        let found = facts.in_namespace(self.namespace_of(subject).0);
+        let (namespace, _) = self.namespace_of(subject);
+        let found = facts.near(namespace, &self.inventory.forks, subject.home());
+        let found = found.map(|(_, fact)| fact);
         found.filter(|fact| self.shares_namespace(fact, subject))
     }
 
@@ -187,12 +186,4 @@ impl<'t> Context<'t> {
             && (written || are_related(fact.home(), subject.home()))
             && self.inventory.forks.join(fact.home(), subject.home())
     }
-}
-
-fn namespaces_by_name<'t>(inventory: &Inventory<'t>) -> HashMap<&'t str, Vec<usize>> {
-    let mut by_name: HashMap<&'t str, Vec<usize>> = HashMap::new();
-    for (index, namespace) in inventory.namespaces.iter().enumerate() {
-        by_name.entry(namespace.name()).or_default().push(index);
-    }
-    by_name
 }

@@ -58,14 +58,35 @@ impl Forks {
     /// environment says holds in it alone, not for what lies beside it either.
     pub(super) fn join(&self, fact: &str, subject: &str) -> bool {
         let (fact, subject) = (folder(fact), folder(subject));
-        if is_within(fact, subject) || is_within(subject, fact) {
-            return true;
-        }
-        let Some(fork) = common(fact, subject) else {
-            return true;
-        };
-        !self.0.contains(child(fork, fact))
+        fact == subject || branch(fact, subject).is_none_or(|branch| !self.0.contains(branch))
     }
+
+    /// Returns the widest environment below the working directory that a file lies in; empty where
+    /// there is none. Whatever is not in it is joined with all of it, or with nothing.
+    pub(super) fn environment<'p>(&self, path: &'p str) -> &'p str {
+        let mut folders = path
+            .match_indices('/')
+            .filter_map(|(at, _)| path.get(..=at));
+        let found = folders.find(|folder| self.0.contains(*folder));
+        found.unwrap_or_default()
+    }
+}
+
+/// Returns the folder by which the way to `fact` leaves the way to `subject`; `None` where one of the
+/// two holds the other, or where they share no folder.
+fn branch<'f>(fact: &'f str, subject: &'f str) -> Option<&'f str> {
+    let is_below = |folder: &str| !folder.starts_with(['.', '/']);
+    if is_below(fact) && is_below(subject) {
+        let same = fact.bytes().zip(subject.bytes());
+        let same = same.take_while(|(a, b)| a == b).count();
+        let rest = fact.as_bytes().get(same..)?;
+        let end = rest.iter().position(|&byte| byte == b'/')?;
+        return fact.get(..=same + end).filter(|_| same < subject.len());
+    }
+    if is_within(fact, subject) || is_within(subject, fact) {
+        return None;
+    }
+    common(fact, subject).map(|fork| child(fork, fact))
 }
 
 #[cfg(test)]

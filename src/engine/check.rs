@@ -1,5 +1,6 @@
 //! Runs all rules over a set of files.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -146,18 +147,19 @@ pub fn not_followed<'r>(
     renderings: impl IntoIterator<Item = &'r Rendering>,
     predictions: &[WorkloadPrediction<'_>],
 ) -> Vec<Finding> {
+    let told = predictions
+        .iter()
+        .filter(|one| one.is_target && !one.handlers.is_empty());
+    let with_probes = roots(told);
     let each = renderings.into_iter();
-    each.filter_map(|one| not_modelled(one, predictions))
+    each.filter_map(|one| not_modelled(one, with_probes.contains(&*one.root)))
         .collect()
 }
 
 /// What a kustomization asks for and nobody follows is said once per kustomization that brings in
 /// probes, not passed over.
-fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -> Option<Finding> {
+fn not_modelled(rendering: &Rendering, has_probes: bool) -> Option<Finding> {
     let (first, others) = rendering.notes.split_first()?;
-    let has_probes = predictions
-        .iter()
-        .any(|one| one.is_target && is_of(one, rendering) && !one.handlers.is_empty());
     // Where objects are missing, these may be all that have probes.
     if !has_probes && !rendering.is_open {
         return None;
@@ -179,8 +181,12 @@ fn not_modelled(rendering: &Rendering, predictions: &[WorkloadPrediction<'_>]) -
     Some(finding)
 }
 
-fn is_of(one: &WorkloadPrediction<'_>, rendering: &Rendering) -> bool {
-    one.workload.object.rendered_by == Some(&rendering.root)
+/// The kustomizations that render workloads.
+fn roots<'a, 't: 'a>(
+    predictions: impl Iterator<Item = &'a WorkloadPrediction<'t>>,
+) -> HashSet<&'t str> {
+    let rendered = predictions.filter_map(|one| one.workload.object.rendered_by);
+    rendered.map(|root| &**root).collect()
 }
 
 /// Counts the kustomizations to be judged whose workloads are all out of sight.
@@ -189,10 +195,11 @@ fn unseen_whole(
     renderings: &[Rendering],
     predictions: &[WorkloadPrediction<'_>],
 ) -> usize {
+    let seen = roots(predictions.iter());
     let is_unseen = |rendering: &&Rendering| {
         rendering.is_open
             && (is_target(set, &rendering.root) || is_target(set, rendering.home()))
-            && !predictions.iter().any(|one| is_of(one, rendering))
+            && !seen.contains(&*rendering.root)
     };
     renderings.iter().filter(is_unseen).count()
 }

@@ -40,12 +40,18 @@ impl InstallView<'_> {
         all.into_iter().flatten().collect()
     }
 
-    fn differ<'a, T: Display + 'a>(
+    fn differ<'a, T: Display + PartialEq + 'a>(
         &'a self,
         key: &'static str,
         default: &str,
         get: impl Fn(&'a Install) -> Option<&'a Fact<T>>,
     ) -> Option<Conflict> {
+        let value = |one: &'a Install| get(one).map(|fact| &fact.value);
+        let mut values = self.candidates.iter().map(|one| value(one));
+        let first = values.next()?;
+        if values.all(|other| other == first) {
+            return None;
+        }
         let side = |one: &&'a Install| match get(one) {
             Some(fact) => {
                 let place = fact.because.first().and_then(|reason| reason.place.clone());
