@@ -193,11 +193,9 @@ impl<'t> Context<'t> {
         let all = &self.inventory.namespaces;
         let home = object.home();
         let work_out = || {
-            let forks = &self.inventory.forks;
-            let joined = all.near(name, forks, home).filter(|(_, candidate)| {
-                (written || are_related(candidate.home(), home))
-                    && forks.join(candidate.home(), home)
-            });
+            let joined = all
+                .near(name, &self.inventory.forks, home)
+                .filter(|(_, candidate)| written || are_related(candidate.home(), home));
             let joined: Vec<(usize, &Object<'t>)> = joined.collect();
             // Of equally near ones the first is taken.
             let found = nearest(joined.iter().map(|(_, one)| *one), home);

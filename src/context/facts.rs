@@ -3,34 +3,45 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 
+use crate::source::place::folder;
+
 use super::scope::Forks;
 
 /// Facts of one kind in the order of the inventory; as a slice, all of them.
 #[derive(Debug)]
 pub struct Facts<'t, T> {
     all: Vec<T>,
-    /// The environment that each of them lies in; empty where it lies in none.
-    environments: Vec<&'t str>,
+    places: Vec<Place<'t>>,
     by_namespace: HashMap<&'t str, Vec<usize>>,
+}
+
+/// Where a fact lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'t> {
+    /// Its namespace, by which it is asked for.
+    pub(super) namespace: &'t str,
+    /// The environment that it lies in; empty where it lies in none.
+    pub(super) environment: &'t str,
+    pub(super) folder: &'t str,
 }
 
 impl<T> Default for Facts<'_, T> {
     fn default() -> Self {
         Self {
             all: Vec::new(),
-            environments: Vec::new(),
+            places: Vec::new(),
             by_namespace: HashMap::new(),
         }
     }
 }
 
 impl<'t, T> Facts<'t, T> {
-    /// Adds a fact that stands in a namespace and lies in an environment.
-    pub(super) fn push(&mut self, namespace: &'t str, environment: &'t str, fact: T) {
-        let found = self.by_namespace.entry(namespace).or_default();
+    /// Adds a fact.
+    pub(super) fn push(&mut self, place: Place<'t>, fact: T) {
+        let found = self.by_namespace.entry(place.namespace).or_default();
         found.push(self.all.len());
         self.all.push(fact);
-        self.environments.push(environment);
+        self.places.push(place);
     }
 
     /// Iterates over the facts that stand in namespaces of this name, whatever cluster they are for.
@@ -42,8 +53,8 @@ impl<'t, T> Facts<'t, T> {
         found.filter_map(|&index| self.all.get(index))
     }
 
-    /// The same without those of other environments than that of the file `home`, each with its
-    /// number; not all that are left need be joined with it.
+    /// The same without those that do not join what the file `home` says ([`Forks::join`]), each with
+    /// its number.
     pub(super) fn near<'s>(
         &'s self,
         name: &str,
@@ -54,7 +65,7 @@ impl<'t, T> Facts<'t, T> {
         self.among(found.copied(), forks, home)
     }
 
-    /// Iterates over the facts of all namespaces, without those of other environments.
+    /// Iterates over the facts of all namespaces that join what the file `home` says.
     pub(super) fn all_near<'s>(
         &'s self,
         forks: &'s Forks,
@@ -70,12 +81,21 @@ impl<'t, T> Facts<'t, T> {
         forks: &'s Forks,
         home: &'s str,
     ) -> impl Iterator<Item = (usize, &'s T)> {
-        // Those of one environment mostly stand together.
-        let mut last = ("", true);
+        let home = folder(home);
+        // What lies side by side mostly stands together. Who is not in an environment joins all of
+        // it, or nothing.
+        let (mut environment, mut last) = (("", true), ("", forks.join_folders("", home)));
         indices.filter_map(move |index| {
-            let environment = self.environments.get(index)?;
-            if *environment != last.0 {
-                last = (environment, forks.join(environment, home));
+            let place = self.places.get(index)?;
+            if place.environment != environment.0 {
+                let joins = forks.join_folders(place.environment, home);
+                environment = (place.environment, joins);
+            }
+            if !environment.1 {
+                return None;
+            }
+            if place.folder != last.0 {
+                last = (place.folder, forks.join_folders(place.folder, home));
             }
             let fact = self.all.get(index).filter(|_| last.1)?;
             Some((index, fact))

@@ -4,16 +4,19 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::kube::{Object, Workload, lies_above, may_bring_pods, nearness};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::kube::{Object, Workload, may_bring_pods, nearness};
 use crate::mesh::Mesh;
 use crate::mesh::istio::install::{self, PlainFile};
 use crate::mesh::signs;
 use crate::settings::Settings;
+use crate::source::place::{folder, is_within};
 use crate::source::{Content, Role, SourceFile, SourceSet};
 use crate::yaml::Tree;
 
 use super::deployment::{self, Deployments};
-use super::facts::Facts;
+use super::facts::{Facts, Place};
 use super::render::Rendering;
 use super::scope::Forks;
 
@@ -129,42 +132,48 @@ impl<'t> Inventory<'t> {
             uses: uses(renderings),
             ..Self::default()
         };
-        let mut objects = Vec::new();
-        for file in files {
-            let is_target = file.role == Role::Target;
-            for document in &file.documents {
-                let key = (&*document.path, document.index);
-                let is_used = inventory.uses.contains_key(&key);
-                if document.patch && !is_used {
-                    continue;
-                }
-                for object in Object::all_in(document) {
-                    if install::concerns(&object) {
-                        inventory.installations.push(object.clone());
-                    }
-                    if !is_used {
-                        objects.push((object, is_target));
-                    }
-                }
-            }
-        }
-        for rendering in renderings {
-            let is_wanted =
-                is_target(sources, &rendering.root) || is_target(sources, rendering.home());
-            if is_wanted {
-                inventory.target_overlays.insert(rendering.home());
-            }
-            objects.extend(rendering.objects().map(|object| {
+        let uses = &inventory.uses;
+        let of_file = |file: &&'t SourceFile| met_in(file, uses).collect::<Vec<_>>();
+        let of_rendering = |one: &'t Rendering| {
+            let is_wanted = is_target(sources, &one.root) || is_target(sources, one.home());
+            let objects = one.objects().map(move |object| {
                 let is_target = is_wanted || is_target(sources, object.path());
                 (object, is_target)
-            }));
+            });
+            (is_wanted.then(|| one.home()), objects.collect::<Vec<_>>())
+        };
+        let (met, rendered) = rayon::join(
+            || files.par_iter().flat_map_iter(of_file).collect::<Vec<_>>(),
+            || renderings.par_iter().map(of_rendering).collect::<Vec<_>>(),
+        );
+        let mut objects = Vec::with_capacity(met.len());
+        for Met {
+            object,
+            is_target,
+            is_used,
+        } in met
+        {
+            if install::concerns(&object) {
+                inventory.installations.push(object.clone());
+            }
+            if !is_used {
+                objects.push((object, is_target));
+            }
+        }
+        for (overlay, rendered) in rendered {
+            inventory.target_overlays.extend(overlay);
+            objects.extend(rendered);
         }
         let objects = deployed(sources, renderings, objects);
         inventory.forks = Forks::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
             let (namespace, _) = namespace_of(&object, settings);
-            let environment = inventory.forks.environment(object.home());
-            inventory.add([namespace, environment], object, is_target);
+            let place = Place {
+                namespace,
+                environment: inventory.forks.environment(object.home()),
+                folder: folder(object.home()),
+            };
+            inventory.add(place, object, is_target);
         }
         inventory
     }
@@ -182,11 +191,11 @@ impl<'t> Inventory<'t> {
         self.uses.get(&(path, document)).copied()
     }
 
-    fn add(&mut self, [namespace, environment]: [&'t str; 2], object: Object<'t>, is_target: bool) {
+    fn add(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
         let facts = match (object.group(), object.kind) {
             ("", "Namespace") => {
-                let name = object.name();
-                return self.namespaces.push(name, environment, object);
+                let namespace = object.name();
+                return self.namespaces.push(Place { namespace, ..place }, object);
             }
             ("", "Service") => &mut self.services,
             ("security.istio.io", "PeerAuthentication") => &mut self.peer_authentications,
@@ -204,21 +213,47 @@ impl<'t> Inventory<'t> {
                         is_definition,
                         object,
                     };
-                    self.other_signs.push(namespace, environment, sign);
+                    self.other_signs.push(place, sign);
                 } else if let Some(workload) = Workload::from_object(&object) {
                     let subject = Subject {
                         workload,
                         is_target,
                     };
-                    self.workloads.push(namespace, environment, subject);
+                    self.workloads.push(place, subject);
                 } else if may_bring_pods(&object) {
                     self.makers.push(object);
                 }
                 return;
             }
         };
-        facts.push(namespace, environment, object);
+        facts.push(place, object);
     }
+}
+
+/// An object as it is written.
+struct Met<'t> {
+    object: Object<'t>,
+    is_target: bool,
+    /// A kustomization takes it in: it is seen as it comes out of that.
+    is_used: bool,
+}
+
+/// Iterates over the objects of a file, but for patches that no kustomization takes in.
+fn met_in<'t>(
+    file: &'t SourceFile,
+    uses: &HashMap<(&'t str, usize), Uses>,
+) -> impl Iterator<Item = Met<'t>> {
+    let is_target = file.role == Role::Target;
+    file.documents.iter().flat_map(move |document| {
+        let is_used = uses.contains_key(&(&*document.path, document.index));
+        let meant = (!document.patch || is_used).then_some(document);
+        let objects = meant.into_iter().flat_map(Object::all_in);
+        objects.map(move |object| Met {
+            object,
+            is_target,
+            is_used,
+        })
+    })
 }
 
 /// Returns the namespace of an object and whether it is written, or given by an option.
@@ -247,15 +282,22 @@ fn deployed<'t>(
         .filter_map(|one| Some(&*one.deployed.as_ref()?.file))
         .collect();
     let mut placed = Vec::with_capacity(objects.len());
+    // Objects of one folder mostly come one after the other.
+    let mut last = None;
+    let mut taking = Vec::new();
     for (object, is_target) in objects {
         let is_placed = object.rendered_by.is_some() && homes.contains(object.home());
-        let taking: Vec<_> = deployments.taking(object.home()).collect();
+        let here = Some(folder(object.home()));
+        if here != last {
+            last = here;
+            taking = deployments.taking(object.home()).collect();
+        }
         if is_placed || taking.is_empty() {
             placed.push((0, object, is_target));
             continue;
         }
         let is_shared = taking.len() > 1;
-        for (number, deployment) in taking {
+        for &(number, deployment) in &taking {
             let home = deployment.object.path();
             let moved = Object {
                 home,
@@ -336,7 +378,8 @@ where
 /// Tells whether one of two files lies in the folder of the other, or below it: only such files
 /// are taken to mean the same namespace when they name none.
 pub(super) fn are_related(one: &str, other: &str) -> bool {
-    lies_above(one, other) || lies_above(other, one)
+    let (one, other) = (folder(one), folder(other));
+    is_within(one, other) || is_within(other, one)
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ impl<'t> Context<'t> {
         let others = others
             .near(namespace, &inventory.forks, workload.home())
             .map(|(_, one)| one)
-            .filter(|one| !one.is_definition && self.shares_namespace(&one.object, workload))
+            .filter(|one| !one.is_definition && self.is_one_namespace(&one.object, workload))
             .map(|one| (one.mesh, &one.object));
         let all: Vec<(Mesh, &Object<'t>)> = istio.chain(others).collect();
         if all.is_empty() {
@@ -137,12 +137,10 @@ impl<'t> Context<'t> {
     fn sign_in_reach(&self, home: &str) -> Option<Sign> {
         let inventory = &self.inventory;
         let forks = &inventory.forks;
-        let joined = |object: &&Object<'t>| forks.join(object.home(), home);
         let istio = inventory.peer_authentications.all_near(forks, home);
         let istio = istio
             .chain(inventory.authorization_policies.all_near(forks, home))
-            .chain(inventory.mesh_signs.all_near(forks, home))
-            .filter(joined);
+            .chain(inventory.mesh_signs.all_near(forks, home));
         if let Some(object) = nearest(istio, home).first() {
             return Some(sign_of(Mesh::Istio, Weight::Install, object));
         }
@@ -156,7 +154,7 @@ impl<'t> Context<'t> {
         Mesh::ALL.into_iter().find_map(|mesh| {
             let mine = inventory.other_signs.all_near(forks, home);
             let mine = mine.filter(|one| one.mesh == mesh);
-            let found = nearest(mine.map(|one| &one.object).filter(joined), home);
+            let found = nearest(mine.map(|one| &one.object), home);
             Some(sign_of(mesh, Weight::Install, found.first()?))
         })
     }
@@ -196,7 +194,7 @@ impl<'t> Context<'t> {
             .map(|(_, one)| one)
             .filter(|one| one.mesh == mesh && !one.is_definition)
             .map(|one| &one.object)
-            .filter(|object| self.shares_namespace(object, &workload.object))
+            .filter(|object| self.is_one_namespace(object, &workload.object))
             .collect()
     }
 

@@ -152,7 +152,7 @@ impl<'t> Context<'t> {
         let (namespace, _) = self.namespace_of(subject);
         let found = facts.near(namespace, &self.inventory.forks, subject.home());
         let found = found.map(|(_, fact)| fact);
-        found.filter(|fact| self.shares_namespace(fact, subject))
+        found.filter(|fact| self.is_one_namespace(fact, subject))
     }
 
     /// Returns the facts as they would be with another release of the mesh.
@@ -179,11 +179,15 @@ impl<'t> Context<'t> {
     /// namespace they are taken for the same only along one line of folders.
     #[must_use]
     pub fn shares_namespace(&self, fact: &Object<'t>, subject: &Object<'t>) -> bool {
+        self.is_one_namespace(fact, subject)
+            && self.inventory.forks.join(fact.home(), subject.home())
+    }
+
+    /// The same of facts that lie in no other environment.
+    pub(super) fn is_one_namespace(&self, fact: &Object<'t>, subject: &Object<'t>) -> bool {
         let (of_fact, fact_written) = self.namespace_of(fact);
         let (of_subject, subject_written) = self.namespace_of(subject);
         let written = fact_written && subject_written;
-        of_fact == of_subject
-            && (written || are_related(fact.home(), subject.home()))
-            && self.inventory.forks.join(fact.home(), subject.home())
+        of_fact == of_subject && (written || are_related(fact.home(), subject.home()))
     }
 }

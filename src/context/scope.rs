@@ -57,7 +57,11 @@ impl Forks {
     /// Tells whether what the file `fact` says may hold for what stands in the file `subject`. What an
     /// environment says holds in it alone, not for what lies beside it either.
     pub(super) fn join(&self, fact: &str, subject: &str) -> bool {
-        let (fact, subject) = (folder(fact), folder(subject));
+        self.join_folders(folder(fact), folder(subject))
+    }
+
+    /// The same for the folders of the files.
+    pub(super) fn join_folders(&self, fact: &str, subject: &str) -> bool {
         fact == subject || branch(fact, subject).is_none_or(|branch| !self.0.contains(branch))
     }
 

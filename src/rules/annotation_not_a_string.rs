@@ -61,36 +61,45 @@ declare_rule! {
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = scene
         .namespaces()
-        .flat_map(|namespace| report(namespace, &Route::keys(&["metadata"]), true))
+        .flat_map(|namespace| report(namespace, &Route::keys(&["metadata"]), || true))
         .collect();
     for pod in scene.pods() {
         let object = &pod.workload.object;
         let template = pod.workload.template.within.child("metadata");
         let of_object = Route::keys(&["metadata"]);
         let is_pod = template == of_object;
-        let plain = !pod.is_rewritten_ahead();
-        findings.extend(report(object, &template, plain));
+        let mut routes = vec![template];
         if !is_pod {
-            findings.extend(report(object, &of_object, plain));
+            routes.push(of_object);
         }
         if object.kind == "CronJob" {
-            let job = Route::keys(&["spec", "jobTemplate", "metadata"]);
-            findings.extend(report(object, &job, plain));
+            routes.push(Route::keys(&["spec", "jobTemplate", "metadata"]));
+        }
+        for route in routes {
+            findings.extend(report(object, &route, || !pod.is_rewritten_ahead()));
         }
     }
     findings
 }
 
-fn report(object: &Object<'_>, metadata: &Route, plain: bool) -> Vec<Finding> {
+fn report(object: &Object<'_>, metadata: &Route, plain: impl Fn() -> bool) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let Some(node) = object.node.at(metadata) else {
+        return findings;
+    };
     for (holder, word) in [("labels", "label"), ("annotations", "annotation")] {
-        let route = metadata.child(holder);
-        let entries = object.node.at(&route);
-        for entry in entries.into_iter().flat_map(NodeRef::entries) {
-            findings.extend(one(object, &route, entry, word, plain));
+        let entries = node.get(holder).into_iter().flat_map(NodeRef::entries);
+        for entry in entries.filter(|entry| is_no_string(entry)) {
+            let route = metadata.child(holder);
+            findings.extend(one(object, &route, entry, word, plain()));
         }
     }
     findings
+}
+
+fn is_no_string(entry: &Entry<'_>) -> bool {
+    let scalar = entry.value.scalar();
+    scalar.is_some_and(|scalar| !matches!(scalar, Scalar::Str(_) | Scalar::Null))
 }
 
 fn one(
@@ -103,8 +112,7 @@ fn one(
     let key = entry.key.text().filter(|_| !entry.key.is_merge_key())?;
     let scalar = entry.value.scalar()?;
     let text = entry.value.text()?;
-    if matches!(scalar, Scalar::Str(_) | Scalar::Null) || quoted_by_kustomize(object, holder, text)
-    {
+    if quoted_by_kustomize(object, holder, text) {
         return None;
     }
     let message = format!(

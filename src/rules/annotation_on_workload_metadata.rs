@@ -99,27 +99,32 @@ fn misplaced<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
     let workload = &pod.workload;
     let mut findings = Vec::new();
     if takes_metadata_from_template(workload) {
-        let root = Route::root();
         for metadata in metadata_routes(workload) {
             let node = workload.object.node.at(&metadata);
-            let annotations = node.and_then(|node| node.get("annotations"));
-            for entry in annotations.into_iter().flat_map(NodeRef::effective_entries) {
-                let route = root.join(&metadata).child("annotations");
-                findings.extend(report(scene, pod, entry, &route, is_pod_key));
+            let of = |key: &str| node.and_then(|node| node.get(key));
+            let route = || metadata.child("annotations");
+            for entry in wanted(of("annotations"), is_pod_key) {
+                findings.extend(report(scene, pod, entry, &route()));
             }
-            let labels = node.and_then(|node| node.get("labels"));
-            for entry in labels.into_iter().flat_map(NodeRef::effective_entries) {
-                let route = root.join(&metadata).child("labels");
-                findings.extend(report(scene, pod, entry, &route, |key| key == keys::INJECT));
+            let route = || metadata.child("labels");
+            for entry in wanted(of("labels"), |key| key == keys::INJECT) {
+                findings.extend(report(scene, pod, entry, &route()));
             }
         }
     }
-    let labels = workload.template.labels();
-    for entry in labels.into_iter().flat_map(NodeRef::effective_entries) {
-        let route = workload.template.within.child("metadata").child("labels");
-        findings.extend(report(scene, pod, entry, &route, is_annotation_only));
+    let route = || workload.template.within.child("metadata").child("labels");
+    for entry in wanted(workload.template.labels(), is_annotation_only) {
+        findings.extend(report(scene, pod, entry, &route()));
     }
     findings
+}
+
+/// Returns the entries whose key is one of those that are looked for.
+fn wanted(node: Option<NodeRef<'_>>, is_wanted: impl Fn(&str) -> bool) -> Vec<Entry<'_>> {
+    let entries = node.into_iter().flat_map(NodeRef::effective_entries);
+    entries
+        .filter(|entry| entry.key.text().is_some_and(&is_wanted))
+        .collect()
 }
 
 /// Built-in workloads and those that work alike; what other controllers do with their metadata
@@ -160,9 +165,8 @@ fn report<'t>(
     pod: &WorkloadPrediction<'t>,
     entry: Entry<'t>,
     route: &Route,
-    wanted: impl Fn(&str) -> bool,
 ) -> Option<Finding> {
-    let key = entry.key.text().filter(|key| wanted(key))?;
+    let key = entry.key.text()?;
     let workload = &pod.workload;
     let template = &workload.template;
     let stands_right = template.annotation(key).is_some()
