@@ -45,10 +45,7 @@ impl<'t, T> Facts<'t, T> {
     }
 
     /// Iterates over the facts that stand in namespaces of this name, whatever cluster they are for.
-    pub(super) fn in_namespace<'s>(
-        &'s self,
-        name: &str,
-    ) -> impl Iterator<Item = &'s T> + use<'s, 't, T> {
+    pub fn in_namespace<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s T> + use<'s, 't, T> {
         let found = self.by_namespace.get(name).into_iter().flatten();
         found.filter_map(|&index| self.all.get(index))
     }

@@ -51,12 +51,13 @@ impl<'t> Workload<'t> {
             ("batch", "CronJob") => &["spec", "jobTemplate", "spec", "template"],
             _ => &["spec", "template"],
         };
-        let within = Route::keys(keys);
-        let node = object.node.at(&within)?;
+        let mut steps = keys.iter();
+        let node = steps.try_fold(object.node, |node, key| node.get(key))?;
         let spec = node.get("spec").filter(|spec| spec.is_mapping())?;
         if !is_known_kind(object) && !spec.get("containers").is_some_and(NodeRef::is_sequence) {
             return None;
         }
+        let within = Route::keys(keys);
         let route = object.route.join(&within);
         let metadata = node.get("metadata");
         Some(Self {

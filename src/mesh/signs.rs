@@ -147,16 +147,17 @@ pub fn of_object(object: &Object<'_>) -> Option<(Mesh, bool)> {
 /// Objects of a shared API that are for one mesh: routes of a `Server` of Linkerd, and policies of
 /// Cilium that demand authentication. Cilium alone is no mesh, it is the network of many.
 fn by_content(object: &Object<'_>) -> Option<Mesh> {
-    let spec = object.node.get("spec")?;
+    let spec = || object.node.get("spec");
     match (object.group(), object.kind) {
         ("gateway.networking.k8s.io", "HTTPRoute" | "GRPCRoute") => {
-            let mut parents = spec.get("parentRefs")?.items();
+            let mut parents = spec()?.get("parentRefs")?.items();
             let group = |one: NodeRef<'_>| one.get("group")?.text().map(str::to_owned);
             parents
                 .any(|one| group(one).as_deref() == Some("policy.linkerd.io"))
                 .then_some(Mesh::Linkerd)
         }
         ("cilium.io", "CiliumNetworkPolicy" | "CiliumClusterwideNetworkPolicy") => {
+            let spec = spec()?;
             let lists = ["ingress", "egress"].into_iter();
             let mut rules = lists
                 .filter_map(|key| spec.get(key))

@@ -59,38 +59,42 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let own = || Route::keys(&["metadata"]);
     let mut findings: Vec<Finding> = scene
         .namespaces()
-        .flat_map(|namespace| report(namespace, &Route::keys(&["metadata"]), || true))
+        .flat_map(|namespace| report(namespace, namespace.metadata(), own, || true))
         .collect();
     for pod in scene.pods() {
         let object = &pod.workload.object;
-        let template = pod.workload.template.within.child("metadata");
-        let of_object = Route::keys(&["metadata"]);
-        let is_pod = template == of_object;
-        let mut routes = vec![template];
-        if !is_pod {
-            routes.push(of_object);
+        let template = &pod.workload.template;
+        let plain = || !pod.is_rewritten_ahead();
+        let within = || template.within.child("metadata");
+        let metadata = template.node.get("metadata");
+        findings.extend(report(object, metadata, within, plain));
+        if template.node != object.node {
+            findings.extend(report(object, object.metadata(), own, plain));
         }
         if object.kind == "CronJob" {
-            routes.push(Route::keys(&["spec", "jobTemplate", "metadata"]));
-        }
-        for route in routes {
-            findings.extend(report(object, &route, || !pod.is_rewritten_ahead()));
+            let job = || Route::keys(&["spec", "jobTemplate", "metadata"]);
+            findings.extend(report(object, object.node.at(&job()), job, plain));
         }
     }
     findings
 }
 
-fn report(object: &Object<'_>, metadata: &Route, plain: impl Fn() -> bool) -> Vec<Finding> {
+/// Looks through metadata of an object; `route` leads there.
+fn report(
+    object: &Object<'_>,
+    metadata: Option<NodeRef<'_>>,
+    route: impl Fn() -> Route,
+    plain: impl Fn() -> bool,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let Some(node) = object.node.at(metadata) else {
-        return findings;
-    };
     for (holder, word) in [("labels", "label"), ("annotations", "annotation")] {
-        let entries = node.get(holder).into_iter().flat_map(NodeRef::entries);
-        for entry in entries.filter(|entry| is_no_string(entry)) {
-            let route = metadata.child(holder);
+        let entries = metadata.and_then(|metadata| metadata.get(holder));
+        let entries = entries.into_iter().flat_map(NodeRef::entries);
+        for entry in entries.filter(is_no_string) {
+            let route = route().child(holder);
             findings.extend(one(object, &route, entry, word, plain()));
         }
     }

@@ -28,11 +28,11 @@ pub(super) fn of_chart<'s, 't>(
 }
 
 fn values<'s, 't>(object: &'s Object<'t>, chart: &str) -> Option<ChartValues<'s, 't>> {
-    let spec = object.node.get("spec")?;
+    let spec = || object.node.get("spec");
     let (source, values) = match object.kind {
-        "HelmRelease" => (spec.get("chart")?.get("spec")?, spec.get("values")?),
+        "HelmRelease" => (spec()?.get("chart")?.get("spec")?, spec()?.get("values")?),
         "Application" => {
-            let source = spec.get("source")?;
+            let source = spec()?.get("source")?;
             (source, source.get("helm")?.get("valuesObject")?)
         }
         _ => return None,

@@ -115,8 +115,8 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
         .iter()
         .filter(|pod| pod.dataplane.value != Dataplane::Ambient)
         .flat_map(|pod| pod.handlers.iter().filter_map(|one| kept_out(pod, one)));
-    let policies = scene.context.inventory.network_policies.iter();
-    let signs = policies.filter_map(|policy| {
+    let policies = scene.among(&scene.context.inventory.network_policies);
+    let signs = policies.into_iter().filter_map(|policy| {
         let rules = IngressRule::all_of(policy);
         let mut rules = rules.filter(|rule| rule.names_private_addresses());
         rules.find_map(|rule| may_keep_out(scene, policy, rule))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::context::{Context, Reach};
+use crate::context::{Context, Facts, Reach};
 use crate::finding::{Applicability, Certainty, Finding, Fix, Label};
 use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
@@ -92,6 +92,19 @@ impl<'s, 't> Scene<'s, 't> {
             Reach::Namespace
         };
         self.reached_by(policy, reach)
+    }
+
+    /// Returns those of some facts that stand in a namespace of the workloads, in their order.
+    #[must_use]
+    pub fn among<'f>(&self, facts: &'f Facts<'t, Object<'t>>) -> Vec<&'f Object<'t>> {
+        let mut namespaces = self.by_namespace.keys();
+        match (namespaces.next(), namespaces.next()) {
+            (Some(one), None) => facts.in_namespace(one).collect(),
+            _ => facts
+                .iter()
+                .filter(|fact| self.beside(fact).next().is_some())
+                .collect(),
+        }
     }
 
     /// Iterates over the workloads in the namespace of an object.
