@@ -157,18 +157,33 @@ impl Composer {
 
 /// Writes what stands between double quotes.
 fn escape(value: &str, out: &mut String) {
+    // Nearly all are.
     let is_ordinary = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
     if value.bytes().all(is_ordinary) {
         out.push_str(value);
         return;
     }
-    for c in value.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            ' '..='~' => out.push(c),
-            '\u{a1}'..='\u{d7ff}' if !matches!(c, '\u{2028}' | '\u{2029}') => out.push(c),
-            _ => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+    let mut rest = value;
+    while let Some(at) = rest.find(is_escaped) {
+        let (plain, escaped) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        out.push_str(plain);
+        let mut chars = escaped.chars();
+        match chars.next() {
+            Some(c @ ('"' | '\\')) => out.extend(['\\', c]),
+            Some('\n') => out.push_str("\\n"),
+            Some(c) => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+            None => {}
         }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+}
+
+/// Tells whether a character does not stand for itself, or not everywhere.
+fn is_escaped(c: char) -> bool {
+    match c {
+        '"' | '\\' | '\u{2028}' | '\u{2029}' => true,
+        _ => !matches!(c, ' '..='~' | '\u{a1}'..='\u{d7ff}'),
     }
 }
 
