@@ -73,6 +73,7 @@ pub(super) fn render(
         before = keys;
     }
     drop(sets);
+    gatherer.clear();
     own.retain(|one| !taken.contains(&one.root));
     own.extend(made);
     own.extend(generated.into_iter().map(Arc::unwrap_or_clone));

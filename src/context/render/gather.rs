@@ -9,6 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
@@ -202,6 +204,11 @@ impl<'s> Gatherer<'s> {
     /// Takes over what another one has rendered.
     pub(super) fn take_over(&mut self, other: Self) {
         self.done.extend(other.done);
+    }
+
+    /// Gives the memory back on all threads.
+    pub(super) fn clear(self) {
+        self.done.into_par_iter().for_each(drop);
     }
 
     /// Renders the kustomization of this file.
