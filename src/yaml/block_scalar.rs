@@ -5,7 +5,8 @@ use super::span::Span;
 /// Returns the place of a block scalar whose header is at `start` and which reads as `value`;
 /// `behind` lies behind it, at the latest in the indentation of the next token.
 pub(super) fn block_span(text: &str, value: &str, start: usize, behind: usize) -> Span {
-    let header_end = line_end(text, start);
+    // A carriage return alone ends the header, too.
+    let header_end = line_end(text, start).min(behind.max(start));
     let header = Span::new(start, header_end).slice(text);
     let header = header.split('#').next().unwrap_or_default();
     let last_line = value.trim_end_matches('\n').rsplit('\n').next();
