@@ -46,10 +46,7 @@ fn installs(files: &[(&str, &str)]) -> Vec<Install> {
     let documents = sources.files.iter().flat_map(|file| &file.documents);
     let objects: Vec<Object<'_>> = documents.flat_map(Object::all_in).collect();
     let plain: Vec<PlainFile<'_>> = sources.files.iter().filter_map(plain_file).collect();
-    let around = Surroundings {
-        objects: &objects,
-        files: &plain,
-    };
+    let around = Surroundings::new(&objects, &plain);
     let of_objects = objects
         .iter()
         .flat_map(|object| from_object(object, &around));
