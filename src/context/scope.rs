@@ -65,11 +65,13 @@ impl Forks {
         fact == subject || branch(fact, subject).is_none_or(|branch| !self.0.contains(branch))
     }
 
-    /// Returns the widest environment below the working directory that a file lies in; empty where
-    /// there is none. Whatever is not in it is joined with all of it, or with nothing.
+    /// Returns the widest environment that a file lies in, as far as the way to it shows; empty where
+    /// there is none. What is not in it is joined with all of it, or with nothing.
     pub(super) fn environment<'p>(&self, path: &'p str) -> &'p str {
+        // `../` does not lead to what lies in `../../`.
         let mut folders = path
             .match_indices('/')
+            .skip(height(path).saturating_sub(1))
             .filter_map(|(at, _)| path.get(..=at));
         let found = folders.find(|folder| self.0.contains(*folder));
         found.unwrap_or_default()
@@ -145,6 +147,21 @@ mod tests {
         assert!(!forks.join("../../stage/ns.yaml", "web.yaml"));
         assert!(forks.join("../ns.yaml", "web.yaml"));
         assert!(forks.join("../../infra/ns.yaml", "web.yaml"));
+    }
+
+    #[test]
+    fn the_widest_environment_is_found_on_the_way_to_a_file() {
+        let forks = forks(&[
+            ("web.yaml", "web"),
+            ("../../stage/app/web.yaml", "web"),
+            ("../../stage/eu/app.yaml", "app"),
+            ("../../stage/us/app.yaml", "app"),
+        ]);
+        assert_eq!(forks.environment("../../stage/us/app.yaml"), "../../stage/");
+        // `../` is an environment, and holds none of this.
+        assert_eq!(forks.environment("../../infra/mtls.yaml"), "");
+        assert_eq!(forks.environment("../ns.yaml"), "../");
+        assert_eq!(forks.environment("web.yaml"), "");
     }
 
     #[test]
