@@ -121,14 +121,19 @@ pub(super) fn working_directory() -> Result<PathBuf, Stop> {
     })
 }
 
-/// The threads of a run; one where there are no more to be had.
+/// The threads of a run; one where there are no more to be had, at worst the one that asks.
 fn pool(threads: usize) -> Result<rayon::ThreadPool, Stop> {
     let of = |threads| {
         let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
         builder.stack_size(STACK).build()
     };
+    let this_one = || {
+        let builder = rayon::ThreadPoolBuilder::new().num_threads(1);
+        builder.use_current_thread().build()
+    };
     of(threads)
         .or_else(|_| of(1))
+        .or_else(|_| this_one())
         .map_err(|error| Stop::usage(format!("cannot start threads: {error}")))
 }
 

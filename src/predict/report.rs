@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::finding::{Certainty, ObjectRef};
+use crate::kube::Object;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::{Fact, Mesh, Reason};
 use crate::source::SourceSet;
@@ -91,6 +92,9 @@ struct HandlerReport {
     slot: &'static str,
     kind: &'static str,
     field: String,
+    /// The file of the line where it is not that of the workload: a patch has brought it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     line: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rendered: Option<RenderedReport>,
@@ -199,7 +203,7 @@ fn workload(prediction: &WorkloadPrediction<'_>, places: Places<'_>) -> Workload
         handlers: prediction
             .handlers
             .iter()
-            .map(|prediction| handler(object.path(), prediction, places))
+            .map(|prediction| handler(object, prediction, places))
             .collect(),
     }
 }
@@ -248,10 +252,15 @@ impl From<ObjectRef> for ObjectReport {
     }
 }
 
-fn handler(path: &str, prediction: &HandlerPrediction<'_>, places: Places<'_>) -> HandlerReport {
+fn handler(
+    object: &Object<'_>,
+    prediction: &HandlerPrediction<'_>,
+    places: Places<'_>,
+) -> HandlerReport {
     let verdict = &prediction.verdict;
     let handler = &prediction.handler;
-    let told = places(path, handler.key.span());
+    let at = object.label_at(handler.key.span(), "");
+    let told = places(&at.path, at.span);
     HandlerReport {
         container: prediction.container.name().to_owned(),
         list: prediction.container.list.key(),
@@ -261,6 +270,7 @@ fn handler(path: &str, prediction: &HandlerPrediction<'_>, places: Places<'_>) -
             .as_ref()
             .map_or("unreadable", |action| action.key()),
         field: handler.within.to_string(),
+        path: (at.path != *object.path()).then_some(told.path),
         line: told.line,
         rendered: told.rendered,
         rewritten: prediction.rewritten,

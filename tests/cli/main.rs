@@ -28,6 +28,7 @@ mod mirror;
 mod named_files;
 mod names;
 mod overlays;
+mod predicted_places;
 mod program;
 mod project;
 mod reasons;
