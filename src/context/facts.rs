@@ -1,7 +1,8 @@
 //! Facts of one kind, which are asked for by namespace all the time.
 
-use std::collections::HashMap;
 use std::ops::Deref;
+
+use hashbrown::HashMap;
 
 use crate::source::place::folder;
 

@@ -1,10 +1,10 @@
 //! What the user settled for a workload: by option, in general, or for its files.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use globset::GlobSet;
+use hashbrown::HashMap;
 
 use crate::kube::Object;
 use crate::settings::{Facts, Scope, Settings};

@@ -1,6 +1,6 @@
 //! What kustomizations do to pods that is not modelled.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::kube::Object;
 

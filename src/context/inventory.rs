@@ -1,9 +1,10 @@
 //! The objects of all documents, sorted into those that state facts and those that are judged.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use hashbrown::{HashMap, HashSet};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::kube::{Object, Workload, may_bring_pods, nearness};

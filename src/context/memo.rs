@@ -3,10 +3,11 @@
 //! Only what the files and the settings decide alone may stand here: all worlds of a run share the
 //! answers (`Context::supposing` and its like).
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::ptr::from_ref;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use hashbrown::HashMap;
 
 use crate::kube::{Object, Workload};
 use crate::mesh::signs::Sign;

@@ -6,7 +6,8 @@
 //! a copy of nothing, such as `infra/` beside `prod/` and `stage/`.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+
+use hashbrown::{HashMap, HashSet};
 
 use crate::kube::Object;
 use crate::source::place::{child, common, folder, height, is_within};

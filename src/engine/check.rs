@@ -1,7 +1,8 @@
 //! Runs all rules over a set of files.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use hashbrown::HashSet;
 
 use crate::context::Context;
 use crate::context::render::{Rendering, render_relevant};

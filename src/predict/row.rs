@@ -1,6 +1,6 @@
 //! The lines of the table that `predict` prints.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::kube::{Action, Handler, Object};
 

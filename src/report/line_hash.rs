@@ -4,7 +4,7 @@
 //! finds another value (github/codeql-action, `src/fingerprints.ts`). Uploads through the API have
 //! only what is in the report.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// How many characters a hash covers, from the start of the line on.
 const BLOCK: usize = 100;

@@ -1,7 +1,9 @@
 //! Bases of kustomizations: a file is rewritten only where every overlay of it agrees.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::context::Context;
 use crate::context::render::Rendering;

@@ -1,7 +1,8 @@
 //! Findings about what kustomizations make of a base: the base's line, and the overlays.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::context::Context;
 use crate::finding::{Applicability, Finding, Label};

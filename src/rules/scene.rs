@@ -1,7 +1,8 @@
 //! What rules look at: the predictions, and ready-made findings about them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::context::{Context, Facts, Reach};
 use crate::finding::{Applicability, Certainty, Finding, Fix, Label};

@@ -1,12 +1,13 @@
 //! Finds the files of a run, and reads them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::chart::is_in_chart;
 use super::document::looks_like_kubernetes;

@@ -1,8 +1,9 @@
 //! What is known of folders that were listed: the disk need not be asked again.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
 
 use super::kustomization::kustomization_in;
 

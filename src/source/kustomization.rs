@@ -1,10 +1,11 @@
 //! Files that a kustomization names as patches: they are no objects of their own.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
 
 use crate::yaml::{self, NodeRef, Span, Tree};
 

@@ -1,10 +1,12 @@
 //! Local files that kustomizations name and that lie outside of the paths of the run: without
 //! them an overlay cannot be judged. They are read as context.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
 
 use crate::yaml::{NodeRef, Tree};
 
@@ -162,6 +164,7 @@ pub fn mark_repositories(set: &mut SourceSet, request: &Request, folders: &Folde
         .iter()
         .map(|file| file.lies_at.as_deref()?.parent());
     let found: Vec<Option<Arc<str>>> = folders.map(|folder| roots.of(folder?)).collect();
+    drop(roots);
     for (file, repository) in set.files.iter_mut().zip(found) {
         file.directory = Some(Arc::clone(&directory));
         file.repository = repository;

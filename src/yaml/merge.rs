@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry as Slot;
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry as Slot;
 
 use super::scalar::Scalar;
 use super::tree::{Entry, Kind, NodeRef};

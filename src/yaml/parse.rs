@@ -4,10 +4,10 @@
 //! collections are found here by reading the gap between two events, which holds nothing but
 //! white space, comments, indicators and properties.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
+use hashbrown::HashMap;
 
 use super::arena::Arena;
 use super::block;

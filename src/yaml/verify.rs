@@ -7,10 +7,10 @@ mod compare;
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use compare::compare;
+use hashbrown::HashSet;
 use serde_yaml::Value as Yaml;
 
 use super::change::Change;

@@ -6,7 +6,9 @@
 
 pub(in crate::context) mod folder;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
 
 use crate::kube::{Destination, Object};
 use crate::source::{SourceSet, place, placeholder};

@@ -1,7 +1,8 @@
 //! From what single carriers say to control planes.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
 
 use crate::kube::{lies_above, nearness};
 use crate::mesh::istio::install::{

@@ -5,11 +5,12 @@
 //! Source: Argo CD, `argoproj.io/v1alpha1` ApplicationSet.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
+use hashbrown::HashMap;
 
 use crate::kube::Object;
 use crate::source::{SourceSet, place};

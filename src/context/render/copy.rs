@@ -1,8 +1,9 @@
 //! Copies values from a document, each with its place.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::yaml::{Entry, Kind, NodeRef, Scalar, Span};
 

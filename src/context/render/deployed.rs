@@ -4,9 +4,10 @@
 //! patches and components are added to those that are there, a namespace or a prefix takes the
 //! place of the one there. Flux makes up a kustomization of all manifests where there is none.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::kube::Object;

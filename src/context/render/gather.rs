@@ -4,11 +4,12 @@
 //! resources in order, then components, which work on all that is there, then the
 //! transformations. Where kustomize would stop with an error, the rest is done and a note says so.
 
-use std::collections::hash_map::{Entry, RandomState};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use hashbrown::hash_map::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::source::{SourceFile, SourceSet};
@@ -49,7 +50,7 @@ pub(super) struct Gathered {
 /// Tells which objects are there already.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     /// The first object of each hash.
     first: HashMap<u64, usize>,
 }
@@ -208,7 +209,8 @@ impl<'s> Gatherer<'s> {
 
     /// Gives the memory back on all threads.
     pub(super) fn clear(self) {
-        self.done.into_par_iter().for_each(drop);
+        let done: Vec<Arc<Gathered>> = self.done.into_values().collect();
+        done.into_par_iter().for_each(drop);
     }
 
     /// Renders the kustomization of this file.

@@ -4,8 +4,9 @@
 //! Source: Flux, `kustomize.toolkit.fluxcd.io/v1`. Only variables with a known value are filled
 //! in. Where `substituteFrom` may define others, these stay unknown, defaults too.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::yaml::{NodeRef, Scalar, resolve_plain};
 

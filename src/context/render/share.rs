@@ -6,8 +6,9 @@
 //! the pods where the base set that label in both places. A JSON patch ends the bond, because
 //! the object goes through JSON.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use hashbrown::HashSet;
 
 use super::node::{Leaf, Node, Origin, Value};
 

@@ -3,7 +3,7 @@
 //! The order is that of kustomize 5.8.2 (`configureBuiltinTransformers` in
 //! `api/internal/target/kusttarget_configplugin.go`).
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};

@@ -5,7 +5,7 @@ mod directive;
 mod report;
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::finding::{Finding, Label, SuppressedBy, Suppression};
@@ -17,6 +17,7 @@ use super::check::paths_of;
 
 use collect::{Covers, Directive, collect, entries, lines_before};
 use directive::{Name, of_annotation};
+use hashbrown::HashMap;
 
 /// The suppressions of a run, and which of them silenced something.
 #[derive(Debug, Default)]

@@ -1,8 +1,10 @@
 //! From the name that a renderer gives to the file on disk.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::source::file::{Role, SourceFile};
 use crate::source::find::{Candidate, spelled};

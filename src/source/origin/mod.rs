@@ -9,7 +9,7 @@ mod place;
 mod said;
 mod template;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::yaml::{Kind, NodeRef, Position, Span};
@@ -20,6 +20,7 @@ use super::find::{Input, Request};
 use super::rendered::{Rendered, Trail};
 
 use files::Files;
+use hashbrown::HashMap;
 use said::Said;
 
 pub use files::relative_path;

@@ -1,6 +1,6 @@
 //! How a collection turns into another one with the fewest changes.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 use super::fate::{Addition, Fate, Own, Place};
 use crate::yaml::change::Value;

@@ -4,7 +4,9 @@
 //! own: an alias becomes a copy of what it stands for, an entry that a merge key brings in is
 //! written down. Every such step leaves the meaning of the document as it was.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
 
 use super::emit::{Emitter, children};
 use super::intent::pending;

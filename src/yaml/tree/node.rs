@@ -1,7 +1,8 @@
 //! One node of the arena, and how to get from it to others.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+
+use hashbrown::HashSet;
 
 use super::super::route::{Route, Step};
 use super::super::scalar::{Scalar, resolve_plain};

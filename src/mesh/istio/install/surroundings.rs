@@ -1,7 +1,9 @@
 //! What a carrier may refer to: other objects and plain files of the tree.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::kube::{Object, nearness};
 use crate::yaml::NodeRef;
