@@ -44,7 +44,7 @@ pub(super) struct Duplicates<'t> {
 impl<'t> Duplicates<'t> {
     /// Looks for keys of `mapping` that occur again.
     pub(super) fn look_into(&mut self, mapping: NodeRef<'t>) {
-        if mapping.entries().len() < 2 {
+        if mapping.entries().len() < 2 || all_differ(mapping) {
             return;
         }
         self.keys.clear();
@@ -82,6 +82,20 @@ impl<'t> Duplicates<'t> {
             }
         }
     }
+}
+
+/// Tells whether all keys are strings and surely differ, which is so in most mappings.
+fn all_differ(mapping: NodeRef<'_>) -> bool {
+    let mut seen = 0u128;
+    mapping.entries().all(|entry| {
+        let Some(Scalar::Str(key)) = entry.key.scalar() else {
+            return false;
+        };
+        let mark = 1 << mark(key);
+        let is_new = seen & mark == 0;
+        seen |= mark;
+        is_new
+    })
 }
 
 /// Returns a number below 128 that equal keys share, and most others do not.
