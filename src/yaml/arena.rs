@@ -1,16 +1,15 @@
 //! Fills the arena of a document node by node, in the order of the text.
 
+use std::cell::Cell;
+use std::mem;
 use std::sync::Arc;
 
 use super::span::{Extent, Span};
 use super::tree::{Kind, NONE, Node, Properties, Style, Tree};
 
-/// Bytes of text that come to one node in ordinary manifests, about.
-const BYTES_PER_NODE: usize = 16;
-/// Room that is made at the start at most: a huge text may be a single scalar.
+/// What grows while a document is read is kept for the next one if it holds no more than so many
+/// nodes, or bytes of text for each: few documents are larger.
 const ROOM: usize = 1 << 16;
-/// Room that is not needed at the end is given back if it is more than this many nodes.
-const SPARE: usize = 64;
 
 /// A collection whose end has not come yet.
 struct Open {
@@ -33,23 +32,70 @@ fn short(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(NONE)
 }
 
+thread_local! {
+    /// Room for the next document of the thread.
+    static ROOMS: Cell<Room> = const { Cell::new(Room::NONE) };
+}
+
+/// What grew for documents that are read.
+struct Room {
+    nodes: Vec<Node>,
+    links: Vec<u32>,
+    decoded: String,
+    open: Vec<Open>,
+    children: Vec<u32>,
+}
+
+impl Room {
+    const NONE: Self = Self {
+        nodes: Vec::new(),
+        links: Vec::new(),
+        decoded: String::new(),
+        open: Vec::new(),
+        children: Vec::new(),
+    };
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let mut room = Room {
+            nodes: mem::take(&mut self.tree.nodes),
+            links: mem::take(&mut self.tree.links),
+            decoded: mem::take(&mut self.tree.decoded),
+            open: mem::take(&mut self.open),
+            children: mem::take(&mut self.children),
+        };
+        if room.nodes.capacity() > ROOM || room.decoded.capacity() > ROOM {
+            return;
+        }
+        room.nodes.clear();
+        room.links.clear();
+        room.decoded.clear();
+        room.open.clear();
+        room.children.clear();
+        // A thread that ends needs none.
+        ROOMS.try_with(|kept| kept.set(room)).ok();
+    }
+}
+
 impl Arena {
     pub(super) fn new(text: &Arc<str>, segment: Span) -> Self {
-        let nodes = (segment.len() / BYTES_PER_NODE).min(ROOM);
+        let room = ROOMS.try_with(|kept| kept.replace(Room::NONE));
+        let room = room.unwrap_or(Room::NONE);
         let tree = Tree {
             text: Arc::clone(text),
             segment,
-            nodes: Vec::with_capacity(nodes),
-            links: Vec::with_capacity(nodes),
-            decoded: String::new(),
+            nodes: room.nodes,
+            links: room.links,
+            decoded: room.decoded,
             properties: Vec::new(),
             root: NONE,
             has_merge_keys: false,
         };
         Self {
             tree,
-            open: Vec::new(),
-            children: Vec::new(),
+            open: room.open,
+            children: room.children,
         }
     }
 
@@ -60,19 +106,24 @@ impl Arena {
         self.finish()
     }
 
-    /// Returns the tree, or `None` where nothing is written in the document.
+    /// Returns the tree, in no more memory than it needs, or `None` where nothing is written in the
+    /// document.
     pub(super) fn finish(mut self) -> Option<Tree> {
         let root = self.tree.nodes.get(self.tree.root as usize)?;
         // A document of comments alone comes as one empty scalar.
         if root.style == Style::Empty {
             return None;
         }
-        give_back(&mut self.tree.nodes);
-        give_back(&mut self.tree.links);
-        if self.tree.decoded.capacity() - self.tree.decoded.len() > SPARE {
-            self.tree.decoded.shrink_to_fit();
-        }
-        Some(self.tree)
+        Some(Tree {
+            text: Arc::clone(&self.tree.text),
+            segment: self.tree.segment,
+            nodes: self.tree.nodes.as_slice().into(),
+            links: self.tree.links.as_slice().into(),
+            decoded: self.tree.decoded.as_str().into(),
+            properties: mem::take(&mut self.tree.properties),
+            root: self.tree.root,
+            has_merge_keys: self.tree.has_merge_keys,
+        })
     }
 
     /// Tells whether the decoded text is too long for its offsets.
@@ -242,12 +293,5 @@ impl Arena {
         if let Some(node) = self.tree.nodes.get_mut(id as usize) {
             change(node);
         }
-    }
-}
-
-fn give_back<T>(items: &mut Vec<T>) {
-    let spare = items.capacity() - items.len();
-    if spare > SPARE && spare > items.len() / 8 {
-        items.shrink_to_fit();
     }
 }
