@@ -10,7 +10,7 @@ mod scopes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
-use crate::yaml::{Entry, NodeRef, Scalar, Span};
+use crate::yaml::{Entry, Kind, NodeRef, Scalar, Span};
 
 use super::layer::{Action, Emit, Layer};
 use super::suggest::not_one_of;
@@ -103,6 +103,10 @@ impl Reader<'_> {
 
     /// Keys that are written twice: nobody can tell which of the two is meant.
     fn duplicates(&mut self, node: NodeRef<'_>) {
+        // What an alias stands for is looked at where it is written; it may hold the alias.
+        if node.kind() == Kind::Alias {
+            return;
+        }
         let mut seen = BTreeMap::new();
         for entry in node.entries() {
             let key = entry.key.text().unwrap_or_default();

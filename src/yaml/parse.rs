@@ -210,7 +210,8 @@ impl<'a> Builder<'a> {
                 dash + 1
             };
         } else if gap.colon.is_none() {
-            // The event lies at the end of the key: step over the `:` if one is written.
+            // The event lies at the end of the key, or where its mapping ends: step over the `:` if one
+            // is written.
             let next = self.skip_trivia(reported);
             if self.arena.expects_value() && self.is_value_mark(reported, next) {
                 at = next + 1;
@@ -283,8 +284,8 @@ impl<'a> Builder<'a> {
         self.arena.innermost() == Some(Kind::Sequence)
     }
 
-    /// Tells whether the `:` of the last key stands at `at`, where it ends at `from`. Another one may
-    /// start a word, or belong to a mapping around this one.
+    /// Tells whether the `:` of the last key, which ends at `from` at the latest, stands at `at`. Another
+    /// one may start a word, or belong to a mapping around this one.
     fn is_value_mark(&self, from: usize, at: usize) -> bool {
         if self.byte(at) != Some(b':') {
             return false;
@@ -296,8 +297,9 @@ impl<'a> Builder<'a> {
         if starts_word {
             return false;
         }
-        let between = self.text.get(from..at).unwrap_or_default();
-        if !between.contains('\n') {
+        // The event of a key that has no value may lie in a line below.
+        let before = self.text.get(..at).unwrap_or_default();
+        if !before.trim_end_matches(' ').ends_with('\n') {
             return true;
         }
         let key = self.arena.last_child_start().unwrap_or(from);

@@ -16,6 +16,7 @@ mod fixed;
 mod fixes;
 mod formats;
 mod guards;
+mod holds_itself;
 mod kept;
 mod krm;
 mod krm_contract;

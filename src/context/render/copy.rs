@@ -13,10 +13,12 @@ use super::node::{Field, Leaf, Node, Origin, Value};
 pub(super) const NODES: usize = 200_000;
 /// Keys of so many entries are found faster by looking at each.
 const FEW: usize = 24;
+/// How deep values may stand in each other, aliases written out: what holds itself has no end.
+const DEPTH: usize = 512;
 /// How deep merge keys may lead from mapping to mapping.
 const MERGE_DEPTH: usize = 16;
 
-/// A document holds more than [`NODES`] nodes.
+/// A document holds more than [`NODES`] nodes, or nests deeper than [`DEPTH`].
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
@@ -38,7 +40,7 @@ pub(super) fn read(
         budget: Cell::new(NODES),
         is_reread: Cell::new(false),
     };
-    let node = reader.node(source)?;
+    let node = reader.node(source, DEPTH)?;
     Ok(Copied {
         node,
         is_reread: reader.is_reread.get(),
@@ -71,14 +73,15 @@ struct Reader<'p> {
 }
 
 impl Reader<'_> {
-    fn node(&self, source: NodeRef<'_>) -> Result<Node, TooLarge> {
+    fn node(&self, source: NodeRef<'_>, depth: usize) -> Result<Node, TooLarge> {
         self.pay()?;
+        let depth = depth.checked_sub(1).ok_or(TooLarge)?;
         let origin = (self.place)(source.span());
         let source = source.resolved();
         let value = match source.kind() {
-            Kind::Mapping => self.mapping(source)?,
+            Kind::Mapping => self.mapping(source, depth)?,
             Kind::Sequence => {
-                let items = source.items().map(|item| self.node(item));
+                let items = source.items().map(|item| self.node(item, depth));
                 Value::Seq(Arc::new(items.collect::<Result<_, _>>()?))
             }
             Kind::Scalar | Kind::Alias => {
@@ -105,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    fn mapping(&self, source: NodeRef<'_>) -> Result<Value, TooLarge> {
+    fn mapping(&self, source: NodeRef<'_>, depth: usize) -> Result<Value, TooLarge> {
         let entries = self.entries(source, MERGE_DEPTH)?;
         let mut fields: Vec<Field> = Vec::with_capacity(entries.len());
         let is_large = entries.len() > FEW;
@@ -124,7 +127,7 @@ impl Reader<'_> {
             let field = Field {
                 key: key.into(),
                 origin: (self.place)(entry.key.span()),
-                value: self.node(entry.value)?,
+                value: self.node(entry.value, depth)?,
             };
             match at.and_then(|at| fields.get_mut(at)) {
                 Some(slot) => *slot = field,
