@@ -21,7 +21,8 @@ pub struct Facts<'t, T> {
 pub(super) struct Place<'t> {
     /// Its namespace, by which it is asked for.
     pub(super) namespace: &'t str,
-    /// The environment that it lies in; empty where it lies in none.
+    /// The widest environment that the way to it shows; empty where it shows none, or the working
+    /// directory is one.
     pub(super) environment: &'t str,
     pub(super) folder: &'t str,
 }
@@ -81,13 +82,14 @@ impl<'t, T> Facts<'t, T> {
     ) -> impl Iterator<Item = (usize, &'s T)> {
         let home = folder(home);
         // What lies side by side mostly stands together. Who is not in an environment joins all of
-        // it, or nothing.
+        // it, or nothing; without one each folder is asked for itself.
         let (mut environment, mut last) = (("", true), ("", forks.join_folders("", home)));
         indices.filter_map(move |index| {
             let place = self.places.get(index)?;
             if place.environment != environment.0 {
-                let joins = forks.join_folders(place.environment, home);
-                environment = (place.environment, joins);
+                let named = place.environment;
+                let joins = named.is_empty() || forks.join_folders(named, home);
+                environment = (named, joins);
             }
             if !environment.1 {
                 return None;
@@ -129,5 +131,57 @@ impl<'a, T> IntoIterator for &'a Facts<'_, T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.all.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kube::Object;
+    use crate::source::SourceSet;
+
+    /// Paths around a working directory.
+    fn paths() -> impl Strategy<Value = BTreeSet<String>> {
+        let path = ("(\\.\\./){0,2}", "([a-c]/){0,3}", "[xyz]");
+        let path = path.prop_map(|(up, down, name)| format!("{up}{down}{name}.yaml"));
+        prop::collection::btree_set(path, 1..12)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_near_is_what_joins(paths in paths(), order in any::<prop::sample::Index>()) {
+            let files = paths.iter().map(|path| {
+                let name = path.rsplit('/').next().unwrap();
+                let text = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\n");
+                crate::source::SourceFile::new(path.as_str().into(), text.as_str().into())
+            });
+            let set = SourceSet::new(files.collect());
+            let documents = set.files.iter().flat_map(|file| &file.documents);
+            let objects: Vec<Object<'_>> = documents.flat_map(Object::all_in).collect();
+            let forks = Forks::of(objects.iter());
+            let mut listed: Vec<&String> = paths.iter().collect();
+            listed.rotate_left(order.index(paths.len()));
+            let mut facts: Facts<'_, &str> = Facts::default();
+            for path in &listed {
+                let place = Place {
+                    namespace: "shop",
+                    environment: forks.environment(path),
+                    folder: folder(path),
+                };
+                facts.push(place, path.as_str());
+            }
+            for home in &paths {
+                let near: Vec<&str> = facts.near("shop", &forks, home).map(|(_, path)| *path).collect();
+                let joined: Vec<&str> =
+                    listed.iter().map(|path| path.as_str()).filter(|path| forks.join(path, home)).collect();
+                prop_assert_eq!(&near, &joined, "{}", home);
+                let all: Vec<&str> = facts.all_near(&forks, home).copied().collect();
+                prop_assert_eq!(&all, &joined, "{}", home);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Answers that are asked for again and again, each worked out once.
 //!
-//! Only what the files and the settings decide alone may stand here: all worlds of a run share the
-//! answers (`Context::supposing` and its like).
+//! Only what the files and the settings decide alone may stand in [`Memo`]: all worlds of a run share
+//! it (`Context::supposing` and its like). [`Standings`] are those of one world.
 
 use std::hash::Hash;
 use std::ptr::from_ref;
@@ -20,8 +20,9 @@ pub(super) type Home = usize;
 /// as long as the facts; equal texts in two places only cost a second answer.
 pub(super) type Spot = (Home, usize, usize);
 
-/// A pod template by its node, and where it stands.
-pub(super) type Pod = (usize, u32, Spot);
+/// A pod template by its node, where it stands, and what renders it: kustomizations that take in one
+/// document as it is share its nodes, and scopes may tell them apart.
+pub(super) type Pod = (usize, u32, Spot, Home);
 
 /// The answers so far.
 #[derive(Debug, Default)]
@@ -87,5 +88,8 @@ pub(super) fn spot(object: &Object<'_>, namespace: &str) -> Spot {
 pub(super) fn pod(workload: &Workload<'_>, namespace: &str) -> Pod {
     let node = workload.template.node;
     let tree = from_ref(node.tree()).cast::<u8>().addr();
-    (tree, node.id(), spot(&workload.object, namespace))
+    let object = &workload.object;
+    let rendered_by = object.rendered_by.unwrap_or_else(|| object.path());
+    let spot = spot(object, namespace);
+    (tree, node.id(), spot, home(rendered_by))
 }

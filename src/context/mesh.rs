@@ -79,7 +79,6 @@ impl<'t> Context<'t> {
         let namespace = self.namespace_object(&workload.object);
         let mut all = signs(workload, namespace);
         // Where no other mesh has a claim there is nothing to weigh.
-        // Where no other mesh has a claim there is nothing to weigh.
         let is_open = all.iter().any(|sign| sign.mesh != Mesh::Istio);
         if is_open || !self.inventory.other_signs.is_empty() {
             all.extend(self.objects_beside(&workload.object));

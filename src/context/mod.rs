@@ -158,6 +158,7 @@ impl<'t> Context<'t> {
     /// Returns the facts as they would be with another release of the mesh.
     #[must_use]
     pub fn as_of(&self, release: Version) -> Self {
+        // Which control planes stand where does not depend on it: `standings` stay.
         Self {
             release: Some(release),
             ..self.clone()

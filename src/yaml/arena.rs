@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::span::{Extent, Span};
 use super::tree::{Kind, NONE, Node, Properties, Style, Tree};
 
-/// What grows while a document is read is kept for the next one if it holds no more than so many
-/// nodes, or bytes of text for each: few documents are larger.
+/// What grows while a document is read is kept for the next one if it has room for no more than so many
+/// nodes, and as many bytes of decoded text: few documents are larger.
 const ROOM: usize = 1 << 16;
 
 /// A collection whose end has not come yet.

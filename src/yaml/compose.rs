@@ -8,7 +8,7 @@ use super::tree::{Kind, Style, Tree};
 
 /// Collections within each other at most, as in the full parser.
 const DEPTH: usize = 255;
-/// Characters that a key may have, as in the full parser.
+/// Characters that a key may have as it is written, with its quotes.
 const KEY: usize = 1024;
 
 /// A document in the making. Values come in the order of the text; a mapping takes a key before each
@@ -57,9 +57,11 @@ impl Composer {
 
     /// Writes a key.
     pub fn key(&mut self, key: &str) {
-        self.refused |= key.len() > KEY && key.chars().count() > KEY;
         self.member();
+        let start = self.text.len();
         self.quoted(key);
+        let written = self.text.get(start..).unwrap_or_default();
+        self.refused |= written.len() > KEY && written.chars().count() > KEY;
         self.text.push(':');
         self.indicator = Some(self.text.len());
     }
@@ -90,6 +92,7 @@ impl Composer {
 
     /// Writes a mapping (or a list) with nothing in it.
     pub fn empty(&mut self, kind: Kind) {
+        self.refused |= self.open.len() >= DEPTH;
         self.space();
         let start = self.text.len();
         let brackets = if kind == Kind::Mapping { "{}" } else { "[]" };

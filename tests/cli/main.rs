@@ -10,6 +10,7 @@ mod added;
 mod bad_input;
 mod certainty;
 mod deployed;
+mod deployed_bases;
 mod explained;
 mod facts;
 mod fixed;

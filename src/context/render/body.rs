@@ -132,10 +132,12 @@ impl Body {
         }
     }
 
-    /// Tells whether `words` may stand in a key or value: surely not where it says no.
+    /// Tells whether `words` may stand in a value, or in a key that the document has: surely not where
+    /// it says no.
     pub(super) fn may_mention(&self, words: &str) -> bool {
         let rest = self.rest.as_ref();
         rest.is_none_or(|rest| rest.tree.mentions(words))
+            || self.node.any_leaf(&|leaf| leaf.text.contains(words))
     }
 
     /// Tells whether something means to kustomize what it does not mean to other tools.
@@ -145,7 +147,7 @@ impl Body {
     }
 }
 
-/// The object with what was changed in its head.
+/// The object with what was changed in its head. What is too large to be copied has no rest.
 fn join(head: &Node, rest: &Rest) -> Copied {
     let root = rest.root();
     let copied = root.and_then(|root| read(root, &|span| rest.origin(span)).ok());

@@ -76,7 +76,9 @@ impl<'n> Image<'n> {
     /// Changes the images of an object. kustomize looks for containers anywhere, and then once
     /// more in the usual places, which shows where a change can be made twice.
     pub(super) fn apply(&self, object: &mut Node) {
-        self.apply_anywhere(object);
+        if let Some(changed) = self.anywhere(object) {
+            *object = changed;
+        }
         for way in [&["spec"][..], &["spec", "template", "spec"]] {
             for list in LISTS {
                 let spec = way
@@ -84,47 +86,41 @@ impl<'n> Image<'n> {
                     .try_fold(&mut *object, |node, key| node.get_mut(key));
                 let list = spec.and_then(|spec| spec.get_mut(list));
                 if let Some(Value::Seq(items)) = list.map(|list| &mut list.value) {
-                    Arc::make_mut(items)
-                        .iter_mut()
-                        .for_each(|item| self.change(item));
-                }
-            }
-        }
-    }
-
-    fn apply_anywhere(&self, node: &mut Node) {
-        // What stays as it is stays shared.
-        if !self.occurs_in(node) {
-            return;
-        }
-        match &mut node.value {
-            Value::Leaf(_) => {}
-            Value::Seq(items) => {
-                let items = Arc::make_mut(items).iter_mut();
-                items.for_each(|item| self.apply_anywhere(item));
-            }
-            Value::Map(fields) => {
-                for field in Arc::make_mut(fields) {
-                    self.apply_anywhere(&mut field.value);
-                    if let (true, Value::Seq(items)) =
-                        (LISTS.contains(&&*field.key), &mut field.value.value)
-                    {
-                        let items = Arc::make_mut(items).iter_mut();
-                        items.for_each(|item| self.change(item));
+                    for item in Arc::make_mut(items) {
+                        self.change(item);
                     }
                 }
             }
         }
     }
 
-    fn change(&self, container: &mut Node) {
-        if !self.is_of(container) {
-            return;
+    /// Returns the value with the images of all containers in it changed; nothing where there are none.
+    fn anywhere(&self, node: &Node) -> Option<Node> {
+        node.with_children(&mut |key, child| {
+            let below = self.anywhere(child);
+            if !key.is_some_and(|key| LISTS.contains(&key)) {
+                return below;
+            }
+            let list = below.as_ref().unwrap_or(child);
+            let own = list.with_children(&mut |key, item| {
+                let mut changed = item.clone();
+                (key.is_none() && self.change(&mut changed)).then_some(changed)
+            });
+            own.or(below)
+        })
+    }
+
+    /// Changes the image of a container that is meant, and tells whether it is.
+    fn change(&self, container: &mut Node) -> bool {
+        let is_meant = self.is_of(container);
+        if !is_meant {
+            return false;
         }
         if let Some(image) = container.get_mut("image") {
             let changed = self.changed(image.text().unwrap_or_default());
             *image = Node::text_at(&changed, &self.entry.origin);
         }
+        true
     }
 
     fn changed(&self, image: &str) -> String {

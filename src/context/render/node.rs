@@ -148,20 +148,57 @@ impl Node {
         is_meant: &dyn Fn(&Leaf) -> bool,
         change: &mut dyn FnMut(&mut Node),
     ) {
-        // What stays as it is stays shared.
-        if !self.any_leaf(is_meant) {
-            return;
+        if let Some(changed) = self.with_leaves(is_meant, change) {
+            *self = changed;
         }
-        match &mut self.value {
-            Value::Leaf(_) => change(self),
+    }
+
+    fn with_leaves(
+        &self,
+        is_meant: &dyn Fn(&Leaf) -> bool,
+        change: &mut dyn FnMut(&mut Node),
+    ) -> Option<Self> {
+        match &self.value {
+            Value::Leaf(leaf) => is_meant(leaf).then(|| {
+                let mut changed = self.clone();
+                change(&mut changed);
+                changed
+            }),
+            _ => self.with_children(&mut |_, child| child.with_leaves(is_meant, change)),
+        }
+    }
+
+    /// Returns the value with others in place of some that stand right in it, which `changed` is shown
+    /// with their keys; nothing where all stay, so that what stays as it is stays shared.
+    pub(super) fn with_children(
+        &self,
+        changed: &mut dyn FnMut(Option<&str>, &Self) -> Option<Self>,
+    ) -> Option<Self> {
+        let mut new = None;
+        match &self.value {
+            Value::Leaf(_) => {}
             Value::Seq(items) => {
-                let items = Arc::make_mut(items).iter_mut();
-                items.for_each(|item| item.change_leaves(is_meant, change));
+                for (at, item) in items.iter().enumerate() {
+                    if let Some(item) = changed(None, item) {
+                        *new.get_or_insert_with(|| self.clone()).item_mut(at)? = item;
+                    }
+                }
             }
             Value::Map(fields) => {
-                let fields = Arc::make_mut(fields).iter_mut();
-                fields.for_each(|field| field.value.change_leaves(is_meant, change));
+                for (at, field) in fields.iter().enumerate() {
+                    if let Some(value) = changed(Some(&field.key), &field.value) {
+                        *new.get_or_insert_with(|| self.clone()).value_mut(at)? = value;
+                    }
+                }
             }
+        }
+        new
+    }
+
+    fn value_mut(&mut self, at: usize) -> Option<&mut Node> {
+        match &mut self.value {
+            Value::Map(fields) => Some(&mut Arc::make_mut(fields).get_mut(at)?.value),
+            _ => None,
         }
     }
 

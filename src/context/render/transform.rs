@@ -213,7 +213,7 @@ impl Steps<'_> {
             let mut value = Node::text_at(text, &field.value.origin);
             share::bind(&mut value);
             for resource in &mut self.gathered.resources {
-                resource.change_head();
+                resource.is_intact = false;
                 let set = |spec: &FieldSpec| spec.set(resource, &field.key, &field.origin, &value);
                 if specs.iter().map(set).any(|done| done.is_none()) {
                     let id = resource.id();
