@@ -128,7 +128,7 @@ impl Root {
     }
 }
 
-/// Lists the manifests below `root`; Symbolic links to
+/// Lists the manifests below `root`. Symbolic links to
 /// files of the same repository are followed, those to directories are not; pipes and devices are
 /// never opened. Git-ignored files are left out, unless `--no-ignore` is given; hidden ones are not:
 /// deployments live in `.github`, `.tekton` and the like. `folders` is told what was listed.
