@@ -33,7 +33,7 @@ impl Composer {
     pub fn new(bytes: usize) -> Self {
         let text = String::with_capacity(bytes);
         Self {
-            arena: Arena::new(&Arc::from(""), Span::new(0, bytes)),
+            arena: Arena::new(&Arc::from(""), Span::default()),
             text,
             open: Vec::new(),
             indicator: None,
@@ -41,18 +41,17 @@ impl Composer {
         }
     }
 
-    /// Returns the text with its tree; `None` where values nest deeper than 255, a key has more than
+    /// Returns the tree, which has the text; `None` where values nest deeper than 255, a key has more than
     /// 1,024 characters, or the text is longer than 4 GiB.
     #[must_use]
-    pub fn finish(mut self) -> Option<(Arc<str>, Tree)> {
+    pub fn finish(mut self) -> Option<Tree> {
         self.text.push('\n');
         let is_long = u32::try_from(self.text.len()).is_err() || self.arena.overflows();
         if self.refused || is_long {
             return None;
         }
         let text: Arc<str> = self.text.into();
-        let tree = self.arena.finish_as(&text)?;
-        Some((text, tree))
+        self.arena.finish_as(&text)
     }
 
     /// Writes a key.
@@ -253,9 +252,11 @@ mod tests {
         fn the_tree_is_that_of_the_text(value in value()) {
             let mut out = Composer::new(0);
             write(&value, &mut out);
-            let (text, tree) = out.finish().unwrap();
-            let read = parse_fully(&text, Span::new(0, text.len())).unwrap().unwrap();
-            prop_assert_eq!(tree, read, "{}", text);
+            let tree = out.finish().unwrap();
+            let text = tree.text();
+            let read = parse_fully(text, tree.segment()).unwrap().unwrap();
+            prop_assert_eq!(tree.segment(), Span::new(0, text.len()));
+            prop_assert_eq!(&tree, &read, "{}", text);
         }
     }
 
@@ -281,7 +282,7 @@ mod tests {
             out.plain("1");
             out.end();
             let written = out.finish();
-            written.map(|(text, _)| parse_fully(&text, Span::new(0, text.len())).is_ok())
+            written.map(|tree| parse_fully(tree.text(), tree.segment()).is_ok())
         };
         assert_eq!((with_key(1000), with_key(1100)), (Some(true), None));
     }

@@ -16,20 +16,15 @@ pub(super) fn parts(path: &str) -> Option<Vec<&str>> {
 }
 
 /// Returns the folder as paths are shown. The root of the repository is where `.git` lies; where
-/// that says nothing it may be any folder that holds the deploying file. `height` is that of the set.
-pub(super) fn resolve(
-    sources: &SourceSet,
-    height: usize,
-    file: &str,
-    parts: &[&str],
-) -> Option<String> {
+/// that says nothing it may be any folder that holds the deploying file.
+pub(super) fn resolve(sources: &SourceSet, file: &str, parts: &[&str]) -> Option<String> {
     let repository = sources.file(file).and_then(|file| file.repository.clone());
     if parts.is_empty() {
-        let root = repository.unwrap_or_else(|| "../".repeat(height).into());
+        let root = repository.unwrap_or_else(|| "../".repeat(sources.height()).into());
         return Some(root.trim_end_matches('/').to_owned());
     }
     let wanted = parts.join("/");
-    let mut above: Vec<String> = place::folders(file, height).collect();
+    let mut above: Vec<String> = place::folders(file, sources.height()).collect();
     above.reverse();
     repository
         .map(|root| root.trim_end_matches('/').to_owned())

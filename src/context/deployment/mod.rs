@@ -63,13 +63,12 @@ pub(in crate::context) fn all<'a, 't: 'a>(
     objects: impl Iterator<Item = &'a Object<'t>>,
 ) -> Vec<Deployment<'t>> {
     let mut found: Vec<Deployment<'t>> = Vec::new();
-    let height = sources.height();
     for object in objects {
         match (object.group(), object.kind) {
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
-                found.extend(of_flux(sources, height, object));
+                found.extend(of_flux(sources, object));
             }
-            ("argoproj.io", "Application") => found.extend(of_argo(sources, height, object)),
+            ("argoproj.io", "Application") => found.extend(of_argo(sources, object)),
             _ => {}
         }
     }
@@ -84,7 +83,7 @@ pub(in crate::context) fn all<'a, 't: 'a>(
     found
 }
 
-fn of_flux<'t>(sources: &SourceSet, height: usize, object: &Object<'t>) -> Option<Deployment<'t>> {
+fn of_flux<'t>(sources: &SourceSet, object: &Object<'t>) -> Option<Deployment<'t>> {
     let spec = object.node.get("spec")?;
     let path = spec.get("path").and_then(NodeRef::text).unwrap_or_default();
     let parts = folder::parts(path)?;
@@ -95,7 +94,7 @@ fn of_flux<'t>(sources: &SourceSet, height: usize, object: &Object<'t>) -> Optio
     }
     Some(Deployment {
         object: object.clone(),
-        folder: folder::resolve(sources, height, object.path(), &parts)?,
+        folder: folder::resolve(sources, object.path(), &parts)?,
         destination: None,
         dialect: Dialect::Flux,
         edit: FLUX_CHANGES
@@ -107,7 +106,7 @@ fn of_flux<'t>(sources: &SourceSet, height: usize, object: &Object<'t>) -> Optio
     })
 }
 
-fn of_argo<'t>(sources: &SourceSet, height: usize, object: &Object<'t>) -> Vec<Deployment<'t>> {
+fn of_argo<'t>(sources: &SourceSet, object: &Object<'t>) -> Vec<Deployment<'t>> {
     let Some(spec) = object.node.get("spec") else {
         return Vec::new();
     };
@@ -129,7 +128,7 @@ fn of_argo<'t>(sources: &SourceSet, height: usize, object: &Object<'t>) -> Vec<D
     let each = spec.get("source").into_iter().chain(several);
     let one = |source: NodeRef<'t>| {
         let parts = folder::parts(source.get("path")?.text().filter(|path| !path.is_empty())?)?;
-        let folder = folder::resolve(sources, height, object.path(), &parts)?;
+        let folder = folder::resolve(sources, object.path(), &parts)?;
         // Without a kustomization in the folder the manifests are taken as they are.
         let edit = source
             .get("kustomize")

@@ -76,10 +76,8 @@ impl<'s> Folders<'s> {
 /// What sets make, each worked out once: deploying objects are gone through several times.
 pub(super) struct Sets<'s> {
     folders: Folders<'s>,
-    /// By the bytes of each set.
-    known: HashMap<Place, Option<Arc<Rendering>>>,
-    /// The texts of those in `known`, so that no other text takes their place.
-    texts: Vec<Arc<str>>,
+    /// By the bytes of each set; with its text, so that no other text takes its place.
+    known: HashMap<Place, (Arc<str>, Option<Arc<Rendering>>)>,
 }
 
 /// The address of a text, where its document starts in it, and the number of the object there.
@@ -90,7 +88,6 @@ impl<'s> Sets<'s> {
         Self {
             folders: Folders::of(sources),
             known: HashMap::new(),
-            texts: Vec::new(),
         }
     }
 
@@ -105,13 +102,11 @@ impl<'s> Sets<'s> {
     fn rendering(&mut self, set: &Object<'_>) -> Option<Arc<Rendering>> {
         let tree = set.node.tree();
         let place = (tree.text().as_ptr(), tree.segment().start, set.node.id());
-        if let Some(known) = self.known.get(&place) {
-            return known.clone();
-        }
-        let made = of_set(&self.folders, set).map(Arc::new);
-        self.known.insert(place, made.clone());
-        self.texts.push(Arc::clone(tree.text()));
-        made
+        let (_, made) = self.known.entry(place).or_insert_with(|| {
+            let made = of_set(&self.folders, set).map(Arc::new);
+            (Arc::clone(tree.text()), made)
+        });
+        made.clone()
     }
 }
 

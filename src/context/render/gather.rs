@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use hashbrown::hash_map::Entry;
-use hashbrown::{DefaultHashBuilder, HashMap};
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::source::{SourceFile, SourceSet};
@@ -51,34 +51,33 @@ pub(super) struct Gathered {
 #[derive(Clone, Debug, Default)]
 struct Known {
     hasher: DefaultHashBuilder,
-    /// The first object of each hash.
-    first: HashMap<u64, usize>,
+    /// Their places among the objects, by what identifies them.
+    places: HashTable<usize>,
 }
 
 impl Known {
     fn of(resources: &[Resource]) -> Self {
         let mut known = Self::default();
         for (at, resource) in resources.iter().enumerate() {
-            let hash = known.hash(resource);
-            known.first.entry(hash).or_insert(at);
+            known.is_new(resource, resources.get(..at).unwrap_or_default());
         }
         known
     }
 
-    fn hash(&self, resource: &Resource) -> u64 {
-        self.hasher.hash_one(resource.identity())
-    }
-
     /// Tells whether `resource` is new beside `others`, in whose place behind them it is then known.
     fn is_new(&mut self, resource: &Resource, others: &[Resource]) -> bool {
-        match self.first.entry(self.hasher.hash_one(resource.identity())) {
-            Entry::Vacant(entry) => {
-                entry.insert(others.len());
+        let identity = |at: &usize| others.get(*at).map(Resource::identity);
+        let own = Some(resource.identity());
+        let found = self.places.entry(
+            self.hasher.hash_one(own),
+            |at| identity(at) == own,
+            |at| self.hasher.hash_one(identity(at)),
+        );
+        match found {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(others.len());
                 true
-            }
-            Entry::Occupied(entry) => {
-                let is_same = |other: &Resource| other.identity() == resource.identity();
-                !others.get(*entry.get()).is_some_and(is_same) && !others.iter().any(is_same)
             }
         }
     }

@@ -52,19 +52,6 @@ impl<'n> Image<'n> {
         compiled.as_ref()
     }
 
-    /// Tells whether any container in `node` has the image.
-    pub(super) fn occurs_in(&self, node: &Node) -> bool {
-        match &node.value {
-            Value::Leaf(_) => false,
-            Value::Seq(items) => items.iter().any(|item| self.occurs_in(item)),
-            Value::Map(fields) => fields.iter().any(|field| {
-                let own = LISTS.contains(&&*field.key).then(|| field.value.items());
-                let mut own = own.unwrap_or_default().iter();
-                own.any(|item| self.is_of(item)) || self.occurs_in(&field.value)
-            }),
-        }
-    }
-
     fn is_of(&self, container: &Node) -> bool {
         let image = container.text_below(&["image"]);
         let is_match = |pattern: &Regex| pattern.is_match(image.as_bytes());
@@ -73,17 +60,16 @@ impl<'n> Image<'n> {
             && self.pattern().is_some_and(is_match)
     }
 
-    /// Changes the images of an object. kustomize looks for containers anywhere, and then once
-    /// more in the usual places, which shows where a change can be made twice.
-    pub(super) fn apply(&self, object: &mut Node) {
-        if let Some(changed) = self.anywhere(object) {
-            *object = changed;
-        }
+    /// Returns an object with its images changed; nothing where no container has one that is meant.
+    /// kustomize looks for containers anywhere, and then once more in the usual places, which shows
+    /// where a change can be made twice.
+    pub(super) fn applied(&self, object: &Node) -> Option<Node> {
+        let mut object = self.anywhere(object)?;
         for way in [&["spec"][..], &["spec", "template", "spec"]] {
             for list in LISTS {
                 let spec = way
                     .iter()
-                    .try_fold(&mut *object, |node, key| node.get_mut(key));
+                    .try_fold(&mut object, |node, key| node.get_mut(key));
                 let list = spec.and_then(|spec| spec.get_mut(list));
                 if let Some(Value::Seq(items)) = list.map(|list| &mut list.value) {
                     for item in Arc::make_mut(items) {
@@ -92,6 +78,7 @@ impl<'n> Image<'n> {
                 }
             }
         }
+        Some(object)
     }
 
     /// Returns the value with the images of all containers in it changed; nothing where there are none.

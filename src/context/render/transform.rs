@@ -241,8 +241,9 @@ impl Steps<'_> {
                 let mut words = [images::LISTS_HAVE, image.beginning()].into_iter();
                 let may_occur =
                     !is_definition && words.all(|words| resource.body.may_mention(words));
-                if may_occur && image.occurs_in(resource.body.read()) {
-                    image.apply(resource.change());
+                let meant = may_occur.then(|| resource.body.read());
+                if let Some(changed) = meant.and_then(|object| image.applied(object)) {
+                    *resource.change() = changed;
                 }
             }
         }

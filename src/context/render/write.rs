@@ -18,8 +18,7 @@ pub(super) fn document(object: &Node, base: &Document) -> Option<(Document, Orig
         origins: Origins::default(),
     };
     writer.value(object);
-    let (_, tree) = writer.out.finish()?;
-    let tree = Arc::new(tree);
+    let tree = Arc::new(writer.out.finish()?);
     let origins = OriginMap::rendered(&tree, writer.origins, object.origin.clone())?;
     let document = Document {
         segment: tree.segment(),
