@@ -9,34 +9,34 @@ use crate::settings::{FailOn, Layer, RuleLevel, Settings, not_one_of};
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
 use super::input::{Instead, Run, prepare, tell_files};
-use super::output::{Stop, eprint, errln, print, print_whole, write};
+use super::output::{Stop, write};
 use super::reports::Reports;
+use super::session::{Output, Session};
 use super::terminal::look;
 
-pub(super) fn run(args: &CheckArgs) -> Result<Exit, Stop> {
+pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let chosen = chosen(args)?;
     keep_rendered(args)?;
-    let mut run = prepare(&args.common, Instead::Files)?;
+    let mut run = prepare(session, &args.common, Instead::Files)?;
     run.layer = chosen.over(std::mem::take(&mut run.layer));
     let settings = run.layer.resolved(FailOn::default());
-    tell_files(&run.set, &args.common);
+    tell_files(session, &run.set, &args.common);
     if let Some(reason) = &args.add_ignore {
-        return add_ignore(&run, args, &settings, reason.trim());
+        return add_ignore(session, &run, args, &settings, reason.trim());
     }
     if args.diff {
-        return diff(&run, args, &settings);
+        return diff(session, &run, args, &settings);
     }
     if args.fix {
-        return fix(&run, args, &settings);
+        return fix(session, &run, args, &settings);
     }
-    let reports = Reports::new(args, &settings)?;
-    let outcome = run.on_threads(|| engine::check(&run.set, &settings));
+    let reports = Reports::new(session, args, &settings)?;
+    let outcome = run.on_threads(session, || engine::check(&run.set, &settings));
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
-    print(&reports.shown(&run.set, &outcome, look_of_stdout(args), hint)?)?;
+    session.print(&reports.shown(&run.set, &outcome, look_of_stdout(session, args), hint)?)?;
     let exit = exit(&run, &outcome, &settings).or(failed, Exit::Failure);
-    // The process ends here: the system takes the memory back faster than we do, piece by piece.
-    std::mem::forget((run, outcome));
+    session.release((run, outcome));
     Ok(exit)
 }
 
@@ -88,14 +88,15 @@ fn chosen(args: &CheckArgs) -> Result<Layer, Stop> {
 
 /// Silences what is found, and shows what cannot be silenced.
 fn add_ignore(
+    session: &Session,
     run: &Run,
     args: &CheckArgs,
     settings: &Settings,
     reason: &str,
 ) -> Result<Exit, Stop> {
-    let reports = Reports::new(args, settings)?;
-    let done = run.on_threads(|| engine::add_ignore(&run.set, settings, reason));
-    let mut failed = !write(&done.changed).is_empty();
+    let reports = Reports::new(session, args, settings)?;
+    let done = run.on_threads(session, || engine::add_ignore(&run.set, settings, reason));
+    let mut failed = !write(session, &done.changed).is_empty();
     failed |= reports.write(&done.set, &done.outcome, Hint::Nothing)?;
     let said = format!(
         "Silenced {} in {}.",
@@ -103,20 +104,20 @@ fn add_ignore(
         counted(done.changed.len(), "file")
     );
     if run.from_stdin {
-        eprint(&report::human(
+        session.eprint(&report::human(
             &done.set,
             &done.outcome.findings,
-            look(&std::io::stderr(), args.common.color),
+            look(session, Output::Stderr, args.common.color),
         ));
-        print_whole(done.set.from_stdin())?;
+        session.print_whole(done.set.from_stdin())?;
     } else {
-        let look = look_of_stdout(args);
-        print(&reports.shown(&done.set, &done.outcome, look, Hint::Nothing)?)?;
+        let look = look_of_stdout(session, args);
+        session.print(&reports.shown(&done.set, &done.outcome, look, Hint::Nothing)?)?;
     }
     if !args.common.quiet {
-        errln(&said);
+        session.errln(&said);
         for path in unsilenced(&done.outcome) {
-            errln(&format!(
+            session.errln(&format!(
                 "{path}: no comment can stand there: give the reason in the annotation \
                  `meshprobe.dev/ignore: 'RULE: reason'`, or under `ignore` of the configuration"
             ));
@@ -131,36 +132,40 @@ fn unsilenced(outcome: &Outcome) -> BTreeSet<&str> {
     left.map(|finding| &*finding.primary.path).collect()
 }
 
-fn fix(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
-    let reports = Reports::new(args, settings)?;
-    let mut fixed = run.on_threads(|| engine::fix(&run.set, settings, args.unsafe_fixes));
-    let failures = write(&fixed.changed);
+fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
+    let reports = Reports::new(session, args, settings)?;
+    let mut fixed = run.on_threads(session, || {
+        engine::fix(&run.set, settings, args.unsafe_fixes)
+    });
+    let failures = write(session, &fixed.changed);
     let mut failed = !failures.is_empty();
     if failed {
-        fixed = run.on_threads(|| fixed.without(&failures, &run.set, settings));
+        fixed = run.on_threads(session, || fixed.without(&failures, &run.set, settings));
     }
-    tell_unsettled(&fixed);
+    tell_unsettled(session, &fixed);
     let hint = Hint::Fixed(fixed.cured);
     failed |= reports.write(&fixed.set, &fixed.outcome, hint)?;
     if run.from_stdin {
         // The fixed text takes the place of the report, as the next program reads it.
-        let look = look(&std::io::stderr(), args.common.color);
-        eprint(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?);
-        failed |= !print_whole(fixed.set.from_stdin())?;
+        let look = look(session, Output::Stderr, args.common.color);
+        session.eprint(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?);
+        failed |= !session.print_whole(fixed.set.from_stdin())?;
     } else {
-        let look = look_of_stdout(args);
-        print(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?)?;
+        let look = look_of_stdout(session, args);
+        session.print(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?)?;
     }
     Ok(exit(run, &fixed.outcome, settings).or(failed, Exit::Failure))
 }
 
 /// Shows what `--fix` would do; the findings are left to a run without `--diff`.
-fn diff(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
-    let fixed = run.on_threads(|| engine::fix(&run.set, settings, args.unsafe_fixes));
-    tell_unsettled(&fixed);
-    print_diffs(&fixed.changed, look_of_stdout(args))?;
+fn diff(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
+    let fixed = run.on_threads(session, || {
+        engine::fix(&run.set, settings, args.unsafe_fixes)
+    });
+    tell_unsettled(session, &fixed);
+    print_diffs(session, &fixed.changed, look_of_stdout(session, args))?;
     if !args.common.quiet {
-        errln(&match fixed.changed.len() {
+        session.errln(&match fixed.changed.len() {
             0 => "Nothing to fix.".to_owned(),
             files => format!(
                 "Would fix {} in {}.",
@@ -172,9 +177,9 @@ fn diff(run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> 
     Ok(run.exit().or(!fixed.changed.is_empty(), Exit::Findings))
 }
 
-pub(super) fn print_diffs(changed: &[Changed], look: Look) -> Result<(), Stop> {
+pub(super) fn print_diffs(session: &Session, changed: &[Changed], look: Look) -> Result<(), Stop> {
     for file in changed {
-        print(&report::diff(file, look))?;
+        session.print(&report::diff(file, look))?;
     }
     Ok(())
 }
@@ -184,14 +189,14 @@ fn exit(run: &Run, outcome: &Outcome, settings: &Settings) -> Exit {
         .or(failing(&outcome.findings, settings.fail_on), Exit::Findings)
 }
 
-fn look_of_stdout(args: &CheckArgs) -> Look {
-    look(&std::io::stdout(), args.common.color)
+fn look_of_stdout(session: &Session, args: &CheckArgs) -> Look {
+    look(session, Output::Stdout, args.common.color)
 }
 
 /// A fault of ours, which leaves the files as they were.
-fn tell_unsettled(fixed: &Fixed) {
+fn tell_unsettled(session: &Session, fixed: &Fixed) {
     if !fixed.unsettled.is_empty() {
-        errln(&format!(
+        session.errln(&format!(
             "warning: the fixes of {} undo each other, their files stay as they were; please report it",
             fixed.unsettled.join(", ")
         ));

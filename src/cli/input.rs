@@ -8,16 +8,15 @@ use crate::finding::{Finding, Severity};
 use crate::mesh::Version;
 use crate::report;
 use crate::settings::{Layer, Mesh, MeshKind};
-use crate::source::{
-    Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions, read_stream, reason,
-};
+use crate::source::{Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions};
 
 use super::STACK;
 use super::args::Common;
 use super::config;
-use super::output::{Stop, eprint, errln, no_stdin};
+use super::output::Stop;
 use super::progress::Progress;
 use super::render;
+use super::session::{Output, Session};
 use super::terminal::look;
 
 /// What every command starts from.
@@ -36,8 +35,13 @@ pub(super) struct Run {
 
 impl Run {
     /// Does the work on the threads that the user allows.
-    pub(super) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.progress.during("judging", || self.pool.install(work))
+    pub(super) fn on_threads<T: Send>(
+        &self,
+        session: &Session,
+        work: impl FnOnce() -> T + Send,
+    ) -> T {
+        self.progress
+            .during(session, "judging", || self.pool.install(work))
     }
 
     /// How the process ends as far as reading goes.
@@ -57,11 +61,11 @@ pub(super) enum Instead {
 }
 
 /// Reads settings and files.
-pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
-    let directory = working_directory()?;
-    let layer = config::layer(common, &directory)?;
-    check_release(&layer, common)?;
-    let request = request(common, &layer, &directory, instead)?;
+pub(super) fn prepare(session: &Session, common: &Common, instead: Instead) -> Result<Run, Stop> {
+    let directory = session.directory()?;
+    let layer = config::layer(common, directory)?;
+    check_release(session, &layer, common)?;
+    let request = request(session, common, &layer, instead)?;
     let pool = pool(common.threads.map_or_else(cores, usize::from))?;
     let from_stdin = request
         .targets
@@ -72,10 +76,12 @@ pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
         [Input::Bytes { .. } | Input::Rendered(_)] => true,
         _ => false,
     };
-    let progress = Progress::new(common);
-    let set = progress.during("reading files", || pool.install(|| engine::load(&request)));
+    let progress = Progress::new(session, common);
+    let set = progress.during(session, "reading files", || {
+        pool.install(|| engine::load(&request))
+    });
     if set.files.is_empty() && !common.quiet {
-        errln("warning: no manifest found (*.yaml, *.yml, *.json)");
+        session.errln("warning: no manifest found (*.yaml, *.yml, *.json)");
     }
     Ok(Run {
         set,
@@ -90,7 +96,7 @@ pub(super) fn prepare(common: &Common, instead: Instead) -> Result<Run, Stop> {
 
 /// Refuses a release of Istio that cannot be, and says what a later one is taken for. What is said of
 /// the release is about Istio unless another mesh is named.
-fn check_release(layer: &Layer, common: &Common) -> Result<(), Stop> {
+fn check_release(session: &Session, layer: &Layer, common: &Common) -> Result<(), Stop> {
     let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
     let about_istio = matches!(
         layer.mesh.unwrap_or_default(),
@@ -106,19 +112,11 @@ fn check_release(layer: &Layer, common: &Common) -> Result<(), Stop> {
         )));
     }
     if version > last && !common.quiet {
-        errln(&format!(
+        session.errln(&format!(
             "note: Istio {version} is taken as {last}: what later releases change is not known"
         ));
     }
     Ok(())
-}
-
-/// The working directory.
-pub(super) fn working_directory() -> Result<PathBuf, Stop> {
-    std::env::current_dir().map_err(|error| {
-        let why = reason(&error);
-        Stop::usage(format!("cannot find the working directory: {why}"))
-    })
 }
 
 /// The threads of a run; one where there are no more to be had, at worst the one that asks.
@@ -142,11 +140,12 @@ fn cores() -> usize {
 }
 
 fn request(
+    session: &Session,
     common: &Common,
     layer: &Layer,
-    directory: &Path,
     instead: Instead,
 ) -> Result<Request, Stop> {
+    let directory = session.directory()?;
     let exclude = Exclude::new(common.exclude.iter().map(String::as_str))
         .map_err(|error| Stop::usage(format!("--exclude: {error}")))?;
     let mut targets = Vec::new();
@@ -158,9 +157,9 @@ fn request(
         if stdin_again {
             return Err(Stop::usage("standard input (`-`) can be read only once"));
         }
-        targets.push(input(path, common, directory)?);
+        targets.push(input(session, path, common, directory)?);
     }
-    for run in render::all(common, directory)? {
+    for run in render::all(session, common)? {
         if run.rendered.outcome.is_err() && instead == Instead::Files {
             targets.push(Input::Path(run.asked));
         }
@@ -183,19 +182,15 @@ fn request(
     })
 }
 
-fn input(path: &Path, common: &Common, directory: &Path) -> Result<Input, Stop> {
+fn input(session: &Session, path: &Path, common: &Common, directory: &Path) -> Result<Input, Stop> {
     if path.as_os_str().is_empty() {
         return Err(Stop::usage("an empty path was given"));
     }
     if path.as_os_str() != "-" {
         return Ok(Input::Path(path.to_path_buf()));
     }
-    let progress = Progress::new(common);
-    let bytes = progress
-        .during("reading standard input", || {
-            read_stream(std::io::stdin().lock())
-        })
-        .map_err(|error| no_stdin(&error))?;
+    let bytes = Progress::new(session, common)
+        .during(session, "reading standard input", || session.read_stdin())?;
     if bytes.trim_ascii().is_empty() {
         return Err(Stop::usage(
             "standard input is empty: did the command before `|` fail?",
@@ -210,16 +205,21 @@ fn input(path: &Path, common: &Common, directory: &Path) -> Result<Input, Stop> 
 }
 
 /// With `--verbose`: what each file was taken for.
-pub(super) fn tell_files(set: &SourceSet, common: &Common) {
+pub(super) fn tell_files(session: &Session, set: &SourceSet, common: &Common) {
     if common.verbose {
         for file in &set.files {
-            errln(&format!("{}: {}", file.path, taken_for(file)));
+            session.errln(&format!("{}: {}", file.path, taken_for(file)));
         }
     }
 }
 
 /// Tells what was found beside the result; with `--quiet`, notes are left out.
-pub(super) fn tell_findings(set: &SourceSet, findings: &[Finding], common: &Common) {
+pub(super) fn tell_findings(
+    session: &Session,
+    set: &SourceSet,
+    findings: &[Finding],
+    common: &Common,
+) {
     let least = if common.quiet {
         Severity::Warning
     } else {
@@ -230,8 +230,8 @@ pub(super) fn tell_findings(set: &SourceSet, findings: &[Finding], common: &Comm
         .filter(|finding| finding.severity >= least)
         .cloned()
         .collect();
-    let look = look(&std::io::stderr(), common.color);
-    eprint(&report::human(set, &told, look));
+    let look = look(session, Output::Stderr, common.color);
+    session.eprint(&report::human(set, &told, look));
 }
 
 fn taken_for(file: &SourceFile) -> String {

@@ -8,34 +8,35 @@ use crate::source::SourceSet;
 
 use super::args::RewriteArgs;
 use super::input::{Instead, prepare, tell_files, tell_findings};
-use super::output::{Stop, errln, print, tell_failures};
+use super::output::{Stop, tell_failures};
 use super::rewrite::leave_out_copies;
+use super::session::Session;
 
-pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
-    let mut run = prepare(&args.common, Instead::Nothing)?;
+pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
+    let mut run = prepare(session, &args.common, Instead::Nothing)?;
     if let Some(directory) = &args.output {
         leave_out_copies(&mut run, directory);
     }
     run.layer.allow.extend(args.allow.iter().cloned());
     let settings = run.layer.resolved(FailOn::default());
-    tell_files(&run.set, &args.common);
+    tell_files(session, &run.set, &args.common);
     let mut findings = Vec::new();
     let mut set = run.set.clone();
     let mut made = MadeFiles::default();
     if args.from_deployment {
-        made = run.on_threads(|| engine::workload_groups(&set, &settings));
-        tell_findings(&set, &made.findings, &args.common);
+        made = run.on_threads(session, || engine::workload_groups(&set, &settings));
+        tell_findings(session, &set, &made.findings, &args.common);
         findings.append(&mut made.findings);
         set = engine::with_groups(&set, &made.files);
     }
     if args.vm {
         let refused = made.refused;
-        made = run.on_threads(|| engine::mesh_yamls(&set, &settings));
+        made = run.on_threads(session, || engine::mesh_yamls(&set, &settings));
         made.refused += refused;
-        tell_findings(&set, &made.findings, &args.common);
+        tell_findings(session, &set, &made.findings, &args.common);
         findings.append(&mut made.findings);
     }
-    let unwritten = deliver(&made, args, &run.set)?;
+    let unwritten = deliver(session, &made, args, &run.set)?;
     let refused = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
@@ -44,7 +45,12 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
 }
 
 /// Prints or writes; returns how many files could not be written.
-fn deliver(all: &MadeFiles, args: &RewriteArgs, set: &SourceSet) -> Result<usize, Stop> {
+fn deliver(
+    session: &Session,
+    all: &MadeFiles,
+    args: &RewriteArgs,
+    set: &SourceSet,
+) -> Result<usize, Stop> {
     let made = &all.files;
     let (file, source) = if args.vm {
         ("mesh.yaml", "WorkloadGroup")
@@ -53,7 +59,7 @@ fn deliver(all: &MadeFiles, args: &RewriteArgs, set: &SourceSet) -> Result<usize
     };
     let tell = |said: &str| {
         if !args.common.quiet {
-            errln(said);
+            session.errln(said);
         }
     };
     if made.is_empty() {
@@ -70,12 +76,12 @@ fn deliver(all: &MadeFiles, args: &RewriteArgs, set: &SourceSet) -> Result<usize
             )));
         }
         let texts: Vec<&str> = made.iter().map(|one| one.text.as_str()).collect();
-        print(&texts.join("---\n"))?;
+        session.print(&texts.join("---\n"))?;
         return Ok(0);
     };
-    let failures = engine::write_made(all, file, directory, set)
+    let failures = engine::write_made(all, file, session.directory()?, directory, set)
         .map_err(|reason| Stop::usage(format!("-o: {reason}")))?;
-    tell_failures(&failures);
+    tell_failures(session, &failures);
     let done = counted(made.len().saturating_sub(failures.len()), "file");
     tell(&format!("Wrote {done} to {}.", directory.display()));
     Ok(failures.len())

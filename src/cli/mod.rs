@@ -14,11 +14,11 @@ mod reports;
 mod rewrite;
 mod rule;
 mod schema;
+mod session;
 mod shell;
 mod terminal;
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,10 +27,12 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::engine::Exit;
 use crate::krm;
-use crate::source::{read_file, read_stream, reason};
+use crate::source::{read_file, reason};
+
+pub use session::Session;
 
 use args::{Cli, Command};
-use output::{Stop, errln, no_stdin, print};
+use output::Stop;
 
 /// Room for documents as deep as the parser allows, in every thread: bytes.
 pub(super) const STACK: usize = 4 << 20;
@@ -41,11 +43,21 @@ pub fn main() -> ExitCode {
     // A panic is a fault of ours, told in one sentence below; its stack says nothing to users.
     std::panic::set_hook(Box::new(|_| {}));
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let exit = with_stack(|| run(&arguments)).unwrap_or_else(|| {
-        errln("error: meshprobe itself failed; please report it with the command and its input");
+    ExitCode::from(run(&arguments, &Session::of_process()).code())
+}
+
+/// Runs the program with `arguments`, the first of which is the name that it was called by.
+///
+/// The run reads and writes nothing of its process but what `session` holds, so several runs can go
+/// on at the same time. A panic ends the run with [`Exit::Failure`].
+#[must_use]
+pub fn run(arguments: &[OsString], session: &Session) -> Exit {
+    with_stack(|| run_command(arguments, session)).unwrap_or_else(|| {
+        session.errln(
+            "error: meshprobe itself failed; please report it with the command and its input",
+        );
         Exit::Failure
-    });
-    ExitCode::from(exit.code())
+    })
 }
 
 /// Does the work with a stack of our own, as the user's may be small; nothing where it panics.
@@ -60,18 +72,18 @@ fn with_stack(work: impl Fn() -> Exit + Sync) -> Option<Exit> {
     })
 }
 
-fn run(arguments: &[OsString]) -> Exit {
+fn run_command(arguments: &[OsString], session: &Session) -> Exit {
     let done = if called_as_function(arguments) {
-        function(arguments.get(1).map(Path::new))
+        function(session, arguments.get(1).map(Path::new))
     } else {
         match Cli::try_parse_from(arguments) {
-            Ok(cli) => dispatch(cli),
+            Ok(cli) => dispatch(session, cli),
             Err(error) => Err(Stop::from(error)),
         }
     };
     match done {
         Ok(exit) => exit,
-        Err(stop) => stop.tell(),
+        Err(stop) => stop.tell(session),
     }
 }
 
@@ -84,38 +96,42 @@ fn called_as_function(arguments: &[OsString]) -> bool {
         .is_some_and(|name| name == "meshprobe-krm" || name == "MeshProbe")
 }
 
-fn dispatch(cli: Cli) -> Result<Exit, Stop> {
+fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
     match cli.command {
-        Some(Command::Check(args)) => check::run(&args),
-        Some(Command::Rewrite(args)) => rewrite::run(&args),
-        Some(Command::Predict(args)) => predict::run(&args),
-        Some(Command::Krm { config: Some(path) }) if !path.is_file() => Err(Stop::usage(format!(
-            "there is no configuration file {}",
-            path.display()
-        ))),
-        Some(Command::Krm { config }) => function(config.as_deref()),
-        Some(Command::Rule(args)) => rule::run(&args),
-        Some(Command::Schema(args)) => schema::run(&args),
-        Some(Command::Completions { shell }) => shell::completions(shell),
-        Some(Command::Man) => shell::man(),
-        None if std::io::stdin().is_terminal() => {
-            print(&Cli::command().render_help().to_string())?;
+        Some(Command::Check(args)) => check::run(session, &args),
+        Some(Command::Rewrite(args)) => rewrite::run(session, &args),
+        Some(Command::Predict(args)) => predict::run(session, &args),
+        Some(Command::Krm { config: Some(path) })
+            if !session.directory()?.join(&path).is_file() =>
+        {
+            Err(Stop::usage(format!(
+                "there is no configuration file {}",
+                path.display()
+            )))
+        }
+        Some(Command::Krm { config }) => function(session, config.as_deref()),
+        Some(Command::Rule(args)) => rule::run(session, &args),
+        Some(Command::Schema(args)) => schema::run(session, &args),
+        Some(Command::Completions { shell }) => shell::completions(session, shell),
+        Some(Command::Man) => shell::man(session),
+        None if session.stdin_is_terminal() => {
+            session.print(&Cli::command().render_help().to_string())?;
             Ok(Exit::Success)
         }
-        None => function(None),
+        None => function(session, None),
     }
 }
 
 /// Reads a `ResourceList`, or what a plugin is given with its configuration file, and prints in
 /// one go at the end: half a list would make the caller delete the other half.
-fn function(config: Option<&Path>) -> Result<Exit, Stop> {
-    let bytes = read_stream(std::io::stdin().lock()).map_err(|error| no_stdin(&error))?;
-    let directory = input::working_directory()?;
+fn function(session: &Session, config: Option<&Path>) -> Result<Exit, Stop> {
+    let bytes = session.read_stdin()?;
+    let directory = session.directory()?;
     // A function may be given arguments of its caller's; a plugin is given a file.
-    let config = config.filter(|path| path.is_file());
+    let config = config.filter(|path| directory.join(path).is_file());
     let read = config.map(|path| {
         let name = path.display().to_string();
-        let bytes = read_file(path)
+        let bytes = read_file(&directory.join(path))
             .map_err(|error| Stop::usage(format!("cannot read {name}: {}", reason(&error))))?;
         Ok::<_, Stop>((name, bytes))
     });
@@ -123,10 +139,10 @@ fn function(config: Option<&Path>) -> Result<Exit, Stop> {
     let file = read
         .as_ref()
         .map(|(name, bytes)| krm::ConfigFile { name, bytes });
-    let answer = krm::run(&bytes, &directory, file);
-    output::eprint(&answer.messages);
+    let answer = krm::run(&bytes, directory, file);
+    session.eprint(&answer.messages);
     if let Some(text) = &answer.output {
-        print(text)?;
+        session.print(text)?;
     }
     Ok(answer.exit)
 }

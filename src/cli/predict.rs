@@ -11,14 +11,15 @@ use crate::settings::FailOn;
 
 use super::args::{PredictArgs, TableFormat};
 use super::input::{Instead, prepare, tell_files, tell_findings};
-use super::output::{Stop, print};
+use super::output::Stop;
+use super::session::{Output, Session};
 use super::terminal::look;
 
-pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
-    let run = prepare(&args.common, Instead::Files)?;
+pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
+    let run = prepare(session, &args.common, Instead::Files)?;
     let settings = run.layer.resolved(FailOn::default());
-    tell_files(&run.set, &args.common);
-    let judged = run.on_threads(|| {
+    tell_files(session, &run.set, &args.common);
+    let judged = run.on_threads(session, || {
         engine::judge(&run.set, |set| {
             let renderings = render_relevant(set);
             let context = Context::new(set, &renderings, &settings);
@@ -38,19 +39,19 @@ pub(super) fn run(args: &PredictArgs) -> Result<Exit, Stop> {
     findings.extend(notes);
     findings.extend(engine::problems(&run.set));
     findings.extend(rules::unrendered(&run.set.files));
-    tell_findings(&run.set, &findings, &args.common);
+    tell_findings(session, &run.set, &findings, &args.common);
     match shown {
         Shown::Rows(rows) => {
-            let look = look(&std::io::stdout(), args.common.color);
-            print(&report::table(&rows, look))?;
+            let look = look(session, Output::Stdout, args.common.color);
+            session.print(&report::table(&rows, look))?;
         }
         Shown::Explanations(all) => {
-            let look = look(&std::io::stdout(), args.common.color);
-            print(&report::explanations(&all, look))?;
+            let look = look(session, Output::Stdout, args.common.color);
+            session.print(&report::explanations(&all, look))?;
         }
         Shown::Json(text) => {
             let text = text.map_err(|error| Stop::usage(error.to_string()))?;
-            print(&report::json_safe(&format!("{text}\n")))?;
+            session.print(&report::json_safe(&format!("{text}\n")))?;
         }
     }
     let broken = failing(&findings, FailOn::Severity(Severity::Error));

@@ -1,12 +1,12 @@
 //! Tells on a terminal that long work goes on, and with `--verbose` how long it took.
 
-use std::io::IsTerminal as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::args::Common;
-use super::output::{eprint, errln};
+use super::session::{Output, Session};
+
 use super::terminal::can_redraw;
 
 /// Work that is done before is not worth a word.
@@ -24,24 +24,23 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Nothing is shown in pipes, files and hooks, nor where nobody wants to know.
-    pub(super) fn new(common: &Common) -> Self {
-        let stderr = std::io::stderr();
+    pub(super) fn new(session: &Session, common: &Common) -> Self {
         Self {
-            shown: !common.quiet && stderr.is_terminal() && can_redraw(),
+            shown: !common.quiet && session.is_terminal(Output::Stderr) && can_redraw(session),
             timed: common.verbose,
         }
     }
 
     /// Does the work; `what` says which, as in "reading files".
-    pub(super) fn during<T>(self, what: &str, work: impl FnOnce() -> T) -> T {
+    pub(super) fn during<T>(self, session: &Session, what: &str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = if self.shown {
-            watched(what, work)
+            watched(session, what, work)
         } else {
             work()
         };
         if self.timed {
-            errln(&format!(
+            session.errln(&format!(
                 "time: {what} {:.3} s",
                 start.elapsed().as_secs_f64()
             ));
@@ -50,10 +49,10 @@ impl Progress {
     }
 }
 
-fn watched<T>(what: &str, work: impl FnOnce() -> T) -> T {
+fn watched<T>(session: &Session, what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (done, until) = channel::<()>();
-        scope.spawn(move || tell(what, &until));
+        scope.spawn(move || tell(session, what, &until));
         // A panic drops it as well.
         let _done = done;
         work()
@@ -61,13 +60,13 @@ fn watched<T>(what: &str, work: impl FnOnce() -> T) -> T {
 }
 
 /// Rewrites one line each second until the other end is gone.
-fn tell(what: &str, until: &Receiver<()>) {
+fn tell(session: &Session, what: &str, until: &Receiver<()>) {
     let mut seconds = 0_u32;
     while until.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
         seconds += 1;
-        eprint(&format!("{EMPTY_LINE}meshprobe: {what}, {seconds} s"));
+        session.eprint(&format!("{EMPTY_LINE}meshprobe: {what}, {seconds} s"));
     }
     if seconds > 0 {
-        eprint(EMPTY_LINE);
+        session.eprint(EMPTY_LINE);
     }
 }

@@ -10,6 +10,7 @@ use crate::source::{Rendered, Trail, kustomization_in, reason, relative_path, sh
 
 use super::args::Common;
 use super::output::Stop;
+use super::session::Session;
 
 /// The file that a build through another kustomization needs.
 /// Source: kustomize 5.8, `api/types/kustomization.go`, `buildMetadata`; absolute paths are refused
@@ -26,7 +27,8 @@ pub(super) struct Run {
 ///
 /// # Errors
 /// Paths that cannot be rendered at all, as they are not there. A renderer that fails is no error.
-pub(super) fn all(common: &Common, directory: &Path) -> Result<Vec<Run>, Stop> {
+pub(super) fn all(session: &Session, common: &Common) -> Result<Vec<Run>, Stop> {
+    let directory = session.directory()?;
     let mut runs = Vec::new();
     for folder in &common.kustomize {
         let place = existing("--kustomize", folder, directory)?;
@@ -34,14 +36,14 @@ pub(super) fn all(common: &Common, directory: &Path) -> Result<Vec<Run>, Stop> {
             let shown = folder.display();
             return Err(Stop::usage(format!("--kustomize: {shown} is not a folder")));
         }
-        runs.push(kustomize(folder, &place, directory));
+        runs.push(kustomize(session, folder, &place, directory));
     }
     for file in &common.values {
         existing("--values", file, directory)?;
     }
     for chart in &common.helm {
         let place = existing("--helm", chart, directory)?;
-        runs.push(helm(chart, &place, directory, common));
+        runs.push(helm(session, chart, &place, directory, common));
     }
     Ok(runs)
 }
@@ -55,12 +57,12 @@ fn existing(option: &str, path: &Path, directory: &Path) -> Result<PathBuf, Stop
     })
 }
 
-fn kustomize(folder: &Path, place: &Path, directory: &Path) -> Run {
+fn kustomize(session: &Session, folder: &Path, place: &Path, directory: &Path) -> Run {
     // Twice, at the same time: as it stands, and with the origin of every resource. The second build
     // goes through another root, which may bring resources in another order.
     let (built, traced) = std::thread::scope(|scope| {
-        let traced = scope.spawn(|| traced(place));
-        (build(folder), traced.join().ok().flatten())
+        let traced = scope.spawn(|| traced(session, place));
+        (build(session, folder), traced.join().ok().flatten())
     });
     let shown = shown_path(&directory.join(folder), directory);
     let file = kustomization_in(&directory.join(folder));
@@ -81,14 +83,14 @@ fn kustomize(folder: &Path, place: &Path, directory: &Path) -> Run {
 }
 
 /// Builds with kustomize, or with the one in kubectl.
-fn build(folder: &Path) -> Result<Vec<u8>, String> {
+fn build(session: &Session, folder: &Path) -> Result<Vec<u8>, String> {
     let folder = argument(folder);
-    let mut kustomize = Command::new("kustomize");
+    let mut kustomize = session.command("kustomize");
     let built = output(kustomize.arg("build").arg(&folder));
     if !matches!(built, Err(Failure::NotThere)) {
         return built.map_err(|failure| failure.told("kustomize build", &folder));
     }
-    let mut kubectl = Command::new("kubectl");
+    let mut kubectl = session.command("kubectl");
     match output(kubectl.arg("kustomize").arg(&folder)) {
         Err(Failure::NotThere) => Err(format!(
             "{} was not built: neither `kustomize` nor `kubectl` is on the PATH",
@@ -99,7 +101,7 @@ fn build(folder: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// The same build with the origin of every resource, and the folder that origins are relative to.
-fn traced(place: &Path) -> Option<(Vec<u8>, PathBuf)> {
+fn traced(session: &Session, place: &Path) -> Option<(Vec<u8>, PathBuf)> {
     let folder = tempfile::Builder::new()
         .prefix("meshprobe-")
         .tempdir()
@@ -108,11 +110,11 @@ fn traced(place: &Path) -> Option<(Vec<u8>, PathBuf)> {
     let root = serde_json::to_string(&relative_path(place, &at)).ok()?;
     let text = format!("resources: [{root}]\nbuildMetadata: [originAnnotations]\n");
     std::fs::write(at.join(WRAPPER), text).ok()?;
-    Some((build(&at).ok()?, at))
+    Some((build(session, &at).ok()?, at))
 }
 
-fn helm(chart: &Path, place: &Path, directory: &Path, common: &Common) -> Run {
-    let mut helm = Command::new("helm");
+fn helm(session: &Session, chart: &Path, place: &Path, directory: &Path, common: &Common) -> Run {
+    let mut helm = session.command("helm");
     helm.arg("template").arg(argument(chart));
     if let Some(namespace) = &common.namespace {
         helm.arg("--namespace").arg(namespace);

@@ -8,12 +8,13 @@ use crate::report::{self, Hint, Look, Results, Root, SUMMARY_LIMIT};
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
-use super::args::{CheckArgs, OutputFormat, ReportArg};
-use super::input::working_directory;
-use super::output::{Stop, errln};
+use super::args::{CheckArgs, OutputFormat};
+use super::output::Stop;
+use super::session::Session;
 
 /// The results of a run with the wishes of its user.
 pub(super) struct Reports<'a> {
+    session: &'a Session,
     args: &'a CheckArgs,
     root: Root,
     settings: &'a Settings,
@@ -21,11 +22,18 @@ pub(super) struct Reports<'a> {
 
 impl<'a> Reports<'a> {
     /// Fails where a report cannot be what the user asks for.
-    pub(super) fn new(args: &'a CheckArgs, settings: &'a Settings) -> Result<Self, Stop> {
+    pub(super) fn new(
+        session: &'a Session,
+        args: &'a CheckArgs,
+        settings: &'a Settings,
+    ) -> Result<Self, Stop> {
+        let directory = session.directory()?;
         let mut wrong = Vec::new();
         for (number, report) in args.reports.iter().enumerate() {
             let mut before = args.reports.iter().take(number);
-            if before.any(|other| is_same_file(&other.path, &report.path)) {
+            if before.any(|other| {
+                is_same_file(&directory.join(&other.path), &directory.join(&report.path))
+            }) {
                 let path = report.path.display();
                 wrong.push(format!("--report: {path} is named twice"));
             }
@@ -37,8 +45,9 @@ impl<'a> Reports<'a> {
             return Err(Stop::Usage(wrong));
         }
         Ok(Self {
+            session,
             args,
-            root: root(args)?,
+            root: root(args, directory)?,
             settings,
         })
     }
@@ -52,22 +61,24 @@ impl<'a> Reports<'a> {
     ) -> Result<bool, Stop> {
         let mut failed = false;
         for report in &self.args.reports {
+            let target = self.session.directory()?.join(&report.path);
             let written = match report.format {
-                _ if is_read(set, &report.path) => {
+                _ if is_read(set, &target) => {
                     Err("it was read in this run, and a report would take its place".to_owned())
                 }
                 OutputFormat::Summary => {
-                    let text = report::markdown(&self.results(set, outcome), room(report));
-                    append_report(&report.path, &text)
+                    let text = report::markdown(&self.results(set, outcome), room(&target));
+                    append_report(&target, &text)
                 }
                 format => {
                     let text = self.text(set, outcome, format, Look::PLAIN, hint)?;
-                    write_report(&report.path, &text)
+                    write_report(&target, &text)
                 }
             };
             if let Err(reason) = written {
                 let path = report.path.display();
-                errln(&format!("error: cannot write {path}: {reason}"));
+                self.session
+                    .errln(&format!("error: cannot write {path}: {reason}"));
                 failed = true;
             }
         }
@@ -130,18 +141,19 @@ impl<'a> Reports<'a> {
 
 /// The folder that paths in reports start at. Links are resolved on both sides: a runner may name
 /// its workspace by one.
-fn root(args: &CheckArgs) -> Result<Root, Stop> {
-    let directory = working_directory()?;
-    let here = directory.canonicalize().unwrap_or(directory);
+fn root(args: &CheckArgs, directory: &Path) -> Result<Root, Stop> {
+    let here = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_path_buf());
     let root = match &args.report_root {
         None => here.clone(),
-        Some(path) => folder(path)?,
+        Some(path) => folder(path, directory)?,
     };
     let mut paths = Root::new(&here, &root);
     let named = args.report_root.iter().chain(&args.common.paths);
     for named in named.filter(|path| path.as_os_str() != "-") {
         // What is not there has no findings.
-        if let Ok(real) = named.canonicalize() {
+        if let Ok(real) = directory.join(named).canonicalize() {
             paths.leads(named, &real);
         }
     }
@@ -168,8 +180,10 @@ fn in_its_folder(path: &Path) -> PathBuf {
     }
 }
 
-fn folder(path: &Path) -> Result<PathBuf, Stop> {
-    path.canonicalize()
+fn folder(path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
+    directory
+        .join(path)
+        .canonicalize()
         .ok()
         .filter(|path| path.is_dir())
         .ok_or_else(|| {
@@ -181,7 +195,7 @@ fn folder(path: &Path) -> Result<PathBuf, Stop> {
 }
 
 /// What is left of the limit: others may have written to the same summary.
-fn room(report: &ReportArg) -> usize {
-    let written = std::fs::metadata(&report.path).map_or(0, |metadata| metadata.len());
+fn room(report: &Path) -> usize {
+    let written = std::fs::metadata(report).map_or(0, |metadata| metadata.len());
     SUMMARY_LIMIT.saturating_sub(usize::try_from(written).unwrap_or(usize::MAX))
 }

@@ -13,24 +13,25 @@ use super::args::RewriteArgs;
 use super::check::print_diffs;
 use super::input::{Instead, Run, prepare, tell_files, tell_findings};
 use super::machine;
-use super::output::{Stop, errln, print, print_whole, tell_failures, write};
+use super::output::{Stop, tell_failures, write};
+use super::session::{Output, Session};
 use super::terminal::look;
 
 /// The id of the note that a pod is only shown.
 const PREVIEW: &str = "preview";
 
-pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
+pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.vm || args.from_deployment {
-        return machine::run(args);
+        return machine::run(session, args);
     }
     if args.common.renders() && (args.write || args.output.is_some()) {
         return Err(Stop::usage(
             "what --kustomize or --helm renders goes to standard output: leave out --write and -o",
         ));
     }
-    let mut run = prepare(&args.common, Instead::Nothing)?;
+    let mut run = prepare(session, &args.common, Instead::Nothing)?;
     if args.emit_envoy {
-        return emit(&run, args);
+        return emit(session, &run, args);
     }
     let to_stdout = !args.write && !args.diff && args.output.is_none();
     if to_stdout && !run.single {
@@ -52,18 +53,18 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
         run.layer.form = Some(Form::from(form));
     }
     let settings = run.layer.resolved(FailOn::default());
-    tell_files(&run.set, &args.common);
-    let rewritten = run.on_threads(|| {
+    tell_files(session, &run.set, &args.common);
+    let rewritten = run.on_threads(session, || {
         if args.undo {
             engine::undo(&run.set, &settings)
         } else {
             engine::rewrite(&run.set, &settings)
         }
     });
-    tell_findings(&run.set, &rewritten.findings, &args.common);
-    let delivered = deliver(&run, &rewritten, args)?;
+    tell_findings(session, &run.set, &rewritten.findings, &args.common);
+    let delivered = deliver(session, &run, &rewritten, args)?;
     if !args.common.quiet && !to_stdout {
-        errln(&told(&rewritten, args, &delivered));
+        session.errln(&told(&rewritten, args, &delivered));
     }
     let refused = failing(&rewritten.findings, FailOn::Severity(Severity::Error));
     Ok(run
@@ -74,23 +75,23 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Exit, Stop> {
 }
 
 /// Prints what the proxies are told of the probes, one document per pod.
-fn emit(run: &Run, args: &RewriteArgs) -> Result<Exit, Stop> {
+fn emit(session: &Session, run: &Run, args: &RewriteArgs) -> Result<Exit, Stop> {
     let settings = run.layer.resolved(FailOn::default());
-    tell_files(&run.set, &args.common);
+    tell_files(session, &run.set, &args.common);
     let mut findings = engine::problems(&run.set);
-    let told = run.on_threads(|| engine::proxies(&run.set, &settings));
+    let told = run.on_threads(session, || engine::proxies(&run.set, &settings));
     findings.extend(told.findings);
-    tell_findings(&run.set, &findings, &args.common);
+    tell_findings(session, &run.set, &findings, &args.common);
     for (index, proxy) in told.proxies.iter().enumerate() {
         let resources = serde_json::json!({ "static_resources": proxy.resources });
         let text = serde_yaml::to_string(&resources).map_err(|e| Stop::usage(e.to_string()))?;
         let rule = if index > 0 { "---\n" } else { "" };
         let assumed = proxy.assumed.iter();
         let assumed: String = assumed.map(|one| format!("# assumed: {one}\n")).collect();
-        print(&format!("{rule}# {}\n{assumed}{text}", proxy.title))?;
+        session.print(&format!("{rule}# {}\n{assumed}{text}", proxy.title))?;
     }
     if told.proxies.is_empty() && !args.common.quiet {
-        errln("No pod that OSM injects has probes that its proxy passes on.");
+        session.errln("No pod that OSM injects has probes that its proxy passes on.");
     }
     let broken = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run.exit().or(broken, Exit::Findings))
@@ -117,11 +118,17 @@ struct Delivered {
 }
 
 /// Writes, shows or prints.
-fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<Delivered, Stop> {
+fn deliver(
+    session: &Session,
+    run: &Run,
+    rewritten: &Rewritten,
+    args: &RewriteArgs,
+) -> Result<Delivered, Stop> {
     if args.diff {
         print_diffs(
+            session,
             &rewritten.changed,
-            look(&std::io::stdout(), args.common.color),
+            look(session, Output::Stdout, args.common.color),
         )?;
         return Ok(Delivered::default());
     }
@@ -129,25 +136,25 @@ fn deliver(run: &Run, rewritten: &Rewritten, args: &RewriteArgs) -> Result<Deliv
     if let Some(directory) = &args.output {
         let mirror = engine::mirror_all(&run.request, &rewritten.changed, directory)
             .map_err(|reason| Stop::usage(format!("-o: {reason}; --write rewrites in place")))?;
-        tell_failures(&mirror.failures);
+        tell_failures(session, &mirror.failures);
         for link in &mirror.left_out {
             let (path, why) = (&link.path, &link.reason);
-            errln(&format!("note: {path} is not copied: {why}"));
+            session.errln(&format!("note: {path} is not copied: {why}"));
         }
         delivered.failed = !mirror.failures.is_empty();
         delivered.copied = mirror.files;
         delivered.lost = mirror.lost;
     } else if args.write {
-        let failures = write(&rewritten.changed).into_iter();
+        let failures = write(session, &rewritten.changed).into_iter();
         delivered.lost = failures.map(|failure| failure.path).collect();
     } else {
         let mut files = rewritten.set.targets();
         let whole = files.find(|file| file.fault.is_none());
-        delivered.failed = !print_whole(whole.map(|file| &*file.text))?;
+        delivered.failed = !session.print_whole(whole.map(|file| &*file.text))?;
         return Ok(delivered);
     }
     // Standard input has no other place to be written to.
-    let is_lost = run.from_stdin && !print_whole(rewritten.set.from_stdin())?;
+    let is_lost = run.from_stdin && !session.print_whole(rewritten.set.from_stdin())?;
     delivered.failed |= is_lost || !delivered.lost.is_empty();
     Ok(delivered)
 }

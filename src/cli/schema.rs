@@ -4,9 +4,10 @@ use crate::engine::{Exit, check_ids, rule_ids};
 use crate::{krm, settings};
 
 use super::args::{SchemaArgs, SchemaKind};
-use super::output::{Stop, print};
+use super::output::Stop;
+use super::session::Session;
 
-pub(super) fn run(args: &SchemaArgs) -> Result<Exit, Stop> {
+pub(super) fn run(session: &Session, args: &SchemaArgs) -> Result<Exit, Stop> {
     let text = match args.of {
         SchemaKind::Config => {
             serde_json::to_string_pretty(&settings::schema(&rule_ids(), &check_ids()))
@@ -17,6 +18,6 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Exit, Stop> {
             krm::definition().map_err(|error| Stop::usage(error.to_string()))?
         }
     };
-    print(&text)?;
+    session.print(&text)?;
     Ok(Exit::Success)
 }

@@ -6,17 +6,18 @@ use clap_complete::Shell;
 use crate::engine::Exit;
 
 use super::args::Cli;
-use super::output::{Stop, print};
+use super::output::Stop;
+use super::session::Session;
 
-pub(super) fn completions(shell: Shell) -> Result<Exit, Stop> {
+pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "meshprobe", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    session.print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Success)
 }
 
 /// One page: the program, then each command with its options.
-pub(super) fn man() -> Result<Exit, Stop> {
+pub(super) fn man(session: &Session) -> Result<Exit, Stop> {
     let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();
@@ -31,6 +32,6 @@ pub(super) fn man() -> Result<Exit, Stop> {
     {
         render(sub.clone())?;
     }
-    print(&String::from_utf8_lossy(&page))?;
+    session.print(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)
 }

@@ -1,33 +1,31 @@
 //! What the terminal can do, and the wishes of its user.
 
-use std::env;
-use std::io::IsTerminal;
-
 use crate::report::Look;
 
 use super::args::ColorArg;
+use super::session::{Output, Session};
 
 /// The look of text that goes to a stream.
-pub(super) fn look(stream: &impl IsTerminal, color: ColorArg) -> Look {
-    let terminal = stream.is_terminal();
-    let dumb = is("TERM", "dumb");
+pub(super) fn look(session: &Session, stream: Output, color: ColorArg) -> Look {
+    let terminal = session.is_terminal(stream);
+    let dumb = is(session, "TERM", "dumb");
     let color = match color {
         ColorArg::Always => true,
         ColorArg::Never => false,
-        ColorArg::Auto if set("NO_COLOR") => false,
-        ColorArg::Auto => set("FORCE_COLOR") || (terminal && !dumb),
+        ColorArg::Auto if set(session, "NO_COLOR") => false,
+        ColorArg::Auto => set(session, "FORCE_COLOR") || (terminal && !dumb),
     };
     Look {
         width: width(terminal),
         terminal,
         color,
-        unicode: (terminal || color) && !dumb && locale_is_unicode(),
+        unicode: (terminal || color) && !dumb && locale_is_unicode(session),
     }
 }
 
 /// Tells whether a line can be written over; only known for terminals.
-pub(super) fn can_redraw() -> bool {
-    !is("TERM", "dumb") && std::env::var_os("TERM").is_some()
+pub(super) fn can_redraw(session: &Session) -> bool {
+    !is(session, "TERM", "dumb") && session.variable("TERM").is_some()
 }
 
 fn width(terminal: bool) -> usize {
@@ -36,10 +34,11 @@ fn width(terminal: bool) -> usize {
 }
 
 /// An unset locale is common in containers, whose terminals read UTF-8 all the same.
-fn locale_is_unicode() -> bool {
+fn locale_is_unicode(session: &Session) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
-        .find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
+        .filter_map(|name| session.variable(name)?.to_str())
+        .find(|value| !value.is_empty());
     locale.is_none_or(|locale| {
         let locale = locale.to_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
@@ -47,10 +46,12 @@ fn locale_is_unicode() -> bool {
 }
 
 /// As of no-color.org: set, and not empty.
-fn set(name: &str) -> bool {
-    env::var_os(name).is_some_and(|value| !value.is_empty())
+fn set(session: &Session, name: &str) -> bool {
+    session
+        .variable(name)
+        .is_some_and(|value| !value.is_empty())
 }
 
-fn is(name: &str, wanted: &str) -> bool {
-    env::var_os(name).is_some_and(|value| value == wanted)
+fn is(session: &Session, name: &str, wanted: &str) -> bool {
+    session.variable(name).is_some_and(|value| value == wanted)
 }

@@ -128,7 +128,8 @@ fn unwritable(name: &str, reason: &str) -> Finding {
 }
 
 /// Writes files into a folder: where one was asked for as `DIR/FILE`, else as
-/// `DIR/NAMESPACE/NAME/FILE`, whatever became of the others. Returns what could not be written.
+/// `DIR/NAMESPACE/NAME/FILE`, whatever became of the others. `directory` is the folder as the user
+/// named it, relative to `working_directory`. Returns what could not be written.
 ///
 /// # Errors
 /// In words, before anything is written, where two files would have one place, or would take that
@@ -136,6 +137,7 @@ fn unwritable(name: &str, reason: &str) -> Finding {
 pub fn write_made(
     made: &MadeFiles,
     file: &str,
+    working_directory: &Path,
     directory: &Path,
     set: &SourceSet,
 ) -> Result<Vec<WriteFailure>, String> {
@@ -158,14 +160,16 @@ pub fn write_made(
         if !places.insert(place(one)) {
             return Err(format!("{} would be written twice", place(one).display()));
         }
-        if is_read(set, &place(one)) {
+        if is_read(set, &working_directory.join(place(one))) {
             let place = place(one);
             return Err(format!("{} was read in this run", place.display()));
         }
     }
-    let written = made
-        .iter()
-        .map(|one| (place(one), write_one(&place(one), &one.text)));
+    let written = made.iter().map(|one| {
+        let place = place(one);
+        let result = write_one(&working_directory.join(&place), &one.text);
+        (place, result)
+    });
     let failed = written.filter_map(|(place, result)| {
         Some(WriteFailure {
             path: Arc::from(place.to_string_lossy()),

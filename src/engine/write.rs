@@ -274,7 +274,7 @@ fn put(target: &Path, text: &str, like: Like<'_>) -> Result<(), String> {
     let parent = target.parent().filter(|parent| *parent != Path::new(""));
     let directory = parent.unwrap_or_else(|| Path::new("."));
     if !directory.is_dir() {
-        return Err(format!("there is no folder {}", directory.display()));
+        return Err("its folder does not exist".into());
     }
     replace(directory, target, text.as_bytes(), like).map_err(words)
 }

@@ -74,7 +74,7 @@ for target in "${targets[@]}"; do
   ASAN_OPTIONS=detect_leaks=0 "$built/$host/release/$target" "-max_total_time=$each" "${limits[@]}" -timeout=20 \
     -rss_limit_mb=3000 -max_len=6000 -print_final_stats=1 "-dict=$root/fuzz/yaml.dict" \
     "-artifact_prefix=$found/$target/" "$corpus" >"$log" 2>&1 || {
-    printf 'replay: FUZZ_TARGET=%s FUZZ_INPUT=FILE cargo test --test hostile_fuzz by_its_name\n' "$target" >&2
+    printf 'replay: FUZZ_TARGET=%s FUZZ_INPUT=FILE cargo test --test it by_its_name\n' "$target" >&2
     tail -n 40 "$log" >"$work/end.log"
     fail_with "$work/end.log" "the target $target found something: see fuzz/artifacts/$target"
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the README tells its readers to type and to paste, done: every line of its `sh` blocks, in order, and every
-# YAML snippet. tests/readme.rs runs its `console` blocks. In place of what is not published stands what is built
+# YAML snippet. tests/it/docs/readme.rs runs its `console` blocks. In place of what is not published stands what is built
 # here: the wheel for PyPI, this tree for the repository of the action.
 # MESHPROBE_PROFILE=dev takes debug builds instead of release builds.
 # shellcheck source=common.bash

@@ -1,0 +1,180 @@
+//! What a run of the program takes from its process: streams, working directory, environment.
+//!
+//! The binary passes those of the process. Tests pass their own, so that many runs share one process.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind, IsTerminal as _, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use crate::report::visible;
+use crate::source::{read_stream, reason};
+
+use super::output::Stop;
+
+/// The streams, the working directory and the environment of one run.
+pub struct Session {
+    stdin: Mutex<Stream<Box<dyn Read + Send>>>,
+    stdout: Mutex<Stream<Box<dyn Write + Send>>>,
+    stderr: Mutex<Stream<Box<dyn Write + Send>>>,
+    directory: io::Result<PathBuf>,
+    variables: BTreeMap<OsString, OsString>,
+    ends_process: bool,
+}
+
+struct Stream<T> {
+    inner: T,
+    terminal: bool,
+}
+
+impl<T> Stream<T> {
+    fn new(inner: T, terminal: bool) -> Mutex<Self> {
+        Mutex::new(Self { inner, terminal })
+    }
+}
+
+impl Session {
+    /// Returns the streams, the working directory and the environment of this process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        let terminals = (
+            stdin.is_terminal(),
+            stdout.is_terminal(),
+            stderr.is_terminal(),
+        );
+        Self {
+            stdin: Stream::new(Box::new(stdin), terminals.0),
+            stdout: Stream::new(Box::new(stdout), terminals.1),
+            stderr: Stream::new(Box::new(stderr), terminals.2),
+            directory: std::env::current_dir(),
+            variables: std::env::vars_os().collect(),
+            ends_process: true,
+        }
+    }
+
+    /// Returns a session with an empty environment and no terminal, in `directory`, an absolute path.
+    #[must_use]
+    pub fn new(
+        directory: PathBuf,
+        stdin: impl Read + Send + 'static,
+        stdout: impl Write + Send + 'static,
+        stderr: impl Write + Send + 'static,
+    ) -> Self {
+        Self {
+            stdin: Stream::new(Box::new(stdin), false),
+            stdout: Stream::new(Box::new(stdout), false),
+            stderr: Stream::new(Box::new(stderr), false),
+            directory: Ok(directory),
+            variables: BTreeMap::new(),
+            ends_process: false,
+        }
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// Returns the value of an environment variable.
+    pub(super) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables
+            .get(OsStr::new(name))
+            .map(OsString::as_os_str)
+    }
+
+    /// Returns a command that runs another program in the working directory and the environment of
+    /// this session.
+    pub(super) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(&self.variables);
+        if let Ok(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    /// Returns the working directory.
+    pub(super) fn directory(&self) -> Result<&Path, Stop> {
+        self.directory.as_deref().map_err(|error| {
+            let why = reason(error);
+            Stop::usage(format!("cannot find the working directory: {why}"))
+        })
+    }
+
+    pub(super) fn stdin_is_terminal(&self) -> bool {
+        locked(&self.stdin).terminal
+    }
+
+    pub(super) fn is_terminal(&self, stream: Output) -> bool {
+        locked(self.stream(stream)).terminal
+    }
+
+    /// Reads standard input to its end.
+    pub(super) fn read_stdin(&self) -> Result<Vec<u8>, Stop> {
+        read_stream(&mut locked(&self.stdin).inner)
+            .map_err(|error| Stop::usage(format!("cannot read standard input: {}", reason(&error))))
+    }
+
+    /// Writes to standard output.
+    pub(super) fn print(&self, text: &str) -> Result<(), Stop> {
+        let out = &mut locked(&self.stdout).inner;
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Stop::ClosedPipe),
+            Err(error) => Err(Stop::usage(format!(
+                "cannot write to standard output: {}",
+                reason(&error)
+            ))),
+        }
+    }
+
+    /// Writes a whole manifest to standard output; returns whether there was one. A part of one is
+    /// never written, as the next program would take it for the whole.
+    pub(super) fn print_whole(&self, text: Option<&str>) -> Result<bool, Stop> {
+        self.print(text.unwrap_or_default())?;
+        Ok(text.is_some())
+    }
+
+    /// Writes to standard error without changes.
+    pub(super) fn eprint(&self, text: &str) {
+        // Where standard error is closed, the failure cannot be reported anywhere.
+        let _ = locked(&self.stderr).inner.write_all(text.as_bytes());
+    }
+
+    /// Writes a line to standard error, with control characters made visible.
+    pub(super) fn errln(&self, line: &str) {
+        self.eprint(&format!("{}\n", visible(line)));
+    }
+
+    /// Drops `values`, unless the process ends after this run: the system reclaims the memory of a
+    /// process faster than the allocator frees it piece by piece.
+    pub(super) fn release<T>(&self, values: T) {
+        if self.ends_process {
+            std::mem::forget(values);
+        }
+    }
+
+    fn stream(&self, stream: Output) -> &Mutex<Stream<Box<dyn Write + Send>>> {
+        match stream {
+            Output::Stdout => &self.stdout,
+            Output::Stderr => &self.stderr,
+        }
+    }
+}
+
+/// A stream that the program writes to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Output {
+    Stdout,
+    Stderr,
+}
+
+/// A panic while a stream was locked leaves the stream usable.
+fn locked<T>(stream: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}

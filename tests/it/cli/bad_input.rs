@@ -1,0 +1,325 @@
+//! Whatever is wrong with the input, the user learns where, and nothing else is lost.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::project::Project;
+use crate::support::{PROGRAM, command};
+
+const GOOD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: good\n";
+
+/// Runs `check` over one file beside a good one; the good one must be counted all the same.
+#[track_caller]
+fn concise(text: impl AsRef<[u8]>) -> (i32, String) {
+    let project = Project::with(&[("good.yaml", GOOD)]);
+    project.write("bad.yaml", text);
+    let run = project.run(&["check", "--output-format", "concise"]);
+    assert_eq!(run.stderr, "");
+    (run.code, run.stdout)
+}
+
+#[test]
+fn a_missing_path_is_named_and_the_others_are_checked() {
+    let project = Project::with(&[("bad.yaml", "apiVersion: v1\nkind: Pod\nx: [\n")]);
+    project
+        .run(&["check", "--output-format", "concise", "missing.yaml", "bad.yaml"])
+        .exits(2)
+        .says("missing.yaml: error[unreadable-file] cannot read missing.yaml: no such file or directory\n")
+        .says("bad.yaml:3:4: error[syntax-error]");
+    project
+        .run(&["predict", "missing.yaml"])
+        .exits(2)
+        .complains("missing.yaml");
+    project
+        .run(&["rewrite", "missing.yaml"])
+        .exits(2)
+        .complains("missing.yaml");
+    project
+        .run(&["check", "--context", "nowhere", "."])
+        .exits(2)
+        .says("nowhere");
+}
+
+#[test]
+fn a_document_that_does_not_parse_costs_only_itself() {
+    let (code, stdout) = concise(format!(
+        "{GOOD}---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: [x\n---\nother: [\n---\n{GOOD}"
+    ));
+    assert_eq!(code, 1);
+    insta::assert_snapshot!(stdout, @r"
+    bad.yaml:9:9: error[syntax-error] the document is not YAML: unclosed bracket '['
+    bad.yaml:11:8: note[syntax-error] the document is not YAML: unclosed bracket '['
+    Found 1 error, 1 note in 2 files (0 workloads, 0 handlers).
+    ");
+}
+
+#[test]
+fn a_tab_as_indentation_has_its_place() {
+    let (code, stdout) = concise("apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x\n");
+    assert_eq!(code, 1);
+    assert!(stdout.starts_with("bad.yaml:4:"), "{stdout}");
+    Project::with(&[("a.yaml", "a:\n\tb: 1\n")])
+        .run(&["check"])
+        .exits(0)
+        .says("help: indent with blanks");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    // Every user may open this file, and nobody may read its first byte.
+    let project = Project::with(&[("good.yaml", GOOD)]);
+    project
+        .run(&["check", "/proc/self/mem", "good.yaml"])
+        .exits(2)
+        .says("error[unreadable-file]: cannot read /proc/self/mem: Input/output error")
+        .says("in 1 file");
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_have_their_place() {
+    let (code, stdout) = concise(b"apiVersion: v1\nkind: Pod\nmetadata: {name: caf\xe9}\n");
+    assert_eq!(code, 1);
+    assert!(
+        stdout.starts_with("bad.yaml:3:21: error[not-utf8]"),
+        "{stdout}"
+    );
+    let project = Project::new();
+    project.write("wide.yaml", b"\xff\xfeb\0i\0n\0");
+    project.run(&["check"]).exits(0).says(
+        "note[not-utf8]: the file is not UTF-8 from here on, and was not judged\n  --> wide.yaml\n",
+    );
+    let (code, stdout) = concise(b"\xff\xfeb\0i\0n\0");
+    assert_eq!(code, 0);
+    assert!(
+        stdout.starts_with("bad.yaml:1:1: note[not-utf8]"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn duplicate_keys_are_shown_at_both_places() {
+    let project = Project::with(&[(
+        "a.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: {}\n  name: b\n",
+    )]);
+    let run = project.run(&["check", "a.yaml"]).exits(1);
+    insta::assert_snapshot!(run.stdout);
+    Project::with(&[("values.yaml", "a: 1\na: 2\n")])
+        .run(&["check"])
+        .exits(0)
+        .says("No findings");
+}
+
+#[test]
+fn a_scalar_of_ten_megabytes_is_read_and_never_printed() {
+    let long = "x".repeat(10 << 20);
+    let text =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {long}}}\n");
+    let (code, stdout) = concise(&text);
+    assert_eq!((code, stdout.lines().count()), (0, 1), "{stdout}");
+    let project = Project::with(&[(
+        "a.yaml",
+        &format!("apiVersion: v1\nkind: Pod\nx: {{{long}: [}}\n"),
+    )]);
+    let run = project
+        .run(&["check", "a.yaml"])
+        .exits(1)
+        .says("error[syntax-error]");
+    assert!(run.stdout.len() < 2000, "{} bytes", run.stdout.len());
+}
+
+#[test]
+fn nesting_without_end_is_refused_at_once() {
+    let start = Instant::now();
+    for text in [
+        "[".repeat(20_000),
+        "- ".repeat(20_000),
+        "{a: ".repeat(20_000),
+    ] {
+        let (code, stdout) = concise(&text);
+        assert_eq!(code, 0);
+        assert!(stdout.starts_with("bad.yaml:1:"), "{stdout}");
+        assert!(stdout.contains("note[syntax-error]"), "{stdout}");
+    }
+    let nested: String = (0..300)
+        .map(|depth| format!("{}a:\n", " ".repeat(depth)))
+        .collect();
+    let (code, stdout) = concise(format!("apiVersion: v1\nkind: Pod\n{nested}"));
+    assert_eq!(code, 1);
+    assert!(stdout.contains("error[syntax-error]"), "{stdout}");
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn an_alias_bomb_is_refused_at_once() {
+    let mut bomb = String::from("apiVersion: v1\nkind: Pod\nmetadata: {name: bomb}\na0: &a0 [x]\n");
+    for level in 1..40 {
+        let below = level - 1;
+        bomb.push_str(&format!(
+            "a{level}: &a{level} [*a{below}, *a{below}, *a{below}, *a{below}]\n"
+        ));
+    }
+    bomb.push_str("spec: *a39\n");
+    let start = Instant::now();
+    let (code, stdout) = concise(&bomb);
+    assert_eq!(code, 1);
+    assert!(stdout.contains("the document is too large"), "{stdout}");
+    let project = Project::with(&[("a.yaml", &bomb)]);
+    project.run(&["predict"]).exits(1);
+    project.run(&["rewrite", "a.yaml"]).exits(1);
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_directory_may_be_named_like_a_file() {
+    let project = Project::with(&[("x.yaml/inner.yaml", "apiVersion: v1\nkind: Pod\nx: [\n")]);
+    for arguments in [["check", "."], ["check", "x.yaml"]] {
+        project
+            .run(&arguments)
+            .exits(1)
+            .says("x.yaml/inner.yaml:3:4");
+    }
+}
+
+#[test]
+fn an_empty_standard_input_is_a_mistake() {
+    let project = Project::new();
+    for stdin in ["", "\n \n"] {
+        project
+            .pipe(&["check", "-"], stdin)
+            .exits(2)
+            .complains("standard input is empty");
+    }
+    project
+        .pipe(&["check", "-", "-"], GOOD)
+        .exits(2)
+        .complains("only once");
+}
+
+#[test]
+fn an_unknown_option_or_command_is_met_with_a_suggestion() {
+    let project = Project::new();
+    project
+        .run(&["check", "--outptu-format", "json"])
+        .exits(2)
+        .complains("--output-format");
+    project.run(&["chek"]).exits(2).complains("check");
+    project
+        .run(&["check", "--mesh", "istoi"])
+        .exits(2)
+        .complains("istio");
+    project
+        .run(&["check", "--unsafe-fixes"])
+        .exits(2)
+        .complains("--fix|--diff");
+    project
+        .run(&["rule", "sintax-error"])
+        .exits(2)
+        .complains("did you mean `syntax-error`");
+}
+
+#[test]
+fn a_closed_pipe_is_success() {
+    let project = Project::new();
+    for number in 0..2000 {
+        project.write(
+            &format!("{number}.yaml"),
+            "apiVersion: v1\nkind: Pod\nx: [\n",
+        );
+    }
+    let mut child = command(PROGRAM.as_ref(), &project.path(""))
+        .args(["check", "--fail-on", "never"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn control_characters_never_reach_the_terminal() {
+    let project = Project::with(&[(
+        "a\u{1b}[31m.yaml",
+        "apiVersion: v1\nkind: Pod\n\"\u{85}\u{9b}31m\": [\n",
+    )]);
+    for format in ["full", "concise"] {
+        let run = project.run(&["check", "--output-format", format]).exits(1);
+        assert!(run.stdout.contains("a\\u{1b}[31m.yaml"), "{}", run.stdout);
+        assert!(!run.stdout.contains(['\u{1b}', '\u{9b}']));
+    }
+    project
+        .run(&["check", "no\u{7}pe"])
+        .exits(2)
+        .says("no\\u{7}pe");
+    let run = project.run(&["check", "-v"]).exits(1);
+    assert!(!run.stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn templates_are_noted_once_with_the_way_to_render_them() {
+    let project = Project::with(&[
+        ("chart/Chart.yaml", "name: x\n"),
+        (
+            "chart/templates/a.yaml",
+            "{{- if .x }}\napiVersion: v1\nkind: Pod\n{{- end }}\n---\nname: {{ .y }}\n",
+        ),
+    ]);
+    let run = project
+        .run(&["check", "--output-format", "concise"])
+        .exits(0);
+    insta::assert_snapshot!(run.stdout);
+    project
+        .run(&["check"])
+        .says("helm template chart | meshprobe check -");
+    let run = project.run(&["check", "--output-format", "json"]);
+    assert!(run.stdout.contains("\"template\": 1"), "{}", run.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_never_opened_in_a_walk() {
+    let project = Project::with(&[("good.yaml", GOOD)]);
+    let made = std::process::Command::new("mkfifo")
+        .arg(project.path("pipe.yaml"))
+        .status();
+    assert!(made.unwrap().success());
+    project.run(&["check"]).exits(0).says("in 1 file");
+    project
+        .run(&["check", "--no-ignore"])
+        .exits(0)
+        .says("in 1 file");
+    project
+        .run(&["check", "/dev/zero"])
+        .exits(2)
+        .says("it is a device");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_a_circle_are_not_followed() {
+    let project = Project::with(&[("a/good.yaml", GOOD)]);
+    std::os::unix::fs::symlink("..", project.path("a/up")).unwrap();
+    std::os::unix::fs::symlink("nowhere", project.path("a/broken.yaml")).unwrap();
+    for option in ["--no-ignore", "--quiet"] {
+        project.run(&["check", option]).exits(0);
+    }
+    project.run(&["check"]).exits(0).says("in 1 file");
+    project.run(&["check", "a/up/a"]).exits(0).says("in 1 file");
+    project
+        .run(&["check", "a/broken.yaml"])
+        .exits(2)
+        .says("no such file");
+}
+
+#[test]
+fn nothing_is_left_beside_the_files() {
+    let project = Project::with(&[("a.yaml", GOOD)]);
+    project.run(&["rewrite", "--write", "."]).exits(0);
+    assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 2);
+}

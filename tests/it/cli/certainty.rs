@@ -1,0 +1,221 @@
+//! What is not certain is said, with its cause and with the option that settles it.
+
+use crate::support::project::Project;
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+";
+
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: w, namespace: shop}
+spec: {containers: [{name: c, image: x, livenessProbe: {httpGet: {port: 80}}}]}
+";
+
+fn explained(files: &[(&str, &str)], options: &[&str]) -> String {
+    let project = Project::with(files);
+    let arguments = [&["predict", "--explain"], options].concat();
+    project.run(&arguments).exits(0).stdout
+}
+
+#[test]
+fn installations_that_differ_are_settled_by_an_override() {
+    let install = |name: &str, spec: &str| {
+        format!(
+            "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n\
+             metadata: {{name: {name}, namespace: istio-system}}\nspec: {spec}\n"
+        )
+    };
+    let one = "{meshConfig: {rootNamespace: a, defaultConfig: {statusPort: 15030}}, values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}, global: {proxy: {statusPort: 15030}}}, components: {cni: {enabled: true}}}";
+    let (one, two) = (install("one", one), install("two", "{tag: 1.28.1}"));
+    let files = [
+        ("i1.yaml", &*one),
+        ("i2.yaml", &*two),
+        ("ns.yaml", NAMESPACE),
+        ("w.yaml", POD),
+    ];
+    let open = explained(&files, &[]);
+    assert!(open.contains("[--override rewrite=true|false]"), "{open}");
+    assert!(!open.contains("[--assume rewrite"), "{open}");
+    assert!(!open.contains("[--assume status-port"), "{open}");
+    let settled = explained(&files, &["--override", "rewrite=true"]);
+    assert!(
+        settled.contains("the rewrite is on (--override)"),
+        "{settled}"
+    );
+}
+
+#[test]
+fn a_text_inside_of_a_document_that_is_not_yaml_is_a_finding() {
+    let application = "\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: istiod, namespace: argocd}
+spec:
+  source:
+    chart: istiod
+    repoURL: https://istio-release.storage.googleapis.com/charts
+    targetRevision: 1.28.0
+    helm:
+      values: |
+        sidecarInjectorWebhook:
+          rewriteAppHTTPProbe: [
+";
+    let mesh = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: istio, namespace: istio-system}
+data:
+  mesh: |
+    rootNamespace: [
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: istio-sidecar-injector, namespace: istio-system}
+data:
+  config: '{'
+  values: '{\"global\": ['
+";
+    let flux = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: istiod, namespace: istio-system}
+spec:
+  chart: {spec: {chart: istiod, version: 1.28.0, sourceRef: {kind: HelmRepository, name: istio}}}
+  valuesFrom: [{kind: ConfigMap, name: values}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: values, namespace: istio-system}
+data:
+  values.yaml: 'meshConfig: ['
+";
+    let told = [
+        ("argo.yaml", application),
+        ("mesh.yaml", mesh),
+        ("flux.yaml", flux),
+    ]
+    .map(|file| {
+        let project = Project::with(&[file]);
+        let arguments = [
+            "check",
+            "--min-severity",
+            "note",
+            "--output-format",
+            "concise",
+        ];
+        let run = project.run(&arguments).exits(1);
+        project.run(&["predict"]).exits(1).complains("is not YAML");
+        run.stdout
+    });
+    insta::assert_snapshot!(told.join("---\n"));
+}
+
+fn webhooks(more: &str, selector: &str) -> String {
+    format!(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
+         metadata: {{name: istio-sidecar-injector, labels: {{istio.io/rev: default}}}}\n\
+         webhooks:\n- name: namespace.sidecar-injector.istio.io\n  \
+         namespaceSelector: {selector}\n{more}"
+    )
+}
+
+#[test]
+fn webhooks_that_do_not_select_the_pod_say_so() {
+    let hooks = webhooks("", "{matchLabels: {team: other}}");
+    let said = explained(
+        &[("h.yaml", &hooks), ("ns.yaml", NAMESPACE), ("w.yaml", POD)],
+        &[],
+    );
+    assert!(!said.contains("serves `default`, not `default`"), "{said}");
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn what_a_webhook_asks_beside_its_selectors_is_an_assumption() {
+    let conditions = "  matchConditions: [{name: x, expression: 'false'}]\n";
+    let gt = "{matchExpressions: [{key: team, operator: Gt, values: ['1']}]}";
+    let hooks = [webhooks(conditions, "{}"), webhooks("", gt)];
+    let said = hooks.map(|hooks| {
+        let files = [("h.yaml", &*hooks), ("ns.yaml", NAMESPACE), ("w.yaml", POD)];
+        explained(&files, &[])
+    });
+    insta::assert_snapshot!(said.join("---\n"));
+}
+
+#[test]
+fn a_revision_that_the_pod_names_and_the_tree_serves_is_a_sign() {
+    let plane = "\
+apiVersion: install.istio.io/v1alpha1
+kind: IstioOperator
+metadata: {name: x, namespace: istio-system}
+spec: {revision: stable}
+";
+    let named = |name: &str| {
+        POD.replace(
+            "namespace: shop",
+            &format!("namespace: shop, labels: {{istio.io/rev: {name}}}"),
+        )
+    };
+    let said = ["stable", "other"]
+        .map(|name| explained(&[("i.yaml", plane), ("w.yaml", &named(name))], &[]));
+    insta::assert_snapshot!(said.join("---\n"));
+}
+
+#[test]
+fn releases_that_are_not_known_are_said_or_refused() {
+    let project = Project::with(&[("ns.yaml", NAMESPACE), ("w.yaml", POD)]);
+    let run = |version: &str| project.run(&["predict", "--mesh-version", version]);
+    assert_eq!(run("1.31").exits(0).stderr, "");
+    run("1.99")
+        .exits(0)
+        .complains("note: Istio 1.99 is taken as 1.31");
+    run("2.0")
+        .exits(2)
+        .complains("`2.0` is no release of Istio: 1.0 to 1.31 are known");
+    let settings =
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {mesh: {version: '2.0'}}\n";
+    project.write(".meshprobe.yaml", settings);
+    project
+        .run(&["predict"])
+        .exits(2)
+        .complains("1.0 to 1.31 are known");
+}
+
+#[test]
+fn the_last_line_names_what_kept_workloads_from_being_judged() {
+    let policy = "\
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: x, namespace: shop}
+spec: {action: CUSTOM, provider: {name: x}, rules: [{}]}
+";
+    let off = POD.replace(
+        "namespace: shop",
+        "namespace: shop, annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}",
+    );
+    let mode = "\
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: x, namespace: shop}
+spec: {mtls: {mode: '${MODE}'}}
+";
+    let port = POD.replace("port: 80", "port: '${PORT}'");
+    let none = POD.replace("shop", "other");
+    let cases: [&[(&str, &str)]; 4] = [
+        &[("ns.yaml", NAMESPACE), ("p.yaml", policy), ("w.yaml", &off)],
+        &[("ns.yaml", NAMESPACE), ("p.yaml", mode), ("w.yaml", &off)],
+        &[("ns.yaml", NAMESPACE), ("w.yaml", &port)],
+        &[("w.yaml", &none)],
+    ];
+    let told = cases.map(|files| {
+        let run = Project::with(files).run(&["check"]);
+        let lines = run.stdout.lines().chain(run.stderr.lines());
+        let lines: Vec<&str> = lines.filter(|line| line.contains("not judged:")).collect();
+        lines.join("\n")
+    });
+    insta::assert_snapshot!(told.join("\n"));
+}

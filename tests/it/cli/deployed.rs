@@ -1,0 +1,299 @@
+//! What Flux and Argo CD objects make of the folders that they deploy.
+
+#![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
+
+use crate::support::project::Project;
+
+const NAMESPACES: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: plain, labels: {istio-injection: disabled}}
+";
+
+const STRICT: &str = "\
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: istio-system}
+spec: {mtls: {mode: STRICT}}
+";
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        readinessProbe: {httpGet: {path: /, port: 8080}}
+";
+
+/// A patch that switches the rewrite off, as Flux and Argo CD write it.
+const OPT_OUT: &str = concat!(
+    "  patches:\n",
+    "  - target: {kind: Deployment}\n",
+    "    patch: |\n",
+    "      - op: add\n",
+    "        path: /spec/template/metadata/annotations\n",
+    "        value: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}\n",
+);
+
+fn flux(name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
+         metadata: {{name: {name}, namespace: flux-system}}\nspec:\n{spec}"
+    )
+}
+
+fn application(spec: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: web}}\nspec:\n{spec}"
+    )
+}
+
+fn tree<'a>(files: &[(&'a str, &'a str)]) -> Project {
+    let mut all = vec![
+        ("infra/namespaces.yaml", NAMESPACES),
+        ("infra/mtls.yaml", STRICT),
+    ];
+    all.extend(files);
+    Project::with(&all)
+}
+
+/// One line per workload: what it is, where it comes from, and what comes of its probe.
+fn told(project: &Project, arguments: &[&str]) -> String {
+    let mut all = vec!["predict", "--output-format", "json"];
+    all.extend(arguments);
+    let report = project.run(&all).exits(0);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
+    let line = |workload: &serde_json::Value| {
+        let handler = &workload["handlers"][0];
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
+        [
+            &workload["object"]["namespace"],
+            &workload["object"]["name"],
+            &workload["overlay"],
+            &workload["dataplane"]["value"],
+            &handler["outcome"],
+            &handler["certainty"],
+            &workload["dataplane"]["because"][0]["path"],
+        ]
+        .map(text)
+        .join(" ")
+            + &format!(":{}", workload["dataplane"]["because"][0]["line"])
+    };
+    let workloads = report["workloads"].as_array().unwrap();
+    workloads.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn flux_changes_what_it_deploys() {
+    let changes =
+        format!("  path: ./apps/web\n  targetNamespace: shop\n  namePrefix: a-\n{OPT_OUT}");
+    let project = tree(&[
+        ("clusters/a/web.yaml", &flux("web", &changes)),
+        ("apps/web/web.yaml", WEB),
+    ]);
+    insta::assert_snapshot!(told(&project, &[]));
+    // The finding stands at the line of the base and names the patch of the Flux object.
+    let run = project.run(&["check", "--output-format", "json"]).exits(1);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let finding = &report["findings"][0];
+    assert_eq!(finding["path"], "apps/web/web.yaml");
+    assert_eq!(
+        finding["overlays"],
+        serde_json::json!(["clusters/a/web.yaml"])
+    );
+    assert!(
+        run.stdout.contains("\"path\": \"clusters/a/web.yaml\""),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn one_file_may_deploy_a_folder_twice() {
+    let both = [
+        flux("blue", "  path: apps/web\n  targetNamespace: shop\n"),
+        flux("green", "  path: apps/web\n  targetNamespace: plain\n"),
+    ];
+    let both = both.join("---\n");
+    let project = tree(&[("clusters/a/web.yaml", &both), ("apps/web/web.yaml", WEB)]);
+    insta::assert_snapshot!(told(&project, &[]));
+}
+
+#[test]
+fn variables_with_a_known_value_are_filled_in() {
+    let web = WEB
+        .replace(
+            "{app: web}",
+            "{app: web, sidecar.istio.io/inject: '${INJECT}'}",
+        )
+        .replace("port: 8080", "port: '${PORT:=8080}'");
+    let spec = "  path: apps/web\n  targetNamespace: shop\n  postBuild:\n    substitute:\n      INJECT: 'false'\n";
+    let project = tree(&[
+        ("clusters/a/web.yaml", &flux("web", spec)),
+        ("apps/web/web.yaml", &web),
+    ]);
+    insta::assert_snapshot!("variables_known", told(&project, &[]));
+    // Others are unknown, and so are defaults that they may hide.
+    let open = "  path: apps/web\n  targetNamespace: shop\n  postBuild:\n    substitute: {OTHER: x}\n    substituteFrom: [{kind: ConfigMap, name: vars}]\n";
+    project.write("clusters/a/web.yaml", flux("web", open));
+    insta::assert_snapshot!("variables_unknown", told(&project, &[]));
+}
+
+#[test]
+fn common_metadata_and_components_count() {
+    let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    - op: add\n      path: /spec/template/metadata/labels/sidecar.istio.io~1inject\n      value: 'false'\n";
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: own}\n";
+    let spec = "  path: apps/web\n  targetNamespace: own\n  commonMetadata: {labels: {istio-injection: enabled}}\n";
+    let project = tree(&[
+        ("clusters/a/web.yaml", &flux("web", spec)),
+        ("apps/web/web.yaml", WEB),
+        ("apps/web/namespace.yaml", namespace),
+        ("components/off/kustomization.yaml", component),
+    ]);
+    insta::assert_snapshot!("common_metadata", told(&project, &[]));
+    project.write(
+        "clusters/a/web.yaml",
+        flux(
+            "web",
+            &format!("{spec}  components: [../../components/off]\n"),
+        ),
+    );
+    insta::assert_snapshot!("with_component", told(&project, &[]));
+}
+
+#[test]
+fn the_root_of_the_repository_can_be_deployed() {
+    for path in ["  path: ./\n", "  path: ./.\n", "  path: ''\n", ""] {
+        let spec = format!("{path}  targetNamespace: shop\n");
+        let project = tree(&[
+            ("clusters/web.yaml", &flux("web", &spec)),
+            ("apps/web.yaml", WEB),
+        ]);
+        let told = told(&project, &[]);
+        assert!(
+            told.starts_with("shop web clusters/web.yaml"),
+            "{path:?}: {told}"
+        );
+    }
+    // Another source has a root of its own.
+    let spec =
+        "  path: ./\n  targetNamespace: shop\n  sourceRef: {kind: OCIRepository, name: web}\n";
+    let project = tree(&[
+        ("clusters/web.yaml", &flux("web", spec)),
+        ("apps/web.yaml", WEB),
+    ]);
+    assert!(told(&project, &[]).starts_with("- web - "));
+}
+
+#[test]
+fn what_deploys_may_be_deployed_and_changed_itself() {
+    let root = flux(
+        "all",
+        "  path: clusters/a\n  postBuild: {substitute: {TEAM: shop}}\n",
+    );
+    let web = flux("web", "  path: apps/web\n  targetNamespace: ${TEAM}\n");
+    let project = tree(&[
+        ("clusters/all.yaml", &root),
+        ("clusters/a/web.yaml", &web),
+        ("apps/web/web.yaml", WEB),
+    ]);
+    assert!(
+        told(&project, &[]).starts_with("shop web clusters/a/web.yaml sidecar ok"),
+        "{}",
+        told(&project, &[])
+    );
+}
+
+#[test]
+fn argo_writes_into_the_kustomization() {
+    let patches = OPT_OUT.replace("\n", "\n    ");
+    let spec = format!(
+        "  destination: {{namespace: plain}}\n  source:\n    path: apps/web\n    kustomize:\n      namespace: shop\n    {}\n",
+        patches.trim_end()
+    );
+    let project = tree(&[
+        ("argo/web.yaml", &application(&spec)),
+        ("apps/web/web.yaml", WEB),
+        ("apps/web/kustomization.yaml", "resources: [web.yaml]\n"),
+    ]);
+    insta::assert_snapshot!(told(&project, &[]));
+}
+
+#[test]
+fn an_application_set_is_expanded_as_far_as_the_tree_shows() {
+    let set = "\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: all}
+spec:
+  generators:
+  - GENERATOR
+  template:
+    metadata: {name: 'APP'}
+    spec:
+      destination: {namespace: 'NAMESPACE'}
+      source: {repoURL: x, path: 'PATH'}
+";
+    let with = |generator: &str, namespace: &str, path: &str| {
+        let set = set
+            .replace("GENERATOR", generator)
+            .replace("NAMESPACE", namespace);
+        set.replace("PATH", path)
+    };
+    let list = with(
+        "list: {elements: [{env: shop, dir: a}, {env: plain, dir: b}]}",
+        "{{env}}",
+        "apps/{{.dir}}",
+    );
+    let project = tree(&[
+        ("argo/set.yaml", &list),
+        ("apps/a/web.yaml", WEB),
+        ("apps/b/web.yaml", WEB),
+    ]);
+    insta::assert_snapshot!("application_set_list", told(&project, &[]));
+    let named = with(
+        "git: {directories: [{path: teams/*}, {path: teams/old, exclude: true}]}",
+        "{{path.basename}}",
+        "{{path}}",
+    );
+    let project = tree(&[
+        ("argo/set.yaml", &named),
+        ("teams/shop/web.yaml", WEB),
+        ("teams/old/web.yaml", WEB),
+    ]);
+    insta::assert_snapshot!("application_set_directories", told(&project, &[]));
+    // What only the cluster knows stays open: it is not the namespace `default`.
+    let open = with("clusters: {}", "{{metadata.labels.team}}", "apps/a");
+    let defaults = NAMESPACES.replace("name: shop", "name: default");
+    let project = Project::with(&[
+        ("argo/set.yaml", &open),
+        ("apps/a/web.yaml", WEB),
+        ("infra/ns.yaml", &defaults),
+    ]);
+    insta::assert_snapshot!("application_set_open", told(&project, &[]));
+    project
+        .run(&["predict", "--explain"])
+        .exits(0)
+        .says("which another tool fills in (argo/set.yaml:10)");
+}
+
+#[test]
+fn rows_that_would_look_the_same_name_their_overlay() {
+    let one = flux("web", "  path: apps/web\n");
+    let web = WEB.replace("{name: web}", "{name: web, namespace: shop}");
+    let project = tree(&[
+        ("clusters/a/web.yaml", &one),
+        ("clusters/b/web.yaml", &one),
+        ("apps/web/web.yaml", &web),
+    ]);
+    insta::assert_snapshot!(project.run(&["predict"]).exits(0).stdout);
+}

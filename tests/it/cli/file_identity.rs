@@ -1,0 +1,142 @@
+//! One file is one file, whatever names lead to it, and a name says where it lies.
+
+use std::os::unix::fs::symlink;
+
+use super::fixes::{NAMESPACE, opted_out};
+use crate::support::project::Project;
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
+
+/// The files that `-v` names.
+#[track_caller]
+fn read(project: &Project, directory: &str, arguments: &[&str]) -> String {
+    let arguments = [&["check", "-v"], arguments].concat();
+    let run = project.run_in(directory, &arguments, "").exits(0);
+    run.untimed()
+}
+
+#[test]
+fn a_file_with_two_names_is_read_once_under_the_first() {
+    let project = Project::with(&[("x/a.yaml", POD)]);
+    symlink("a.yaml", project.path("x/link.yaml")).unwrap();
+    let absolute = project.path("x/a.yaml");
+    let absolute = absolute.to_str().unwrap();
+    for (arguments, shown) in [
+        (&["../x/a.yaml", "a.yaml", absolute][..], "a.yaml"),
+        (&["../x/./a.yaml", "link.yaml"], "a.yaml"),
+        (&["link.yaml", "a.yaml"], "link.yaml"),
+        (&["a.yaml", "link.yaml"], "a.yaml"),
+        (&["."], "a.yaml"),
+        (&[".", "link.yaml"], "a.yaml"),
+        (&["link.yaml", "."], "link.yaml"),
+        (&["."], "a.yaml"),
+        (&["--no-ignore", "."], "a.yaml"),
+    ] {
+        let told = read(&project, "x", arguments);
+        assert_eq!(told, format!("{shown}: Kubernetes\n"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_is_a_target_under_one_name_and_no_context_under_another() {
+    let (namespace, strict) = NAMESPACE.split_once("---\n").unwrap();
+    let project = Project::with(&[
+        ("x/ns.yaml", namespace),
+        ("x/strict.yaml", strict),
+        ("x/off.yaml", &opted_out()),
+    ]);
+    let files = ["../x/strict.yaml", "off.yaml", "ns.yaml"];
+    let alone = [&["check"], &files[..]].concat();
+    let beside = [&alone[..], &["--context", "."]].concat();
+    let alone = project.run_in("x", &alone, "").exits(1).says("in 3 files");
+    let beside = project.run_in("x", &beside, "").exits(1);
+    assert_eq!(beside.shown(), alone.shown());
+    project
+        .run_in(
+            "x",
+            &[
+                "check",
+                "--fix",
+                "off.yaml",
+                "../x/off.yaml",
+                "ns.yaml",
+                "strict.yaml",
+            ],
+            "",
+        )
+        .exits(0)
+        .says("Fixed 1 finding.");
+}
+
+#[test]
+fn links_to_files_are_followed_and_others_accounted_for() {
+    let broken = "apiVersion: v1\nkind: Pod\nx: [\n";
+    let project = Project::with(&[("tree/a.yaml", POD), ("beyond/b.yaml", broken)]);
+    symlink("../beyond/b.yaml", project.path("tree/link.yaml")).unwrap();
+    symlink("../beyond", project.path("tree/folder.yaml")).unwrap();
+    symlink("nowhere", project.path("tree/lost.yaml")).unwrap();
+    for option in ["--verbose", "--no-ignore"] {
+        project
+            .run(&["check", "tree", option])
+            .exits(1)
+            .says("tree/link.yaml:3:4")
+            .says("note[unreadable-file]: cannot read tree/lost.yaml: no such file or directory")
+            .says("in 2 files");
+    }
+}
+
+#[test]
+fn standard_input_lies_where_its_name_says() {
+    let project = Project::with(&[
+        (
+            "overlay/kustomization.yaml",
+            "resources: []\npatches: [{path: patch.yaml}]\n",
+        ),
+        ("chart/Chart.yaml", "name: x\n"),
+    ]);
+    for (name, told) in [
+        (
+            "overlay/patch.yaml",
+            "overlay/patch.yaml: patch of a kustomization\n",
+        ),
+        ("overlay/other.yaml", "overlay/other.yaml: Kubernetes\n"),
+        (
+            "./overlay/../overlay/patch.yaml",
+            "overlay/patch.yaml: patch of a kustomization\n",
+        ),
+    ] {
+        let run = project.pipe(&["check", "-v", "--stdin-filename", name, "-"], POD);
+        run.exits(0).complains(told);
+    }
+    let patch = format!("{NAMESPACE}---\n{}", opted_out());
+    let arguments = ["rewrite", "--stdin-filename", "overlay/patch.yaml", "-"];
+    assert_eq!(project.pipe(&arguments, &patch).exits(0).stdout, patch);
+}
+
+#[test]
+fn a_template_of_a_chart_is_none_less_for_parsing() {
+    let quoted =
+        format!("{NAMESPACE}---\n{}", opted_out()).replace("/healthz", "'{{ .Values.path }}'");
+    let project = Project::with(&[
+        ("chart/Chart.yaml", "apiVersion: v2\nname: x\n"),
+        ("chart/templates/deep/web.yaml", &quoted),
+        ("chart/templates/plain.yaml", POD),
+        ("templates/web.yaml", &quoted),
+    ]);
+    let run = project.run(&["check", "chart", "--output-format", "concise"]);
+    insta::assert_snapshot!(run.exits(0).stdout, @r"
+    chart/templates/deep/web.yaml:34:30: note[unrendered-template] chart/templates/deep/web.yaml is a template and no YAML yet: it was not judged
+    Found 1 note in 3 files (0 workloads, 0 handlers).
+    ");
+    let report = project.run(&["check", "chart", "--output-format", "json"]);
+    report.exits(0).says("\"template\": 1");
+    project
+        .run(&["rewrite", "--diff", "chart"])
+        .exits(0)
+        .complains("Nothing to rewrite");
+    // Without a chart around it, the same text is a manifest with a value that is not known.
+    project
+        .run(&["check", "templates"])
+        .exits(1)
+        .says("error[strict-probe-not-rewritten]");
+}

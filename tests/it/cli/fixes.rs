@@ -1,0 +1,311 @@
+//! Fixes and rewrites, written and shown.
+
+use std::fs;
+
+use crate::support::project::Project;
+
+pub(crate) const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels: {istio-injection: enabled}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec:
+  mtls: {mode: STRICT}
+";
+
+/// A probe that the mesh rewrites.
+pub(crate) const WEB: &str = "\
+# Web shop.
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web   # the front
+  namespace: shop
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers:
+        - name: web
+          image: \"registry.example/web:1\"
+          readinessProbe:
+            # deep check
+            httpGet: {path: /healthz, port: 8080}
+";
+
+/// The same with the rewrite switched off, which STRICT makes fail.
+pub(crate) fn opted_out() -> String {
+    WEB.replace(
+        "      labels: {app: web}\n    spec",
+        "      labels: {app: web}\n      annotations:\n        # why?\n        sidecar.istio.io/rewriteAppHTTPProbers: 'false'\n        keep: me\n    spec",
+    )
+}
+
+fn project(web: &str) -> Project {
+    Project::with(&[("infra/ns.yaml", NAMESPACE), ("apps/web.yaml", web)])
+}
+
+#[test]
+fn a_run_without_fixes_changes_nothing() {
+    let project = project(WEB);
+    project
+        .run(&["check", "--fix"])
+        .exits(0)
+        .says("No findings");
+    project
+        .run(&["check", "--diff"])
+        .exits(0)
+        .complains("Nothing to fix");
+    assert_eq!(project.read("apps/web.yaml"), WEB);
+    let run = project
+        .pipe(&["check", "--fix", "-"], WEB)
+        .exits(0)
+        .complains("No findings");
+    assert_eq!(run.stdout, WEB);
+}
+
+#[test]
+fn both_ends_of_a_finding_are_shown() {
+    let project = project(&opted_out());
+    insta::assert_snapshot!(project.run(&["check"]).exits(1).shown());
+    let run = project.run(&[
+        "check",
+        "apps/web.yaml",
+        "--context",
+        "infra",
+        "--output-format",
+        "json",
+    ]);
+    let report: serde_json::Value = serde_json::from_str(&run.exits(1).stdout).unwrap();
+    let finding = &report["findings"][0];
+    assert_eq!(finding["rule"], "strict-probe-not-rewritten");
+    let related: Vec<_> = finding["related"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|place| place["path"].as_str().unwrap())
+        .collect();
+    assert!(related.contains(&"infra/ns.yaml"), "{related:?}");
+    let edit = &finding["fix"]["edits"][0];
+    let offset = |name: &str| usize::try_from(edit[name].as_u64().unwrap()).unwrap();
+    let text = opted_out();
+    assert_eq!(text.get(offset("start")..offset("end")), Some("'false'"));
+    assert_eq!(edit["text"], "'true'");
+    assert_eq!(report["summary"]["handlers"], 1);
+}
+
+#[test]
+fn fixes_are_shown_then_applied_and_then_there_is_nothing_left() {
+    let project = project(&opted_out());
+    let shown = project.run(&["check", "--diff"]).exits(1);
+    insta::assert_snapshot!(shown.shown());
+    assert_eq!(project.read("apps/web.yaml"), opted_out());
+    project
+        .run(&["check", "--fix"])
+        .exits(0)
+        .says("Fixed 1 finding.");
+    let fixed = project.read("apps/web.yaml");
+    assert!(
+        fixed.contains("        # why?\n        sidecar.istio.io/rewriteAppHTTPProbers: 'true'\n")
+    );
+    assert!(fixed.contains("        keep: me\n"));
+    project
+        .run(&["check", "--fix"])
+        .exits(0)
+        .says("No findings");
+    assert_eq!(project.read("apps/web.yaml"), fixed);
+}
+
+#[test]
+fn fixes_of_standard_input_go_to_standard_output() {
+    let project = Project::new();
+    let input = format!("{NAMESPACE}---\n{}", opted_out());
+    let run = project
+        .pipe(&["check", "--fix", "-"], &input)
+        .exits(0)
+        .complains("Fixed 1 finding.");
+    assert!(run.stdout.starts_with(NAMESPACE) && run.stdout.contains("Probers: 'true'"));
+}
+
+#[test]
+fn a_rewrite_is_shown_then_written_and_the_second_changes_nothing() {
+    let project = project(WEB);
+    insta::assert_snapshot!(project.run(&["rewrite", "--diff", "."]).exits(1).shown());
+    project
+        .run(&["rewrite", "--write", "."])
+        .exits(0)
+        .complains("Rewrote 1 pod template in 1 file");
+    let rewritten = project.read("apps/web.yaml");
+    assert_ne!(rewritten, WEB);
+    assert_eq!(project.read("infra/ns.yaml"), NAMESPACE);
+    project
+        .run(&["rewrite", "--write", "."])
+        .exits(0)
+        .complains("Nothing to rewrite.");
+    assert_eq!(project.run(&["rewrite", "--diff", "."]).exits(0).stdout, "");
+    assert_eq!(project.read("apps/web.yaml"), rewritten);
+    project.run(&["check"]).exits(0).says("No findings");
+    project.run(&["predict"]).exits(0).says("ok");
+}
+
+#[test]
+fn one_file_goes_to_standard_output() {
+    let project = project(WEB);
+    let run = project
+        .run(&["rewrite", "apps/web.yaml", "--context", "infra"])
+        .exits(0);
+    assert!(run.stdout.contains("/app-health/web/readyz"));
+    assert_eq!(project.read("apps/web.yaml"), WEB);
+    let input = format!("{NAMESPACE}---\n{WEB}");
+    let piped = project.pipe(&["rewrite", "-"], &input).exits(0);
+    assert_eq!(piped.stdout, format!("{NAMESPACE}---\n{}", run.stdout));
+    assert_eq!(
+        project
+            .pipe(&["rewrite", "--write", "-"], &input)
+            .exits(0)
+            .stdout,
+        piped.stdout
+    );
+}
+
+#[test]
+fn half_a_file_is_never_printed() {
+    let project = Project::new();
+    let input = b"apiVersion: v1\nkind: Pod\nx: \xff\n";
+    for command in [
+        &["rewrite", "-"][..],
+        &["rewrite", "--write", "-"],
+        &["check", "--fix", "-"],
+    ] {
+        let run = project.pipe(command, input).exits(2).complains("not-utf8");
+        assert_eq!(run.stdout, "");
+    }
+}
+
+#[test]
+fn line_ends_marks_and_the_missing_line_break_stay() {
+    let crlf = format!("\u{feff}{}", WEB.trim_end().replace('\n', "\r\n"));
+    let project = project(&crlf);
+    project.run(&["rewrite", "--write", "."]).exits(0);
+    let rewritten = project.read("apps/web.yaml");
+    assert!(rewritten.starts_with('\u{feff}') && rewritten.contains("app-health"));
+    assert_eq!(
+        rewritten.matches('\n').count(),
+        rewritten.matches("\r\n").count()
+    );
+    assert!(!rewritten.ends_with('\n'));
+}
+
+#[test]
+fn a_broken_neighbour_stays_as_it_is() {
+    let both = format!("{WEB}---\napiVersion: v1\nkind: Pod\nx: [\n");
+    let project = project(&both);
+    project
+        .run(&["rewrite", "--write", "."])
+        .exits(1)
+        .complains("error[syntax-error]");
+    let rewritten = project.read("apps/web.yaml");
+    assert!(rewritten.contains("app-health") && rewritten.ends_with("kind: Pod\nx: [\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_is_left_alone_and_the_others_are_written() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = project(WEB);
+    project.write("apps/locked.yaml", WEB.replace("name: web ", "name: two "));
+    let locked = project.path("apps/locked.yaml");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o444)).unwrap();
+    let run = project.run(&["rewrite", "--write", "."]).exits(2);
+    run.complains("error: cannot write apps/locked.yaml: it is read-only")
+        .complains("Rewrote 1 of 2 files.");
+    assert!(project.read("apps/web.yaml").contains("app-health"));
+    assert!(!project.read("apps/locked.yaml").contains("app-health"));
+    assert_eq!(fs::read_dir(project.path("apps")).unwrap().count(), 2);
+}
+
+#[test]
+fn patches_and_encrypted_documents_are_never_edited() {
+    let project = project(WEB);
+    project.write(
+        "apps/kustomization.yaml",
+        "resources: []\npatches: [{path: web.yaml}]\n",
+    );
+    project.write(
+        "secret/web.yaml",
+        format!(
+            "{}sops: {{mac: x}}\n",
+            WEB.replace("name: web ", "name: two ")
+        ),
+    );
+    let before = (
+        project.read("apps/web.yaml"),
+        project.read("secret/web.yaml"),
+    );
+    project.run(&["rewrite", "--write", "."]);
+    project.run(&["rewrite", "--write", "apps/web.yaml", "--context", "infra"]);
+    assert_eq!(
+        (
+            project.read("apps/web.yaml"),
+            project.read("secret/web.yaml")
+        ),
+        before
+    );
+}
+
+#[test]
+fn guards_that_cannot_be_passed_are_not_accepted() {
+    let project = project(WEB);
+    project
+        .run(&["rewrite", "--diff", "--allow", "knative", "."])
+        .exits(1);
+    project
+        .run(&["rewrite", "--diff", "--allow", "sops", "."])
+        .exits(2)
+        .complains("knative");
+}
+
+#[test]
+fn predict_explains_every_fact() {
+    let project = project(&opted_out());
+    insta::assert_snapshot!(project.run(&["predict", "--explain"]).exits(0).shown());
+}
+
+#[test]
+fn predict_shows_what_becomes_of_each_probe() {
+    let project = project(&opted_out());
+    project.write("apps/api.yaml", WEB.replace("name: web", "name: api"));
+    insta::assert_snapshot!(project.run(&["predict"]).exits(0).shown());
+    let run = project.run(&[
+        "predict",
+        "--output-format",
+        "json",
+        "apps",
+        "--context",
+        "infra",
+    ]);
+    let report: serde_json::Value = serde_json::from_str(&run.exits(0).stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap();
+    let outcomes: Vec<_> = workloads
+        .iter()
+        .map(|workload| &workload["handlers"][0]["outcome"])
+        .collect();
+    assert_eq!(outcomes, ["ok", "fails"]);
+}
+
+#[test]
+fn an_alias_to_itself_ends() {
+    let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: &a\n  template: *a\n  items: [*a]\n";
+    let project = Project::with(&[("a.yaml", text)]);
+    project.run(&["check"]);
+    project.run(&["predict"]);
+    let run = project.run(&["rewrite", "a.yaml"]);
+    assert_eq!(run.stdout, text);
+}

@@ -1,0 +1,166 @@
+//! What fixes leave alone: labels that are selected by, pods that work, what the user has decided.
+
+use crate::support::Run;
+use crate::support::project::Project;
+
+const MESH: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: pay, labels: {istio-injection: enabled}}\n---\n";
+const STRICT: &str = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: all, namespace: pay}\nspec: {mtls: {mode: STRICT}}\n---\n";
+const OFF: &str = "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"";
+const TCP: &str = "livenessProbe: {tcpSocket: {port: 9191}}";
+
+/// A Deployment: labels of its pods and its selector, an annotation, lines of its container.
+fn deployment(labels: &str, selector: &str, annotation: &str, container: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: ledger, namespace: pay}}\nspec:\n  \
+         selector: {{matchLabels: {{{selector}}}}}\n  template:\n    metadata:\n      labels: {{{labels}}}\n      \
+         annotations:\n        {annotation}\n    spec:\n      containers:\n        - name: app\n          \
+         image: ledger:1\n          {container}\n"
+    )
+}
+
+fn run(text: &str, arguments: &[&str]) -> (String, Run) {
+    let project = Project::with(&[("m.yaml", text)]);
+    let all = [
+        &["check", "--isolated", "--output-format", "full"],
+        arguments,
+    ]
+    .concat();
+    let run = project.run(&all);
+    (project.read("m.yaml"), run)
+}
+
+/// `--fix` leaves the text alone; returns what is said.
+fn is_kept(text: &str) -> Run {
+    let (after, run) = run(text, &["--fix"]);
+    assert_eq!(after, text, "{}", run.stdout);
+    run
+}
+
+#[test]
+fn a_label_that_is_selected_by_stays() {
+    let inject = "sidecar.istio.io/inject: \"true\"";
+    let labels = format!("app: ledger, {inject}");
+    let host = |selector: &str| {
+        let text = deployment(&labels, selector, "a: b", TCP);
+        format!(
+            "{MESH}{}",
+            text.replace("    spec:\n", "    spec:\n      hostNetwork: true\n")
+        )
+    };
+    is_kept(&host(&labels))
+        .says("a selector in this tree asks for the label `sidecar.istio.io/inject`");
+    let service = format!(
+        "---\napiVersion: v1\nkind: Service\nmetadata: {{name: ledger, namespace: pay}}\nspec:\n  selector: {{{inject}}}\n"
+    );
+    is_kept(&format!("{}{service}", host("app: ledger")));
+    let (after, _) = run(&host("app: ledger"), &["--fix"]);
+    assert!(!after.contains("inject:"), "{after}");
+
+    let system = MESH.replace("pay", "kube-system");
+    let pod = deployment(&labels, &labels, "a: b", TCP)
+        .replace("namespace: pay", "namespace: kube-system");
+    is_kept(&format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: kube-system}}\n---\n{pod}"
+    ));
+    let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: np, namespace: x}\nspec:\n  podSelector: {}\n  ingress:\n    - from:\n        - namespaceSelector:\n            matchExpressions: [{key: istio-injection, operator: Exists}]\n";
+    is_kept(&format!("{system}{policy}"));
+    let (after, _) = run(&system, &["--fix"]);
+    assert!(!after.contains("istio-injection"), "{after}");
+
+    let misplaced = deployment(
+        &format!("app: ledger, {OFF}"),
+        &format!("app: ledger, {OFF}"),
+        "a: b",
+        TCP,
+    );
+    let text = format!("{MESH}{misplaced}");
+    let (after, _) = run(&text, &["--fix", "--unsafe-fixes"]);
+    assert_eq!(after, text);
+}
+
+#[test]
+fn all_that_goes_is_named() {
+    let text = deployment(
+        "app: ledger, sidecar.istio.io/inject: \"true\"",
+        "app: ledger",
+        "sidecar.istio.io/proxyCPU: 100m",
+        TCP,
+    )
+    .replace("    spec:\n", "    spec:\n      hostNetwork: true\n");
+    let (after, _) = run(&format!("{MESH}{text}"), &["--fix"]);
+    assert!(!after.contains("sidecar.istio.io"), "{after}");
+    let (_, said) = run(&format!("{MESH}{text}"), &[]);
+    said.says("`sidecar.istio.io/proxyCPU` and `sidecar.istio.io/inject` have no effect");
+}
+
+#[test]
+fn a_switch_that_would_spoil_a_working_pod_is_left_alone() {
+    let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: np, namespace: pay}\nspec:\n  podSelector: {}\n  ingress:\n    - from: [{ipBlock: {cidr: 10.0.0.0/8}}]\n      ports: [{port: 9191}]\n---\n";
+    let pod = deployment("app: ledger", "app: ledger", OFF, TCP);
+    is_kept(&format!("{MESH}{policy}{pod}")).says("netpol-ipblock-misses-status-port");
+    let bound = format!("command: [app, '--bind=127.0.0.1:9191']\n          {TCP}");
+    let pod = deployment("app: ledger", "app: ledger", OFF, &bound);
+    is_kept(&format!("{MESH}{pod}")).says("localhost-destination-changed");
+    let open = pod.replace("127.0.0.1", "");
+    let (after, _) = run(&format!("{MESH}{open}"), &["--fix"]);
+    assert!(!after.contains(OFF) && after.contains("--bind"), "{after}");
+}
+
+/// Two containers; something silences the finding about the second.
+fn two(above: &str, annotation: &str) -> String {
+    let first = format!(
+        "{TCP}\n        - name: other\n          image: other:1\n{above}          livenessProbe: {{tcpSocket: {{port: 2}}}}"
+    );
+    let annotation = format!("{OFF}{annotation}");
+    format!(
+        "{MESH}{}",
+        deployment("app: ledger", "app: ledger", &annotation, &first)
+    )
+}
+
+#[test]
+fn what_is_silenced_stays_decided() {
+    let comment = two(
+        "          # meshprobe: ignore[tcp-probe-always-passes] ok\n",
+        "",
+    );
+    is_kept(&comment).says("a silenced finding rests on the same setting");
+    is_kept(&two(
+        "",
+        "\n        meshprobe.dev/ignore: \"tcp-probe-always-passes@other: ok\"",
+    ));
+    // With consent the switch goes, the comment of the user does not.
+    let (after, _) = run(&comment, &["--fix", "--unsafe-fixes"]);
+    assert!(
+        !after.contains(OFF) && after.contains("# meshprobe: ignore["),
+        "{after}"
+    );
+    // One that silenced nothing from the start goes as before.
+    let idle = comment.replace("tcp-probe-always-passes] ok", "tcp-probe-host-dropped] ok");
+    let (after, _) = run(&idle, &["--fix"]);
+    assert!(!after.contains("# meshprobe"), "{after}");
+}
+
+#[test]
+fn the_opposite_of_a_fix_is_never_written() {
+    let http = "livenessProbe: {httpGet: {path: /, port: 9191}}";
+    let word = OFF.replace("false", "no");
+    let bad = format!(
+        "{MESH}{STRICT}{}",
+        deployment("app: ledger", "app: ledger", &word, http)
+    );
+    let slip = bad.replace(&word, "sidecar.istio.io/rewriteAppHttpProbers: \"false\"");
+    let misplaced = bad.replace(&word, "a: b").replace(
+        "namespace: pay}\nspec:\n  selector",
+        &format!("namespace: pay, annotations: {{{OFF}}}}}\nspec:\n  selector"),
+    );
+    for text in [&bad, &slip, &misplaced] {
+        let (after, said) = run(text, &["--fix", "--unsafe-fixes"]);
+        assert_eq!(&after, text, "{}", said.stdout);
+        said.says("decide what is meant");
+        // Where the probe bears it, it is done.
+        let bears = text.replace(STRICT, "");
+        let (after, _) = run(&bears, &["--fix", "--unsafe-fixes"]);
+        assert!(after != bears && after.contains(OFF), "{after}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The guards of `rewrite` are explained and configured as rules are.
+
+use super::fixes::{NAMESPACE, WEB};
+use crate::support::project::Project;
+
+fn config(rules: &str) -> String {
+    format!(
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: x}}\nspec: {{rules: {{{rules}}}}}\n"
+    )
+}
+
+/// A probe whose port no container declares.
+fn nowhere() -> String {
+    WEB.replace("port: 8080", "port: htpt")
+}
+
+#[test]
+fn every_guard_is_explained_and_listed_apart() {
+    let project = Project::new();
+    let listed = project.run(&["rule"]).exits(0).stdout;
+    let (rules, guards) = listed.split_once("\nGuards of rewrite:\n").unwrap();
+    assert!(rules.contains("edit-refused (error)\n") && !rules.contains("\nprobe-host"));
+    for line in guards.lines() {
+        let (id, _) = line.split_once(' ').unwrap();
+        project
+            .run(&["rule", id])
+            .exits(0)
+            .says(&format!("# {line}\n\n"))
+            .says("## Why it matters")
+            .says("## What to do");
+    }
+    project
+        .run(&["rule", "prob-host"])
+        .exits(2)
+        .complains("did you mean `probe-host`");
+}
+
+/// Whatever the sources name is known; the names stand in them as plain strings.
+#[test]
+fn no_guard_of_the_sources_is_missing() {
+    let listed = Project::new().run(&["rule"]).exits(0).stdout;
+    let mut found = 0;
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let rewrite = walkdir::WalkDir::new(root.join("rewrite")).into_iter();
+    let files = rewrite.map(|entry| entry.unwrap().into_path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    for path in files.chain([root.join("predict/hazard.rs")]) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let path = path.display();
+        let packed: String = text.split_whitespace().collect();
+        for start in [
+            "Refusal::new(\"",
+            "Hazard::new(\"",
+            "Finding::new(\"",
+            "note(pod,\"",
+            "note_at(pod,\"",
+        ] {
+            for rest in packed.split(start).skip(1) {
+                let (id, _) = rest.split_once('"').unwrap();
+                assert!(listed.contains(&format!("\n{id} (")), "{path}: {id}");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 35, "{found}");
+}
+
+#[test]
+fn a_guard_can_be_silenced_and_lowered() {
+    let project = Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &nowhere())]);
+    let rewrite = ["rewrite", "--diff", "."];
+    project
+        .run(&rewrite)
+        .exits(1)
+        .complains("error[port-unresolved]");
+    project.write(".meshprobe.yaml", config("port-unresolved: note"));
+    project
+        .run(&rewrite)
+        .exits(0)
+        .complains("note[port-unresolved]");
+    project.write(".meshprobe.yaml", config("port-unresolved: ignore"));
+    let run = project.run(&rewrite).exits(0);
+    assert_eq!(
+        (run.stdout.as_str(), run.stderr.as_str()),
+        ("", "Nothing to rewrite.\n")
+    );
+}
+
+#[test]
+fn a_refusal_where_a_check_has_failed_is_told_once() {
+    let items: String = NAMESPACE
+        .split("---\n")
+        .chain([nowhere().as_str()])
+        .map(|item| {
+            let mut lines = item.lines().filter(|line| !line.starts_with('#'));
+            let first = lines.next().unwrap_or_default();
+            let rest: String = lines.map(|line| format!("  {line}\n")).collect();
+            format!("- {first}\n{rest}")
+        })
+        .collect();
+    let list = |rules: &str| {
+        let function: String = config(rules)
+            .lines()
+            .map(|line| format!("  {line}\n"))
+            .collect();
+        format!(
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}functionConfig:\n{function}"
+        )
+    };
+    let run = Project::new().pipe(&["krm"], list("")).exits(1);
+    assert!(
+        run.stdout.contains("rule: port-unresolved"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("rule: named-port-unresolved"));
+    assert!(
+        run.stderr.contains("error[named-port-unresolved]"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    let run = Project::new()
+        .pipe(&["krm"], list("named-port-unresolved: ignore"))
+        .exits(1);
+    assert!(
+        run.stderr.contains("error[port-unresolved]"),
+        "{}",
+        run.stderr
+    );
+    Project::new()
+        .pipe(
+            &["krm"],
+            list("named-port-unresolved: ignore, port-unresolved: ignore"),
+        )
+        .exits(0);
+}

@@ -1,0 +1,313 @@
+//! Pods that `rewrite` must leave exactly as they are, and what it must keep of those it changes.
+
+use crate::support::project::Project;
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+---
+";
+
+fn project(annotations: &str, rest: &str) -> Project {
+    let pod = format!(
+        "{NAMESPACE}apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n{annotations}\
+         spec:\n  containers:\n  - name: web\n    livenessProbe: {{httpGet: {{path: /, port: 8080}}}}\n{rest}"
+    );
+    Project::with(&[("pod.yaml", &pod)])
+}
+
+/// The guard refuses, says its name, and the file stays as it is.
+fn refused(project: &Project, guard: &str) {
+    let before = project.read("pod.yaml");
+    let run = project.run(&["rewrite", "--write", "pod.yaml"]).exits(1);
+    assert!(
+        run.stderr.contains(&format!("error[{guard}]")),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(project.read("pod.yaml"), before);
+}
+
+#[test]
+fn a_proxy_config_that_is_no_text_is_left_alone() {
+    let mapping = "    proxy.istio.io/config: {concurrency: 2}\n";
+    refused(&project(mapping, ""), "proxy-config-invalid");
+    let block = "    proxy.istio.io/config:\n      concurrency: 2\n";
+    refused(&project(block, ""), "proxy-config-invalid");
+    refused(
+        &project("    proxy.istio.io/config: '['\n", ""),
+        "proxy-config-invalid",
+    );
+}
+
+#[test]
+fn comments_inside_the_proxy_config_stay() {
+    let comment = "    proxy.istio.io/config: |\n      # keep this\n";
+    let project = project(comment, "");
+    project.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    let after = project.read("pod.yaml");
+    assert!(
+        after.contains("# keep this\n      proxyMetadata:\n"),
+        "{after}"
+    );
+    project.run(&["rewrite", "--diff", "pod.yaml"]).exits(0);
+}
+
+#[test]
+fn a_switch_that_another_tool_fills_in_is_left_alone() {
+    let switch = "    sidecar.istio.io/rewriteAppHTTPProbers: ${REWRITE}\n";
+    refused(&project(switch, ""), "placeholder");
+    let inject = "    sidecar.istio.io/inject: ${INJECT}\n";
+    refused(&project(inject, ""), "injection-unproven");
+}
+
+#[test]
+fn hooks_that_the_opt_out_would_break_need_the_release() {
+    let hook = "    lifecycle: {preStop: {httpGet: {path: /stop, port: 8080}}}\n";
+    let pod = project("    team: shop\n", hook);
+    refused(&pod, "hooks-need-release");
+    let release = ["rewrite", "--write", "--mesh-version", "1.28", "pod.yaml"];
+    pod.run(&release).exits(0);
+    assert!(pod.read("pod.yaml").contains("/app-lifecycle/web/prestopz"));
+    // A hook that works as it is may stay.
+    let exec = "    lifecycle: {preStop: {exec: {command: [sleep, '5']}}}\n";
+    project("    team: shop\n", exec)
+        .run(&["rewrite", "--write", "pod.yaml"])
+        .exits(0);
+}
+
+#[test]
+fn a_partial_sidecar_among_the_init_containers_is_left_alone() {
+    let init = "  initContainers:\n  - name: istio-proxy\n    image: auto\n";
+    refused(
+        &project("    team: shop\n", init),
+        "proxy-in-init-containers",
+    );
+}
+
+#[test]
+fn an_env_from_elsewhere_cannot_be_read() {
+    let env = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      \
+               valueFrom: {configMapKeyRef: {name: a, key: b}}\n";
+    let pod = project("    team: shop\n", env);
+    refused(&pod, "prober-env-invalid");
+    pod.run(&["rewrite", "--diff", "pod.yaml"]).exits(1);
+}
+
+#[test]
+fn a_pod_rewritten_ahead_is_never_fixed_by_dropping_its_opt_out() {
+    let pod = project("    team: shop\n", "");
+    pod.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    let sealed = pod.read("pod.yaml");
+    let with_probe = sealed.replace(
+        "    livenessProbe:",
+        "    readinessProbe: {httpGet: {path: /r, port: 8080}}\n    livenessProbe:",
+    );
+    pod.write("pod.yaml", &with_probe);
+    pod.run(&["check", "--fix", "--unsafe-fixes", "pod.yaml"])
+        .exits(1);
+    assert_eq!(pod.read("pod.yaml"), with_probe);
+    // A second rewrite takes the new probe in.
+    pod.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    let after = pod.read("pod.yaml");
+    assert!(after.contains("/app-health/web/readyz") && after.contains("/app-health/web/livez"));
+    pod.run(&["check", "pod.yaml"]).exits(0);
+}
+
+#[test]
+fn a_file_that_one_cluster_deploys_without_the_mesh_is_left_alone() {
+    let flux = |namespace: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: web}}\n\
+             spec: {{path: ./apps/web, targetNamespace: {namespace}}}\n---\n\
+             apiVersion: v1\nkind: Namespace\nmetadata: {{name: {namespace}, labels: {{istio-injection: MODE}}}}\n"
+        )
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    \
+               livenessProbe: {httpGet: {path: /, port: 8080}}\n";
+    for (mode, code) in [("disabled", 1), ("enabled", 0)] {
+        let project = Project::with(&[
+            ("apps/web/pod.yaml", pod),
+            (
+                "clusters/a/web.yaml",
+                &flux("shop-a").replace("MODE", "enabled"),
+            ),
+            ("clusters/b/web.yaml", &flux("shop-b").replace("MODE", mode)),
+        ]);
+        project.run(&["rewrite", "--write", "."]).exits(code);
+        let is_rewritten = project
+            .read("apps/web/pod.yaml")
+            .contains("/app-health/web/livez");
+        assert_eq!(is_rewritten, code == 0, "{mode}");
+    }
+}
+
+/// The injector writes it too, so leaving it out would not help; but it is told.
+#[test]
+fn a_rewrite_that_spoils_a_probe_says_so() {
+    let rest = "  initContainers:\n  - name: db\n    restartPolicy: Always\n    startupProbe: \
+                {httpGet: {path: /, port: 8081}}\n";
+    let project = project("    a: b\n", rest);
+    let warned = |arguments: &[&str]| {
+        let run = project.run(arguments);
+        assert!(
+            run.stdout.contains("/app-health/db/startupz"),
+            "{}",
+            run.stdout
+        );
+        run.stderr
+            .contains("warning[native-sidecar-startup-deadlock]")
+    };
+    assert!(warned(&[
+        "rewrite",
+        "--diff",
+        "--mesh-version",
+        "1.26",
+        "pod.yaml"
+    ]));
+    let native = ["--override", "native-sidecars=true"];
+    assert!(!warned(
+        &[
+            &["rewrite", "--diff", "--mesh-version", "1.26", "pod.yaml"][..],
+            &native
+        ]
+        .concat()
+    ));
+}
+
+/// Kubernetes' own parser is of the line that does not take a tab behind a dash.
+#[test]
+fn a_document_that_only_one_parser_reads_is_left_alone_and_named() {
+    let project = project("    a: b\n", "  volumes:\n  -\tname: x\n");
+    let good = project
+        .read("pod.yaml")
+        .replace("  volumes:\n  -\tname: x\n", "");
+    project.write(
+        "good.yaml",
+        good.replace("name: web\n  namespace", "name: api\n  namespace"),
+    );
+    let before = project.read("pod.yaml");
+    let run = project.run(&["rewrite", "--write", "."]).exits(1);
+    assert!(run.stderr.contains("error[edit-refused]"), "{}", run.stderr);
+    assert!(run.stderr.contains("pod.yaml"), "{}", run.stderr);
+    assert_eq!(project.read("pod.yaml"), before);
+    assert!(project.read("good.yaml").contains("/app-health/web/livez"));
+}
+
+#[test]
+fn an_env_that_the_agent_does_not_start_on_is_not_extended() {
+    let env = |entries: &str| {
+        format!(
+            "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: '{{{entries}}}'\n"
+        )
+    };
+    let opt_out = "    sidecar.istio.io/rewriteAppHTTPProbers: 'false'\n";
+    let fine = r#""/app-health/web/readyz":{"tcpSocket":{"port":1}}"#;
+    project(opt_out, &env(fine))
+        .run(&["rewrite", "--write", "pod.yaml"])
+        .exits(0)
+        .complains("Rewrote 1 pod");
+    for entry in [
+        r#""/newpath":{"tcpSocket":{"port":1}}"#,
+        r#""/app-health/web/readyz":{"httpGet":{"port":"http"}}"#,
+        r#""/app-health/web/readyz":{}"#,
+        r#""/app-health/web/readyz":null"#,
+    ] {
+        refused(&project(opt_out, &env(entry)), "prober-env-invalid");
+    }
+    // Agents before 1.25 know no hooks.
+    let hook = r#""/app-lifecycle/web/prestopz":{"tcpSocket":{"port":1}}"#;
+    let old = project(opt_out, &env(hook));
+    let run = old.run(&["rewrite", "--mesh-version", "1.24", "--diff", "pod.yaml"]);
+    run.exits(1).complains("error[prober-env-invalid]");
+}
+
+#[test]
+fn pods_that_get_no_sidecar_are_left_with_a_note() {
+    let grpc = project("    inject.istio.io/templates: grpc-agent\n", "");
+    let before = grpc.read("pod.yaml");
+    let run = grpc.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    run.complains("note[proxyless]");
+    assert_eq!(grpc.read("pod.yaml"), before);
+
+    let system = project("    team: shop\n", "");
+    let moved = before
+        .replace("shop", "kube-system")
+        .replace("    inject.istio.io/templates: grpc-agent\n", "    a: b\n");
+    system.write("pod.yaml", &moved);
+    let run = system.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    run.complains("note[system-namespace]");
+    assert_eq!(system.read("pod.yaml"), moved);
+    for note in ["proxyless", "system-namespace", "opt-in-replaced"] {
+        system.run(&["rule", note]).exits(0);
+    }
+}
+
+#[test]
+fn what_the_api_server_refuses_is_not_rewritten() {
+    for (wrong, guard, said) in [
+        (
+            "    readinessProbe: {httpGet: {port: 8080}, timeoutSeconds: -1}\n",
+            "invalid-handler",
+            "`timeoutSeconds: -1` is negative",
+        ),
+        (
+            "    startupProbe: {tcpSocket: {port: 8080}, successThreshold: 2}\n",
+            "invalid-handler",
+            "`successThreshold: 2` is not 1",
+        ),
+        (
+            "    readinessProbe: {tcpSocket: {port: 8080}, terminationGracePeriodSeconds: 5}\n",
+            "invalid-handler",
+            "a readiness probe has no `terminationGracePeriodSeconds`",
+        ),
+        (
+            "    readinessProbe: {httpGet: {path: /x}}\n",
+            "port-range",
+            "it names no port",
+        ),
+    ] {
+        let pod = project("    team: shop\n", wrong);
+        refused(&pod, guard);
+        let run = pod.run(&["rewrite", "--diff", "pod.yaml"]);
+        let text = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(said), "{text}");
+        assert!(!text.contains("0 is not a port"), "{text}");
+    }
+    let fine =
+        "    readinessProbe: {httpGet: {port: 8080}, timeoutSeconds: 0, successThreshold: 2}\n";
+    project("    team: shop\n", fine)
+        .run(&["rewrite", "--write", "pod.yaml"])
+        .exits(0);
+    let check = project(
+        "    team: shop\n",
+        "    readinessProbe: {httpGet: {port: 8080}, periodSeconds: -5}\n",
+    );
+    let run = check
+        .run(&["check", "--output-format", "concise", "pod.yaml"])
+        .exits(1);
+    run.says("probe-field-invalid")
+        .says("`periodSeconds: -5` is negative");
+}
+
+#[test]
+fn a_proxy_config_that_is_no_mapping_is_refused_in_every_form() {
+    for config in ["'[1, 2]'", "text", "'- a'"] {
+        let pod = project(&format!("    proxy.istio.io/config: {config}\n"), "");
+        let before = pod.read("pod.yaml");
+        for form in ["sealed", "stub", "equal"] {
+            let run = pod.run(&["rewrite", "--write", "--form", form, "pod.yaml"]);
+            run.exits(1).complains("error[proxy-config-invalid]");
+            assert_eq!(pod.read("pod.yaml"), before, "{form} {config}");
+        }
+    }
+    let null = project("    proxy.istio.io/config: '~'\n", "");
+    null.run(&["rewrite", "--write", "--form", "stub", "pod.yaml"])
+        .exits(0);
+}

@@ -1,0 +1,337 @@
+//! The KRM function.
+
+use std::path::Path;
+
+use crate::support::project::Project;
+use crate::support::{PROGRAM, Run, command, run};
+
+const LIST: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: a # keep me
+    annotations:
+      config.kubernetes.io/index: '0'
+      internal.config.kubernetes.io/path: 'd/a.yaml'
+      kustomize.config.k8s.io/id: |
+        kind: ConfigMap
+        name: a
+  base: &b {k: v}
+  data:
+    !!merge <<: *b
+    z: \"1\"
+functionConfig: {apiVersion: v1, kind: ConfigMap, metadata: {name: function-input}, data: {}}
+";
+
+fn function(stdin: &str) -> Run {
+    Project::new().pipe(&["krm"], stdin)
+}
+
+fn with_config(spec: &str) -> String {
+    let (items, _) = LIST.split_once("functionConfig").unwrap();
+    format!(
+        "{items}functionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: {spec}\n"
+    )
+}
+
+#[test]
+fn a_list_without_probes_comes_back_byte_for_byte() {
+    for text in [
+        LIST.to_owned(),
+        LIST.replace('\n', "\r\n"),
+        format!("---\n{LIST}"),
+        LIST.trim_end().to_owned(),
+    ] {
+        let run = function(&text).exits(0);
+        assert_eq!(run.stdout, text);
+        assert_eq!(run.stderr, "");
+    }
+    let empty = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
+    assert_eq!(function(empty).exits(0).stdout, empty);
+}
+
+#[test]
+fn it_runs_under_its_other_name_and_without_arguments() {
+    let project = Project::new();
+    assert_eq!(project.pipe(&[], LIST).exits(0).stdout, LIST);
+    let other = project.path("meshprobe-krm");
+    // A link, not a copy: a file that was just written may still be busy when it is run.
+    std::os::unix::fs::symlink(PROGRAM, &other).unwrap();
+    let run = run(
+        command(&other, Path::new("/")).arg("ignored"),
+        LIST.as_bytes(),
+    );
+    assert_eq!(run.exits(0).stdout, LIST);
+}
+
+#[test]
+fn only_one_document_comes_back() {
+    let run = function(&format!("{LIST}---\n# end\n")).exits(0);
+    assert_eq!(run.stdout, LIST);
+}
+
+#[test]
+fn wrong_input_is_told_and_nothing_is_printed() {
+    for (stdin, message) in [
+        ("", "standard input is empty"),
+        ("foo: [\n", "stdin:1:6: the input is not YAML"),
+        ("apiVersion: v1\nkind: Pod\n", "not one ResourceList"),
+        ("a: 1\n", "not one ResourceList"),
+        (
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: foo\n",
+            "stdin:3:8: `items` is not a list",
+        ),
+        (
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: {a: b}\n",
+            "`items` is not a list",
+        ),
+    ] {
+        let run = function(stdin).exits(2).complains(message);
+        assert_eq!(run.stdout, "");
+    }
+    let run = function(&format!("{LIST}---\n{LIST}"))
+        .exits(2)
+        .complains("not one ResourceList");
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn wrong_configuration_is_told_with_its_place() {
+    let run = function(&with_config("{msh: {}}")).exits(2);
+    insta::assert_snapshot!(run.shown(), @r"
+    --- exit 2
+    --- stderr
+    error: stdin:21:10: functionConfig: unknown key `msh`: did you mean `mesh`?
+    ");
+}
+
+#[test]
+fn validators_get_no_items_and_only_from_kustomize_build() {
+    let run = function(&with_config("{emit: none}")).exits(0);
+    assert_eq!(
+        run.stdout,
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
+    );
+    let foreign = with_config("{emit: none}").replace("kustomize.config.k8s.io/id", "other.io/id");
+    let run = function(&foreign)
+        .exits(2)
+        .complains("delete every resource");
+    assert_eq!(run.stdout, "");
+    function(&with_config("{emit: none, actions: [rewrite]}"))
+        .exits(2)
+        .complains("no effect");
+}
+
+const SHOP: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Namespace
+  metadata:
+    name: shop
+    labels:
+      istio-injection: enabled
+- apiVersion: security.istio.io/v1
+  kind: PeerAuthentication
+  metadata:
+    name: default
+    namespace: shop
+  spec:
+    mtls:
+      mode: STRICT
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: web
+    namespace: shop
+    annotations:
+      config.kubernetes.io/index: '2'
+      config.kubernetes.io/path: 'shop/web.yaml'
+  spec:
+    template:
+      metadata:
+        labels:
+          app: web
+        annotations:
+          sidecar.istio.io/rewriteAppHTTPProbers: 'OPTION'
+      spec:
+        containers:
+        - name: web
+          livenessProbe:
+            httpGet:
+              path: /healthz # deep
+              port: 8080
+functionConfig:
+  apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: config}
+  data: {failOn: error}
+";
+
+#[test]
+fn probes_are_rewritten_in_place_and_the_second_call_changes_nothing() {
+    let list = SHOP.replace(
+        "        annotations:\n          sidecar.istio.io/rewriteAppHTTPProbers: 'OPTION'\n",
+        "",
+    );
+    let run = function(&list).exits(0);
+    insta::assert_snapshot!(run.shown());
+    assert_eq!(function(&run.stdout).exits(0).stdout, run.stdout);
+    let only_check = list.replace("failOn: error", "actions: check");
+    assert_eq!(function(&only_check).exits(0).stdout, only_check);
+}
+
+#[test]
+fn findings_are_results_and_lines_and_the_exit_code() {
+    let list = SHOP.replace("OPTION", "false");
+    insta::assert_snapshot!(function(&list).exits(1).shown());
+    let lenient = list.replace("failOn: error", "failOn: never");
+    function(&lenient).exits(0).says("results:\n");
+}
+
+/// The fault has one name in `check` and in `rewrite`.
+#[test]
+fn a_refusal_that_is_a_rule_too_is_told_once() {
+    let list = SHOP
+        .replace("path: /healthz", "path: /app-health/web/livez")
+        .replace("port: 8080", "port: 15020")
+        .replace("OPTION", "true");
+    let run = function(&list).exits(1);
+    let told = run.stderr.matches("[rewritten-without-entry]").count();
+    assert_eq!(told, 1, "{}", run.stderr);
+}
+
+#[test]
+fn a_legacy_plugin_gets_a_file_and_a_stream() {
+    let project = Project::with(&[(
+        "config.yaml",
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: m}\nspec: {failOn: never}\n",
+    )]);
+    let items = SHOP
+        .split_once("items:\n")
+        .and_then(|(_, rest)| rest.split_once("functionConfig"))
+        .map(|(items, _)| items.replace("'OPTION'", "\"true\""))
+        .unwrap();
+    let stream: String = items
+        .split("\n- ")
+        .map(|item| {
+            let lines = item.trim_start_matches("- ").lines();
+            let outdented = lines.map(|line| line.strip_prefix("  ").unwrap_or(line));
+            outdented.collect::<Vec<_>>().join("\n") + "\n"
+        })
+        .collect::<Vec<_>>()
+        .join("---\n");
+    let run = project
+        .pipe(&["krm", "config.yaml"], &stream)
+        .exits(0)
+        .says("proxyMetadata");
+    assert!(!run.stdout.contains("results:"));
+    let again = project.pipe(&["krm", "config.yaml"], &run.stdout).exits(0);
+    assert_eq!(again.stdout, run.stdout);
+
+    // Arguments of a function are its caller's business: a list stays a list.
+    let list = project.pipe(&["krm", "config.yaml"], LIST).exits(0);
+    assert_eq!(list.stdout, LIST);
+}
+
+const HEAD: &str = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\n";
+
+#[test]
+fn a_legacy_plugin_never_gives_back_less() {
+    let project = Project::with(&[
+        ("ok.yaml", &format!("{HEAD}spec: {{failOn: never}}\n")),
+        ("none.yaml", &format!("{HEAD}spec: {{emit: none}}\n")),
+        ("typo.yaml", &format!("{HEAD}spec:\n  fialOn: never\n")),
+    ]);
+    for (config, stdin, message) in [
+        ("ok.yaml", "", "holds no resources"),
+        ("ok.yaml", "kind: [\n", "stdin:1:7: the input is not YAML"),
+        (
+            "none.yaml",
+            "apiVersion: v1\nkind: Pod\n",
+            "deletes every resource",
+        ),
+        (
+            "typo.yaml",
+            "apiVersion: v1\nkind: Pod\n",
+            "typo.yaml:4:3: unknown key `fialOn`",
+        ),
+        (
+            "gone.yaml",
+            "apiVersion: v1\nkind: Pod\n",
+            "no configuration file gone.yaml",
+        ),
+    ] {
+        let run = project
+            .pipe(&["krm", config], stdin)
+            .exits(2)
+            .complains(message);
+        assert_eq!(run.stdout, "", "{config}");
+    }
+}
+
+const MESH: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- {apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {istio-injection: enabled}}}
+";
+
+fn pod(name: &str, annotations: &str, probes: &str) -> String {
+    format!(
+        "- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: {name}\n    namespace: pay\n    annotations:\n      a: b\n{annotations}  spec:\n    containers:\n    - name: c\n{probes}"
+    )
+}
+
+const NOWHERE: &str = "      livenessProbe: {httpGet: {path: /, port: nowhere}}\n";
+
+#[test]
+fn items_may_use_one_anchor_name_for_different_things() {
+    let probes = |path: &str| {
+        format!(
+            "      livenessProbe: &p {{httpGet: {{path: {path}, port: 8080}}}}\n      readinessProbe: *p\n"
+        )
+    };
+    let (a, b) = (pod("a", "", &probes("/a")), pod("b", "", &probes("/b")));
+    let run = function(&format!("{MESH}{a}{b}")).exits(0);
+    assert_eq!(run.stdout.matches("path: /app-health/c/livez").count(), 2);
+    assert_eq!(run.stdout.matches("path: /app-health/c/readyz").count(), 2);
+    assert_eq!(function(&run.stdout).exits(0).stdout, run.stdout);
+}
+
+#[test]
+fn the_index_of_a_build_is_none_of_the_file() {
+    let index = "      internal.config.kubernetes.io/index: '3'\n";
+    let origin = "      config.kubernetes.io/origin: |\n        path: ../base/all.yaml\n";
+    let built = pod("a", &format!("{index}{origin}"), NOWHERE);
+    let built = function(&format!("{MESH}{built}")).exits(1).stdout;
+    assert!(built.contains("path: ../base/all.yaml\n  tags"), "{built}");
+    let path = "      internal.config.kubernetes.io/path: d/all.yaml\n";
+    let read = pod("a", &format!("{index}{path}"), NOWHERE);
+    function(&format!("{MESH}{read}")).exits(1).says("index: 3");
+}
+
+#[test]
+fn results_of_other_functions_stay() {
+    let list = format!("{MESH}{}", pod("a", "", NOWHERE));
+    for results in [
+        "results:\n- message: old # mine\n  severity: info\n",
+        "results: [{message: old, severity: info}]\n",
+    ] {
+        let text = function(&format!("{list}{results}")).exits(1).stdout;
+        let (old, new) = (
+            text.find("message: old"),
+            text.find("rule: port-unresolved"),
+        );
+        assert!(old.is_some() && old < new, "{text}");
+    }
+    for results in ["results:\n", "results: []\n"] {
+        function(&format!("{list}{results}"))
+            .exits(1)
+            .says("rule: port-unresolved");
+    }
+}

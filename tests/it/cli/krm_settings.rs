@@ -1,0 +1,410 @@
+//! The configuration of the KRM function: what each key does, and what is refused.
+
+use crate::support::Run;
+use crate::support::project::Project;
+
+const ITEMS: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Namespace
+  metadata:
+    name: shop
+    labels: {istio-injection: enabled}
+- apiVersion: security.istio.io/v1
+  kind: PeerAuthentication
+  metadata: {name: default, namespace: shop}
+  spec: {mtls: {mode: STRICT}}
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: web
+    namespace: shop
+  spec:
+    template:
+      metadata:
+        labels: {app: web}
+      spec:
+        containers:
+        - name: web
+          livenessProbe:
+            httpGet:
+              path: /healthz
+              port: 8080
+";
+
+/// Switches the rewrite off, so that the probe fails.
+const OPT_OUT: &str = "\n        annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}";
+
+/// Names a port that no container has, which refuses the rewrite.
+fn refused() -> String {
+    ITEMS.replace("port: 8080", "port: nowhere")
+}
+
+fn failing() -> String {
+    let labels = "labels: {app: web}";
+    ITEMS.replace(labels, &format!("{labels}{OPT_OUT}"))
+}
+
+fn run(items: &str, spec: &str) -> Run {
+    let config = format!(
+        "functionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  metadata: {{name: x}}\n  spec: {spec}\n"
+    );
+    Project::new().pipe(&["krm"], format!("{items}{config}"))
+}
+
+fn run_map(items: &str, data: &str) -> Run {
+    let config = format!(
+        "functionConfig: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: function-input}}, data: {data}}}\n"
+    );
+    Project::new().pipe(&["krm"], format!("{items}{config}"))
+}
+
+fn refuses(run: Run, message: &str) {
+    let run = run.exits(2).complains(message);
+    assert_eq!(run.stdout, "", "a refused call gives nothing back");
+}
+
+#[test]
+fn fail_on_decides_the_exit_code() {
+    let assumed = "assume: {rewrite: \"false\"}";
+    for (items, spec, code) in [
+        (failing(), "{}", 1),
+        (failing(), "{failOn: error}", 1),
+        (failing(), "{failOn: warning}", 1),
+        (failing(), "{failOn: never}", 0),
+        // What rests on an assumption is a warning: below the default of a function.
+        (ITEMS.to_owned(), &format!("{{{assumed}}}"), 0),
+        (
+            ITEMS.to_owned(),
+            &format!("{{{assumed}, failOn: warning}}"),
+            1,
+        ),
+        (ITEMS.to_owned(), "{failOn: warning}", 0),
+        (ITEMS.to_owned(), "{failOn: note}", 0),
+        // That the owner has switched the rewrite off is a note.
+        (failing(), "{actions: [rewrite], failOn: note}", 1),
+        (failing(), "{actions: [rewrite]}", 0),
+    ] {
+        let run = run(&items, spec).exits(code);
+        // Even a failing call gives back everything: kpt shows the results of it.
+        assert!(run.stdout.starts_with("apiVersion"), "{spec}");
+    }
+}
+
+#[test]
+fn a_refused_rewrite_reaches_the_fail_level() {
+    for spec in ["{}", "{actions: [rewrite]}"] {
+        let run = run(&refused(), spec).exits(1).says("rule: port-unresolved");
+        assert!(!run.stdout.contains("app-health"), "{}", run.stdout);
+    }
+    run(&refused(), "{actions: [rewrite]}").complains("error[port-unresolved]");
+    run(&refused(), "{failOn: never}")
+        .exits(0)
+        .says("rule: port-unresolved");
+    // A refusal is an error however it is configured, unless the user lowers that guard.
+    run(
+        &refused(),
+        "{actions: [rewrite], rules: {port-unresolved: note}}",
+    )
+    .exits(0);
+}
+
+#[test]
+fn what_the_same_call_cures_is_a_note() {
+    let bad = failing().replace("\"false\"", "\"0.0\"");
+    run(&bad, "{actions: [check]}")
+        .exits(1)
+        .complains("error[annotation-bad-boolean]");
+    let both = run(&bad, "{}").exits(0);
+    insta::assert_snapshot!(both.shown());
+}
+
+#[test]
+fn actions_decide_what_is_done() {
+    refuses(run(ITEMS, "{actions: []}"), "`actions` is empty");
+    refuses(run_map(ITEMS, "{actions: ' , '}"), "`actions` is empty");
+    let checked = run(&failing(), "{actions: [check], failOn: never}").exits(0);
+    let checked = checked.says("strict-probe-not-rewritten").stdout;
+    assert!(!checked.contains("app-health"), "{checked}");
+    let rewritten = run(ITEMS, "{actions: [rewrite]}").exits(0);
+    assert!(rewritten.stdout.contains("path: /app-health/web/livez"));
+    assert!(!rewritten.stdout.contains("strict-probe-not-rewritten"));
+}
+
+#[test]
+fn forms_are_chosen() {
+    run(ITEMS, "{}").says("proxy.istio.io/config");
+    run(ITEMS, "{form: sealed}").says("proxy.istio.io/config");
+    let stub = run(ITEMS, "{form: stub}").exits(0);
+    assert!(stub.stdout.contains("name: istio-proxy"));
+    assert!(stub.stdout.contains("rewriteAppHTTPProbers"));
+    let equal = run(ITEMS, "{form: equal}").exits(0);
+    assert!(equal.stdout.contains("name: istio-proxy"));
+    assert!(!equal.stdout.contains("rewriteAppHTTPProbers"));
+}
+
+#[test]
+fn mesh_and_facts_are_those_of_the_command_line() {
+    run(ITEMS, "{mesh: {kind: none}}").exits(0);
+    let none = run(ITEMS, "{mesh: {kind: none}}").stdout;
+    assert!(!none.contains("app-health"));
+    run(ITEMS, "{mesh: {version: \"1.9\"}}")
+        .exits(1)
+        .says("rule: release-too-old");
+    run(ITEMS, "{assume: {status-port: 15099}}").says("port: 15099");
+    // Without the namespace nothing proves injection.
+    let (_, workload) = ITEMS.split_once("- apiVersion: apps/v1").unwrap();
+    let (head, _) = ITEMS.split_once("- apiVersion: v1").unwrap();
+    let alone = format!("{head}- apiVersion: apps/v1{workload}");
+    let unproven = run(&alone, "{}").stdout;
+    assert!(!unproven.contains("app-health"), "{unproven}");
+    run(&alone, "{assume: {injection: all}}").says("app-health");
+}
+
+#[test]
+fn levels_and_ignores_hold() {
+    let id = "strict-probe-not-rewritten";
+    run(&failing(), &format!("{{rules: {{{id}: note}}}}"))
+        .exits(0)
+        .says("severity: info");
+    let spec = format!("{{ignore: [{{rule: {id}, reason: moves away in June}}]}}");
+    let silenced = run(&failing(), &spec).exits(0);
+    assert_eq!(silenced.stderr, "");
+    assert!(!silenced.stdout.contains(&format!("rule: {id}\n")));
+}
+
+#[test]
+fn context_is_read_for_facts() {
+    let project = Project::with(&[(
+        "infra/mtls.yaml",
+        "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: istio-system}\nspec: {mtls: {mode: STRICT}}\n",
+    )]);
+    let lenient = failing().replace("mode: STRICT", "mode: UNSET");
+    let with = |context: &str| {
+        format!(
+            "{lenient}functionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: {{context: [{context}]}}\n"
+        )
+    };
+    project.pipe(&["krm"], with("")).exits(0);
+    let run = project.pipe(&["krm"], with("infra")).exits(1);
+    assert!(!run.stdout.contains("istio-system"), "{}", run.stdout);
+    let run = project.pipe(&["krm"], with("nowhere")).exits(2);
+    assert_eq!(run.stdout, "");
+    assert_eq!(run.stderr, "error: context: cannot read nowhere\n");
+}
+
+#[test]
+fn mistakes_are_refused_with_a_suggestion() {
+    for (spec, message) in [
+        (
+            "{action: [check]}",
+            "unknown key `action`: did you mean `actions`?",
+        ),
+        ("{fialOn: error}", "did you mean `failOn`?"),
+        (
+            "{failOn: eror}",
+            "unknown level `eror`: did you mean `error`?",
+        ),
+        ("{emit: item}", "did you mean `items`?"),
+        ("{form: seal}", "did you mean `sealed`?"),
+        (
+            "{actions: [chek]}",
+            "unknown action `chek`: did you mean `check`?",
+        ),
+        ("{actions: check}", "`actions` takes a list"),
+        ("{mesh: {kinds: istio}}", "did you mean `kind`?"),
+        ("{mesh: istio}", "`mesh` takes a mapping"),
+        ("{assume: {mtsl: STRICT}}", "did you mean `mtls`?"),
+        (
+            "{rules: {sintax-error: note}}",
+            "did you mean `syntax-error`?",
+        ),
+        ("{ignore: [{rule: syntax-error}]}", "needs a `reason`"),
+        (
+            "{form: sealed, form: stub}",
+            "the key `form` is there twice",
+        ),
+        (
+            "{scopes: [{paths: [a]}]}",
+            "items of a function have no path",
+        ),
+        (
+            "{ignore: [{rule: syntax-error, reason: x, path: a}]}",
+            "items of a function have no path",
+        ),
+        // kustomize hands 1.30 over as 1.3.
+        (
+            "{mesh: {version: 1.30}}",
+            "`mesh.version` takes a string: write \"1.30\" in quotes",
+        ),
+        ("{assume: {node-version: 1.30}}", "write \"1.30\" in quotes"),
+        ("[]", "`spec` takes a mapping"),
+    ] {
+        refuses(run(ITEMS, spec), message);
+    }
+}
+
+#[test]
+fn a_config_map_is_as_strict() {
+    let rewritten = run_map(
+        ITEMS,
+        "{mesh.kind: istio, mesh.version: \"1.28\", form: stub, actions: \"check, rewrite\", failOn: warning, assume.mtls: STRICT, rules.opt-out: ignore}",
+    );
+    rewritten.exits(0).says("name: istio-proxy");
+    run_map(&failing(), "{actions: check}").exits(1);
+    run_map(&failing(), "{actions: check, failOn: never}").exits(0);
+    run_map(ITEMS, "{}").exits(0).says("app-health");
+    // So kustomize writes `-- mesh.version=1.30`.
+    run_map(ITEMS, "{mesh.version: 1.30}").exits(0);
+    run_map(ITEMS, "{mesh.version: 1.09}").exits(1);
+    for (data, message) in [
+        ("{mesh.versoin: \"1.28\"}", "did you mean `mesh.version`?"),
+        (
+            "{mesh: istio}",
+            "unknown key `mesh`: did you mean `mesh.kind`?",
+        ),
+        ("{assume: all}", "`assume` is no string: give `assume.KEY`"),
+        ("{rules: \"\"}", "`rules` is no string: give `rules.KEY`"),
+        (
+            "{scopes: \"\"}",
+            "`scopes` is no string: give an object of kind `MeshProbe`",
+        ),
+        ("{failon: error}", "did you mean `failOn`?"),
+        ("{form.x: sealed}", "did you mean `form`?"),
+        (
+            "{actions: \"check rewrite\"}",
+            "unknown action `check rewrite`",
+        ),
+        ("{actions: [check]}", "`actions` takes a string"),
+        ("{assume.injection: al}", "did you mean `all`?"),
+        ("[]", "`data` takes a mapping"),
+    ] {
+        refuses(run_map(ITEMS, data), message);
+    }
+    let dta = "functionConfig: {apiVersion: v1, kind: ConfigMap, dta: {actions: check}}\n";
+    let run = Project::new().pipe(&["krm"], format!("{ITEMS}{dta}"));
+    refuses(run, "unknown key `dta`: did you mean `data`?");
+}
+
+#[test]
+fn another_kind_is_refused() {
+    for (config, message) in [
+        (
+            "{apiVersion: v1, kind: Secret}",
+            "expected `kind: MeshProbe`",
+        ),
+        (
+            "{apiVersion: meshprobe.dev/v2, kind: MeshProbe}",
+            "expected `apiVersion: meshprobe.dev/v1alpha1`",
+        ),
+        (
+            "{apiVersion: meshprobe.dev/v1alpha1, kind: MeshProbe, sepc: {}}",
+            "did you mean `spec`?",
+        ),
+        ("[]", "expected an object of kind `MeshProbe`"),
+    ] {
+        let run = Project::new().pipe(&["krm"], format!("{ITEMS}functionConfig: {config}\n"));
+        refuses(run, message);
+    }
+    // Whatever the orchestrator writes on it is its own business.
+    let annotated = "functionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  metadata:\n    name: x\n    annotations: {config.kubernetes.io/local-config: 'true', config.kubernetes.io/function: \"exec: {path: x}\"}\n";
+    Project::new()
+        .pipe(&["krm"], format!("{ITEMS}{annotated}"))
+        .exits(0);
+    // No configuration at all is one.
+    Project::new()
+        .pipe(&["krm"], ITEMS)
+        .exits(0)
+        .says("app-health");
+}
+
+/// `kustomize build` marks every item; one that it has not marked is somebody's file.
+#[test]
+fn nothing_is_given_back_only_where_all_items_come_from_a_build() {
+    let id = "annotations: {kustomize.config.k8s.io/id: \"kind: x\"}";
+    let marked = "metadata: {name: a, annotations: {kustomize.config.k8s.io/id: 'kind: x'}}";
+    let list = |items: &str| {
+        format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:{items}\n")
+    };
+    let item = |metadata: &str| format!("\n- {{apiVersion: v1, kind: ConfigMap, {metadata}}}");
+    let both = item(marked) + &item("metadata: {name: b}");
+    refuses(run(&list(&both), "{emit: none}"), "delete every resource");
+    refuses(
+        run(&list(&item("metadata: {name: b}")), "{emit: none}"),
+        "delete every resource",
+    );
+    for items in [item(marked), " []".to_owned()] {
+        let answer = run(&list(&items), "{emit: none}").exits(0).stdout;
+        assert!(answer.contains("items: []"), "{answer}");
+    }
+    refuses(
+        run_map(&list(&both), "{emit: none}"),
+        "delete every resource",
+    );
+    // What is found is told all the same, and fails the call.
+    let web = failing()
+        .replace(
+            "    name: web\n    namespace",
+            &format!("    {id}\n    name: web\n    namespace"),
+        )
+        .replace("    name: shop\n", &format!("    name: shop\n    {id}\n"))
+        .replace(
+            "metadata: {name: default",
+            &format!("metadata: {{{id}, name: default"),
+        );
+    let checked = run(&web, "{emit: none}").exits(1).says("items: []");
+    assert!(
+        checked.stdout.contains("rule: strict-probe-not-rewritten"),
+        "{}",
+        checked.stdout
+    );
+    assert!(
+        !checked.stdout.contains("kind: Deployment\n  spec"),
+        "{}",
+        checked.stdout
+    );
+}
+
+#[test]
+fn a_release_that_may_have_lost_a_digit_is_refused_in_a_config_map() {
+    for bare in [
+        "{mesh.version: 1.3}",
+        "{mesh.kind: kuma, mesh.version: 2.1}",
+    ] {
+        refuses(run_map(ITEMS, bare), "write the release in quotes");
+    }
+    for whole in [
+        "{mesh.version: 1.30}",
+        "{mesh.version: 1.28}",
+        "{mesh.version: '1.30'}",
+        "{mesh.kind: osm, mesh.version: 1.2}",
+    ] {
+        run_map(ITEMS, whole).exits(0);
+    }
+}
+
+#[test]
+fn a_guard_is_silenced_by_its_level_alone() {
+    refuses(
+        run(
+            &refused(),
+            "{ignore: [{rule: port-unresolved, reason: later}]}",
+        ),
+        "write `rules: {port-unresolved: ignore}`",
+    );
+    run(
+        &refused(),
+        "{ignore: [{rule: named-port-unresolved, reason: later}], rules: {port-unresolved: ignore}}",
+    )
+    .exits(0);
+}
+
+#[test]
+fn a_release_that_cannot_be_is_refused() {
+    let message = "`2.5` is no release of Istio";
+    refuses(run(ITEMS, "{mesh: {version: \"2.5\"}}"), message);
+    refuses(run_map(ITEMS, "{mesh.version: '2.5'}"), message);
+    run(ITEMS, "{mesh: {kind: kuma, version: \"2.5\"}}").exits(0);
+}

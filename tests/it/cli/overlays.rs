@@ -1,0 +1,262 @@
+//! Bases of kustomizations: what is written must arrive in everything that is made of them.
+
+use crate::support::project::Project;
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+";
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers:
+      - name: web
+        image: registry.example/web:1
+        ports: [{name: http, containerPort: 8080}]
+        livenessProbe: {tcpSocket: {port: 8080}}
+        readinessProbe: {httpGet: {path: /ready, port: http}}
+";
+const BASE: &str = "resources: [web.yaml, ns.yaml]\n";
+
+/// A base, and an overlay with these fields and files.
+fn project(overlay: &str, files: &[(&str, &str)]) -> Project {
+    let project = Project::with(&[
+        ("base/web.yaml", WEB),
+        ("base/ns.yaml", NAMESPACE),
+        ("base/kustomization.yaml", BASE),
+        (
+            "over/kustomization.yaml",
+            &format!("resources: [../base]\n{overlay}\n"),
+        ),
+    ]);
+    for (path, text) in files {
+        project.write(&format!("over/{path}"), text);
+    }
+    project
+}
+
+fn rewrite(project: &Project, form: &str) -> crate::support::Run {
+    project.run(&[
+        "rewrite",
+        "--write",
+        "--form",
+        form,
+        "--mesh-version",
+        "1.28",
+        ".",
+    ])
+}
+
+/// The base stays as it is, and the guard says why.
+#[track_caller]
+fn refused(project: &Project, form: &str, why: &str) {
+    let run = rewrite(project, form).exits(1);
+    let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("error[kustomize-overlay]"), "{said}");
+    assert!(said.contains(why), "{why}\n{said}");
+    assert!(said.contains("Nothing to rewrite."), "{said}");
+    assert_eq!(project.read("base/web.yaml"), WEB, "{form}");
+}
+
+#[track_caller]
+fn rewritten(project: &Project, form: &str) {
+    rewrite(project, form).exits(0).complains("Rewrote 1 pod");
+    assert_ne!(project.read("base/web.yaml"), WEB);
+    rewrite(project, form).exits(0).complains("Nothing to");
+}
+
+fn json(operations: &str) -> String {
+    format!("patches:\n- target: {{kind: Deployment}}\n  patch: '[{operations}]'")
+}
+
+fn merge(template: &str) -> String {
+    format!(
+        "patches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {{name: web, namespace: shop}}\n    \
+         spec: {{template: {template}}}"
+    )
+}
+
+const LOST: &str = "what over/kustomization.yaml makes of it would not take over what is written";
+
+#[test]
+fn what_an_overlay_puts_in_place_of_the_annotations_is_not_written_below_it() {
+    let annotations = "/spec/template/metadata/annotations";
+    for overlay in [
+        json(&format!(
+            r#"{{"op": "add", "path": "{annotations}", "value": {{"a": "b"}}}}"#
+        )),
+        json(
+            r#"{"op": "replace", "path": "/spec/template/metadata", "value": {"labels": {"app": "web"}}}"#,
+        ),
+        merge("{metadata: {annotations: {$patch: replace, a: b}}}"),
+        merge("{metadata: {annotations: null}}"),
+        json(&format!(
+            r#"{{"op": "add", "path": "{annotations}", "value": {{}}}}, {{"op": "remove", "path": "{annotations}"}}"#
+        )),
+        json(&format!(
+            r#"{{"op": "add", "path": "{annotations}", "value": {{}}}}, {{"op": "replace", "path": "{annotations}", "value": {{"a": "b"}}}}"#
+        )),
+    ] {
+        for form in ["sealed", "stub"] {
+            refused(&project(&overlay, &[]), form, LOST);
+        }
+        // Nothing of this form stands there.
+        rewritten(&project(&overlay, &[]), "equal");
+    }
+}
+
+#[test]
+fn what_an_overlay_does_to_the_stub_or_the_probes_is_seen_too() {
+    let image = "images: [{name: auto, newName: registry.example/proxy}]";
+    refused(&project(image, &[]), "stub", LOST);
+    rewritten(&project(image, &[]), "sealed");
+    let last = json(
+        r#"{"op": "add", "path": "/spec/template/spec/containers/1", "value": {"name": "other"}},
+            {"op": "remove", "path": "/spec/template/spec/containers/1"}"#,
+    );
+    for form in ["sealed", "stub"] {
+        rewritten(&project(&last, &[]), form);
+    }
+    // It means the same to the probe of today, and does not fit the one that is written.
+    let port = json(
+        r#"{"op": "replace", "path": "/spec/template/spec/containers/0/livenessProbe/tcpSocket/port", "value": 8080}"#,
+    );
+    refused(&project(&port, &[]), "sealed", "would no longer fit");
+}
+
+#[test]
+fn a_patch_of_a_flux_kustomization_is_seen_and_the_help_can_be_followed() {
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  path: ./apps\n  \
+                patches:\n  - target: {kind: Deployment}\n    patch: |\n      - {op: add, path: /spec/template/metadata/annotations, value: {a: b}}\n";
+    let project = Project::with(&[
+        ("apps/web.yaml", WEB),
+        ("clusters/prod/ns.yaml", NAMESPACE),
+        ("clusters/prod/apps.yaml", flux),
+    ]);
+    let run = rewrite(&project, "sealed").exits(1);
+    let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = "flux build kustomization apps --path apps --kustomization-file clusters/prod/apps.yaml --dry-run | meshprobe rewrite -";
+    assert!(said.contains("error[kustomize-overlay]"), "{said}");
+    assert!(said.contains(help), "{said}");
+    assert_eq!(project.read("apps/web.yaml"), WEB);
+}
+
+#[test]
+fn only_the_pods_that_an_overlay_spoils_are_left() {
+    let other = WEB.replace("name: web, namespace", "name: other, namespace");
+    let overlay = "patches:\n- target: {kind: Deployment, name: web}\n  patch: '[{op: add, path: /spec/template/metadata/annotations, value: {}}]'";
+    let project = project(overlay, &[]);
+    project.write("base/web.yaml", format!("{WEB}---\n{other}"));
+    let run = rewrite(&project, "sealed").exits(1);
+    let run = run.complains("Rewrote 1 pod template in 1 file");
+    let run = run.complains("Deployment/web is not rewritten");
+    assert!(!run.stderr.contains("release-assumed"), "{}", run.stderr);
+    let after = project.read("base/web.yaml");
+    let (first, second) = after.split_once("---\n").unwrap();
+    assert_eq!(first, WEB);
+    assert!(second.contains("/app-health/web/readyz"), "{second}");
+}
+
+#[test]
+fn undoing_goes_by_the_same_check() {
+    let project = project("", &[]);
+    rewritten(&project, "sealed");
+    let sealed = project.read("base/web.yaml");
+    // The annotation comes in beside those of the rewrite, which are all there are.
+    let patch =
+        json(r#"{"op": "add", "path": "/spec/template/metadata/annotations/a", "value": "b"}"#);
+    project.write(
+        "over/kustomization.yaml",
+        format!("resources: [../base]\n{patch}\n"),
+    );
+    let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
+    let run = run.complains("error[kustomize-overlay]");
+    run.complains("meshprobe rewrite --undo -");
+    assert_eq!(project.read("base/web.yaml"), sealed);
+}
+
+const HIDDEN: &str = "is not modelled: what it changes is not seen";
+
+#[test]
+fn what_is_not_modelled_and_may_change_a_probe_keeps_the_base_as_it_is() {
+    let patch = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\ntarget: {kind: Deployment}\n\
+                 patch: '[{op: replace, path: /spec/template/spec/containers/0/readinessProbe/httpGet/path, value: /new}]'\n";
+    let foreign = "apiVersion: example.test/v1\nkind: Anything\nmetadata: {name: t}\n";
+    let label = "apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: t}\nlabels: {sidecar.istio.io/inject: 'false'}\n\
+                 fieldSpecs: [{path: spec/template/metadata/labels}]\n";
+    for config in [patch, foreign, label] {
+        let project = project("transformers: [t.yaml]", &[("t.yaml", config)]);
+        refused(&project, "sealed", HIDDEN);
+    }
+    let replacement = |path: &str| {
+        format!(
+            "replacements:\n- source: {{kind: Namespace, name: shop}}\n  targets: [{{select: {{kind: Deployment}}, fieldPaths: [{path}]}}]"
+        )
+    };
+    let path = "spec.template.spec.containers.0.readinessProbe.httpGet.path";
+    refused(&project(&replacement(path), &[]), "sealed", HIDDEN);
+    let in_file = "source: {kind: Namespace, name: shop}\ntargets: [{select: {kind: Deployment}, fieldPaths: [spec.template]}]\n";
+    let file = project("replacements: [{path: r.yaml}]", &[("r.yaml", in_file)]);
+    refused(&file, "sealed", HIDDEN);
+    let gone = project("replacements: [{path: gone.yaml}]", &[]);
+    refused(&gone, "sealed", HIDDEN);
+    let missing = project(
+        "patches: [{path: gone.yaml, target: {kind: Deployment}}]",
+        &[],
+    );
+    refused(
+        &missing,
+        "sealed",
+        "`gone.yaml` is not among the files read",
+    );
+    let remote = project("components: ['https://example.test/x?ref=1']", &[]);
+    refused(&remote, "sealed", "is remote and not fetched");
+}
+
+#[test]
+fn what_cannot_touch_a_probe_is_noted() {
+    let image = "replacements:\n- source: {kind: Namespace, name: shop}\n  \
+                 targets: [{select: {kind: Deployment}, fieldPaths: ['spec.template.spec.containers.[name=web].image', metadata.name]}]";
+    let service = "replacements:\n- source: {kind: Namespace, name: shop}\n  targets: [{select: {kind: Service}, fieldPaths: [spec]}]";
+    let prefix = "transformers:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: p}\n  prefix: a-";
+    let names = "configurations: [names.yaml]";
+    let config = "nameReference:\n- {kind: Issuer, group: cert-manager.io, fieldSpecs: [{kind: Certificate, path: spec/issuerRef/name}]}\n";
+    let missing = "patches: [{path: gone.yaml, target: {kind: Service}}]";
+    for overlay in [image, service, prefix, names, missing] {
+        let project = project(overlay, &[("names.yaml", config)]);
+        let run = rewrite(&project, "sealed").exits(0);
+        run.complains("note[kustomization-not-modelled]")
+            .complains("Rewrote 1 pod template");
+    }
+}
+
+#[test]
+fn a_prediction_that_rests_on_what_is_not_seen_says_so() {
+    let config = "apiVersion: example.test/v1\nkind: Anything\nmetadata: {name: t}\n";
+    let project = project("transformers: [t.yaml]", &[("t.yaml", config)]);
+    let run = project.run(&["predict", "--output-format", "json", "."]);
+    let report: serde_json::Value = serde_json::from_str(&run.exits(0).stdout).unwrap();
+    let handlers = report["workloads"][0]["handlers"].as_array().unwrap();
+    assert_eq!(handlers.len(), 2);
+    for handler in handlers {
+        assert_eq!(handler["certainty"], "assumed");
+        let assumptions = handler["assumptions"].to_string();
+        assert!(assumptions.contains("not modelled"), "{assumptions}");
+        let because = handler["because"].to_string();
+        assert!(because.contains("over/kustomization.yaml"), "{because}");
+    }
+    let run = project.run(&["predict", "--explain", "."]).exits(0);
+    assert!(
+        run.stdout.contains("`transformers` is not modelled"),
+        "{}",
+        run.stdout
+    );
+}

@@ -1,0 +1,417 @@
+//! Reports for machines: what they hold, and how they are written.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::project::Project;
+
+const MESH: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels:
+    istio-injection: enabled
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata:
+  name: default
+  namespace: shop
+spec:
+  mtls:
+    mode: STRICT
+";
+
+/// One probe that fails, one that is silenced, one that always passes.
+const WEB: &str = r#"apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  template:
+    metadata:
+      labels: {app: web}
+      annotations:
+        sidecar.istio.io/rewriteAppHTTPProbers: "false"
+    spec:
+      containers:
+        - name: web
+          image: registry.example/web:1
+          readinessProbe:
+            httpGet: {path: /readyz, port: 8080}
+          # meshprobe: ignore[strict-probe-not-rewritten] until "17" is <done>
+          livenessProbe:
+            httpGet: {path: /livez, port: 8080}
+          startupProbe:
+            tcpSocket: {port: 8080}
+"#;
+
+const FORMATS: [&str; 8] = [
+    "full", "concise", "json", "sarif", "github", "gitlab", "junit", "summary",
+];
+
+fn project() -> Project {
+    Project::with(&[
+        ("infra/mesh.yaml", MESH),
+        ("apps/web.yaml", WEB),
+        (
+            "apps/odd,name: 5%.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: [a&b<c>|`d\n",
+        ),
+        ("other.yaml", "a: [\n"),
+    ])
+}
+
+fn report(format: &str) -> String {
+    project().run(&["check", "--output-format", format]).stdout
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn github_annotations() {
+    insta::assert_snapshot!(report("github"));
+}
+
+#[test]
+fn gitlab_code_quality() {
+    insta::assert_snapshot!(report("gitlab"));
+}
+
+#[test]
+fn junit() {
+    insta::assert_snapshot!(report("junit"));
+}
+
+#[test]
+fn summary_of_a_job() {
+    insta::assert_snapshot!(report("summary"));
+}
+
+/// The rules are another test's: they would change this one with every rule.
+#[test]
+fn sarif_results() {
+    let mut report = json(&report("sarif"));
+    let run = &mut report["runs"][0];
+    let driver = &mut run["tool"]["driver"];
+    let rules = driver["rules"].take();
+    for version in ["version", "semanticVersion"] {
+        assert_eq!(driver[version].take(), env!("CARGO_PKG_VERSION"));
+    }
+    for result in run["results"].as_array_mut().unwrap() {
+        let index = result["ruleIndex"].take();
+        let index = usize::try_from(index.as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap());
+}
+
+#[test]
+fn sarif_lists_every_rule_with_its_texts() {
+    let report = json(&report("sarif"));
+    let rules = report["runs"][0]["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap();
+    let text = |rule: &Value, pointer: &str| {
+        let text = rule.pointer(pointer).and_then(Value::as_str);
+        let text = text.unwrap_or_else(|| panic!("{rule} has no {pointer}"));
+        assert!(!text.trim().is_empty(), "{rule}: {pointer}");
+        text.chars().count()
+    };
+    let mut ids = BTreeSet::new();
+    for rule in rules {
+        assert!(text(rule, "/shortDescription/text") <= 1024);
+        assert!(text(rule, "/fullDescription/text") <= 1024);
+        for pointer in ["/help/text", "/help/markdown", "/helpUri"] {
+            text(rule, pointer);
+        }
+        ids.insert(rule["id"].as_str().unwrap());
+    }
+    let listed = json(
+        &Project::new()
+            .run(&["rule", "--output-format", "json"])
+            .stdout,
+    );
+    let listed = listed["rules"].as_array().unwrap().iter();
+    let listed = listed.filter(|rule| rule["kind"] != "guard");
+    let listed: BTreeSet<&str> = listed.map(|rule| rule["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, listed);
+}
+
+/// Every place is within one line, has all four numbers, and none of its paths is absolute.
+#[test]
+fn sarif_places_are_what_code_scanning_shows() {
+    let report = json(&report("sarif"));
+    let mut regions = 0;
+    each(&report, &mut |key, value| match key {
+        "region" if value.get("startColumn").is_some() => {
+            regions += 1;
+            assert_eq!(value["startLine"], value["endLine"], "{value}");
+            assert!(value["startColumn"].as_u64() <= value["endColumn"].as_u64());
+        }
+        "uri" => {
+            let uri = value.as_str().unwrap();
+            assert!(!uri.starts_with('/') && !uri.contains(':'), "{uri}");
+        }
+        _ => {}
+    });
+    assert!(regions > 5, "{regions}");
+}
+
+fn each(value: &Value, seen: &mut impl FnMut(&str, &Value)) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| each(item, seen)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                seen(key, value);
+                each(value, seen);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn one_run_writes_many_reports() {
+    let project = project();
+    let reports: Vec<String> = FORMATS
+        .iter()
+        .map(|format| format!("{format}=out.{format}.txt"))
+        .collect();
+    let mut arguments = vec!["check", "--output-format", "concise"];
+    arguments.extend(reports.iter().flat_map(|report| ["--report", report]));
+    let run = project.run(&arguments).exits(1);
+    for format in FORMATS {
+        let alone = project.run(&["check", "--output-format", format]);
+        assert_eq!(project.read(&format!("out.{format}.txt")), alone.stdout);
+        alone.exits(1);
+    }
+    assert_eq!(project.read("out.concise.txt"), run.stdout);
+}
+
+#[test]
+fn a_summary_is_appended_and_others_are_replaced() {
+    let project = project();
+    project.write("summary.md", "before\n");
+    project.write("report.json", "before\n");
+    let reports = [
+        "--report",
+        "summary=summary.md",
+        "--report",
+        "json=report.json",
+    ];
+    project.run(&[&["check"], &reports[..]].concat()).exits(1);
+    assert!(
+        project
+            .read("summary.md")
+            .starts_with("before\n## meshprobe\n")
+    );
+    assert_eq!(json(&project.read("report.json"))["version"], 1);
+    let beside = fs::read_dir(project.path("")).unwrap().count();
+    assert_eq!(beside, 6, "a temporary file is left");
+}
+
+#[test]
+fn a_summary_stays_below_the_limit() {
+    let project = Project::new();
+    for number in 0..4000 {
+        project.write(&format!("{number:0>200}.yaml"), "apiVersion: v1\nkind: [\n");
+    }
+    let run = project
+        .run(&["check", "--output-format", "summary"])
+        .exits(1);
+    assert!(run.stdout.len() < 1024 * 1024, "{}", run.stdout.len());
+    assert!(run.stdout.len() > 1000 * 1024, "{}", run.stdout.len());
+    run.says(" findings more, which do not fit in here");
+    // What is there already counts.
+    project.write("summary.md", "x".repeat(1024 * 1024 - 5000));
+    project
+        .run(&[
+            "check",
+            "--output-format",
+            "concise",
+            "--report",
+            "summary=summary.md",
+        ])
+        .exits(1);
+    assert!(project.read("summary.md").len() < 1024 * 1024);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_a_failure_and_the_others_are_written() {
+    let project = project();
+    fs::create_dir(project.path("folder")).unwrap();
+    for path in ["nowhere/out.sarif", "folder"] {
+        for format in ["sarif", "summary"] {
+            let bad = format!("{format}={path}");
+            let run = project.run(&["check", "--report", &bad, "--report", "json=good.json"]);
+            let run = run
+                .exits(2)
+                .complains(&format!("error: cannot write {path}: "));
+            assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+            run.says("strict-probe-not-rewritten");
+            fs::remove_file(project.path("good.json")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_done() {
+    let project = project();
+    for (arguments, says) in [
+        (
+            &["--report", "sarif"][..],
+            "write a format, `=`, and a file",
+        ),
+        (
+            &["--report", "json=-"],
+            "standard output takes --output-format",
+        ),
+        (
+            &["--report", "pdf=x"],
+            "unknown format `pdf`: known are `full`, ",
+        ),
+        (
+            &["--report", "json=x", "--report", "sarif=x"],
+            "x is named twice",
+        ),
+        (&["--report-root", "nowhere"], "there is no folder nowhere"),
+        (
+            &["--statistics", "--output-format", "sarif"],
+            "--statistics goes with",
+        ),
+    ] {
+        let run = project.run(&[&["check"], arguments].concat());
+        run.exits(2).complains(says);
+        assert!(!project.path("x").exists());
+    }
+}
+
+#[test]
+fn paths_start_at_the_root_of_reports() {
+    let project = project();
+    let paths = |format: &str| {
+        let arguments = [
+            "check",
+            "--report-root",
+            "..",
+            "--output-format",
+            format,
+            "web.yaml",
+        ];
+        project.run_in("apps", &arguments, "").stdout
+    };
+    for format in ["sarif", "github", "gitlab", "junit", "summary"] {
+        let text = paths(format);
+        assert!(text.contains("apps/web.yaml"), "{format}\n{text}");
+    }
+    // Programs that read JSON open the files from where they are.
+    assert!(!paths("json").contains("apps/web.yaml"));
+}
+
+#[test]
+fn what_lies_outside_of_the_root_has_its_whole_path() {
+    let project = project();
+    let arguments = ["check", "--output-format", "sarif", "../other.yaml"];
+    let report = json(&project.run_in("apps", &arguments, "").stdout);
+    let location = &report["runs"][0]["results"][0]["locations"][0];
+    let artifact = &location["physicalLocation"]["artifactLocation"];
+    let uri = artifact["uri"].as_str().unwrap();
+    assert!(
+        uri.starts_with("file:///") && uri.ends_with("/other.yaml"),
+        "{uri}"
+    );
+}
+
+#[test]
+fn reports_tell_what_is_left_after_fixes() {
+    let project = project();
+    let run = project.run(&[
+        "check",
+        "--fix",
+        "--unsafe-fixes",
+        "--report",
+        "json=out.json",
+        "--output-format",
+        "json",
+    ]);
+    assert_eq!(project.read("out.json"), run.stdout);
+    assert!(!run.stdout.contains("readinessProbe of container"));
+}
+
+/// GitLab compares two branches: a finding that has only moved is the same.
+#[test]
+fn fingerprints_outlive_lines_above() {
+    let project = project();
+    let prints = |text: &str| {
+        let issues = json(text);
+        let issues = issues.as_array().unwrap().iter();
+        let prints = issues.map(|issue| issue["fingerprint"].to_string());
+        prints.collect::<Vec<String>>()
+    };
+    let arguments = ["check", "--output-format", "gitlab"];
+    let before = prints(&project.run(&arguments).stdout);
+    let unique: BTreeSet<&String> = before.iter().collect();
+    assert_eq!(unique.len(), before.len());
+    project.write("apps/web.yaml", format!("# one\n# two\n{WEB}"));
+    assert_eq!(prints(&project.run(&arguments).stdout), before);
+}
+
+#[test]
+fn github_shows_ten_of_a_type() {
+    let project = Project::new();
+    for number in 0..13 {
+        project.write(&format!("{number:02}.yaml"), "apiVersion: v1\nkind: [\n");
+    }
+    let run = project
+        .run(&["check", "--output-format", "github"])
+        .exits(1);
+    assert_eq!(run.stdout.matches("::error ").count(), 10);
+    run.says("\n3 more errors without annotation: GitHub shows 10 of a type\n");
+}
+
+/// What a manifest holds must neither give commands to the runner nor leave its cell.
+#[test]
+fn nothing_breaks_out() {
+    let project = Project::new();
+    let name = "x\\n::error::y\\u001b]0;t\\u0007 ]]> <b>`";
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: \"{name}\"\n  namespace: shop\nspec:\n  containers:\n  - name: \"{name}\"\n    readinessProbe:\n      httpGet: {{path: /, port: 8080}}\n"
+    );
+    project.write("web.yaml", pod);
+    project.write("mesh.yaml", MESH);
+    for format in FORMATS {
+        let arguments = [
+            "check",
+            "--override",
+            "rewrite=false",
+            "--output-format",
+            format,
+        ];
+        let run = project.run(&arguments).exits(1);
+        let odd = |c: char| c.is_control() && c != '\n';
+        assert!(!run.stdout.contains(odd), "{format}\n{}", run.stdout);
+        assert!(
+            !run.stdout.contains("\n::error::y"),
+            "{format}\n{}",
+            run.stdout
+        );
+    }
+    insta::assert_snapshot!(
+        project
+            .run(&[
+                "check",
+                "--override",
+                "rewrite=false",
+                "--output-format",
+                "summary"
+            ])
+            .stdout
+    );
+}

@@ -1,0 +1,44 @@
+//! Aliases that stand in what they stand for: they have no end, and nobody goes there.
+
+use crate::support::project::Project;
+
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: &all {again: *all}
+";
+
+#[test]
+fn in_a_kustomization_they_are_too_large() {
+    let project = Project::with(&[
+        (
+            "kustomization.yaml",
+            "namespace: x\nresources: [pod.yaml]\n",
+        ),
+        ("pod.yaml", POD),
+    ]);
+    for command in [
+        &["check", "."][..],
+        &["predict", "."],
+        &["rewrite", ".", "--diff"],
+    ] {
+        project.run(command).exits(0);
+    }
+    project
+        .run(&["check", "."])
+        .exits(0)
+        .says("`pod.yaml` cannot be read as Kubernetes objects");
+}
+
+#[test]
+fn in_the_configuration_they_are_no_value() {
+    let spec = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  mesh: &all {version: *all}\n";
+    let project = Project::with(&[(".meshprobe.yaml", spec), ("pod.yaml", "a: b\n")]);
+    project
+        .run(&["check", "."])
+        .exits(2)
+        .complains(".meshprobe.yaml:4:");
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: &all {mesh: *all}\n";
+    project.pipe(&["krm"], list).exits(2).complains("stdin:");
+}

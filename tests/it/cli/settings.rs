@@ -1,0 +1,272 @@
+//! The configuration file and the options over it.
+
+use crate::support::project::Project;
+
+const BAD: &str = "apiVersion: v1\nkind: Pod\nx: [\n";
+
+fn config(spec: &str) -> String {
+    format!(
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: x}}\nspec:\n{spec}"
+    )
+}
+
+#[test]
+fn the_nearest_file_upward_counts() {
+    let project = Project::with(&[
+        (
+            ".meshprobe.yaml",
+            &config("  rules: {syntax-error: note}\n"),
+        ),
+        ("a/b/bad.yaml", BAD),
+    ]);
+    project
+        .run_in("a/b", &["check"], "")
+        .exits(0)
+        .says("note[syntax-error]");
+    project.run_in("a/b", &["check", "--isolated"], "").exits(1);
+    project.write(
+        "a/.meshprobe.yaml",
+        config("  rules: {syntax-error: ignore}\n"),
+    );
+    project
+        .run_in("a/b", &["check"], "")
+        .exits(0)
+        .says("No findings");
+    project
+        .run_in("a/b", &["check", "--config", "../../.meshprobe.yaml"], "")
+        .says("note[syntax-error]");
+}
+
+#[test]
+fn the_root_of_the_repository_is_the_limit() {
+    let project = Project::with(&[
+        (
+            ".meshprobe.yaml",
+            &config("  rules: {syntax-error: ignore}\n"),
+        ),
+        ("inner/bad.yaml", BAD),
+        ("inner/.git/HEAD", ""),
+    ]);
+    project.run_in("inner", &["check"], "").exits(1);
+}
+
+#[test]
+fn options_win_over_the_file() {
+    let project = Project::with(&[
+        (".meshprobe.yaml", &config("  failOn: never\n")),
+        ("bad.yaml", BAD),
+    ]);
+    project.run(&["check"]).exits(0);
+    project.run(&["check", "--fail-on", "error"]).exits(1);
+}
+
+#[test]
+fn mistakes_in_the_file_have_their_place() {
+    let project = Project::with(&[(
+        ".meshprobe.yaml",
+        &config("  mesh: {versoin: '1.28'}\n  ignore: {}\n  rules:\n    sintax-error: ignore\n"),
+    )]);
+    let run = project.run(&["check"]).exits(2);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: .meshprobe.yaml:5:10: unknown key `versoin`: did you mean `version`?
+    error: .meshprobe.yaml:6:11: `ignore` takes a list
+    error: .meshprobe.yaml:8:5: unknown rule `sintax-error`: did you mean `syntax-error`?
+    ");
+    project.write(
+        ".meshprobe.yaml",
+        config("  failOn: error\n  rules: {syntax-error: note, syntax-error: ignore}\n  failOn: note\n"),
+    );
+    let run = project.run(&["check"]).exits(2);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: .meshprobe.yaml:6:11: the key `syntax-error` is there twice: here first
+    error: .meshprobe.yaml:6:31: the key `syntax-error` again
+    error: .meshprobe.yaml:5:3: the key `failOn` is there twice: here first
+    error: .meshprobe.yaml:7:3: the key `failOn` again
+    ");
+    project.write(".meshprobe.yaml", "a: [\n");
+    project
+        .run(&["check"])
+        .exits(2)
+        .complains(".meshprobe.yaml:1:4: unclosed bracket");
+    project
+        .run(&["check", "--config", "nowhere"])
+        .exits(2)
+        .complains("cannot read nowhere");
+    project
+        .run(&["check", "--config", "x", "--isolated"])
+        .exits(2);
+}
+
+#[test]
+fn context_of_the_file_is_relative_to_it() {
+    let project = Project::with(&[
+        (".meshprobe.yaml", &config("  context: [infra]\n")),
+        (
+            "apps/a.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n",
+        ),
+        (
+            "infra/b.yaml",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n",
+        ),
+    ]);
+    let run = project
+        .run_in("apps", &["check", "-v"], "")
+        .exits(0)
+        .says("in 1 file");
+    assert_eq!(
+        run.untimed(),
+        "../infra/b.yaml: Kubernetes\na.yaml: Kubernetes\n"
+    );
+}
+
+#[test]
+fn facts_are_checked() {
+    let project = Project::new();
+    project
+        .run(&[
+            "check",
+            "--assume",
+            "injektion=all",
+            "--override",
+            "mtls=STRIKT",
+            "--mesh-version",
+            "new",
+        ])
+        .exits(2)
+        .complains("--assume: unknown fact `injektion`: did you mean `injection`?")
+        .complains("--override: unknown value of `mtls` `STRIKT`: did you mean `STRICT`?")
+        .complains("--mesh-version: `new` is not a version such as 1.28");
+}
+
+const WEB: &str = "\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: shop
+  labels: {sidecar.istio.io/inject: 'true'}
+  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}
+spec:
+  containers:
+  - name: web
+    readinessProbe: {httpGet: {path: /, port: 8080}}
+";
+
+/// `path mtls outcome` of all workloads.
+fn outcomes(project: &Project, directory: &str, arguments: &[&str]) -> Vec<String> {
+    let mut all = vec!["predict", "--output-format", "json"];
+    all.extend(arguments);
+    let run = project.run_in(directory, &all, "").exits(0);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let workloads = report.get("workloads").unwrap().as_array().unwrap();
+    let line = |workload: &serde_json::Value| {
+        let text = |place: &str| {
+            workload
+                .pointer(place)
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        ["/path", "/handlers/0/mtls", "/handlers/0/outcome"]
+            .map(text)
+            .join(" ")
+    };
+    workloads.iter().map(line).collect()
+}
+
+#[test]
+fn scopes_hold_for_their_files_alone() {
+    let project = Project::with(&[
+        (
+            ".meshprobe.yaml",
+            &config("  scopes: [{paths: [\"clusters/prod/**\"], assume: {mtls: STRICT}}]\n"),
+        ),
+        ("clusters/prod/web.yaml", WEB),
+        ("clusters/stage/web.yaml", WEB),
+    ]);
+    assert_eq!(
+        outcomes(&project, "", &[]),
+        [
+            "clusters/prod/web.yaml STRICT fails",
+            "clusters/stage/web.yaml PERMISSIVE ok"
+        ]
+    );
+    // The globs are relative to the file, wherever the program is run.
+    let strict = ["web.yaml STRICT fails", "../stage/web.yaml PERMISSIVE ok"];
+    let mut found = outcomes(&project, "clusters/prod", &["web.yaml", "../stage"]);
+    found.sort_by_key(|line| line.starts_with(".."));
+    assert_eq!(found, strict);
+    // The command line is nearer than any line of the file.
+    let given = outcomes(&project, "clusters", &["--assume", "mtls=DISABLE", "prod"]);
+    assert_eq!(given, ["prod/web.yaml DISABLE ok"]);
+}
+
+#[test]
+fn later_scopes_win_over_earlier_ones_and_both_over_the_rest() {
+    let project = Project::with(&[
+        (
+            ".meshprobe.yaml",
+            &config(
+                "  assume: {mtls: STRICT}\n  scopes:\n  - {paths: [clusters], assume: {mtls: DISABLE}}\n  - {paths: [nowhere, clusters/*/a/], override: {mtls: STRICT}}\n  - {paths: ['**/b/*'], assume: {mtls: PERMISSIVE}}\n",
+            ),
+        ),
+        ("clusters/prod/a/web.yaml", WEB),
+        ("clusters/prod/b/web.yaml", WEB),
+        ("clusters/prod/web.yaml", WEB),
+        ("web.yaml", WEB),
+    ]);
+    assert_eq!(
+        outcomes(&project, "", &[]),
+        [
+            "clusters/prod/a/web.yaml STRICT fails",
+            "clusters/prod/b/web.yaml PERMISSIVE ok",
+            "clusters/prod/web.yaml DISABLE ok",
+            "web.yaml STRICT fails"
+        ]
+    );
+}
+
+#[test]
+fn an_overlay_belongs_to_the_scope_that_it_lies_in() {
+    let kustomization = "resources: [../../base]\n";
+    let project = Project::with(&[
+        (
+            ".meshprobe.yaml",
+            &config("  scopes: [{paths: [envs/prod], assume: {mtls: STRICT}}]\n"),
+        ),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("base/web.yaml", WEB),
+        ("envs/prod/kustomization.yaml", kustomization),
+        ("envs/stage/kustomization.yaml", kustomization),
+    ]);
+    let mut found = outcomes(&project, "", &[]);
+    found.sort();
+    assert_eq!(
+        found,
+        ["base/web.yaml PERMISSIVE ok", "base/web.yaml STRICT fails"]
+    );
+}
+
+#[test]
+fn mistakes_in_scopes_have_their_place() {
+    let project = Project::with(&[(
+        ".meshprobe.yaml",
+        &config(
+            "  scopes:\n  - {paths: [\"a/[\", ../b], assume: {mtsl: STRICT}}\n  - {path: [a]}\n",
+        ),
+    )]);
+    let run = project.run(&["check"]).exits(2);
+    insta::assert_snapshot!(run.stderr, @r"
+    error: .meshprobe.yaml:6:14: `a/[` is no glob: unclosed character class; missing ']'
+    error: .meshprobe.yaml:6:21: `../b` is no path below the folder of the configuration file
+    error: .meshprobe.yaml:6:37: unknown fact `mtsl`: did you mean `mtls`?
+    error: .meshprobe.yaml:7:6: unknown key `path`: did you mean `paths`?
+    error: .meshprobe.yaml:7:5: a scope needs `paths`
+    ");
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    scopes: [{paths: [a], assume: {mtls: STRICT}}]\nitems: []\n";
+    project
+        .pipe(&["krm"], list)
+        .complains("7:5: functionConfig: `scopes` is for the configuration file");
+}

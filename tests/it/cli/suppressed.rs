@@ -1,0 +1,382 @@
+//! Findings that the user has silenced, and baselines.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::fixes::{NAMESPACE, opted_out};
+use crate::support::Run;
+use crate::support::project::Project;
+
+const RULE: &str = "strict-probe-not-rewritten";
+const PROBE: &str = "          readinessProbe:\n";
+
+/// The shop with a line above its probe.
+fn above(line: &str) -> String {
+    opted_out().replace(PROBE, &format!("          {line}\n{PROBE}"))
+}
+
+/// The shop with this annotation on the Deployment.
+fn annotated(annotation: &str) -> String {
+    opted_out().replace(
+        "  namespace: shop\nspec",
+        &format!("  namespace: shop\n  annotations:\n    meshprobe.dev/ignore: {annotation}\nspec"),
+    )
+}
+
+fn project(web: &str) -> Project {
+    Project::with(&[("infra/ns.yaml", NAMESPACE), ("apps/web.yaml", web)])
+}
+
+fn report(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+/// What is told: rules with severities, and what is silenced: by what, why and where.
+fn judged(project: &Project, arguments: &[&str]) -> String {
+    let mut all = vec!["check", "--output-format", "json"];
+    all.extend(arguments);
+    let run = project.run(&all);
+    let report = report(&run);
+    let mut lines = vec![format!("exit {}", run.code)];
+    for finding in report["findings"].as_array().unwrap() {
+        let suppressed = &finding["suppressed"];
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let place = format!("{}:{}", text(&finding["path"]), finding["line"]);
+        lines.push(if suppressed.is_null() {
+            format!(
+                "{place} {}[{}]",
+                text(&finding["severity"]),
+                text(&finding["rule"])
+            )
+        } else {
+            format!(
+                "{place} [{}] silenced by {} at {}:{}: {}",
+                text(&finding["rule"]),
+                text(&suppressed["by"]),
+                text(&suppressed["path"]),
+                suppressed["line"],
+                text(&suppressed["reason"]),
+            )
+        });
+    }
+    lines.push(format!("suppressed {}", report["summary"]["suppressed"]));
+    lines.join("\n")
+}
+
+#[test]
+fn a_comment_above_or_behind_silences() {
+    let comment = format!("# meshprobe: ignore[{RULE}] known, ticket 7");
+    insta::assert_snapshot!(judged(&project(&above(&comment)), &[]));
+    let behind = opted_out().replace(PROBE, &format!("          readinessProbe:  {comment}\n"));
+    insta::assert_snapshot!(judged(&project(&behind), &[]));
+    // Other comments may stand between.
+    let stacked = above(&format!("{comment}\n          # deep"));
+    assert!(judged(&project(&stacked), &[]).contains("silenced by comment"));
+    // The summary says that something is left out.
+    project(&above(&comment))
+        .run(&["check"])
+        .exits(0)
+        .says("No findings")
+        .says("1 finding silenced by the user");
+}
+
+#[test]
+fn what_only_looks_like_a_comment_does_not_silence() {
+    let text = format!("# meshprobe: ignore[{RULE}] why");
+    let quoted = opted_out().replace("keep: me", &format!("keep: '{text}'"));
+    assert!(judged(&project(&quoted), &[]).contains(&format!("error[{RULE}]")));
+    let scalar = above(&format!("command:\n            - |\n              {text}"));
+    assert!(judged(&project(&scalar), &[]).contains(&format!("error[{RULE}]")));
+    // Nor does one two lines above.
+    let far = above(&format!("{text}\n          workingDir: /"));
+    let said = judged(&project(&far), &[]);
+    assert!(said.contains(&format!("error[{RULE}]")) && said.contains("unused-suppression"));
+}
+
+#[test]
+fn an_annotation_silences_on_object_and_template() {
+    let one = annotated(&format!("'{RULE}: known'"));
+    insta::assert_snapshot!(judged(&project(&one), &[]));
+    let several = annotated(&format!(
+        "|\n      tcp-probe-always-passes: not here\n      {RULE}@web: known"
+    ));
+    insta::assert_snapshot!(judged(&project(&several), &[]));
+    let other = annotated(&format!("'{RULE}@db: known'"));
+    insta::assert_snapshot!(judged(&project(&other), &[]));
+    let template = opted_out().replace(
+        "keep: me",
+        &format!("meshprobe.dev/ignore: '{RULE}: known'"),
+    );
+    assert!(judged(&project(&template), &[]).contains("silenced by annotation"));
+}
+
+#[test]
+fn members_of_lists_are_silenced_one_by_one() {
+    let item = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let lines: Vec<String> = lines.map(|line| format!("    {line}\n")).collect();
+        lines.concat().replacen("    ", "  - ", 1)
+    };
+    let silenced = item(&annotated(&format!("'{RULE}: known'")));
+    let told = item(&opted_out().replace("name: web", "name: api"));
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n{silenced}{told}");
+    insta::assert_snapshot!(judged(&project(&list), &[]));
+}
+
+#[test]
+fn a_base_is_silenced_for_all_overlays_and_an_overlay_for_itself() {
+    let base = "resources: [web.yaml]\n";
+    let overlay = "resources: [../../base]\n";
+    let comment = above(&format!("# meshprobe: ignore[{RULE}] known"));
+    let files = |web: &str| {
+        Project::with(&[
+            ("ns.yaml", NAMESPACE),
+            ("base/kustomization.yaml", base),
+            ("base/web.yaml", web),
+            ("overlays/a/kustomization.yaml", overlay),
+            ("overlays/b/kustomization.yaml", overlay),
+        ])
+    };
+    insta::assert_snapshot!(judged(&files(&comment), &[]));
+    let project = files(&opted_out());
+    let patch = annotated(&format!("'{RULE}: only here'"));
+    let patch = patch.split("spec:").next().unwrap();
+    project.write("overlays/a/ignore.yaml", patch);
+    let patched = format!("{overlay}patches: [{{path: ignore.yaml}}]\n");
+    project.write("overlays/a/kustomization.yaml", &patched);
+    // The other overlay still has it.
+    insta::assert_snapshot!(judged(&project, &[]));
+    project.write("overlays/b/ignore.yaml", patch);
+    project.write("overlays/b/kustomization.yaml", &patched);
+    insta::assert_snapshot!(judged(&project, &[]));
+}
+
+#[test]
+fn suppressions_with_mistakes_are_findings() {
+    let text = "\
+# meshprobe: ignore[tcp-probe-always-passes] not any more
+# meshprobe: ignore[strict-probe-not-rewriten] slip
+# meshprobe: ignore[strict-probe-not-rewritten]
+# meshprobe: ignroe[strict-probe-not-rewritten] slip
+# meshprobe: ignore[knative] a guard";
+    let text = text.replace('\n', "\n          ");
+    let project = project(&above(&text));
+    insta::assert_snapshot!(project.run(&["check"]).exits(1).shown());
+}
+
+#[test]
+fn unused_comments_are_deleted_and_nothing_else() {
+    for end in ["\n", "\r\n"] {
+        let good = opted_out().replace("sidecar.istio.io/rewriteAppHTTPProbers: 'false'", "a: b");
+        let bad = good.replace(
+            PROBE,
+            &format!("          # meshprobe: ignore[{RULE}] old\n{PROBE}"),
+        );
+        let project = project(&bad.replace('\n', end));
+        project
+            .run(&["check", "--output-format", "concise"])
+            .exits(0)
+            .says("note[unused-suppression]");
+        project
+            .run(&["check", "--fix"])
+            .exits(0)
+            .says("Fixed 1 finding");
+        assert_eq!(project.read("apps/web.yaml"), good.replace('\n', end));
+    }
+}
+
+const CONFIG: &str =
+    "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: x}\nspec:\n";
+
+#[test]
+fn the_configuration_silences_by_path_and_says_what_is_idle() {
+    let project = project(&opted_out());
+    let entry = |path: &str| {
+        format!("{CONFIG}  ignore:\n    - {{rule: {RULE}, path: '{path}', reason: legacy}}\n")
+    };
+    project.write(".meshprobe.yaml", entry("apps/**"));
+    insta::assert_snapshot!(judged(&project, &[]));
+    project.write(".meshprobe.yaml", entry("infra/"));
+    insta::assert_snapshot!(judged(&project, &[]));
+    // What was not read may well be there.
+    project.write(".meshprobe.yaml", entry("elsewhere/"));
+    assert!(!judged(&project, &[]).contains("unused"));
+}
+
+#[test]
+fn levels_hold_for_some_folders_only() {
+    let project = Project::with(&[("ns.yaml", NAMESPACE)]);
+    project.write("apps/web.yaml", opted_out());
+    let scoped = format!(
+        "{CONFIG}  rules: {{{RULE}: warning}}\n  scopes:\n    - {{paths: [apps], rules: {{{RULE}: note}}}}\n"
+    );
+    project.write(".meshprobe.yaml", &scoped);
+    project.write("other/web.yaml", opted_out());
+    insta::assert_snapshot!(judged(&project, &[]));
+    // The command line has the last word.
+    assert!(!judged(&project, &["--ignore", RULE]).contains(RULE));
+    project.write(
+        ".meshprobe.yaml",
+        scoped
+            .replace("warning", "ignore")
+            .replace("note", "ignore"),
+    );
+    assert!(!judged(&project, &[]).contains(RULE));
+    assert_eq!(
+        judged(&project, &["--select", RULE]).matches(RULE).count(),
+        2
+    );
+}
+
+#[test]
+fn rules_are_chosen_and_mistakes_are_told() {
+    let broken = "apiVersion: v1\nkind: Pod\nmetadata: [\n";
+    let project = project(&above(&format!("# meshprobe: ignore[{RULE}] known")));
+    project.write("broken.yaml", broken);
+    // A rule that does not run has no idle suppressions.
+    let said = judged(
+        &project,
+        &["--select", "https-probe-strict,tcp-probe-always-passes"],
+    );
+    assert!(!said.contains(RULE) && !said.contains("unused"), "{said}");
+    assert!(said.contains("error[syntax-error]"), "{said}");
+    let said = judged(&project, &["--ignore", RULE, "--ignore", "syntax-error"]);
+    assert_eq!(said, "exit 0\nsuppressed 0");
+    project
+        .run(&[
+            "check",
+            "--select",
+            "strict-probe-not-rewriten",
+            "--ignore",
+            "knative",
+        ])
+        .exits(2)
+        .complains("--select: unknown rule `strict-probe-not-rewriten`: did you mean")
+        .complains("--ignore: unknown rule `knative`");
+}
+
+#[test]
+fn findings_below_the_limit_are_counted_and_not_shown() {
+    let project = project(&opted_out());
+    project.write(
+        ".meshprobe.yaml",
+        format!("{CONFIG}  rules: {{{RULE}: warning}}\n"),
+    );
+    project
+        .run(&["check", "--min-severity", "error"])
+        .exits(0)
+        .says("1 finding below `--min-severity`");
+    project
+        .run(&["check", "--min-severity", "warning"])
+        .exits(1)
+        .says(RULE);
+}
+
+#[test]
+fn statistics_count_per_rule() {
+    let project = project(&opted_out());
+    project.write(
+        "apps/silent.yaml",
+        above(&format!("# meshprobe: ignore[{RULE}] known")).replace("name: web", "name: api"),
+    );
+    insta::assert_snapshot!(project.run(&["check", "--statistics"]).exits(1).shown());
+    let run = project.run(&["check", "--statistics", "--output-format", "json"]);
+    insta::assert_snapshot!(report(&run)["statistics"].to_string());
+}
+
+/// Lines of `text` that are no suppressions.
+fn rest(text: &str) -> String {
+    let lines = text
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("# meshprobe: ignore["));
+    lines.collect()
+}
+
+#[test]
+fn a_baseline_silences_everything_and_keeps_every_other_byte() {
+    for (end, mark) in [("\n", ""), ("\r\n", "\u{feff}")] {
+        let web = format!("{mark}{}", opted_out().replace('\n', end));
+        let project = project(&web);
+        project.write(
+            "apps/list.json",
+            r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
+        );
+        project
+            .run(&["check", "--add-ignore", "known since May"])
+            .exits(0)
+            .says("No findings")
+            .complains("Silenced 1 finding in 1 file");
+        let text = project.read("apps/web.yaml");
+        assert!(text.contains(&format!(
+            "          # meshprobe: ignore[{RULE}] known since May{end}          readinessProbe:"
+        )));
+        assert_eq!(rest(&text), web);
+        project.run(&["check"]).exits(0);
+        project
+            .run(&["check", "--add-ignore", "again"])
+            .complains("Silenced 0 findings");
+        assert_eq!(project.read("apps/web.yaml"), text);
+    }
+}
+
+#[test]
+fn a_baseline_leaves_what_takes_no_comments_and_what_is_not_chosen() {
+    let flow = "{apiVersion: v1, kind: Pod, metadata: {name: f, namespace: shop, annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}},\nspec: {containers: [{name: web,\nreadinessProbe: {httpGet: {port: 80}}}]}}\n";
+    let project = project(&opted_out());
+    project.write("apps/flow.yaml", flow);
+    project
+        .run(&["check", "--add-ignore", "x", "--ignore", RULE])
+        .exits(0)
+        .complains("Silenced 0");
+    project
+        .run(&["check", "--add-ignore", "x"])
+        .exits(1)
+        .says("apps/flow.yaml")
+        .complains("apps/flow.yaml: no comment can stand there");
+    assert_eq!(project.read("apps/flow.yaml"), flow);
+    for bad in ["", " ", "a\nb"] {
+        project
+            .run(&["check", "--add-ignore", bad])
+            .exits(2)
+            .complains("give a reason");
+    }
+    // A stream goes on to the next program.
+    let stream = format!("{NAMESPACE}---\n{}", opted_out());
+    let run = project
+        .pipe(&["check", "--add-ignore", "x", "-"], &stream)
+        .exits(0);
+    assert_eq!(rest(&run.stdout), stream);
+    assert_ne!(run.stdout, stream);
+}
+
+#[test]
+fn every_fixture_has_a_baseline() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+    let mut rules = BTreeSet::new();
+    for folder in std::fs::read_dir(root).unwrap() {
+        let folder = folder.unwrap().path();
+        for file in std::fs::read_dir(&folder).into_iter().flatten() {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if !name.starts_with("bad") || !name.ends_with(".yaml") {
+                continue;
+            }
+            let before = std::fs::read_to_string(&path).unwrap();
+            let project = Project::with(&[(&name, &before)]);
+            let first = before.lines().next().unwrap();
+            let own: Vec<&str> = match first.strip_prefix("# meshprobe check ") {
+                Some(arguments) => arguments.split_whitespace().collect(),
+                None => Vec::new(),
+            };
+            let mut write = vec!["check", "--add-ignore", "a reason: known"];
+            write.extend(&own);
+            let run = project.run(&write);
+            assert_eq!(run.code, 0, "{}: {}", path.display(), run.stdout);
+            let after = project.read(&name);
+            assert_eq!(rest(&after), before, "{}", path.display());
+            rules.insert(folder.clone());
+        }
+    }
+    assert!(rules.len() >= 9, "{rules:?}");
+}

@@ -1,0 +1,264 @@
+//! Files for virtual machines: `rewrite --vm` and `rewrite --from-deployment`.
+
+use crate::support::project::Project;
+
+const GROUP: &str = "\
+apiVersion: networking.istio.io/v1
+kind: WorkloadGroup
+metadata: {name: reviews, namespace: bookinfo}
+spec:
+  template: {serviceAccount: reviews}
+  probe:
+    failureThreshold: 3
+    httpGet: {path: /healthz, port: 8080}
+";
+
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    metadata:
+      labels: {app: web, version: \"on\"}
+    spec:
+      serviceAccountName: web
+      containers:
+        - name: web
+          image: registry.example/web:1
+          ports:
+            - {name: http, containerPort: 8080}
+            - {name: admin, containerPort: 9090}
+          livenessProbe:
+            httpGet: {path: /livez, port: admin}
+          readinessProbe:
+            timeoutSeconds: 3
+            httpGet:
+              path: /readyz
+              port: admin
+              httpHeaders:
+                - {name: X-Probe, value: \"1\"}
+";
+
+fn named(name: &str) -> String {
+    GROUP.replace("name: reviews", &format!("name: {name}"))
+}
+
+#[test]
+fn one_group_goes_to_standard_output_or_into_a_folder() {
+    let project = Project::with(&[("group.yaml", GROUP)]);
+    let text = "defaultConfig:\n  readinessProbe:\n    failureThreshold: 3\n    httpGet:\n      \
+                path: /healthz\n      port: 8080\n";
+    let run = project.run(&["rewrite", "--vm", "-q"]).exits(0);
+    assert_eq!(run.stdout, text);
+    project
+        .run(&["rewrite", "--vm", "group.yaml", "-o", "out"])
+        .exits(0)
+        .complains("Wrote 1 file to out.");
+    assert_eq!(project.read("out/mesh.yaml"), text);
+    // Again over what is there.
+    project
+        .run(&["rewrite", "--vm", "group.yaml", "-o", "out"])
+        .exits(0);
+    assert_eq!(project.read("out/mesh.yaml"), text);
+}
+
+#[test]
+fn several_groups_need_a_folder() {
+    let both = format!("{GROUP}---\n{}", named("ratings"));
+    let project = Project::with(&[("groups.yaml", &both)]);
+    project
+        .run(&["rewrite", "--vm"])
+        .exits(2)
+        .complains("standard output takes one mesh.yaml only, and there are 2: give -o DIR");
+    project.run(&["rewrite", "--vm", "-o", "out"]).exits(0);
+    for name in ["ratings", "reviews"] {
+        let text = project.read(&format!("out/bookinfo/{name}/mesh.yaml"));
+        assert!(text.contains("path: /healthz"), "{text}");
+    }
+}
+
+#[test]
+fn two_groups_of_one_name_are_not_written_over_each_other() {
+    let other = GROUP.replace("8080", "9090");
+    let project = Project::with(&[("a.yaml", GROUP), ("b.yaml", &other)]);
+    project
+        .run(&["rewrite", "--vm", "-o", "out"])
+        .exits(2)
+        .complains("would be written twice");
+    assert!(!project.path("out").exists());
+}
+
+#[test]
+fn names_of_groups_lead_nowhere_else() {
+    let both = format!("{}---\n{}", named("../../evil"), named(".."));
+    let project = Project::with(&[("groups.yaml", &both)]);
+    project
+        .run(&["rewrite", "--vm", "groups.yaml", "-o", "deep/out"])
+        .exits(0);
+    assert!(
+        project
+            .path("deep/out/bookinfo/.._.._evil/mesh.yaml")
+            .exists()
+    );
+    assert!(project.path("deep/out/bookinfo/_/mesh.yaml").exists());
+}
+
+#[test]
+fn context_is_not_written_for() {
+    let project = Project::with(&[("group.yaml", GROUP), ("ctx/other.yaml", &named("ratings"))]);
+    let run = project
+        .run(&["rewrite", "--vm", "-q", "--context", "ctx", "group.yaml"])
+        .exits(0);
+    assert!(run.stdout.contains("/healthz"));
+    project
+        .run(&[
+            "rewrite",
+            "--vm",
+            "--context",
+            "group.yaml",
+            "ctx/none.yaml",
+        ])
+        .exits(2);
+}
+
+#[test]
+fn placeholders_and_nothing_at_all_are_told() {
+    let open = GROUP.replace("8080", "\"${PORT}\"");
+    let project = Project::with(&[("group.yaml", &open), ("none/web.yaml", DEPLOYMENT)]);
+    project
+        .run(&["rewrite", "--vm", "group.yaml"])
+        .exits(1)
+        .complains("error[placeholder]: nothing is written for WorkloadGroup `reviews`");
+    project
+        .run(&["rewrite", "--vm", "none"])
+        .exits(0)
+        .complains("Nothing written: no WorkloadGroup to write mesh.yaml for.");
+}
+
+/// Where the mesh configuration is there several times and differs, nobody guesses.
+#[test]
+fn the_nearest_mesh_configuration_holds() {
+    let mesh = |address: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: istio, namespace: istio-system}}\n\
+             data:\n  mesh: |\n    defaultConfig:\n      discoveryAddress: {address}\n"
+        )
+    };
+    let project = Project::with(&[
+        ("a/group.yaml", GROUP),
+        ("a/mesh.yaml", &mesh("a:15012")),
+        ("b/group.yaml", &named("ratings")),
+        ("c/mesh.yaml", &mesh("c:15012")),
+        ("d/mesh.yaml", &mesh("d:15012")),
+    ]);
+    project
+        .run(&["rewrite", "--vm", "-o", "out"])
+        .exits(0)
+        .complains("mesh.yaml for WorkloadGroup `ratings` holds its readinessProbe only");
+    let near = project.read("out/bookinfo/reviews/mesh.yaml");
+    assert!(near.contains("discoveryAddress: a:15012"), "{near}");
+    let open = project.read("out/bookinfo/ratings/mesh.yaml");
+    assert!(!open.contains("discoveryAddress"), "{open}");
+}
+
+#[test]
+fn a_group_is_made_of_a_deployment_with_the_defaults_of_the_kubelet() {
+    let project = Project::with(&[("web.yaml", DEPLOYMENT)]);
+    let run = project
+        .run(&["rewrite", "--from-deployment", "-q"])
+        .exits(0);
+    insta::assert_snapshot!("from_deployment", run.stdout);
+    let run = project
+        .run(&["rewrite", "--from-deployment", "--vm", "-q"])
+        .exits(0);
+    insta::assert_snapshot!("from_deployment_vm", run.stdout);
+    project
+        .run(&["rewrite", "--from-deployment", "-o", "out"])
+        .exits(0);
+    assert!(
+        project
+            .read("out/workloadgroup.yaml")
+            .contains("kind: WorkloadGroup")
+    );
+}
+
+/// What is made is what `check` has nothing to say about.
+#[test]
+fn a_group_that_was_made_is_accepted() {
+    let project = Project::with(&[("web.yaml", DEPLOYMENT)]);
+    let made = project
+        .run(&["rewrite", "--from-deployment", "-q"])
+        .exits(0);
+    let group = Project::with(&[("group.yaml", &made.stdout)]);
+    group
+        .run(&["check", "--fail-on", "note"])
+        .exits(0)
+        .says("No findings");
+}
+
+#[test]
+fn probes_that_machines_cannot_have_are_refused() {
+    let probe = "            timeoutSeconds: 3\n            httpGet:\n              path: /readyz\n              port: admin\n              httpHeaders:\n                - {name: X-Probe, value: \"1\"}\n";
+    assert!(DEPLOYMENT.contains(probe));
+    let with = |name: &str, other: &str| {
+        DEPLOYMENT.replace(probe, other).replace(
+            "metadata: {name: web,",
+            &format!("metadata: {{name: {name},"),
+        )
+    };
+    let second = format!(
+        "{probe}        - name: two\n          readinessProbe:\n            tcpSocket: {{port: 1}}\n"
+    );
+    let all = [
+        with("grpc", "            grpc: {port: 9090}\n"),
+        with("several", &second),
+        with("unresolved", "            tcpSocket: {port: nowhere}\n"),
+        with("open", "            tcpSocket: {port: \"${PORT}\"}\n"),
+        with(
+            "ahead",
+            "            httpGet: {path: /app-health/web/readyz, port: 15020}\n",
+        ),
+        with("tls", "            httpGet: {port: 9090, scheme: HTTPS}\n"),
+    ];
+    let project = Project::with(&[("all.yaml", &all.join("---\n"))]);
+    let run = project
+        .run(&["rewrite", "--from-deployment", "all.yaml"])
+        .exits(1);
+    insta::assert_snapshot!("from_deployment_refused", run.stderr);
+    insta::assert_snapshot!("from_deployment_tls", run.stdout);
+    // Up to 1.23 no certificate was verified.
+    let old = project
+        .run(&[
+            "rewrite",
+            "--from-deployment",
+            "--mesh-version",
+            "1.23",
+            "all.yaml",
+        ])
+        .exits(1);
+    assert!(!old.stderr.contains("vm-https-verified"), "{}", old.stderr);
+}
+
+#[test]
+fn files_for_machines_are_not_manifests_rewritten() {
+    let project = Project::with(&[("group.yaml", GROUP)]);
+    for other in ["--write", "--diff", "--undo", "--form=stub"] {
+        project
+            .run(&["rewrite", "--vm", other])
+            .exits(2)
+            .complains("cannot be used with");
+    }
+}
+
+#[test]
+fn a_probe_that_holds_itself_is_refused() {
+    let probe = "  probe: &probe\n    failureThreshold: 3\n    httpGet: *probe\n";
+    let (head, _) = GROUP.split_once("  probe:").unwrap();
+    let project = Project::with(&[("group.yaml", &format!("{head}{probe}"))]);
+    project.run(&["check"]).exits(1).says("error[vm-port]");
+    project
+        .run(&["rewrite", "--vm"])
+        .exits(1)
+        .complains("error[vm-probe-refused]");
+}

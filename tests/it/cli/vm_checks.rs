@@ -1,0 +1,145 @@
+//! Checks of virtual machines: what `predict` says of them, and what the rules ask the model.
+
+use crate::support::project::Project;
+
+fn group(name: &str, annotations: &str, probe: &str) -> String {
+    format!(
+        "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: {name}, namespace: shop, \
+         annotations: {{{annotations}}}}}\nspec:\n  template: {{serviceAccount: {name}}}\n  probe:\n    \
+         failureThreshold: 3\n    {probe}\n"
+    )
+}
+
+fn all() -> String {
+    let port = "proxy.istio.io/config: 'statusPort: 15999'";
+    [
+        group("plain", "", "httpGet: {path: /healthz, port: 8080}"),
+        group("https", "", "httpGet: {port: 8443, scheme: HTTPS}"),
+        group("tcp", "", "tcpSocket: {host: localhost, port: 5432}"),
+        group("exec", "", "exec: {command: [pg_isready]}"),
+        group("grpc", "", "grpc: {port: 9090}"),
+        group("nothing", "", "periodSeconds: 5"),
+        group("host", "", "httpGet: {host: example.com, port: 8080}"),
+        group("agent", "", "httpGet: {port: 15020}"),
+        group("moved", port, "httpGet: {port: 15020}"),
+        group("moved-agent", port, "httpGet: {port: 15999}"),
+        group("envoy", "", "tcpSocket: {port: 15006}"),
+        group("open", "", "httpGet: {port: \"${PORT}\"}"),
+        group("two", "", "httpGet: {port: 80}\n    tcpSocket: {port: 81}"),
+    ]
+    .join("---\n")
+}
+
+#[test]
+fn predict_has_a_row_for_every_check() {
+    let project = Project::with(&[("groups.yaml", &all())]);
+    insta::assert_snapshot!(project.run(&["predict", "groups.yaml"]).stdout);
+    let old = project.run(&["predict", "--mesh-version", "1.23", "groups.yaml"]);
+    let https = old.stdout.lines().find(|line| line.contains("https "));
+    assert!(https.unwrap().contains(" ok "), "{}", old.stdout);
+    let none = project.run(&["predict", "--mesh", "none", "groups.yaml"]);
+    assert_eq!(none.stdout.matches("not-in-mesh").count(), 13);
+}
+
+#[test]
+fn every_check_is_explained() {
+    let project = Project::with(&[("groups.yaml", &all())]);
+    insta::assert_snapshot!(project.run(&["predict", "--explain", "groups.yaml"]).stdout);
+}
+
+/// Machines stand in a list of their own, which is not there without them.
+#[test]
+fn the_report_has_machines() {
+    let https = group("https", "", "httpGet: {port: 8443, scheme: HTTPS}");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: w}]}\n";
+    let project = Project::with(&[("a.yaml", &https), ("b.yaml", pod)]);
+    let json = |file: &str| {
+        project
+            .run(&["predict", "--output-format", "json", file])
+            .stdout
+    };
+    insta::assert_snapshot!(json("a.yaml"));
+    assert!(!json("b.yaml").contains("machines"));
+}
+
+/// Rows are in the order of the files, whatever they are about.
+#[test]
+fn pods_and_machines_share_a_table() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n    - {name: web, image: w, \
+               readinessProbe: {exec: {command: [x]}}}\n";
+    let first = group("first", "", "exec: {command: [x]}");
+    let last = group("last", "", "exec: {command: [x]}");
+    let all = [&first, pod, &last].join("---\n");
+    let project = Project::with(&[("all.yaml", &all), ("a.yaml", pod)]);
+    let run = project.run(&["predict", "."]);
+    let names = run.stdout.lines().filter_map(|line| line.split(' ').next());
+    let names: Vec<&str> = names.skip(1).collect();
+    let expected = [
+        "Pod/web",
+        "shop/WorkloadGroup/first",
+        "Pod/web",
+        "shop/WorkloadGroup/last",
+    ];
+    assert_eq!(names, expected);
+}
+
+/// What `statusPort` says moves the port of the agent: in an annotation, else in the configuration of the mesh.
+#[test]
+fn the_port_of_the_agent_follows_the_configuration() {
+    let check = |files: &[(&str, &str)]| {
+        let project = Project::with(files);
+        let run = project.run(&[
+            "check",
+            "--output-format",
+            "concise",
+            "--select",
+            "vm-probe-port-conflict",
+            ".",
+        ]);
+        let lines = run.stdout.lines().filter(|line| line.contains("vm-probe"));
+        lines
+            .map(|line| line.split(": ").next().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let at = |port: u16| group("web", "", &format!("httpGet: {{port: {port}}}"));
+    let mesh = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio, namespace: istio-system}\ndata:\n  mesh: |\n    \
+                defaultConfig: {statusPort: 15999}\n";
+    assert_eq!(check(&[("web.yaml", &at(15020))]).len(), 1);
+    assert_eq!(check(&[("web.yaml", &at(15999))]).len(), 0);
+    assert_eq!(
+        check(&[("web.yaml", &at(15020)), ("mesh.yaml", mesh)]).len(),
+        0
+    );
+    assert_eq!(
+        check(&[("web.yaml", &at(15999)), ("mesh.yaml", mesh)]).len(),
+        1
+    );
+}
+
+/// Where a group is written does not depend on what becomes of another one.
+#[test]
+fn a_refusal_moves_no_other_file() {
+    let good = group("good", "", "httpGet: {port: 8080}");
+    let bad = group("bad", "", "httpGet: {path: /}");
+    let project = Project::with(&[("groups.yaml", &[good, bad].join("---\n"))]);
+    project
+        .run(&["rewrite", "--vm", "-o", "out", "groups.yaml"])
+        .exits(1);
+    assert!(project.read("out/shop/good/mesh.yaml").contains("8080"));
+}
+
+/// A WorkloadEntry has no protocols for its ports.
+#[test]
+fn ports_that_are_not_tcp_stay_behind() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: dns}\nspec:\n  containers:\n    - name: dns\n      image: d\n      \
+               ports: [{name: dns, containerPort: 53, protocol: UDP}, {name: http, containerPort: 80, protocol: TCP}]\n      \
+               readinessProbe: {httpGet: {port: http}}\n";
+    let project = Project::with(&[("dns.yaml", pod)]);
+    let run = project.run(&["rewrite", "--from-deployment", "dns.yaml"]);
+    assert!(
+        run.stdout.contains("  ports:\n      http: 80\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(!run.stdout.contains("53"), "{}", run.stdout);
+}

@@ -1,0 +1,4 @@
+//! README and pictures agree with the program.
+
+mod picture;
+mod readme;

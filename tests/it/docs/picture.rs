@@ -1,0 +1,150 @@
+//! The picture of the README is what the binary prints on a terminal.
+//!
+//! `MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture` draws it anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::support::meshprobe;
+
+const FILE: &str = "docs/diagnostic.svg";
+const COMMAND: &str = "check --context fixtures/demo fixtures/demo/apps/payments/deployment.yaml";
+
+/// The advance of a character and the height of a line, in pixels.
+const ADVANCE: f64 = 7.8;
+const LINE: usize = 18;
+const MARGIN: usize = 16;
+
+/// What an escape sequence of colour has set.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Look {
+    colour: Option<&'static str>,
+    bold: bool,
+    dim: bool,
+    underlined: bool,
+}
+
+impl Look {
+    fn set(&mut self, code: &str) {
+        match code {
+            "0" => *self = Self::default(),
+            "1" => self.bold = true,
+            "2" => self.dim = true,
+            "4" => self.underlined = true,
+            "31" => self.colour = Some("#ff7b72"),
+            "32" => self.colour = Some("#7ee787"),
+            "33" => self.colour = Some("#e3b341"),
+            "35" => self.colour = Some("#d2a8ff"),
+            "36" => self.colour = Some("#79c0ff"),
+            other => panic!("nobody has drawn the code {other} yet"),
+        }
+    }
+
+    fn attributes(self) -> String {
+        let mut text = String::new();
+        if let Some(colour) = self.colour {
+            write!(text, " fill=\"{colour}\"").unwrap();
+        }
+        for (set, attribute) in [
+            (self.bold, " font-weight=\"bold\""),
+            (self.dim, " fill-opacity=\"0.6\""),
+            (self.underlined, " text-decoration=\"underline\""),
+        ] {
+            if set {
+                text.push_str(attribute);
+            }
+        }
+        text
+    }
+}
+
+/// Splits a line into stretches of one look.
+fn stretches(line: &str) -> Vec<(Look, String)> {
+    let mut look = Look::default();
+    let mut found: Vec<(Look, String)> = Vec::new();
+    for (index, part) in line.split("\u{1b}[").enumerate() {
+        let text = if index == 0 {
+            part
+        } else {
+            let (codes, text) = part.split_once('m').unwrap();
+            codes.split(';').for_each(|code| look.set(code));
+            text
+        };
+        match found.last_mut() {
+            Some((last, written)) if *last == look => written.push_str(text),
+            _ => found.push((look, text.to_owned())),
+        }
+    }
+    found
+}
+
+/// Draws one line; what is indented is placed, so that no reader of SVG can drop the spaces.
+fn draw(line: &str, at: usize, svg: &mut String) -> usize {
+    let mut column = 0;
+    let bottom = MARGIN + LINE * at + LINE / 2;
+    for (look, text) in stretches(line) {
+        let width = text.chars().count();
+        let shown = text.trim_start();
+        let start = column + width - shown.chars().count();
+        let shown = shown.trim_end();
+        if !shown.is_empty() {
+            let escaped = shown
+                .replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('>', "&gt;");
+            writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{bottom}\" textLength=\"{:.1}\" xml:space=\"preserve\"{}>{escaped}</text>",
+                f64::from(u32::try_from(start).unwrap()) * ADVANCE + 16.0,
+                f64::from(u32::try_from(shown.chars().count()).unwrap()) * ADVANCE,
+                look.attributes(),
+            )
+            .unwrap();
+        }
+        column += width;
+    }
+    column
+}
+
+fn picture(lines: &[String]) -> String {
+    let mut texts = String::new();
+    let mut columns = 0;
+    for (at, line) in lines.iter().enumerate() {
+        columns = columns.max(draw(line, at, &mut texts));
+    }
+    let width = f64::from(u32::try_from(columns).unwrap()) * ADVANCE + 32.0;
+    let height = LINE * lines.len() + 2 * MARGIN;
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height}\" role=\"img\">\n\
+         <title>meshprobe check reports a readiness probe that fails under STRICT mutual TLS</title>\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>\n\
+         <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" \
+         font-size=\"13\" fill=\"#e6edf3\">\n{texts}</g>\n</svg>\n"
+    )
+}
+
+#[test]
+fn the_picture_shows_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut arguments: Vec<&str> = COMMAND.split(' ').collect();
+    arguments.extend(["--isolated", "--color", "always"]);
+    let run = meshprobe(root, &arguments, "");
+    assert_eq!(run.code, 1, "{}", run.stderr);
+
+    let first = run.stdout.lines().take_while(|line| !line.is_empty());
+    let mut lines = vec![
+        format!("\u{1b}[2m$\u{1b}[0m meshprobe {COMMAND}"),
+        String::new(),
+    ];
+    lines.extend(first.map(str::to_owned));
+    let drawn = picture(&lines);
+    if std::env::var_os("MESHPROBE_UPDATE_PICTURE").is_some() {
+        std::fs::write(root.join(FILE), drawn).unwrap();
+        return;
+    }
+    let kept = std::fs::read_to_string(root.join(FILE)).unwrap();
+    assert_eq!(
+        kept, drawn,
+        "{FILE} is old: MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture"
+    );
+}

@@ -1,0 +1,255 @@
+//! Faults in what lies in a folder.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+
+use super::page::{self, Row};
+use super::scene::{
+    after, as_user, check, check_with, deployment, for_user, held, make_pipe, mode, row, shop,
+};
+use crate::support::project::Project;
+
+/// A folder with a shop and something else in it.
+fn with(prepare: impl FnOnce(&Project)) -> Project {
+    let project = shop();
+    prepare(&project);
+    project
+}
+
+fn linked(name: &'static str, to: &str) -> Project {
+    with(|project| symlink(to, project.path(name)).unwrap())
+}
+
+const CONCISE: [&str; 3] = ["check", "--output-format", "concise"];
+
+#[test]
+fn folders() {
+    let pipe = || with(|project| make_pipe(&project.path("pipe.yaml")));
+    let socket = || with(|project| drop(UnixListener::bind(project.path("socket.yaml")).unwrap()));
+    let closed = |name: &'static str| {
+        move |project: &Project| {
+            project.write("closed/a.yaml", deployment("a"));
+            mode(&project.path(name), 0);
+        }
+    };
+    page::check(
+        "Folders",
+        &[
+            row(
+                "a link to the folder that holds it",
+                &linked("up", "."),
+                0,
+                "in 2 files",
+                check,
+            ),
+            row(
+                "two links that lead to each other",
+                &with(|project| {
+                    symlink("b.yaml", project.path("a.yaml")).unwrap();
+                    symlink("a.yaml", project.path("b.yaml")).unwrap();
+                }),
+                0,
+                "a.yaml",
+                check,
+            ),
+            row(
+                "a link that leads nowhere",
+                &linked("gone.yaml", "nowhere"),
+                0,
+                "gone.yaml",
+                check,
+            ),
+            row(
+                "a link out of the repository",
+                &linked("passwd.yaml", "/etc/passwd"),
+                0,
+                "passwd.yaml",
+                check,
+            ),
+            row(
+                "the same, `rewrite --write`",
+                &linked("passwd.yaml", "/etc/passwd"),
+                0,
+                "passwd.yaml",
+                |project| project.run(&["rewrite", "--write", "."]),
+            ),
+            row(
+                "a link to the folder `/usr`, `rewrite -o`",
+                &linked("all", "/usr"),
+                0,
+                "not copied",
+                |project| project.run(&["rewrite", "-o", "out", "."]),
+            ),
+            row(
+                "the same without a repository",
+                &with(|project| {
+                    fs::remove_dir(project.path(".git")).unwrap();
+                    symlink("/usr", project.path("all")).unwrap();
+                }),
+                0,
+                "not copied",
+                |project| project.run(&["rewrite", "-o", "out", "."]),
+            ),
+            row(
+                "a link to `/dev/zero`",
+                &linked("zero.yaml", "/dev/zero"),
+                0,
+                "zero.yaml",
+                check,
+            ),
+            row(
+                "the same, named by the user",
+                &linked("zero.yaml", "/dev/zero"),
+                2,
+                "zero.yaml",
+                |project| check_with(project, &["zero.yaml"]),
+            ),
+            row("a named pipe", &pipe(), 0, "pipe.yaml", check),
+            row(
+                "the same, `rewrite -o`",
+                &pipe(),
+                0,
+                "pipe.yaml is not copied",
+                |project| project.run(&["rewrite", "-o", "out", "."]),
+            ),
+            row("a socket", &socket(), 0, "socket.yaml", check),
+            row(
+                "the same, named by the user",
+                &socket(),
+                2,
+                "socket.yaml",
+                |project| check_with(project, &["socket.yaml"]),
+            ),
+            row(
+                "`.gitignore` is a link to `/dev/zero`",
+                &linked(".gitignore", "/dev/zero"),
+                0,
+                ".gitignore",
+                check,
+            ),
+            row(
+                "`.ignore` of a folder below is a pipe",
+                &with(|project| {
+                    project.write("below/b.yaml", deployment("b"));
+                    make_pipe(&project.path("below/.ignore"));
+                }),
+                0,
+                "below/.ignore",
+                check,
+            ),
+            row(
+                "`.git/info/exclude` of a folder above is a pipe",
+                &with(|project| {
+                    project.write("below/b.yaml", deployment("b"));
+                    project.write(".git/info/x", "");
+                    make_pipe(&project.path(".git/info/exclude"));
+                }),
+                0,
+                "exclude",
+                |project| check_with(project, &["below"]),
+            ),
+            row(
+                "`.gitignore` of 5 MB",
+                &with(|project| project.write(".gitignore", "*.yaml\n".repeat(750_000))),
+                0,
+                ".gitignore",
+                check,
+            ),
+            row(
+                "`kustomization.yaml` is a link to `/dev/zero`",
+                &linked("kustomization.yaml", "/dev/zero"),
+                0,
+                "kustomization.yaml",
+                check,
+            ),
+            row(
+                "`.meshprobe.yaml` is a pipe",
+                &with(|project| make_pipe(&project.path(".meshprobe.yaml"))),
+                0,
+                ".meshprobe.yaml",
+                check,
+            ),
+            row(
+                "a configuration without end",
+                &shop(),
+                2,
+                "/dev/zero",
+                |project| check_with(project, &["--config", "/dev/zero"]),
+            ),
+            row(
+                "a file that nobody may read",
+                &for_user(with(|project| mode(&project.path("web.yaml"), 0))),
+                0,
+                "web.yaml",
+                |project| as_user(project, &CONCISE),
+            ),
+            row(
+                "the same, named by the user",
+                &for_user(with(|project| mode(&project.path("web.yaml"), 0))),
+                2,
+                "web.yaml",
+                |project| as_user(project, &[&CONCISE[..], &["web.yaml"]].concat()),
+            ),
+            row(
+                "a folder that nobody may list",
+                &for_user(with(closed("closed"))),
+                0,
+                "closed",
+                |project| as_user(project, &CONCISE),
+            ),
+            row(
+                "a path that is not there",
+                &shop(),
+                2,
+                "nowhere.yaml",
+                |project| check_with(project, &["nowhere.yaml"]),
+            ),
+            row(
+                "a file that can be opened and not read",
+                &shop(),
+                2,
+                "mem",
+                |project| check_with(project, &["/proc/self/mem"]),
+            ),
+            vanishing(),
+            many(),
+        ],
+    );
+}
+
+/// The names are read before the files: the pipe comes first, and holds the run.
+fn vanishing() -> Row {
+    let project = shop();
+    let arguments = [&CONCISE[..], &["."]].concat();
+    row(
+        "a file that vanishes between listing and reading",
+        &project,
+        0,
+        "web.yaml",
+        |project| {
+            held(project, &arguments, "a.pipe", || {
+                fs::remove_file(project.path("web.yaml")).unwrap()
+            })
+        },
+    )
+}
+
+/// One file under many names costs what as many small files would.
+fn many() -> Row {
+    let project = shop();
+    for folder in 0..25 {
+        fs::create_dir(project.path(&folder.to_string())).unwrap();
+        for file in 0..200 {
+            let name = format!("{folder}/{file}.yaml");
+            fs::hard_link(project.path("web.yaml"), project.path(&name)).unwrap();
+        }
+    }
+    row(
+        "5,000 small files, with 300 MB of address space",
+        &project,
+        0,
+        "in 5002 files",
+        |project| after("ulimit -v 300000", project, &CONCISE, b""),
+    )
+}

@@ -1,0 +1,11 @@
+//! What a file system, a user or a hostile repository can do to a run: the user learns it in one
+//! plain line, and no file is lost. The rows make `docs/faults.md`.
+
+mod folders;
+mod kustomizations;
+mod names;
+mod page;
+mod scene;
+mod surroundings;
+mod text;
+mod writing;

@@ -1,0 +1,278 @@
+//! Faults in what a file holds.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use super::page;
+use super::scene::{NAMESPACE, check, check_with, deployment, row, shell};
+use crate::support::command;
+use crate::support::project::Project;
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
+
+/// A good file beside one with this text.
+fn beside(text: impl AsRef<[u8]>) -> Project {
+    let project = Project::with(&[("good.yaml", NAMESPACE)]);
+    project.write("bad.yaml", text);
+    project
+}
+
+/// Nine aliases per level: `levels` levels of the list that `open` and `close` make.
+fn bomb(first: &str, levels: usize, open: &str, close: &str) -> String {
+    let mut text = format!("a0: &a0 {first}\n");
+    for level in 1..levels {
+        let below = vec![format!("*a{}", level - 1); 9].join(", ");
+        text.push_str(&format!("a{level}: &a{level} {open}{below}{close}\n"));
+    }
+    text
+}
+
+fn list(items: &str) -> String {
+    format!("{{apiVersion: v1, kind: List, items: [{items}]}}")
+}
+
+fn resources(items: &str) -> String {
+    format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}")
+}
+
+#[test]
+fn aliases_and_depth() {
+    let nested: String = (0..300)
+        .map(|depth| format!("{}a:\n", " ".repeat(depth)))
+        .collect();
+    let pod = list("{apiVersion: v1, kind: Pod, metadata: {name: a}}");
+    let lists = bomb(&pod, 9, "{apiVersion: v1, kind: List, items: [", "]}");
+    let lists = lists.replace("a0: &a0", "- &a0");
+    let lists: String = lists
+        .lines()
+        .map(|line| match line.split_once(": &") {
+            Some((_, rest)) => format!("- &{rest}\n"),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    let own =
+        "apiVersion: v1\nkind: List\nitems:\n- &a {apiVersion: v1, kind: List, items: [*a, *a]}\n";
+    let containers = format!(
+        "{POD}spec: {{containers: [&c {{name: a, env: [{}]}}, {}]}}\n",
+        vec!["{name: X}"; 500].join(", "),
+        vec!["*c"; 5_000].join(", ")
+    );
+    page::check(
+        "Text",
+        &[
+            row(
+                "aliases that multiply each other (nine to the ninth)",
+                &beside(format!("{POD}{}", bomb("[x]", 10, "[", "]"))),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "lists of lists through aliases",
+                &beside(format!("apiVersion: v1\nkind: List\nitems:\n{lists}")),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "the same, given to the KRM function",
+                &Project::new(),
+                2,
+                "stdin",
+                |project| project.pipe(&["krm"], resources(&lists)),
+            ),
+            row(
+                "a list that holds itself",
+                &beside(own),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "one large container, five thousand times by alias",
+                &beside(containers),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "merge keys that multiply each other",
+                &beside(format!(
+                    "{POD}{}",
+                    bomb("{httpGet: {port: 1}}", 12, "{<<: [", "]}")
+                )),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "100,000 opening brackets",
+                &beside(format!("{POD}x: {}", "[".repeat(100_000))),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "a mapping 300 levels deep",
+                &beside(format!("{POD}{nested}")),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "the same depth, given to the KRM function",
+                &Project::new(),
+                2,
+                "stdin",
+                |project| project.pipe(&["krm"], resources(&format!("- {}", "[".repeat(300)))),
+            ),
+            row(
+                "a value of 100 MB",
+                &beside(format!(
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {}}}\n",
+                    "x".repeat(100 << 20)
+                )),
+                0,
+                "No findings",
+                check,
+            ),
+            row(
+                "a value of 10 MB that never ends",
+                &beside(format!("{POD}x: [{}", "x".repeat(10 << 20))),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "100,000 documents, the last one broken",
+                &beside(format!("{}{POD}x: [\n", "a: 1\n---\n".repeat(99_999))),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row("a file of 600 MiB", &sparse(), 0, "bad.yaml", check),
+            row(
+                "the same file, named by the user",
+                &sparse(),
+                2,
+                "bad.yaml",
+                |project| check_with(project, &["bad.yaml"]),
+            ),
+            row(
+                "text that is not UTF-8",
+                &beside(b"apiVersion: v1\nkind: Pod\nmetadata: {name: caf\xe9}\n"),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row("UTF-16", &beside(utf16()), 1, "bad.yaml", check),
+            row(
+                "UTF-8 with a byte order mark",
+                &beside(format!("\u{feff}{}", deployment("web"))),
+                0,
+                "No findings",
+                check,
+            ),
+            row(
+                "a NUL in a manifest",
+                &beside(format!("{POD}x: a\0b\n")),
+                1,
+                "bad.yaml",
+                check,
+            ),
+            row(
+                "a NUL in a name, escaped",
+                &beside(deployment("web").replace("- name: web", "- name: \"w\\0b\"")),
+                1,
+                "container-name-invalid",
+                check,
+            ),
+            row(
+                "standard input without end",
+                &Project::new(),
+                2,
+                "standard input",
+                |project| endless(project, &["check", "-"]),
+            ),
+            row(
+                "the same for the KRM function",
+                &Project::new(),
+                2,
+                "standard input",
+                |project| endless(project, &["krm"]),
+            ),
+            row(
+                "empty standard input",
+                &Project::new(),
+                2,
+                "standard input",
+                |project| project.run(&["check", "-"]),
+            ),
+            row(
+                "closed standard input",
+                &Project::new(),
+                2,
+                "standard input",
+                |project| shell(project, "\"$0\" check - <&-"),
+            ),
+            row(
+                "closed standard input, KRM function",
+                &Project::new(),
+                2,
+                "standard input",
+                |project| shell(project, "\"$0\" krm <&-"),
+            ),
+            row(
+                "standard input is a folder",
+                &Project::new(),
+                2,
+                "standard input",
+                |project| shell(project, "\"$0\" krm < ."),
+            ),
+            row(
+                "manifests instead of a ResourceList",
+                &Project::new(),
+                2,
+                "ResourceList",
+                |project| project.pipe(&["krm"], POD),
+            ),
+            row(
+                "a ResourceList cut short",
+                &Project::new(),
+                2,
+                "stdin",
+                |project| project.pipe(&["krm"], resources("- {apiVersion: v1, kind: Pod")),
+            ),
+        ],
+    );
+}
+
+fn sparse() -> Project {
+    let project = beside("");
+    let file = File::options()
+        .write(true)
+        .open(project.path("bad.yaml"))
+        .unwrap();
+    file.set_len(600 << 20).unwrap();
+    project
+}
+
+fn utf16() -> Vec<u8> {
+    let units = "\u{feff}apiVersion: v1\nkind: Pod\n".encode_utf16();
+    units.flat_map(u16::to_le_bytes).collect()
+}
+
+fn endless(project: &Project, arguments: &[&str]) -> crate::support::Run {
+    let mut command = command(crate::support::PROGRAM.as_ref(), &project.path(""));
+    let zero = File::open("/dev/zero").unwrap();
+    let output = command
+        .args(arguments)
+        .stdin(Stdio::from(zero))
+        .output()
+        .unwrap();
+    crate::support::Run {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}

@@ -1,0 +1,449 @@
+//! Faults while something is written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+
+use super::page::{self, Row};
+use super::scene::{
+    NAMESPACE, after, as_user, deployment, for_user, held, is_root, mode, rewrite, row, shell,
+    shop, started, tree,
+};
+use crate::support::Run;
+use crate::support::project::Project;
+
+const WRITE: [&str; 4] = ["rewrite", "--write", "--quiet", "."];
+
+fn with(prepare: impl FnOnce(&Project)) -> Project {
+    let project = shop();
+    prepare(&project);
+    project
+}
+
+fn report(to: &'static str) -> impl Fn(&Project) -> Run {
+    move |project| project.run(&["check", "--quiet", "--report", to])
+}
+
+fn copy(to: &'static str) -> impl Fn(&Project) -> Run {
+    move |project| project.run(&["rewrite", "--quiet", "-o", to, "."])
+}
+
+#[test]
+fn writing() {
+    let machine = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: mine}\nspec: {template: {}}\n";
+    page::check(
+        "Writing",
+        &[
+            row("nothing is wrong", &shop(), 0, "Rewrote", |project| {
+                project.run(&["rewrite", "--write", "."])
+            }),
+            row(
+                "a read-only file",
+                &for_user(with(|project| mode(&project.path("web.yaml"), 0o444))),
+                2,
+                "cannot write",
+                |project| as_user(project, &WRITE),
+            ),
+            row(
+                "a read-only folder",
+                &for_user(with(|project| mode(&project.path(""), 0o555))),
+                2,
+                "cannot write",
+                |project| {
+                    let run = as_user(project, &WRITE);
+                    mode(&project.path(""), 0o755);
+                    run
+                },
+            ),
+            row(
+                "a file changed by somebody else between reading and writing",
+                &shop(),
+                2,
+                "cannot write",
+                |project| {
+                    held(project, &WRITE, "zz.pipe", || {
+                        project.write("web.yaml", "mine: 1\n")
+                    })
+                },
+            ),
+            row(
+                "a file removed between reading and writing",
+                &shop(),
+                2,
+                "cannot write",
+                |project| {
+                    held(project, &WRITE, "zz.pipe", || {
+                        fs::remove_file(project.path("web.yaml")).unwrap()
+                    })
+                },
+            ),
+            row(
+                "a file replaced by a pipe between reading and writing",
+                &shop(),
+                2,
+                "cannot write",
+                |project| {
+                    held(project, &WRITE, "zz.pipe", || {
+                        fs::remove_file(project.path("web.yaml")).unwrap();
+                        super::scene::make_pipe(&project.path("web.yaml"));
+                    })
+                },
+            ),
+            row(
+                "the same text written by another run meanwhile",
+                &shop(),
+                0,
+                "",
+                |project| {
+                    held(project, &WRITE, "zz.pipe", || {
+                        assert_eq!(rewrite(project).code, 0)
+                    })
+                },
+            ),
+            row(
+                "files may not grow (`ulimit -f 0`)",
+                &shop(),
+                2,
+                "cannot write",
+                |project| after("trap '' XFSZ; ulimit -f 0", project, &WRITE, b""),
+            ),
+            row(
+                "the same, and the system ends the run (SIGXFSZ)",
+                &shop(),
+                153,
+                "",
+                |project| {
+                    shell(
+                        project,
+                        "exec 2> /dev/null; ulimit -c 0; (ulimit -f 0; exec \"$0\" rewrite --write --quiet .); exit $?",
+                    )
+                },
+            ),
+            full_disk(),
+            row(
+                "a temporary file of a run that was killed",
+                &with(|project| project.write(".meshprobe-abc123.tmp", deployment("half"))),
+                0,
+                "",
+                rewrite,
+            ),
+            row(
+                "the same, `rewrite -o`",
+                &with(|project| project.write(".meshprobe-abc123.tmp", deployment("half"))),
+                0,
+                "",
+                copy("out"),
+            ),
+            interrupted("a run that is killed while it writes (SIGKILL)", "KILL", 9),
+            interrupted("Ctrl-C while it writes (SIGINT)", "INT", 2),
+            at_once(),
+            row(
+                "a file that is a link",
+                &with(|project| {
+                    fs::rename(project.path("web.yaml"), project.path("real.txt")).unwrap();
+                    symlink("real.txt", project.path("web.yaml")).unwrap();
+                }),
+                0,
+                "",
+                rewrite,
+            ),
+            row(
+                "a file with a second hard link, which keeps the old text",
+                &with(|project| {
+                    fs::hard_link(project.path("web.yaml"), project.path("other.txt")).unwrap()
+                }),
+                0,
+                "",
+                rewrite,
+            ),
+            row("`-o` onto the folder itself", &shop(), 2, "-o", copy(".")),
+            row(
+                "`-o` where a file of the user is",
+                &with(|project| project.write("out/web.yaml", "mine: 1\n")),
+                2,
+                "-o",
+                copy("out"),
+            ),
+            row(
+                "`-o` below a file",
+                &shop(),
+                2,
+                "no folder",
+                copy("web.yaml/out"),
+            ),
+            row(
+                "`-o` into a folder that is not there",
+                &shop(),
+                0,
+                "",
+                copy("new/out"),
+            ),
+            row(
+                "`-o` onto a device",
+                &shop(),
+                2,
+                "no folder",
+                copy("/dev/full"),
+            ),
+            row(
+                "`--from-deployment -o` onto a file that was read",
+                &with(|project| project.write("workloadgroup.yaml", machine)),
+                2,
+                "-o",
+                |project| project.run(&["rewrite", "--from-deployment", "--quiet", "-o", ".", "."]),
+            ),
+            row(
+                "a report onto a file that was read",
+                &shop(),
+                2,
+                "cannot write",
+                report("json=web.yaml"),
+            ),
+            row(
+                "a summary onto a file that was read",
+                &shop(),
+                2,
+                "cannot write",
+                report("summary=./web.yaml"),
+            ),
+            row(
+                "a report onto a full device",
+                &shop(),
+                2,
+                "cannot write",
+                report("sarif=/dev/full"),
+            ),
+            row(
+                "a summary onto a full device",
+                &shop(),
+                2,
+                "cannot write",
+                report("summary=/dev/full"),
+            ),
+            row(
+                "a report into a folder that is not there",
+                &shop(),
+                2,
+                "cannot write",
+                report("junit=nowhere/x.xml"),
+            ),
+            row(
+                "a report onto a folder",
+                &with(|project| project.write("out/x", "")),
+                2,
+                "cannot write",
+                report("gitlab=out"),
+            ),
+            row(
+                "a report onto a read-only file",
+                &for_user(with(|project| {
+                    project.write("report.json", "{}");
+                    mode(&project.path("report.json"), 0o444);
+                })),
+                2,
+                "cannot write",
+                |project| {
+                    as_user(
+                        project,
+                        &["check", "--quiet", "--report", "json=report.json"],
+                    )
+                },
+            ),
+            row(
+                "a report that does not fit on the disk",
+                &with(|project| project.write("report.json", "{}")),
+                2,
+                "cannot write",
+                |project| {
+                    after(
+                        "trap '' XFSZ; ulimit -f 0",
+                        project,
+                        &["check", "--quiet", "--report", "json=report.json"],
+                        b"",
+                    )
+                },
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_file_keeps_its_mode_and_its_time_passes() {
+    let project = shop();
+    let path = project.path("web.yaml");
+    for kept in [0o640, 0o600, 0o755, 0o666] {
+        project.write("web.yaml", deployment("web"));
+        mode(&path, kept);
+        let run = after("umask 077", &project, &WRITE, b"");
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_ne!(project.read("web.yaml"), deployment("web"));
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+            kept
+        );
+    }
+    // What is new is as open as the user lets it be.
+    for (mask, mode) in [("077", 0o600), ("022", 0o644), ("002", 0o664)] {
+        let report = format!("json={mask}.json");
+        let run = after(
+            &format!("umask {mask}"),
+            &project,
+            &["check", "--quiet", "--report", &report],
+            b"",
+        );
+        assert_eq!(run.code, 0);
+        let made = fs::metadata(project.path(&format!("{mask}.json"))).unwrap();
+        assert_eq!(made.permissions().mode() & 0o7777, mode);
+    }
+}
+
+#[test]
+fn a_file_keeps_its_owner_and_group() {
+    let project = shop();
+    let path = project.path("web.yaml");
+    let metadata = fs::metadata(&path).unwrap();
+    if !is_root() {
+        // Nobody else can give files away: then the file must at least stay what it was.
+        assert_eq!(rewrite(&project).code, 0);
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!((after.uid(), after.gid()), (metadata.uid(), metadata.gid()));
+        eprintln!("skipped: files of other owners, as only root can make them");
+        return;
+    }
+    // In a folder that gives its group to what is made in it.
+    chown(project.path(""), Some(0), Some(4242)).unwrap();
+    mode(&project.path(""), 0o2775);
+    chown(&path, Some(1234), Some(4321)).unwrap();
+    mode(&path, 0o664);
+    assert_eq!(rewrite(&project).code, 0);
+    let after = fs::metadata(&path).unwrap();
+    assert_ne!(project.read("web.yaml"), deployment("web"));
+    assert_eq!(
+        (after.uid(), after.gid(), after.mode() & 0o7777),
+        (1234, 4321, 0o664)
+    );
+    // A report that is new belongs to the folder's group.
+    assert_eq!(
+        project
+            .run(&["check", "--quiet", "--report", "json=r.json"])
+            .code,
+        0
+    );
+    assert_eq!(fs::metadata(project.path("r.json")).unwrap().gid(), 4242);
+}
+
+/// A tree of many files, and what a whole run makes of it.
+fn orchard() -> (Project, BTreeMap<String, String>) {
+    let plant = || {
+        let project = Project::with(&[("ns.yaml", NAMESPACE)]);
+        for number in 0..50 {
+            project.write(
+                &format!("{number}.yaml"),
+                deployment(&format!("web{number}")),
+            );
+        }
+        project
+    };
+    let whole = plant();
+    assert_eq!(rewrite(&whole).code, 0);
+    (plant(), tree(&whole.path("")))
+}
+
+/// Ends a run when it has written some files; each must be the old or the new one.
+fn interrupted(fault: &'static str, signal: &str, number: i32) -> Row {
+    for files in [1, 5, 20] {
+        let (project, whole) = orchard();
+        let before = tree(&project.path(""));
+        let mut child = started(&project, &WRITE);
+        let id = child.id().to_string();
+        let written = || {
+            let now = tree(&project.path(""));
+            now.iter()
+                .filter(|(name, text)| before.get(*name).is_some_and(|old| old != *text))
+                .count()
+        };
+        while written() < files && child.try_wait().unwrap().is_none() {}
+        let sent = Command::new("kill")
+            .args([format!("-{signal}"), id])
+            .output()
+            .unwrap();
+        let status = child.wait().unwrap();
+        // The run may have been done before the signal came.
+        assert!(
+            status.signal() == Some(number) || status.success(),
+            "{status:?} {sent:?}"
+        );
+        let now = tree(&project.path(""));
+        for (name, text) in &now {
+            let known = [before.get(name), whole.get(name)].contains(&Some(text));
+            assert!(known || name == ".meshprobe-….tmp", "{name}: {text}");
+        }
+        assert!(whole.keys().all(|name| now.contains_key(name)));
+        // The next run goes on where this one was ended, and clears up behind it.
+        assert_eq!(rewrite(&project).code, 0);
+        assert_eq!(tree(&project.path("")), whole);
+    }
+    Row::Shown {
+        fault,
+        seen: String::new(),
+        exit: format!("signal {number}"),
+        left: "each file is the old or the new one, whole; perhaps new: `.meshprobe-….tmp`, which the next run removes".to_owned(),
+    }
+}
+
+/// Two runs over one tree: both go well, and the tree is what one run makes of it.
+fn at_once() -> Row {
+    for _ in 0..2 {
+        let (project, whole) = orchard();
+        let runs = [started(&project, &WRITE), started(&project, &WRITE)];
+        for child in runs {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        }
+        assert_eq!(tree(&project.path("")), whole);
+    }
+    Row::Shown {
+        fault: "two runs at once on one tree",
+        seen: String::new(),
+        exit: "0 and 0".to_owned(),
+        left: "what one run leaves".to_owned(),
+    }
+}
+
+/// A small file system of its own, which takes the right to mount one.
+fn full_disk() -> Row {
+    let fault = "a full disk";
+    let project = shop();
+    let script = "mount -t tmpfs -o size=64k none disk && cp ns.yaml web.yaml disk && mkdir disk/.git && cd disk && \
+                  { cat /dev/zero > filler 2> /dev/null || :; } && \"$0\" rewrite --write --quiet .; code=$?; cmp web.yaml ../web.yaml && ls -A | grep -c meshprobe >&2; exit $code";
+    fs::create_dir(project.path("disk")).unwrap();
+    fs::write(project.path(".git/script"), script).unwrap();
+    let ways = ["unshare -m", "unshare -Urm", "sudo -n unshare -m"];
+    let way = ways.iter().find(|way| {
+        let tried = shell(
+            &project,
+            &format!("{way} sh -c 'mount -t tmpfs none disk' 2> /dev/null"),
+        );
+        tried.code == 0
+    });
+    let Some(way) = way else {
+        eprintln!(
+            "skipped: {fault}: nobody here may mount a file system (`ulimit -f` stands in for it)"
+        );
+        return Row::Skipped(fault);
+    };
+    row(fault, &project, 2, "cannot write", |project| {
+        let run = shell(
+            project,
+            &format!("{way} sh .git/script \"$0\"").replace(
+                "sh .git/script \"$0\"",
+                "sh -c \"$(cat .git/script)\" \"$0\"",
+            ),
+        );
+        // No temporary file is left.
+        assert_eq!(run.stderr.lines().last(), Some("0"), "{}", run.stderr);
+        run
+    })
+}

@@ -1,0 +1,88 @@
+//! Where a tree says how Istio is installed: one test per carrier, through the public API.
+
+mod argo;
+mod helm;
+mod operator;
+mod rendered;
+mod sail;
+
+use meshprobe::finding::Certainty;
+use meshprobe::kube::Object;
+use meshprobe::mesh::istio::install::{
+    Carrier, Install, NativeSidecars, Part, PlainFile, Surroundings, from_object, from_values_file,
+};
+use meshprobe::mesh::{Fact, Version};
+use meshprobe::source::{Content, SourceFile, SourceSet};
+
+/// Reads files as the tool would; the only place that knows how.
+fn sources(files: &[(&str, &str)]) -> SourceSet {
+    let read = files
+        .iter()
+        .map(|(path, text)| SourceSet::from_text(path, text));
+    SourceSet {
+        files: read.flat_map(|set| set.files).collect(),
+    }
+}
+
+fn plain_file(file: &SourceFile) -> Option<PlainFile<'_>> {
+    let Content::Plain(tree) = &file.documents.first()?.content else {
+        return None;
+    };
+    Some(PlainFile {
+        path: &file.path,
+        place: None,
+        root: tree.root()?,
+    })
+}
+
+/// All that the files say, in order: objects first, then values files.
+fn installs(files: &[(&str, &str)]) -> Vec<Install> {
+    let sources = sources(files);
+    let documents = sources.files.iter().flat_map(|file| &file.documents);
+    let objects: Vec<Object<'_>> = documents.flat_map(Object::all_in).collect();
+    let plain: Vec<PlainFile<'_>> = sources.files.iter().filter_map(plain_file).collect();
+    let around = Surroundings::new(&objects, &plain);
+    let of_objects = objects
+        .iter()
+        .flat_map(|object| from_object(object, &around));
+    let of_files = plain.iter().flat_map(|file| {
+        let chart = plain
+            .iter()
+            .find(|other| other.is_chart() && other.folder() == file.folder());
+        from_values_file(file, chart)
+    });
+    of_objects.chain(of_files).collect()
+}
+
+fn only(files: &[(&str, &str)]) -> Install {
+    let found = installs(files);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found.into_iter().next().unwrap()
+}
+
+fn one(text: &str) -> Install {
+    only(&[("istio.yaml", text)])
+}
+
+fn value<T: Clone>(fact: Option<&Fact<T>>) -> Option<T> {
+    fact.map(|fact| fact.value.clone())
+}
+
+/// The text that the first label of a fact covers.
+fn written<'a, T>(text: &'a str, fact: Option<&Fact<T>>) -> &'a str {
+    let place = fact
+        .unwrap()
+        .because
+        .first()
+        .unwrap()
+        .place
+        .as_ref()
+        .unwrap();
+    text.get(place.span.start..place.span.end).unwrap()
+}
+
+fn tags(install: &Install) -> Vec<&str> {
+    install.tags.iter().map(|tag| tag.value.as_str()).collect()
+}
+
+const V1_26: Version = Version::new(1, 26);

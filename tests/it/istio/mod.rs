@@ -1,0 +1,9 @@
+//! What Istio's own code and releases do, against the model and the program.
+
+mod predict_goldens;
+mod predict_live;
+mod rewrite_goldens;
+mod rewrite_scenarios;
+mod vectors;
+mod webhook;
+mod webhook_model;

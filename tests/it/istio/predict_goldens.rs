@@ -1,0 +1,148 @@
+//! What `predict` says of injection and rewrite against what Istio's own injector did, release by
+//! release: the goldens of `fixtures/istio/README.md`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::meshprobe;
+use serde_json::Value;
+
+/// Cases that `fixtures/istio/permitted.csv` or their `meta.json` name as differing between the
+/// webhook and the golden.
+fn is_exception(case: &str, release: &str) -> bool {
+    let minor: u32 = release.split('.').nth(1).unwrap().parse().unwrap();
+    // The webhook's selectors exclude the pod before the injector is asked.
+    let by_selector = case == "inject-label-false" && minor < 12;
+    // These show kube-inject's refusal of a pod that brings its sidecar along; it has one.
+    let own_sidecar = case.starts_with("reinject-") && minor < 17;
+    by_selector || own_sidecar
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite")
+}
+
+/// `list/container/slot` of the handlers that the injector pointed at the agent.
+fn rewritten_by_injector(entry: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for container in entry["containers"].as_array().unwrap() {
+        let name = container["name"].as_str().unwrap();
+        if name == "istio-proxy" {
+            continue;
+        }
+        let list = container["in"].as_str().unwrap();
+        let slots = ["livenessProbe", "readinessProbe", "startupProbe"];
+        let probes = slots.iter().map(|slot| (*slot, container.get(*slot)));
+        let hooks = ["postStart", "preStop"];
+        let hooks = hooks
+            .iter()
+            .map(|slot| (*slot, container.pointer(&format!("/lifecycle/{slot}"))));
+        for (slot, handler) in probes.chain(hooks) {
+            let path = handler.and_then(|handler| handler.pointer("/httpGet/path"));
+            if path
+                .and_then(Value::as_str)
+                .is_some_and(|path| path.starts_with("/app-"))
+            {
+                found.push(format!("{list}/{name}/{slot}"));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn rewritten_by_prediction(workload: &Value) -> Vec<String> {
+    let handlers = workload["handlers"].as_array().unwrap();
+    let text = |handler: &Value, name: &str| handler[name].as_str().unwrap().to_owned();
+    let mut found: Vec<String> = handlers
+        .iter()
+        .filter(|handler| handler["rewritten"] == true)
+        .map(|handler| {
+            let place = ["list", "container", "slot"].map(|name| text(handler, name));
+            place.join("/")
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn injection_and_rewrite_agree_with_the_injector_of_every_release() {
+    let mut faults = Vec::new();
+    let mut counts = BTreeMap::new();
+    let mut cases: Vec<PathBuf> = fs::read_dir(root())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    cases.sort();
+    for folder in &cases {
+        let case = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
+        let golden: Value = serde_json::from_str(&golden).unwrap();
+        for group in golden.as_array().unwrap() {
+            for release in group["versions"].as_array().unwrap() {
+                let release = release.as_str().unwrap();
+                let arguments = [
+                    "predict",
+                    "--isolated",
+                    "--output-format",
+                    "json",
+                    "--assume",
+                    "injection=all",
+                    "--mesh-version",
+                    release,
+                    "input.yaml",
+                ];
+                let run = meshprobe(folder, &arguments, "");
+                let report: Value = serde_json::from_str(&run.stdout).unwrap();
+                let predicted = report["workloads"].as_array().unwrap();
+                let admitted = group["admitted"].as_array().unwrap();
+                assert_eq!(predicted.len(), admitted.len(), "{case} {release}");
+                for (predicted, entry) in predicted.iter().zip(admitted) {
+                    let kind = compare(predicted, entry);
+                    *counts.entry(kind.0).or_insert(0) += 1;
+                    if !kind.1.is_empty() && !is_exception(&case, release) {
+                        faults.push(format!("{case} {release}: {}", kind.1));
+                    }
+                }
+            }
+        }
+    }
+    println!("{counts:?}");
+    assert!(
+        faults.is_empty(),
+        "{} faults, {counts:?}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+fn compare(predicted: &Value, entry: &Value) -> (&'static str, String) {
+    let dataplane = predicted["dataplane"]["value"].as_str().unwrap();
+    if entry.get("error").is_some() {
+        // The pod is refused at admission: what would become of its probes is open.
+        return ("refused by the API server or the injector", String::new());
+    }
+    if entry.get("skipped").is_some() {
+        let fault = if dataplane == "none" {
+            String::new()
+        } else {
+            format!("not injected, but {dataplane}")
+        };
+        return ("not injected", fault);
+    }
+    if dataplane == "none" || dataplane == "unknown" {
+        return ("injected", format!("injected, but {dataplane}"));
+    }
+    let (want, got) = (
+        rewritten_by_injector(entry),
+        rewritten_by_prediction(predicted),
+    );
+    let fault = if want == got {
+        String::new()
+    } else {
+        format!("rewritten {want:?}, predicted {got:?}")
+    };
+    ("injected", fault)
+}

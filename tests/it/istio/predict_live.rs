@@ -1,0 +1,102 @@
+//! Predictions against measured outcomes: a real Envoy, the redirect of Istio, its agent and the
+//! prober of the kubelet. See `fixtures/live/README.md`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::support::meshprobe;
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/live")
+}
+
+/// Predicts one tree: the only handler of each workload.
+fn handlers(policies: &str, rewrite: &str) -> BTreeMap<String, Value> {
+    let workloads = format!("workloads.{rewrite}.yaml");
+    let policies = format!("policies/{policies}.yaml");
+    let arguments = [
+        "predict",
+        "--isolated",
+        "--output-format",
+        "json",
+        "base.yaml",
+        &workloads,
+        &policies,
+    ];
+    let run = meshprobe(&root(), &arguments, "");
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap();
+    workloads
+        .iter()
+        .map(|workload| {
+            let name = workload["object"]["name"].as_str().unwrap();
+            let handlers = workload["handlers"].as_array().unwrap();
+            assert_eq!(handlers.len(), 1, "{name}");
+            (name.to_owned(), handlers[0].clone())
+        })
+        .collect()
+}
+
+#[test]
+fn every_judged_row_is_predicted() {
+    let table = std::fs::read_to_string(root().join("expected.csv")).unwrap();
+    let mut trees = BTreeMap::new();
+    let mut judged = 0;
+    for line in table.lines().skip(1) {
+        let [workload, policies, rewrite, expected] =
+            line.split(',').collect::<Vec<_>>().try_into().unwrap();
+        if expected == "not-judged" {
+            continue;
+        }
+        let tree = trees
+            .entry((policies, rewrite))
+            .or_insert_with(|| handlers(policies, rewrite));
+        // What fails without a mesh too is no fault of the mesh.
+        let predicted = match tree[workload]["outcome"].as_str().unwrap() {
+            "broken-without-mesh" => "ok",
+            outcome => outcome,
+        };
+        assert_eq!(predicted, expected, "{line}");
+        judged += 1;
+    }
+    println!("{judged} judged rows of {} trees agree", trees.len());
+    assert_eq!(judged, 1006);
+}
+
+/// What the kubelet says of a live application that fails in the mesh only, as it was measured.
+/// How a refused TLS connection ends is a race, so HTTPS is left to `tests/live`.
+#[test]
+fn predicted_texts_are_those_of_the_kubelet() {
+    let table = std::fs::read_to_string(root().join("verdicts.csv")).unwrap();
+    let mut trees = BTreeMap::new();
+    let mut compared = 0;
+    for line in table.lines().skip(1) {
+        let mut fields = line.splitn(6, ',');
+        let [case, policies, rewrite, _, verdict, text] = [(); 6].map(|()| fields.next().unwrap());
+        if (rewrite, verdict) != ("off", "FALSE_NEGATIVE") || policies == "none" {
+            continue;
+        }
+        let handler = &trees
+            .entry(policies)
+            .or_insert_with(|| handlers(policies, rewrite))[case];
+        let Some(predicted) = handler["kubelet"].as_str() else {
+            continue;
+        };
+        if handler["outcome"] != "fails" || predicted.contains("Get \"https:") {
+            continue;
+        }
+        let measured = text
+            .trim_matches('"')
+            .replace("\"\"", "\"")
+            .replace("10.77.0.1:EPHEMERAL", "<node>")
+            .replace("10.77.0.2", "<pod>");
+        assert!(
+            measured.split(" || ").any(|one| one == predicted),
+            "{case}, {policies}: predicted {predicted}, measured {measured}"
+        );
+        compared += 1;
+    }
+    println!("{compared} texts agree");
+    assert_eq!(compared, 75);
+}

@@ -1,0 +1,318 @@
+//! What `rewrite` writes against what Istio's own injector made, release by release, in every form.
+//!
+//! The comparison is that of `fixtures/istio/README.md`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::webhook::defaults::{Types, handlers, of_containers};
+use super::webhook::{
+    Admitted, CONFIG, ENV, Mesh, Workload, admit, annotation, names, prober_envs, workloads,
+};
+use crate::support::{Run, meshprobe};
+use rayon::prelude::*;
+use serde_json::Value;
+
+const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
+
+/// How many pods have to come out equal, per form; the numbers may only grow.
+const FLOORS: [usize; 3] = [1140, 1140, 1140];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Equal,
+    LeftAlone,
+    Refused,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio")
+}
+
+/// Rows of `permitted.csv`: case, form, releases, class, guard.
+fn permitted() -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join("permitted.csv")).unwrap();
+    text.lines()
+        .skip(1)
+        .map(|line| line.split(',').map(str::to_owned).collect())
+        .collect()
+}
+
+/// One run of the program over a case.
+struct Trial<'a> {
+    rows: &'a [Vec<String>],
+    case: &'a str,
+    form: &'a str,
+    release: &'a str,
+    before: &'a [Workload],
+    run: &'a Run,
+}
+
+impl Trial<'_> {
+    /// The rows of `permitted.csv` about this case: class and guard.
+    fn permitted(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rows.iter().filter_map(|row| {
+            let [name, form, releases, kind, guard, ..] = row.as_slice() else {
+                return None;
+            };
+            let applies = name == self.case
+                && (form == "*" || form == self.form)
+                && (releases == "*" || releases.split(' ').any(|one| one == self.release));
+            applies.then_some((kind.as_str(), guard.as_str()))
+        })
+    }
+
+    fn permits_guards(&self, guards: &[String]) -> bool {
+        let permitted = |guard: &String| {
+            let mut rows = self.permitted();
+            rows.any(|(kind, row)| kind.starts_with("refused") && row == guard)
+        };
+        !guards.is_empty() && guards.iter().all(permitted)
+    }
+
+    fn permits(&self, class: &str) -> bool {
+        self.permitted().any(|(kind, _)| kind.contains(class))
+    }
+
+    /// What is compared: the text as it stands, or, where the row says so, after the webhook.
+    fn seen(&self, after: &Workload) -> Value {
+        if !self.permitted().any(|(kind, _)| kind == "equal") {
+            return after.template.clone();
+        }
+        match admit(after, Mesh::of(self.release)) {
+            Admitted::Injected(pod) => pod,
+            other => panic!("{}: {other:?}", self.case),
+        }
+    }
+}
+
+/// The prober env that the sidecar will have, from either carrier.
+fn prober_env(template: &Value) -> Option<String> {
+    if let Some(last) = prober_envs(template).pop() {
+        return Some(last);
+    }
+    let config: Value = serde_yaml::from_str(annotation(template, CONFIG)?).unwrap();
+    let escaped = config.pointer(&format!("/proxyMetadata/{ENV}"))?.as_str()?;
+    Some(serde_yaml::from_str(&format!("\"{escaped}\"")).unwrap())
+}
+
+/// Words in brackets behind a severity: the guards that refused.
+fn guards(run: &Run) -> Vec<String> {
+    run.stderr
+        .split("error[")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once(']')?.0.to_owned()))
+        .collect()
+}
+
+fn compare(trial: &Trial<'_>, release: &str, admitted: &[Value]) -> Vec<(Class, String)> {
+    let after = workloads(&trial.run.stdout);
+    assert_eq!(
+        trial.before.len(),
+        after.len(),
+        "{release}: pods are missing"
+    );
+    let pods = trial.before.iter().zip(&after).zip(admitted);
+    pods.map(|((before, after), golden)| compare_pod(trial, release, before, after, golden))
+        .collect()
+}
+
+fn compare_pod(
+    trial: &Trial<'_>,
+    release: &str,
+    before: &Workload,
+    after: &Workload,
+    golden: &Value,
+) -> (Class, String) {
+    let unchanged = before == after;
+    let status = trial.run.code;
+    if golden.get("error").is_some() || golden.get("skipped").is_some() {
+        // Where the injector fails, a diagnostic is welcome.
+        let silent = status == 0 || golden.get("error").is_some();
+        return match (unchanged, silent) {
+            (true, true) => (Class::LeftAlone, String::new()),
+            (true, false) => (Class::Refused, String::new()),
+            (false, _) => (Class::Equal, "changed though the injector does not".into()),
+        };
+    }
+    let types = Types::of(release);
+    let seen = trial.seen(after);
+    let containers = golden["containers"].as_array().unwrap().iter();
+    let want = of_containers(
+        containers.map(|one| (one["in"].as_str().unwrap(), one)),
+        types,
+    );
+    let got = handlers(&seen, types);
+    let env_want = golden[ENV].as_str().map(str::to_owned);
+    let env_got = prober_env(&seen);
+    let order = golden["containerOrder"].as_array().unwrap().iter();
+    let order = order.map(|name| name.as_str().unwrap().to_owned());
+    let own = |names: Vec<String>| {
+        names
+            .into_iter()
+            .filter(|name| name != "istio-proxy")
+            .collect::<Vec<_>>()
+    };
+    let (order_want, order_got) = (own(order.collect()), own(names(&seen, "containers")));
+    let equal = want == got && env_want == env_got && order_want == order_got;
+    let fault = format!(
+        "handlers want {want:#?}\n got {got:#?}\nenv want {env_want:?}\n got {env_got:?}\norder {order_want:?}\n{}",
+        trial.run.stderr
+    );
+    match (equal, unchanged) {
+        (true, true) => (Class::LeftAlone, String::new()),
+        (true, false) => (Class::Equal, String::new()),
+        (false, true) if status == 1 => (Class::Refused, String::new()),
+        (false, true) => (Class::LeftAlone, fault),
+        (false, _) => (Class::Equal, fault),
+    }
+}
+
+/// Compares, and applies what `permitted.csv` permits.
+fn judge(trial: &Trial<'_>, group: &Value, golden: &Value) -> Vec<(Class, String)> {
+    let admitted = |group: &Value| group["admitted"].as_array().unwrap().clone();
+    let guards = guards(trial.run);
+    let mut judged = compare(trial, trial.release, &admitted(group));
+    for (class, fault) in &mut judged {
+        if *class == Class::Refused {
+            if trial.permits_guards(&guards) {
+                fault.clear();
+            } else {
+                *fault = format!("refused by {guards:?}\n{}", trial.run.stderr);
+            }
+        } else if *class == Class::LeftAlone && trial.permits("left alone") {
+            fault.clear();
+        }
+    }
+    if trial.permits(" or as ") && judged.iter().any(|(_, fault)| !fault.is_empty()) {
+        let is_later = |group: &&Value| {
+            let releases = group["versions"].as_array().unwrap();
+            releases.iter().any(|release| release == "1.17.8")
+        };
+        let later = golden.as_array().unwrap().iter().find(is_later);
+        judged = compare(trial, "1.17.8", &admitted(later.unwrap()));
+    }
+    judged
+}
+
+fn rewritten(folder: &Path, form: &str, release: &str) -> Run {
+    let arguments = [
+        "rewrite",
+        "--isolated",
+        "--color",
+        "never",
+        "--assume",
+        "injection=all",
+        "--mesh-version",
+        release,
+        "--form",
+        form,
+        "input.yaml",
+    ];
+    meshprobe(folder, &arguments, "")
+}
+
+#[test]
+fn every_form_equals_the_injector_of_every_release() {
+    let rows = permitted();
+    let mut cases: Vec<PathBuf> = fs::read_dir(root().join("rewrite"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= 115, "{} cases", cases.len());
+    for (form, floor) in FORMS.into_iter().zip(FLOORS) {
+        let judged: Vec<(Class, String)> = cases
+            .par_iter()
+            .flat_map_iter(|folder| judge_case(&rows, folder, form))
+            .collect();
+        let mut counts: BTreeMap<Class, usize> = BTreeMap::new();
+        for (class, _) in &judged {
+            *counts.entry(*class).or_default() += 1;
+        }
+        let faults = judged.into_iter().map(|(_, fault)| fault);
+        let faults: Vec<String> = faults.filter(|fault| !fault.is_empty()).collect();
+        assert!(
+            faults.is_empty(),
+            "{form}: {} faults of {counts:?}:\n{}",
+            faults.len(),
+            faults.join("\n")
+        );
+        println!("{form}: classes of {} cases: {counts:?}", cases.len());
+        let equal = counts.get(&Class::Equal).copied().unwrap_or_default();
+        assert!(equal >= floor, "{form}: {counts:?}");
+    }
+}
+
+/// All releases of one case in one form: the class of each pod, and what is wrong with it.
+fn judge_case(rows: &[Vec<String>], folder: &Path, form: &str) -> Vec<(Class, String)> {
+    let case = folder.file_name().unwrap().to_string_lossy().into_owned();
+    let before = workloads(&fs::read_to_string(folder.join("input.yaml")).unwrap());
+    let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
+    let golden: Value = serde_json::from_str(&golden).unwrap();
+    let mut all = Vec::new();
+    for group in golden.as_array().unwrap() {
+        for release in group["versions"].as_array().unwrap() {
+            let release = release.as_str().unwrap();
+            let trial = Trial {
+                rows,
+                case: &case,
+                form,
+                release,
+                before: &before,
+                run: &rewritten(folder, form, release),
+            };
+            let judged = judge(&trial, group, &golden).into_iter();
+            all.extend(judged.map(|(class, fault)| {
+                let named = format!("{case} {release}: {class:?}\n{fault}");
+                (class, if fault.is_empty() { fault } else { named })
+            }));
+        }
+    }
+    all
+}
+
+#[test]
+fn the_env_survives_the_annotation() {
+    use meshprobe::mesh::istio::proxy_config::{escape, unescape};
+    let text = fs::read_to_string(root().join("escape.csv")).unwrap();
+    let rows = csv_rows(&text);
+    assert_eq!(rows.len(), 68);
+    for row in rows {
+        let [json, value] = row.as_slice() else {
+            panic!("{row:?}")
+        };
+        assert_eq!(
+            &unescape(value).unwrap(),
+            json,
+            "as the real injector read it"
+        );
+        // The template pastes the value between double quotes; libyaml's line reads the result.
+        let pasted: String = serde_yaml::from_str(&format!("\"{}\"", escape(json))).unwrap();
+        assert_eq!(&pasted, json);
+    }
+}
+
+/// Reads two-column CSV with quoted cells that may hold line breaks; the heads are dropped.
+fn csv_rows(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                cell.push('"');
+                letters.next();
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut cell)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            other => cell.push(other),
+        }
+    }
+    rows.drain(1..).collect()
+}

@@ -1,0 +1,346 @@
+//! The webhook after our rewrite is the webhook alone: proved on the goldens of Istio's own
+//! injector and on generated pods, with a model that itself agrees with every golden.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::webhook::defaults::{Types, defaulted, each_mut, handlers, of_containers};
+use super::webhook::pods;
+use super::webhook::{
+    Admitted, CONFIG, Mesh, OPT_OUT, admit, names, prober_envs, unserved, workloads,
+};
+use crate::support::{Run, meshprobe};
+use rayon::prelude::*;
+use serde_json::Value;
+
+const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
+
+fn cases() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite");
+    let mut cases: Vec<PathBuf> = fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= 115);
+    cases
+}
+
+/// The golden of each release: what the injector made of each workload.
+fn golden(folder: &Path) -> Vec<(String, Vec<Value>)> {
+    let text = fs::read_to_string(folder.join("expected.json")).unwrap();
+    let groups: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let mut all = Vec::new();
+    for group in groups {
+        let admitted = group["admitted"].as_array().unwrap().clone();
+        for release in group["versions"].as_array().unwrap() {
+            all.push((release.as_str().unwrap().to_owned(), admitted.clone()));
+        }
+    }
+    all
+}
+
+/// Goldens that show another way in than the webhook's: `meta.json` of the case says so.
+fn is_other_way(case: &str, release: &str) -> bool {
+    let minor = Mesh::of(release).minor;
+    // kube-inject up to 1.16 leaves pods with a sidecar alone.
+    case.starts_with("reinject-") && minor < 17
+        // kube-inject from 1.13 on follows the port of the proxy config.
+        || case == "proxyconfig-statusport" && minor >= 13
+}
+
+#[test]
+fn the_model_agrees_with_every_golden() {
+    let (mut compared, mut other) = (0, 0);
+    let mut faults = Vec::new();
+    for folder in cases() {
+        let case = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let pods = workloads(&fs::read_to_string(folder.join("input.yaml")).unwrap());
+        for (release, admitted) in golden(&folder) {
+            if is_other_way(&case, &release) {
+                other += 1;
+                continue;
+            }
+            assert_eq!(pods.len(), admitted.len(), "{case}");
+            for (pod, golden) in pods.iter().zip(&admitted) {
+                compared += 1;
+                let fault = difference(&admit(pod, Mesh::of(&release)), golden, &release);
+                faults.extend(fault.map(|fault| format!("{case} {release}: {fault}")));
+            }
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "{}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+    println!(
+        "the model agrees with {compared} goldens; {other} show another way in than the webhook's"
+    );
+    assert!(compared >= 2000 && other <= 40, "{compared} {other}");
+}
+
+fn difference(got: &Admitted, golden: &Value, release: &str) -> Option<String> {
+    let pod = match (got, golden.get("error"), golden.get("skipped")) {
+        (Admitted::Error, Some(_), _) | (Admitted::Skipped, _, Some(_)) => return None,
+        (Admitted::Injected(pod), None, None) => pod,
+        _ => return Some(format!("{got:?}\nwant {golden}")),
+    };
+    let types = Types::of(release);
+    let expected = golden["containers"].as_array().unwrap();
+    let want = of_containers(
+        expected
+            .iter()
+            .map(|one| (one["in"].as_str().unwrap(), one)),
+        types,
+    );
+    let strings = |value: &Value| -> Vec<String> {
+        let items = value.as_array().into_iter().flatten();
+        items.map(|one| one.as_str().unwrap().to_owned()).collect()
+    };
+    let proxy = expected
+        .iter()
+        .find(|one| one["name"] == "istio-proxy")
+        .unwrap();
+    let pairs = [
+        (names(pod, "containers"), strings(&golden["containerOrder"])),
+        (
+            names(pod, "initContainers"),
+            strings(&golden["initContainerOrder"]),
+        ),
+        (prober_envs(pod), strings(&proxy["probersEnv"])),
+    ];
+    let got = handlers(pod, types);
+    if got != want {
+        return Some(format!("handlers {got:#?}\nwant {want:#?}"));
+    }
+    let wrong = pairs.iter().find(|(got, want)| got != want)?;
+    Some(format!("{:?}\nwant {:?}", wrong.0, wrong.1))
+}
+
+/// Runs `rewrite` as a filter; the release is left open where `told` is false.
+fn rewritten(text: &str, form: &str, release: Option<&str>, more: &[&str]) -> Run {
+    let mut arguments = vec!["rewrite", "--isolated", "--color", "never", "--form", form];
+    arguments.extend(["--assume", "injection=all"]);
+    if let Some(release) = release {
+        arguments.extend(["--mesh-version", release]);
+    }
+    arguments.extend(more);
+    arguments.push("-");
+    meshprobe(Path::new("."), &arguments, text)
+}
+
+/// What the user sees of an injected pod. The forms with the opt-out write annotations, and the
+/// sealed form hands the env through the template, so its place among the env is another one.
+fn seen(admitted: &Admitted, form: &str) -> Admitted {
+    let Admitted::Injected(pod) = admitted else {
+        return admitted.clone();
+    };
+    let mut pod = pod.clone();
+    let written: &[&str] = match form {
+        "sealed" => &[OPT_OUT, CONFIG],
+        "stub" => &[OPT_OUT],
+        _ => &[],
+    };
+    if let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) {
+        if let Some(annotations) = metadata
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut)
+        {
+            annotations.retain(|key, _| !written.contains(&key.as_str()));
+            if annotations.is_empty() {
+                metadata.remove("annotations");
+            }
+        }
+        if metadata.is_empty() {
+            pod.as_object_mut().unwrap().remove("metadata");
+        }
+    }
+    for list in ["containers", "initContainers"] {
+        let items = pod
+            .pointer_mut(&format!("/spec/{list}"))
+            .and_then(Value::as_array_mut);
+        for container in items.into_iter().flatten() {
+            for (handler, is_probe) in each_mut(container) {
+                *handler = defaulted(handler, is_probe);
+            }
+            let env = container.get_mut("env").and_then(Value::as_array_mut);
+            if let Some(env) = env.filter(|_| form == "sealed") {
+                env.sort_by_key(|entry| entry["name"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    Admitted::Injected(pod)
+}
+
+/// How the webhook's pod after our rewrite compares with the webhook's pod alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Composed {
+    /// The same.
+    Same,
+    /// Alone, the webhook appends a second env and loses the first; after the rewrite all are there.
+    Mended,
+}
+
+fn composed(before: &str, after: &str, form: &str, mesh: Mesh) -> Result<Composed, String> {
+    let mut worst = Composed::Same;
+    for (before, after) in workloads(before).iter().zip(&workloads(after)) {
+        let want = seen(&admit(before, mesh), form);
+        let got = seen(&admit(after, mesh), form);
+        if got == want {
+            continue;
+        }
+        let (Admitted::Injected(old), Admitted::Injected(new)) = (&want, &got) else {
+            return Err(format!("{mesh:?}\ngot {got:#?}\nwant {want:#?}"));
+        };
+        let mended = !unserved(old).is_empty() && unserved(new).is_empty();
+        if prober_envs(old).len() < 2 || prober_envs(new).len() != 1 || !mended {
+            return Err(format!("{mesh:?}\ngot {got:#?}\nwant {want:#?}"));
+        }
+        worst = Composed::Mended;
+    }
+    Ok(worst)
+}
+
+type Counts = BTreeMap<String, usize>;
+
+fn add(mut counts: Counts, more: Counts) -> Counts {
+    for (key, count) in more {
+        *counts.entry(key).or_default() += count;
+    }
+    counts
+}
+
+fn class(before: &str, run: &Run) -> &'static str {
+    match (workloads(before) == workloads(&run.stdout), run.code) {
+        (false, _) => "rewritten",
+        (true, 0) => "left alone",
+        (true, _) => "refused",
+    }
+}
+
+#[test]
+fn the_webhook_makes_the_same_of_every_golden() {
+    let counts = cases()
+        .par_iter()
+        .map(|folder| of_case(folder))
+        .reduce(Counts::new, add);
+    println!("goldens composed with the model, classic and native: {counts:?}");
+    for form in FORMS {
+        assert!(counts[&format!("{form} rewritten")] >= 1104, "{counts:?}");
+        // Pods with a sidecar, up to 1.16: six releases, one case, classic and native.
+        assert_eq!(counts[&format!("{form} Mended")], 12, "{counts:?}");
+    }
+}
+
+fn of_case(folder: &Path) -> Counts {
+    let mut counts = Counts::new();
+    let text = fs::read_to_string(folder.join("input.yaml")).unwrap();
+    for (release, _) in golden(folder) {
+        for form in FORMS {
+            let run = rewritten(&text, form, Some(&release), &[]);
+            *counts
+                .entry(format!("{form} {}", class(&text, &run)))
+                .or_default() += 1;
+            for native in [false, true] {
+                let mesh = Mesh {
+                    native,
+                    ..Mesh::of(&release)
+                };
+                match composed(&text, &run.stdout, form, mesh) {
+                    Ok(how) => *counts.entry(format!("{form} {how:?}")).or_default() += 1,
+                    Err(fault) => panic!("{} {release} {form}: {fault}", folder.display()),
+                }
+            }
+        }
+    }
+    counts
+}
+
+/// How many random pods are tried; `PROPTEST_CASES` overrides it.
+const PODS: u32 = 150;
+
+#[test]
+fn the_webhook_makes_the_same_of_random_pods() {
+    let config = proptest::test_runner::Config {
+        cases: std::env::var("PROPTEST_CASES").map_or(PODS, |cases| cases.parse().unwrap()),
+        failure_persistence: None,
+        ..proptest::test_runner::Config::default()
+    };
+    let counts = std::cell::RefCell::new(Counts::new());
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        config,
+        proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        ),
+    );
+    let result = runner.run(&pods::trials(), |trial| {
+        let new = of_trial(&trial).map_err(proptest::test_runner::TestCaseError::fail)?;
+        let old = counts.take();
+        counts.replace(add(old, new));
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    let counts = counts.take();
+    println!("random pods: {counts:?}");
+    let count = |key: &str| counts.get(key).copied().unwrap_or_default();
+    for form in FORMS {
+        let all: usize = ["rewritten", "left alone", "refused"]
+            .iter()
+            .map(|class| count(&format!("{form} {class}")))
+            .sum();
+        // A generator that is refused, or left alone, too often proves nothing.
+        assert!(count(&format!("{form} rewritten")) * 2 > all, "{counts:?}");
+        assert!(count(&format!("{form} refused")) > 0, "{counts:?}");
+    }
+}
+
+fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
+    let mut counts = Counts::new();
+    let text = trial.text();
+    let release = format!("1.{}", trial.minor);
+    let mesh = Mesh {
+        native: trial.native,
+        status_port: trial.status_port,
+        ..Mesh::of(&release)
+    };
+    let port = format!("status-port={}", trial.status_port);
+    let native = format!("native-sidecars={}", trial.native);
+    let more = ["--assume", &port, "--override", &native];
+    for form in FORMS {
+        let run = rewritten(&text, form, Some(&release), &more);
+        let said = |fault: String| {
+            format!(
+                "{form} {release}: {fault}\n{text}\n{}\n{}",
+                run.stdout, run.stderr
+            )
+        };
+        let class = class(&text, &run);
+        *counts.entry(format!("{form} {class}")).or_default() += 1;
+        if class == "refused" && run.stdout != text {
+            return Err(said("a refused pod is changed".into()));
+        }
+        if composed(&text, &run.stdout, form, mesh).map_err(said)? == Composed::Mended {
+            return Err(said("two envs".into()));
+        }
+        for again in FORMS {
+            let second = rewritten(&run.stdout, again, Some(&release), &more);
+            if class == "rewritten" && (second.stdout != run.stdout || second.code != 0) {
+                return Err(said(format!(
+                    "{again} after {form}:\n{}{}",
+                    second.stdout, second.stderr
+                )));
+            }
+            let is_told = second.stderr.contains("note[form-kept]");
+            let is_ours = !trial.has_proxy || form == "sealed" && again == "sealed";
+            if class == "rewritten" && is_ours && is_told != (again != form) {
+                return Err(said(format!("{again} after {form}: {}", second.stderr)));
+            }
+        }
+    }
+    Ok(counts)
+}

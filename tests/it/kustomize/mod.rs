@@ -1,0 +1,5 @@
+//! Kustomize in process, compared with the real one.
+
+mod predict;
+mod rendering;
+mod rewrite;

@@ -1,0 +1,39 @@
+//! The integration tests, in one binary: one module per subject.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test stops at the first surprise, and shows what it has counted"
+)]
+
+mod architecture;
+mod cli;
+mod control_plane;
+mod docs;
+#[cfg(target_os = "linux")]
+mod faults;
+mod fuzz_regressions;
+#[path = "../../fuzz/src/lib.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with the fuzz targets, which use more of it"
+)]
+mod fuzz_targets;
+mod install;
+mod istio;
+mod kustomize;
+mod meshes;
+mod rewrite;
+mod robustness;
+mod rules;
+mod support;
+mod upstream_examples;
+mod vm_goldens;
+mod walk_against_ignore;
+mod yaml;

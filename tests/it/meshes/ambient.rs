@@ -1,0 +1,113 @@
+//! `--mesh ambient`: Istio, with pods of unknown Namespaces in ambient mode.
+
+use std::path::Path;
+
+use crate::support::meshprobe;
+use serde_json::Value;
+
+fn pod(name: &str, namespace: &str, labels: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: {namespace}, labels: \
+         {{{labels}}}}}\nspec:\n  containers:\n    - {{name: web, image: web, readinessProbe: {{httpGet: \
+         {{port: 80}}}}}}\n"
+    )
+}
+
+fn tree() -> String {
+    let namespace = |name: &str, labels: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}, labels: {{{labels}}}}}\n"
+        )
+    };
+    [
+        pod("web", "shop", ""),
+        pod("out", "shop", "istio.io/dataplane-mode: none"),
+        pod("sidecar", "shop", "sidecar.istio.io/inject: \"true\""),
+        pod("system", "kube-system", ""),
+        namespace("plain", ""),
+        pod("plain", "plain", ""),
+        namespace("enrolled", "istio.io/dataplane-mode: ambient"),
+        pod("enrolled", "enrolled", ""),
+        namespace("injected", "istio-injection: enabled"),
+        pod("injected", "injected", ""),
+    ]
+    .join("---\n")
+}
+
+fn dataplanes(options: &[&str]) -> Vec<String> {
+    let arguments = [
+        &["predict", "--isolated", "--output-format", "json"],
+        options,
+        &["-"],
+    ]
+    .concat();
+    let run = meshprobe(Path::new("/"), &arguments, tree());
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let workloads = json.get("workloads").unwrap().as_array().unwrap();
+    let word = |one: &Value, at: &str| one.pointer(at).unwrap().as_str().unwrap().to_owned();
+    workloads
+        .iter()
+        .map(|one| {
+            let parts = ["/object/name", "/dataplane/value", "/dataplane/certainty"];
+            parts.map(|at| word(one, at)).join(" ")
+        })
+        .collect()
+}
+
+/// What the tree says wins; the rest is assumed, and said to be.
+#[test]
+fn pods_of_unknown_namespaces_are_ambient() {
+    let expected = [
+        "web ambient assumed",
+        "out none known",
+        "sidecar sidecar assumed",
+        "system none known",
+        "plain none known",
+        "enrolled ambient known",
+        "injected sidecar known",
+    ];
+    assert_eq!(dataplanes(&["--mesh", "ambient"]), expected);
+    let off = dataplanes(&["--mesh", "ambient", "--override", "ambient=false"]);
+    assert_eq!(off.first().unwrap(), "web none known");
+    let injected = dataplanes(&["--mesh", "ambient", "--assume", "injection=all"]);
+    assert_eq!(injected.first().unwrap(), "web sidecar assumed");
+    let auto = dataplanes(&[]);
+    assert_eq!(auto.first().unwrap(), "web unknown unknown");
+}
+
+/// A manifest that was rewritten for a sidecar has no agent to ask, and a rewrite is not made.
+#[test]
+fn nothing_is_rewritten_for_ambient_pods() {
+    let text = pod("web", "shop", "");
+    let rewrite = ["rewrite", "--isolated", "--mesh", "ambient", "-"];
+    let run = meshprobe(Path::new("/"), &rewrite, &text);
+    assert_eq!(run.stdout, text);
+    assert!(run.stderr.contains("note[ambient]"), "{}", run.stderr);
+    let ahead = text.replace("{port: 80}", "{port: 15020, path: /app-health/web/readyz}");
+    let check = ["check", "--isolated", "--mesh", "ambient", "-"];
+    let run = meshprobe(Path::new("/"), &check, ahead);
+    assert!(
+        run.stdout.contains("rewritten-without-sidecar"),
+        "{}",
+        run.stdout
+    );
+}
+
+/// The configuration takes the word, too.
+#[test]
+fn the_configuration_knows_ambient() {
+    let folder = std::env::temp_dir().join(format!("meshprobe-ambient-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let config =
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {mesh: {kind: ambient}}\n";
+    std::fs::write(folder.join("config.yaml"), config).unwrap();
+    let arguments = ["predict", "--config", "config.yaml", "-"];
+    let run = meshprobe(&folder, &arguments, pod("web", "shop", ""));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(
+        run.stdout.contains("exempt from ambient capture"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+}

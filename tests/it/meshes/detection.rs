@@ -1,0 +1,316 @@
+//! Which mesh a pod is judged by, and what is shown of meshes beside Istio.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Run, findings, meshprobe};
+use serde_json::Value;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(name)
+}
+
+fn run(at: &str, arguments: &[&str]) -> Run {
+    let (command, rest) = arguments.split_first().unwrap();
+    let mut all = vec![*command, "--isolated"];
+    all.extend(rest);
+    meshprobe(&folder(at), &all, "")
+}
+
+/// Workload, mesh, how sure that is, dataplane.
+fn meshes(run: &Run) -> Vec<String> {
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap().iter();
+    workloads
+        .map(|one| {
+            let text = |pointer: &str| one.pointer(pointer).and_then(Value::as_str).unwrap_or("-");
+            let parts = [
+                "/object/name",
+                "/mesh/value",
+                "/mesh/certainty",
+                "/dataplane/value",
+            ];
+            parts.map(text).join(" ")
+        })
+        .collect()
+}
+
+#[test]
+fn a_tree_with_several_meshes_is_judged_pod_by_pod() {
+    let shown = run("meshes/mixed", &["predict", "--output-format", "json", "."]);
+    assert_eq!(
+        meshes(&shown),
+        [
+            "moving istio assumed sidecar",
+            "injected osm known sidecar",
+            "web istio known sidecar",
+            "books osm known sidecar",
+        ]
+    );
+}
+
+#[test]
+fn an_option_names_the_mesh_of_all_pods() {
+    let all = |mesh: &str| {
+        let arguments = ["predict", "--output-format", "json", "--mesh", mesh, "."];
+        meshes(&run("meshes/mixed", &arguments))
+    };
+    assert_eq!(
+        all("osm"),
+        [
+            "moving osm known sidecar",
+            "injected osm known sidecar",
+            "web osm known none",
+            "books osm known sidecar",
+        ]
+    );
+    assert_eq!(all("istio")[1], "injected istio known none");
+    assert_eq!(all("none")[3], "books - known none");
+    // Cilium puts no proxy into pods.
+    assert_eq!(all("cilium")[2], "web cilium known none");
+}
+
+#[test]
+fn every_fact_of_another_mesh_is_explained() {
+    let shown = run("meshes/mixed", &["predict", "--explain", "injected.yaml"]);
+    insta::assert_snapshot!("explained-injected", shown.stdout);
+    let shown = run("meshes/mixed", &["predict", "--explain", "osm.yaml"]);
+    insta::assert_snapshot!("explained-osm", shown.stdout);
+}
+
+#[test]
+fn a_rewrite_for_osm_is_a_preview() {
+    let refused = run("sources", &["rewrite", "osm-three-probes.yaml"]);
+    assert_eq!(refused.code, 1);
+    insta::assert_snapshot!("refused-osm", refused.stderr);
+    let shown = run(
+        "sources",
+        &["rewrite", "--preview", "--diff", "osm-three-probes.yaml"],
+    );
+    insta::assert_snapshot!("preview-osm", shown.stdout);
+    let shown = run(
+        "sources",
+        &["rewrite", "--emit-envoy", "osm-three-probes.yaml"],
+    );
+    insta::assert_snapshot!("envoy-osm", shown.stdout);
+    // What is only to be looked at is never written over the original.
+    let written = run("sources", &["rewrite", "--preview", "--write", "."]);
+    assert_eq!(written.code, 2);
+}
+
+#[test]
+fn the_example_of_osm_is_fine() {
+    let shown = run("sources", &["predict", "osm-three-probes.yaml"]);
+    insta::assert_snapshot!("predicted-osm", shown.stdout);
+    let checked = run(
+        "sources",
+        &["check", "--output-format", "json", "osm-three-probes.yaml"],
+    );
+    let found = findings(&checked);
+    let rules: Vec<&str> = found
+        .iter()
+        .map(|one| one["rule"].as_str().unwrap())
+        .collect();
+    assert_eq!(rules, ["osm-archived"]);
+}
+
+/// Releases before 1.1 are linted only.
+#[test]
+fn old_releases_of_osm_are_not_rewritten() {
+    for (release, outcomes) in [
+        ("0.8", ["ok", "fails", "always-passes"]),
+        ("1.0", ["ok", "ok", "always-passes"]),
+        ("1.2", ["ok", "ok", "ok"]),
+        ("1.3", ["ok", "ok", "ok"]),
+    ] {
+        let options = ["--mesh", "osm", "--mesh-version", release];
+        let mut arguments = vec!["predict", "--output-format", "json"];
+        arguments.extend(options);
+        arguments.push("osm-three-probes.yaml");
+        let shown = run("sources", &arguments);
+        let report: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let handlers = report["workloads"].as_array().unwrap().iter();
+        let found: Vec<&str> = handlers
+            .map(|one| {
+                one.pointer("/handlers/0/outcome")
+                    .unwrap()
+                    .as_str()
+                    .unwrap()
+            })
+            .collect();
+        assert_eq!(found, outcomes, "{release}");
+        let mut arguments = vec!["rewrite", "--preview"];
+        arguments.extend(options);
+        arguments.push("osm-three-probes.yaml");
+        let rewritten = run("sources", &arguments);
+        let is_old = ["0.8", "1.0"].contains(&release);
+        assert_eq!(rewritten.stderr.contains("release-too-old"), is_old);
+    }
+}
+
+/// Each `bad.yaml` is found by its rule, each `good.yaml` is not; faults that several meshes share
+/// have one id.
+#[test]
+fn faults_of_other_meshes_are_found() {
+    let mut judged = 0;
+    for fault in std::fs::read_dir(folder("meshes/lint")).unwrap() {
+        let fault = fault.unwrap().path();
+        let name = fault.file_name().unwrap().to_string_lossy().into_owned();
+        let rule = match name.as_str() {
+            "probe-port-name-unresolved" => "named-port-unresolved",
+            "consul-https-probe" => "https-probe-plain-listener",
+            "ambient-networkpolicy-blocks-probes" => "ambient-netpol-blocks-probes",
+            name => name,
+        };
+        for file in ["bad.yaml", "good.yaml"] {
+            if !fault.join(file).is_file() {
+                continue;
+            }
+            let arguments = ["check", "--isolated", "--output-format", "json", file];
+            let found = findings(&meshprobe(&fault, &arguments, ""));
+            let is_found = found.iter().any(|one| one["rule"] == rule);
+            assert_eq!(is_found, file == "bad.yaml", "{name}/{file}: {found:?}");
+            judged += 1;
+        }
+    }
+    assert_eq!(judged, 19);
+}
+
+/// Three meshes side by side: each pod is judged, and rewritten or not, as its own mesh does it.
+#[test]
+fn three_meshes_in_one_tree() {
+    let lines: [&[&str]; 5] = [
+        &["check", "."],
+        &["predict", "."],
+        &["predict", "--explain", "linkerd.yaml"],
+        &["rewrite", "--diff", "--mesh-version", "1.28", "."],
+        &[
+            "rewrite",
+            "--diff",
+            "--preview",
+            "--mesh-version",
+            "1.28",
+            ".",
+        ],
+    ];
+    let mut text = String::new();
+    for line in lines {
+        let run = run("meshes/several", line);
+        let typed = line.join(" ");
+        text += &format!("$ meshprobe {typed}\n{}", run.stdout);
+        text += &format!("--- stderr\n{}--- exit {}\n\n", run.stderr, run.code);
+    }
+    insta::with_settings!({omit_expression => true}, {
+        insta::assert_snapshot!("several", text);
+    });
+}
+
+/// Managed control planes are known by their revisions alone.
+#[test]
+fn revisions_of_managed_meshes_inject() {
+    let shown = run("meshes/managed", &["predict", "--explain", "."]);
+    insta::assert_snapshot!("managed", shown.stdout);
+    let checked = run("meshes/managed", &["check", "--output-format", "json", "."]);
+    assert!(findings(&checked).is_empty(), "{}", checked.stdout);
+    // The option says which ones there are.
+    let one = ["predict", "--output-format", "json"];
+    let options = ["--assume", "revision=asm-managed", "."];
+    let shown = run("meshes/managed", &[&one[..], &options].concat());
+    assert_eq!(
+        meshes(&shown),
+        [
+            "by-release istio known none",
+            "by-channel istio known sidecar",
+        ]
+    );
+}
+
+/// A policy of Cilium is a sign only where it demands authentication: Cilium alone is the network
+/// of many a mesh.
+#[test]
+fn cilium_is_a_mesh_where_it_authenticates() {
+    let judged = |mode: &str| {
+        let scratch = tempfile::tempdir().unwrap();
+        let text = format!(
+            "apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {{name: x, namespace: \
+             shop}}\nspec:\n  ingress: [{{authentication: {{mode: {mode}}}}}]\n---\napiVersion: v1\n\
+             kind: Pod\nmetadata: {{name: web, namespace: shop}}\nspec:\n  containers:\n    - name: \
+             web\n      image: web:1\n      readinessProbe: {{httpGet: {{port: 80}}}}\n"
+        );
+        std::fs::write(scratch.path().join("web.yaml"), text).unwrap();
+        let arguments = [
+            "predict",
+            "--isolated",
+            "--output-format",
+            "json",
+            "web.yaml",
+        ];
+        meshes(&meshprobe(scratch.path(), &arguments, ""))
+    };
+    assert_eq!(judged("required"), ["web cilium known none"]);
+    assert_eq!(judged("disabled"), ["web istio default unknown"]);
+}
+
+#[test]
+fn the_heaviest_sign_decides() {
+    let shown = run("meshes/signs", &["predict", "--output-format", "json", "."]);
+    assert_eq!(
+        meshes(&shown),
+        [
+            "by-pod consul assumed sidecar",
+            "opted-out istio known sidecar",
+            "by-object kuma known unknown",
+            "annotated linkerd known sidecar",
+        ]
+    );
+    let json = ["predict", "--output-format", "json"];
+    let installed = run("meshes/installed", &[&json[..], &["."]].concat());
+    assert_eq!(meshes(&installed), ["web osm known unknown"]);
+    let alone = run("meshes/installed", &[&json[..], &["web.yaml"]].concat());
+    assert_eq!(meshes(&alone), ["web istio default unknown"]);
+    // The installation is read as context as well.
+    let options = [
+        "--context",
+        "crd.yaml",
+        "--assume",
+        "injection=all",
+        "web.yaml",
+    ];
+    let given = run("meshes/installed", &[&json[..], &options].concat());
+    assert_eq!(meshes(&given), ["web osm known sidecar"]);
+}
+
+#[test]
+fn the_mesh_can_be_configured_and_a_typing_error_is_named() {
+    let settings = |kind: &str| {
+        format!(
+            "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: x}}\nspec:\n  \
+             mesh: {{kind: {kind}}}\n"
+        )
+    };
+    let with = |kind: &str| {
+        let scratch = tempfile::tempdir().unwrap();
+        let config = scratch.path().join("settings.yaml");
+        std::fs::write(&config, settings(kind)).unwrap();
+        let config = config.to_string_lossy().into_owned();
+        let arguments = [
+            "predict",
+            "--config",
+            config.as_str(),
+            "--output-format",
+            "json",
+            "web.yaml",
+        ];
+        meshprobe(&folder("meshes/installed"), &arguments, "")
+    };
+    assert_eq!(meshes(&with("consul")), ["web consul known none"]);
+    assert_eq!(meshes(&with("appmesh")), ["web app-mesh known unknown"]);
+    let wrong = with("kumma");
+    assert_eq!(wrong.code, 2);
+    assert!(
+        wrong.stderr.contains("did you mean `kuma`"),
+        "{}",
+        wrong.stderr
+    );
+}

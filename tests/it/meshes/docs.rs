@@ -1,0 +1,417 @@
+//! `docs/meshes.md` is generated: what the models say of each handler, mesh by mesh. Drift fails.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::support::meshprobe;
+use meshprobe::context::Context;
+use meshprobe::mesh::{Mesh, Version};
+use meshprobe::predict::{self, predict_all};
+use meshprobe::rules;
+use meshprobe::settings::{MeshKind, Settings};
+use meshprobe::source::{SourceFile, SourceSet};
+
+const HEAD: &str = "\
+# Meshes
+
+What happens to each kind of handler in each mesh, and what meshprobe offers there. This page is generated from the
+models that `predict`, `check` and `rewrite` use; the facts behind them name their sources in `src/mesh`.
+
+- **Rewritten to**: what the mesh makes of the handler at admission.
+- **Outcome**: what becomes of it, and who is asked. `fails` means that it fails although the application is up,
+  `always-passes` that it can never fail, `target-changed` that it tests something else, `not-in-mesh` that no proxy
+  stands in the way.
+- **Found by**: the rules of `check` that report it.
+
+Offers: **rewrite** writes it into the manifest ahead of deployment; **preview** shows what the webhook will make of it
+(`rewrite --preview`), which must not be deployed; **lint** predicts and checks, since the mesh changes no probes, or
+the release is too old to be rewritten.
+
+`--mesh auto`, the default, chooses the mesh pod by pod, by the heaviest sign: a proxy in the manifest, labels and
+annotations of the pod, those of its Namespace, objects of the mesh beside it, an installation anywhere in the tree.
+`predict --explain` names the sign. `--mesh NAME` settles it.
+";
+
+/// A mesh in one of its states.
+struct Setup {
+    title: &'static str,
+    mesh: Mesh,
+    releases: &'static [(u16, u16)],
+    /// Of the pods.
+    annotations: &'static str,
+    /// The objects in front of them.
+    before: &'static str,
+}
+
+/// The six handlers: a name, and where it stands in the container.
+const HANDLERS: [(&str, &str); 6] = [
+    (
+        "`httpGet`",
+        "readinessProbe: {httpGet: {path: /healthz, port: 8080}}",
+    ),
+    (
+        "`httpGet`, HTTPS",
+        "readinessProbe: {httpGet: {path: /healthz, port: 8080, scheme: HTTPS}}",
+    ),
+    ("`tcpSocket`", "readinessProbe: {tcpSocket: {port: 8080}}"),
+    ("`grpc`", "readinessProbe: {grpc: {port: 8080}}"),
+    ("`exec`", "readinessProbe: {exec: {command: [/bin/check]}}"),
+    (
+        "hook, `httpGet`",
+        "lifecycle: {preStop: {httpGet: {path: /drain, port: 8080}}}",
+    ),
+];
+
+const NAMESPACE_ISTIO: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+---
+";
+
+const NAMESPACE_AMBIENT: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio.io/dataplane-mode: ambient}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+---
+";
+
+const NAMESPACE_OSM: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels: {openservicemesh.io/monitored-by: osm}
+  annotations: {openservicemesh.io/sidecar-injection: enabled}
+---
+";
+
+const NAMESPACE_KUMA: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}
+---
+";
+
+const SERVER_ROUTE: &str = "\
+apiVersion: policy.linkerd.io/v1beta3
+kind: Server
+metadata: {name: web, namespace: shop}
+spec: {podSelector: {}, port: 8080}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: api, namespace: shop}
+spec:
+  parentRefs: [{group: policy.linkerd.io, kind: Server, name: web}]
+  rules: [{matches: [{path: {type: PathPrefix, value: /api}}]}]
+---
+";
+
+const NODE_STRICT: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}
+---
+apiVersion: appmesh.k8s.aws/v1beta2
+kind: VirtualNode
+metadata: {name: web, namespace: shop}
+spec:
+  podSelector: {}
+  listeners: [{portMapping: {port: 8080, protocol: http}, tls: {mode: STRICT}}]
+---
+";
+
+const NODE_PERMISSIVE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}
+---
+apiVersion: appmesh.k8s.aws/v1beta2
+kind: VirtualNode
+metadata: {name: web, namespace: shop}
+spec:
+  podSelector: {}
+  listeners: [{portMapping: {port: 8080, protocol: http}, tls: {mode: PERMISSIVE}}]
+---
+";
+
+const SETUPS: &[Setup] = &[
+    Setup {
+        title: "Istio, sidecar, STRICT",
+        mesh: Mesh::Istio,
+        releases: &[(1, 5), (1, 9), (1, 11), (1, 12), (1, 13), (1, 25), (1, 28)],
+        annotations: "{}",
+        before: NAMESPACE_ISTIO,
+    },
+    Setup {
+        title: "Istio, sidecar, STRICT, rewrite switched off",
+        mesh: Mesh::Istio,
+        releases: &[(1, 28)],
+        annotations: "{sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}",
+        before: NAMESPACE_ISTIO,
+    },
+    Setup {
+        title: "Istio, ambient, STRICT",
+        mesh: Mesh::Istio,
+        releases: &[(1, 28)],
+        annotations: "{}",
+        before: NAMESPACE_AMBIENT,
+    },
+    Setup {
+        title: "OSM",
+        mesh: Mesh::Osm,
+        releases: &[(0, 8), (1, 0), (1, 2), (1, 3)],
+        annotations: "{}",
+        before: NAMESPACE_OSM,
+    },
+    Setup {
+        title: "Kuma",
+        mesh: Mesh::Kuma,
+        releases: &[(2, 8), (2, 9), (2, 13), (3, 0)],
+        annotations: "{}",
+        before: NAMESPACE_KUMA,
+    },
+    Setup {
+        title: "Consul, transparent proxy",
+        mesh: Mesh::Consul,
+        releases: &[(1, 0), (2, 0)],
+        annotations: "{consul.hashicorp.com/connect-inject: \"true\"}",
+        before: "",
+    },
+    Setup {
+        title: "Linkerd, default policy",
+        mesh: Mesh::Linkerd,
+        releases: &[(2, 11), (2, 18)],
+        annotations: "{linkerd.io/inject: enabled}",
+        before: "",
+    },
+    Setup {
+        title: "Linkerd, `all-authenticated`",
+        mesh: Mesh::Linkerd,
+        releases: &[(2, 11), (2, 18)],
+        annotations: "{linkerd.io/inject: enabled, \
+                      config.linkerd.io/default-inbound-policy: all-authenticated}",
+        before: "",
+    },
+    Setup {
+        title: "Linkerd, a `Server` with an `HTTPRoute` for `/api`",
+        mesh: Mesh::Linkerd,
+        releases: &[(2, 12), (2, 18)],
+        annotations: "{linkerd.io/inject: enabled}",
+        before: SERVER_ROUTE,
+    },
+    Setup {
+        title: "App Mesh, listener `PERMISSIVE`",
+        mesh: Mesh::AppMesh,
+        releases: &[(1, 13)],
+        annotations: "{}",
+        before: NODE_PERMISSIVE,
+    },
+    Setup {
+        title: "App Mesh, listener `STRICT`",
+        mesh: Mesh::AppMesh,
+        releases: &[(1, 13)],
+        annotations: "{}",
+        before: NODE_STRICT,
+    },
+    Setup {
+        title: "Cilium, mutual authentication",
+        mesh: Mesh::Cilium,
+        releases: &[(1, 18)],
+        annotations: "{}",
+        before: "",
+    },
+];
+
+/// One line: the handler, what it becomes, what comes of it, who finds it.
+type Line = [String; 4];
+
+fn settings(mesh: Mesh, (major, minor): (u16, u16)) -> Settings {
+    Settings {
+        mesh: MeshKind::One(mesh),
+        mesh_version: Some(Version::new(major, minor)),
+        ..Settings::default()
+    }
+}
+
+/// The lines of one mesh in one release, and what is offered.
+fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
+    let pods = HANDLERS.iter().enumerate().map(|(index, (_, handler))| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web-{index}, namespace: shop, \
+             annotations: {}}}\nspec:\n  containers:\n    - name: web\n      image: web:1\n      \
+             ports: [{{containerPort: 8080}}]\n      {handler}\n",
+            setup.annotations
+        )
+    });
+    let pods: Vec<String> = pods.collect();
+    let text = format!("{}{}", setup.before, pods.join("---\n"));
+    let changed = |options: &[&str]| {
+        let version = format!("{}.{}", release.0, release.1);
+        let mesh = ["--mesh", setup.mesh.as_str(), "--mesh-version", &version];
+        let arguments = [&["rewrite", "--isolated"], &mesh[..], options, &["-"]].concat();
+        meshprobe(Path::new("/"), &arguments, &text).stdout != text
+    };
+    let offer = match (changed(&[]), changed(&["--preview"])) {
+        (true, _) => "rewrite",
+        (false, true) => "preview",
+        (false, false) => "lint",
+    };
+    let file = SourceFile::new(Arc::from("web.yaml"), Arc::from(text));
+    let sources = SourceSet::new(vec![file]);
+    let settings = settings(setup.mesh, release);
+    let context = Context::new(&sources, &[], &settings);
+    let predictions = predict_all(&context);
+    let findings = rules::check(&context, &predictions);
+    let rows = predict::rows(&predictions);
+    assert_eq!(rows.len(), HANDLERS.len(), "{}", setup.title);
+    let lines = rows
+        .iter()
+        .zip(HANDLERS)
+        .enumerate()
+        .map(|(index, (row, (name, _)))| {
+            let pod = format!("web-{index}");
+            let of_pod = findings.iter().filter(|one| {
+                one.outcome.is_some() && one.object.as_ref().is_some_and(|one| one.name == pod)
+            });
+            let mut found: Vec<String> = of_pod
+                .map(|one| format!("[{0}](rules/{0}.md)", one.rule))
+                .collect();
+            found.dedup();
+            let becomes = match row.becomes.as_str() {
+                "" => String::new(),
+                becomes => format!("`{becomes}`"),
+            };
+            let is_bad = ["fails", "always-passes", "target-changed"].contains(&row.outcome);
+            assert_eq!(
+                is_bad,
+                !found.is_empty(),
+                "{} {release:?} {name}",
+                setup.title
+            );
+            let outcome = format!("{}: {}", row.outcome, row.why);
+            [name.to_owned(), becomes, outcome, found.join(", ")]
+        });
+    (lines.collect(), offer)
+}
+
+/// Releases that agree in every line share a table.
+fn tables(setup: &Setup) -> String {
+    let mut groups: Vec<(Vec<String>, Vec<Line>, &str)> = Vec::new();
+    for release in setup.releases {
+        let (lines, offer) = judged(setup, *release);
+        let name = match (setup.mesh, release) {
+            (Mesh::Osm, (1, 3)) => "1.3 (the development head)".to_owned(),
+            (Mesh::Kuma, (3, 0)) => "3.0 (development)".to_owned(),
+            (_, (major, minor)) => format!("{major}.{minor}"),
+        };
+        match groups.last_mut() {
+            Some((names, same, way)) if *same == lines && *way == offer => names.push(name),
+            _ => groups.push((vec![name], lines, offer)),
+        }
+    }
+    let mut text = String::new();
+    for (names, lines, offer) in groups {
+        let title = match (names.first(), names.last()) {
+            _ if setup.releases.len() == 1 => setup.title.to_owned(),
+            (Some(first), Some(last)) if first != last => {
+                format!("{}, releases {first} to {last}", setup.title)
+            }
+            (first, _) => format!("{}, release {}", setup.title, first.unwrap()),
+        };
+        write!(text, "\n## {title}\n\nOffer: **{offer}**.\n\n").unwrap();
+        text += "| handler | rewritten to | outcome | found by |\n|---|---|---|---|\n";
+        for line in lines {
+            writeln!(text, "| {} |", line.join(" | ")).unwrap();
+        }
+    }
+    text
+}
+
+/// Machines have one check, made by the agent.
+fn machines() -> String {
+    let mut text = String::new();
+    for release in [(1, 23), (1, 28)] {
+        write!(
+            text,
+            "\n## Istio, virtual machines, release 1.{}\n\nOffer: **rewrite** (`rewrite --vm` writes \
+             `mesh.yaml`, `--from-deployment` derives a WorkloadGroup).\n\n| handler | rewritten to | \
+             outcome | found by |\n|---|---|---|---|\n",
+            release.1
+        )
+        .unwrap();
+        for (name, probe) in MACHINES {
+            let (outcome, found) = machine(release, probe);
+            writeln!(text, "| {name} | | {outcome} | {found} |").unwrap();
+        }
+    }
+    text
+}
+
+const MACHINES: [(&str, &str); 5] = [
+    ("`httpGet`", "httpGet: {path: /healthz, port: 8080}"),
+    (
+        "`httpGet`, HTTPS",
+        "httpGet: {path: /healthz, port: 8080, scheme: HTTPS}",
+    ),
+    ("`tcpSocket`", "tcpSocket: {port: 8080}"),
+    ("`grpc`", "grpc: {port: 8080}"),
+    ("`exec`", "exec: {command: [/bin/check]}"),
+];
+
+/// What becomes of the check of a `WorkloadGroup`, and who finds it.
+fn machine(release: (u16, u16), probe: &str) -> (String, String) {
+    let manifest = format!(
+        "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: \
+         shop}}\nspec:\n  template: {{serviceAccount: web}}\n  probe:\n    failureThreshold: 3\n    \
+         {probe}\n"
+    );
+    let file = SourceFile::new(Arc::from("web.yaml"), Arc::from(manifest));
+    let sources = SourceSet::new(vec![file]);
+    let settings = settings(Mesh::Istio, release);
+    let context = Context::new(&sources, &[], &settings);
+    let judged = predict::machines(&context);
+    let [one] = judged.as_slice() else {
+        panic!("one check");
+    };
+    let found = rules::check(&context, &[]);
+    let found: Vec<String> = found
+        .iter()
+        .map(|one| format!("[{0}](rules/{0}.md)", one.rule))
+        .collect();
+    let is_fine = one.outcome == predict::Outcome::Ok;
+    assert_eq!(is_fine, found.is_empty(), "{release:?} {probe}");
+    let outcome = format!("{}: {}", one.outcome.as_str(), one.why);
+    (outcome, found.join(", "))
+}
+
+/// With `MESHPROBE_UPDATE_DOCS=1` the page is written anew.
+#[test]
+fn the_page_says_what_the_models_say() {
+    let tables: String = SETUPS.iter().map(tables).collect();
+    // Empty cells have no blanks at their edges.
+    let text = format!("{HEAD}{tables}{}", machines()).replace("|  |", "| |");
+    let text = text.replace("|  |", "| |");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/meshes.md");
+    if std::env::var_os("MESHPROBE_UPDATE_DOCS").is_some() {
+        fs::write(&page, &text).unwrap();
+    }
+    let published = fs::read_to_string(&page).unwrap_or_default();
+    assert!(
+        published == text,
+        "docs/meshes.md is out of date: run `MESHPROBE_UPDATE_DOCS=1 cargo test --test it meshes::docs`"
+    );
+}

@@ -1,0 +1,175 @@
+//! What `rewrite --preview` shows against what the webhooks of Kuma and Consul made.
+//!
+//! The data is described in `fixtures/kuma/README.md` and `fixtures/consul/README.md`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Run, meshprobe};
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+
+fn cases(mesh: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut cases: Vec<PathBuf> = fs::read_dir(root.join(mesh))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    cases.sort();
+    cases
+}
+
+fn preview(case: &Path, mesh: &str, options: &[&str]) -> Run {
+    let mut arguments = vec!["rewrite", "--isolated", "--preview", "--mesh", mesh];
+    arguments.extend(options);
+    arguments.push("input.yaml");
+    meshprobe(case, &arguments, "")
+}
+
+fn pod_spec(text: &str) -> Value {
+    let documents = serde_yaml::Deserializer::from_str(text);
+    let mut documents = documents.map(|one| Value::deserialize(one).unwrap());
+    let workload = documents.find(|one| one["kind"] == "Deployment").unwrap();
+    workload["spec"]["template"].clone()
+}
+
+/// Probes and hooks by container; a `service` that is not there is no service.
+fn handlers(lists: &[&Value]) -> BTreeMap<String, Value> {
+    const KEYS: [&str; 4] = [
+        "livenessProbe",
+        "readinessProbe",
+        "startupProbe",
+        "lifecycle",
+    ];
+    let containers = lists.iter().filter_map(|list| list.as_array()).flatten();
+    let mut all = BTreeMap::new();
+    for container in containers {
+        let mut kept = Map::new();
+        for key in KEYS {
+            let Some(mut value) = container.get(key).cloned() else {
+                continue;
+            };
+            if let Some(grpc) = value.get_mut("grpc").and_then(Value::as_object_mut) {
+                grpc.retain(|_, value| !value.is_null());
+            }
+            kept.insert(key.to_owned(), value);
+        }
+        all.insert(container["name"].as_str().unwrap().to_owned(), kept.into());
+    }
+    all
+}
+
+/// Compares one case with one of its answers: how it came out.
+fn compare(case: &Path, mesh: &str, options: &[&str], expected: &Value) -> &'static str {
+    let before = fs::read_to_string(case.join("input.yaml")).unwrap();
+    let run = preview(case, mesh, options);
+    if expected.get("error").is_some() {
+        assert_eq!((run.code, &run.stdout), (1, &before), "{case:?}");
+        assert!(run.stderr.contains("admission-refused"), "{}", run.stderr);
+        return "refused";
+    }
+    assert_eq!(run.code, 0, "{case:?} {}", run.stderr);
+    if expected["inject"] == false {
+        assert_eq!(run.stdout, before, "{case:?}");
+        return "left alone";
+    }
+    let spec = &pod_spec(&run.stdout)["spec"];
+    let none = Value::Null;
+    let init = expected.get("initContainers").unwrap_or(&none);
+    let compared = if init.is_null() {
+        handlers(&[&spec["containers"]])
+    } else {
+        handlers(&[&spec["containers"], &spec["initContainers"]])
+    };
+    assert_eq!(
+        compared,
+        handlers(&[&expected["containers"], init]),
+        "{case:?}"
+    );
+    "equal"
+}
+
+fn count(mesh: &str) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for case in cases(mesh) {
+        let text = fs::read_to_string(case.join("expected.json")).unwrap();
+        let expected: Value = serde_json::from_str(&text).unwrap();
+        let class = compare(&case, mesh, &[], &expected["results"][0]);
+        *counts.entry(class).or_default() += 1;
+        if let Some(native) = expected.get("resultsWithSidecarContainers") {
+            let options = ["--assume", "native-sidecars=true"];
+            assert_eq!(compare(&case, mesh, &options, &native[0]), "equal");
+        }
+    }
+    println!("{mesh}: {} cases, {counts:?}", cases(mesh).len());
+    counts
+}
+
+#[test]
+fn a_preview_is_what_the_webhook_of_kuma_makes() {
+    let counts = count("kuma");
+    let wanted = BTreeMap::from([("equal", 16), ("left alone", 1), ("refused", 2)]);
+    assert_eq!(counts, wanted);
+}
+
+#[test]
+fn a_preview_is_what_the_webhook_of_consul_makes() {
+    let counts = count("consul");
+    assert_eq!(counts, BTreeMap::from([("equal", 14), ("left alone", 1)]));
+}
+
+/// The form that survives Kuma's admission: with its annotations the webhook leaves the probes
+/// alone, so another preview changes nothing.
+#[test]
+fn the_form_for_kuma_is_stable() {
+    let case = cases("kuma").into_iter().find(|one| one.ends_with("http"));
+    let case = case.unwrap();
+    let annotations = |text: &str| pod_spec(text)["metadata"]["annotations"].clone();
+    for (release, wanted) in [(None, 2), (Some("2.14"), 3), (Some("2.9"), 4)] {
+        let mut options = Vec::new();
+        if let Some(release) = release {
+            options.extend(["--mesh-version", release]);
+        }
+        let first = preview(&case, "kuma", &options);
+        let added = annotations(&first.stdout);
+        assert_eq!(added["kuma.io/application-probe-proxy-port"], "0");
+        let port = "KUMA_APPLICATION_PROBE_PROXY_PORT=9001";
+        assert_eq!(added["kuma.io/sidecar-env-vars"], port);
+        assert_eq!(added.as_object().unwrap().len(), wanted, "{release:?}");
+        let mut arguments = vec!["rewrite", "--isolated", "--preview", "--mesh", "kuma"];
+        arguments.extend(&options);
+        arguments.push("-");
+        let again = meshprobe(&case, &arguments, &first.stdout);
+        assert_eq!(again.stdout, first.stdout, "{release:?}");
+        arguments[0] = "check";
+        arguments.remove(2);
+        let checked = meshprobe(&case, &arguments, &first.stdout);
+        assert_eq!(checked.code, 0, "{release:?} {}", checked.stdout);
+    }
+    // A port of the owner's stays the port.
+    let moved = cases("kuma")
+        .into_iter()
+        .find(|one| one.ends_with("custom-port"));
+    let first = preview(&moved.unwrap(), "kuma", &[]);
+    let env = annotations(&first.stdout)["kuma.io/sidecar-env-vars"].clone();
+    assert_eq!(env, "KUMA_APPLICATION_PROBE_PROXY_PORT=19001");
+    let again = ["rewrite", "--isolated", "--preview", "--mesh", "kuma", "-"];
+    assert_eq!(meshprobe(&case, &again, &first.stdout).stdout, first.stdout);
+    let old = preview(&case, "kuma", &["--mesh-version", "2.8"]);
+    assert!(old.stderr.contains("release-too-old"), "{}", old.stderr);
+}
+
+/// Where the owner has variables of the sidecar already, nothing is mixed with them.
+#[test]
+fn annotations_of_the_owner_are_not_touched() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: \
+                {kuma.io/sidecar-injection: enabled}\n  annotations: {kuma.io/sidecar-env-vars: \
+                A=1}\nspec:\n  containers:\n    - name: web\n      image: x\n      livenessProbe: \
+                {httpGet: {path: /, port: 80}}\n";
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let run = meshprobe(here, &["rewrite", "--isolated", "--preview", "-"], text);
+    assert_eq!((run.code, run.stdout.as_str()), (1, text));
+    assert!(run.stderr.contains("annotation-taken"), "{}", run.stderr);
+}

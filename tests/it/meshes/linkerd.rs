@@ -1,0 +1,252 @@
+//! Linkerd: whom the policies of a port let in, and how sure that is.
+
+use std::path::Path;
+
+use crate::support::meshprobe;
+use serde_json::Value;
+
+/// A probe by HTTP, one by gRPC, one by HTTPS and a hook at one port.
+const POD: &str = r#"
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: demo
+  labels: {app: web}
+  annotations: {linkerd.io/inject: enabled}
+spec:
+  containers:
+    - name: web
+      image: registry.example/web:1
+      ports: [{containerPort: 8080}]
+      livenessProbe: {grpc: {port: 8080}}
+      readinessProbe: {httpGet: {path: /healthz, port: 8080}}
+      startupProbe: {httpGet: {path: /healthz, port: 8080, scheme: HTTPS}}
+      lifecycle: {preStop: {httpGet: {path: /drain, port: 8080}}}
+"#;
+
+const SERVER: &str = "---\napiVersion: policy.linkerd.io/v1beta3\nkind: Server\nmetadata: {name: web, namespace: \
+                      demo}\nspec: {podSelector: {matchLabels: {app: web}}, port: 8080}\n";
+
+fn server(more: &str) -> String {
+    SERVER.replace("port: 8080}", &format!("port: 8080, {more}}}"))
+}
+
+fn policy(kind: &str, name: &str, asked: &str) -> String {
+    format!(
+        "---\napiVersion: policy.linkerd.io/v1alpha1\nkind: AuthorizationPolicy\nmetadata: {{name: {name}-p, \
+         namespace: demo}}\nspec:\n  targetRef: {{group: policy.linkerd.io, kind: {kind}, name: \
+         {name}}}\n  requiredAuthenticationRefs: {asked}\n"
+    )
+}
+
+fn network(cidr: &str) -> String {
+    format!(
+        "---\napiVersion: policy.linkerd.io/v1alpha1\nkind: NetworkAuthentication\nmetadata: {{name: nodes, \
+         namespace: demo}}\nspec: {{networks: [{cidr}]}}\n"
+    )
+}
+
+fn client(fields: &str) -> String {
+    format!(
+        "---\napiVersion: policy.linkerd.io/v1beta1\nkind: ServerAuthorization\nmetadata: {{name: s, namespace: \
+         demo}}\nspec: {{server: {{name: web}}, client: {{{fields}}}}}\n"
+    )
+}
+
+fn route(kind: &str, name: &str, path: &str) -> String {
+    format!(
+        "---\napiVersion: gateway.networking.k8s.io/v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: \
+         demo}}\nspec:\n  parentRefs: [{{group: policy.linkerd.io, kind: Server, name: web}}]\n  rules: \
+         [{{matches: [{path}]}}]\n"
+    )
+}
+
+const NODES: &str = "[{group: policy.linkerd.io, kind: NetworkAuthentication, name: nodes}]";
+
+/// Outcome and certainty: gRPC, HTTP, HTTPS, hook.
+fn judged(text: &str, options: &[&str]) -> [String; 4] {
+    let arguments = [
+        &["predict", "--isolated", "--output-format", "json"],
+        options,
+        &["-"],
+    ]
+    .concat();
+    let run = meshprobe(Path::new("/"), &arguments, text);
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let handlers = json.pointer("/workloads/0/handlers").unwrap();
+    let of = |one: &Value| {
+        let word = |key: &str| one.get(key).unwrap().as_str().unwrap().to_owned();
+        format!("{} {}", word("outcome"), word("certainty"))
+    };
+    let all: Vec<String> = handlers.as_array().unwrap().iter().map(of).collect();
+    all.try_into().unwrap()
+}
+
+fn assert_judged(title: &str, objects: &[String], expected: [&str; 4]) {
+    let text = format!("{POD}{}", objects.concat());
+    assert_eq!(judged(&text, &[]), expected, "{title}");
+}
+
+const DENIED: [&str; 4] = ["fails known", "ok default", "fails known", "fails known"];
+const TAKEN: [&str; 4] = ["ok assumed", "ok default", "ok assumed", "ok assumed"];
+const OPEN: [&str; 4] = ["ok known", "ok known", "ok known", "ok known"];
+
+#[test]
+fn a_server_lets_in_whom_its_policies_name() {
+    let server = || SERVER.to_owned();
+    assert_judged("no authorization", &[server()], DENIED);
+    let asked = policy("Server", "web", NODES);
+    let some = network("{cidr: 10.0.0.0/8}");
+    assert_judged("some networks", &[server(), asked.clone(), some], TAKEN);
+    assert_judged("networks elsewhere", &[server(), asked.clone()], TAKEN);
+    let all = network("{cidr: 0.0.0.0/0}");
+    assert_judged(
+        "all networks",
+        &[server(), asked.clone(), all.clone()],
+        OPEN,
+    );
+    let except = network("{cidr: 0.0.0.0/0, except: [10.0.0.0/8]}");
+    assert_judged("all but some", &[server(), asked, except], TAKEN);
+    let nothing = policy("Server", "web", "[]");
+    assert_judged("no certificate asked", &[server(), nothing], OPEN);
+    let whole = policy("Namespace", "demo", NODES);
+    assert_judged("for the namespace", &[server(), whole, all.clone()], OPEN);
+    let other = policy("Server", "api", NODES);
+    assert_judged("for another", &[server(), other, all.clone()], DENIED);
+    let two =
+        "[{kind: NetworkAuthentication, name: nodes}, {kind: NetworkAuthentication, name: b}]";
+    let two = policy("Server", "web", two);
+    assert_judged(
+        "two networks mean nothing",
+        &[server(), two, all.clone()],
+        DENIED,
+    );
+    let both =
+        "[{kind: NetworkAuthentication, name: nodes}, {kind: MeshTLSAuthentication, name: b}]";
+    let both = policy("Server", "web", both);
+    assert_judged("and a certificate", &[server(), both, all], DENIED);
+}
+
+#[test]
+fn an_authorization_of_a_server_names_its_clients() {
+    let server = || SERVER.to_owned();
+    assert_judged(
+        "everybody",
+        &[server(), client("unauthenticated: true")],
+        OPEN,
+    );
+    let some = client("unauthenticated: true, networks: [{cidr: 10.0.0.0/8}]");
+    assert_judged("some networks", &[server(), some], TAKEN);
+    let tls = client("meshTLS: {identities: [\"*\"]}");
+    assert_judged("the mesh", &[server(), tls], DENIED);
+}
+
+#[test]
+fn the_policy_of_a_server_is_a_word() {
+    assert_judged("audit", &[server("accessPolicy: audit")], OPEN);
+    assert_judged(
+        "the cluster",
+        &[server("accessPolicy: cluster-unauthenticated")],
+        TAKEN,
+    );
+    assert_judged("deny", &[server("accessPolicy: deny")], DENIED);
+    // Releases before 2.16 do not document the field.
+    let text = format!("{POD}{}", server("accessPolicy: audit"));
+    let old = ["--mesh", "linkerd", "--mesh-version", "2.15"];
+    assert_eq!(judged(&text, &old), DENIED);
+}
+
+#[test]
+fn the_default_policy_is_a_word() {
+    let annotated = |annotation: &str| {
+        let inject = "linkerd.io/inject: enabled";
+        judged(
+            &POD.replace(inject, &format!("{inject}, {annotation}")),
+            &[],
+        )
+    };
+    let policy =
+        |word: &str| annotated(&format!("config.linkerd.io/default-inbound-policy: {word}"));
+    assert_eq!(judged(POD, &[]), ["ok default"; 4]);
+    assert_eq!(policy("all-unauthenticated"), OPEN);
+    assert_eq!(policy("cluster-unauthenticated"), TAKEN);
+    assert_eq!(policy("cluster-authenticated"), DENIED);
+    // Linkerd does not know it: the policy of the installation holds.
+    assert_eq!(policy("open"), TAKEN);
+    let identity = "config.linkerd.io/proxy-require-identity-inbound-ports: \"8080\"";
+    assert_eq!(annotated(identity), DENIED);
+}
+
+/// The route that fits best takes a request, and its policies decide beside those of the `Server`.
+#[test]
+fn routes_take_the_place_of_the_probes_own() {
+    let api = route("HTTPRoute", "all", "{path: {type: PathPrefix, value: /}}");
+    let exact = route(
+        "HTTPRoute",
+        "health",
+        "{path: {type: Exact, value: /healthz}}",
+    );
+    let at = |name: &str| policy("HTTPRoute", name, NODES);
+    let all = network("{cidr: 0.0.0.0/0}");
+    let of_http = |title: &str, objects: &[&str], expected: &str| {
+        let text = format!("{POD}{SERVER}{}", objects.concat());
+        let [_, http, _, _] = judged(&text, &[]);
+        assert_eq!(http, expected, "{title}");
+    };
+    of_http("none for the path", &[&api], "fails known");
+    of_http(
+        "one for the path",
+        &[&api, &exact, &at("health"), &all],
+        "ok known",
+    );
+    of_http(
+        "the exact one is closed",
+        &[&api, &exact, &at("all"), &all],
+        "fails known",
+    );
+    let some = network("{cidr: 10.0.0.0/8}");
+    of_http(
+        "some networks",
+        &[&exact, &at("health"), &some],
+        "ok assumed",
+    );
+    let expression = route(
+        "HTTPRoute",
+        "health",
+        "{path: {type: RegularExpression, value: /h.*}}",
+    );
+    of_http(
+        "an expression",
+        &[&expression, &at("health"), &all],
+        "ok assumed",
+    );
+    let header = "{path: {type: Exact, value: /healthz}, headers: [{name: X, value: y}]}";
+    let header = route("HTTPRoute", "health", header);
+    of_http("a header", &[&header, &at("health"), &all], "ok assumed");
+}
+
+/// What routes for gRPC let in is not looked into, so nothing is claimed.
+#[test]
+fn routes_for_grpc_leave_it_open() {
+    let grpc = route(
+        "GRPCRoute",
+        "health",
+        "{method: {service: grpc.health.v1.Health}}",
+    );
+    let [grpc, http, https, hook] = judged(&format!("{POD}{SERVER}{grpc}"), &[]);
+    assert!(grpc.starts_with("unknown"), "{grpc}");
+    let others = [http, https, hook];
+    assert_eq!(others, ["ok default", "fails known", "fails known"]);
+}
+
+/// The kubelet takes digits in quotes for a number, Linkerd for a name that nobody declares.
+#[test]
+fn a_port_in_quotes_gets_no_route() {
+    let quoted = POD.replace(
+        "path: /healthz, port: 8080}",
+        "path: /healthz, port: \"8080\"}",
+    );
+    let [_, http, _, _] = judged(&format!("{quoted}{SERVER}"), &[]);
+    assert_eq!(http, "fails known");
+}

@@ -1,0 +1,258 @@
+//! Meshes that change no probes, Linkerd and App Mesh: what decides about them, one fact at a time.
+
+use crate::support::meshprobe;
+use serde_json::Value;
+
+const HTTP: &str = "readinessProbe: {httpGet: {path: /healthz, port: 8080}}";
+
+/// A pod of the namespace `demo` with these annotations and this container field.
+fn pod(annotations: &str, spec: &str, handler: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: demo\n  labels: {{app: web}}\n  \
+         annotations: {{{annotations}}}\nspec:\n  {spec}\n  containers:\n    - name: web\n      image: \
+         web:1\n      {handler}\n"
+    )
+}
+
+/// Dataplane, outcome and certainty of the one handler.
+fn judged(manifests: &[&str], options: &[&str]) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("web.yaml"), manifests.join("---\n")).unwrap();
+    let mut arguments = vec!["predict", "--isolated", "--output-format", "json"];
+    arguments.extend(options);
+    arguments.push("web.yaml");
+    let run = meshprobe(scratch.path(), &arguments, "");
+    let report: Value = serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr));
+    let text = |at: &str| report.pointer(at).and_then(Value::as_str).unwrap_or("-");
+    format!(
+        "{} {} {}",
+        text("/workloads/0/dataplane/value"),
+        text("/workloads/0/handlers/0/outcome"),
+        text("/workloads/0/handlers/0/certainty"),
+    )
+}
+
+fn namespace(annotations: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: demo, annotations: {{{annotations}}}}}\n"
+    )
+}
+
+#[test]
+fn linkerd_injects_by_pod_and_namespace() {
+    let cases = [
+        // Namespace, pod, spec, dataplane.
+        ("linkerd.io/inject: enabled", "", "", "sidecar"),
+        ("linkerd.io/inject: ingress", "", "", "sidecar"),
+        (
+            "linkerd.io/inject: enabled",
+            "linkerd.io/inject: disabled",
+            "",
+            "none",
+        ),
+        (
+            "linkerd.io/inject: disabled",
+            "linkerd.io/inject: enabled",
+            "",
+            "sidecar",
+        ),
+        // A value that is not known switches it off.
+        (
+            "linkerd.io/inject: \"true\"",
+            "linkerd.io/inject: enabled",
+            "",
+            "none",
+        ),
+        (
+            "linkerd.io/inject: enabled",
+            "linkerd.io/inject: \"on\"",
+            "",
+            "none",
+        ),
+        (
+            "linkerd.io/inject: enabled",
+            "",
+            "hostNetwork: true",
+            "none",
+        ),
+        (
+            "linkerd.io/inject: enabled",
+            "",
+            "automountServiceAccountToken: false",
+            "none",
+        ),
+        ("linkerd.io/inject: ${INJECT}", "", "", "unknown"),
+        ("", "", "", "none"),
+    ];
+    for (outer, own, spec, wanted) in cases {
+        let found = judged(
+            &[&namespace(outer), &pod(own, spec, HTTP)],
+            &["--mesh", "linkerd"],
+        );
+        let dataplane = found.split(' ').next().unwrap();
+        assert_eq!(dataplane, wanted, "{outer} | {own} | {spec}");
+    }
+    let alone = pod("", "", HTTP);
+    let linkerd = ["--mesh", "linkerd"];
+    assert_eq!(judged(&[&alone], &linkerd), "unknown unknown unknown");
+    let assumed = [&linkerd[..], &["--assume", "injection=all"]].concat();
+    assert_eq!(judged(&[&alone], &assumed), "sidecar ok assumed");
+}
+
+const SERVER: &str = "\
+apiVersion: policy.linkerd.io/v1beta3
+kind: Server
+metadata: {name: web, namespace: demo, labels: {of: web}}
+spec: {podSelector: {matchLabels: {app: web}}, port: 8080, proxyProtocol: HTTP/1}
+";
+
+fn route(path: &str) -> String {
+    format!(
+        "apiVersion: policy.linkerd.io/v1beta3\nkind: HTTPRoute\nmetadata: {{name: some, namespace: \
+         demo}}\nspec:\n  parentRefs: [{{name: web, kind: Server, group: policy.linkerd.io}}]\n  rules: \
+         [{{matches: [{{path: {path}}}]}}]\n"
+    )
+}
+
+fn authorization(target: &str, asks: &str) -> String {
+    format!(
+        "apiVersion: policy.linkerd.io/v1alpha1\nkind: AuthorizationPolicy\nmetadata: {{name: some, \
+         namespace: demo}}\nspec:\n  targetRef: {target}\n  requiredAuthenticationRefs: [{asks}]\n"
+    )
+}
+
+#[test]
+fn a_server_of_linkerd_decides_with_its_routes() {
+    let web = pod("linkerd.io/inject: enabled", "", HTTP);
+    let api = route("{type: PathPrefix, value: /api}");
+    let exact = route("{type: Exact, value: /healthz}");
+    let prefix = route("{type: PathPrefix, value: /health}");
+    let all = route("{type: PathPrefix, value: /}");
+    let of_route = "{kind: HTTPRoute, name: some, group: policy.linkerd.io}";
+    let of_server = "{kind: Server, name: web, group: policy.linkerd.io}";
+    let networks = "{kind: NetworkAuthentication, name: all, group: policy.linkerd.io}";
+    let certificate = "{kind: MeshTLSAuthentication, name: all, group: policy.linkerd.io}";
+    let open = SERVER.replace("port:", "accessPolicy: all-unauthenticated, port:");
+    let other = SERVER.replace("port: 8080", "port: 9090");
+    let ours = authorization(of_route, networks);
+    let everybody = authorization(of_server, networks);
+    let meshed = authorization(of_route, certificate);
+    let cases: [(&[&str], &str); 11] = [
+        // The Server alone: the probe has a route of its own.
+        (&[SERVER], "ok"),
+        (&[SERVER, &api], "fails"),
+        (&[SERVER, &exact], "fails"),
+        (&[SERVER, &exact, &ours], "ok"),
+        (&[SERVER, &exact, &meshed], "fails"),
+        (&[SERVER, &exact, &everybody], "ok"),
+        // Not a whole part of the path.
+        (&[SERVER, &prefix, &ours], "fails"),
+        (&[SERVER, &all, &ours], "ok"),
+        (&[&open, &exact], "ok"),
+        (&[&open, &api], "fails"),
+        // The Server of another port.
+        (&[&other, &api], "ok"),
+    ];
+    for (objects, wanted) in cases {
+        let found = judged(&[objects, &[web.as_str()]].concat(), &[]);
+        let outcome = found.split(' ').nth(1).unwrap();
+        assert_eq!(outcome, wanted, "{objects:?}");
+    }
+}
+
+#[test]
+fn the_default_policy_of_linkerd_and_its_exceptions() {
+    let closed = "linkerd.io/inject: enabled, config.linkerd.io/default-inbound-policy: deny";
+    let https = "readinessProbe: {httpGet: {path: /, port: 8080, scheme: HTTPS}}";
+    let grpc = "readinessProbe: {grpc: {port: 8080}}";
+    let bare = "readinessProbe: {httpGet: {path: healthz, port: 8080}}";
+    let startup = "startupProbe: {httpGet: {path: /, port: 8080}}";
+    let hook = "lifecycle: {preStop: {httpGet: {path: /, port: 8080}}}";
+    let tcp = "livenessProbe: {tcpSocket: {port: 8080}}";
+    let skipped = format!("{closed}, config.linkerd.io/skip-inbound-ports: \"22,8000-8100\"");
+    let opaque = format!("{closed}, config.linkerd.io/opaque-ports: \"8080\"");
+    let nodes = "linkerd.io/inject: enabled, \
+                 config.linkerd.io/default-inbound-policy: cluster-unauthenticated";
+    let open = "linkerd.io/inject: enabled";
+    let cases = [
+        (open, HTTP, "ok default"),
+        (open, https, "ok default"),
+        (open, bare, "ok default"),
+        (open, tcp, "always-passes known"),
+        (nodes, grpc, "ok assumed"),
+        (closed, HTTP, "ok default"),
+        (closed, https, "fails known"),
+        (closed, grpc, "fails known"),
+        (closed, bare, "fails known"),
+        (closed, startup, "fails assumed"),
+        (closed, hook, "fails known"),
+        (&opaque, HTTP, "fails known"),
+        (&skipped, grpc, "ok known"),
+        (&skipped, tcp, "ok known"),
+    ];
+    for (annotations, handler, wanted) in cases {
+        let found = judged(&[&pod(annotations, "", handler)], &[]);
+        let (_, verdict) = found.split_once(' ').unwrap();
+        assert_eq!(verdict, wanted, "{annotations} | {handler}");
+    }
+    // The Namespace says it for its pods, which may say otherwise.
+    let outer = namespace(closed);
+    let own = "config.linkerd.io/default-inbound-policy: all-unauthenticated";
+    assert_eq!(
+        judged(&[&outer, &pod("", "", grpc)], &[]),
+        "sidecar fails known"
+    );
+    assert_eq!(
+        judged(&[&outer, &pod(own, "", grpc)], &[]),
+        "sidecar ok known"
+    );
+    // Before 2.12 there were no routes for probes.
+    let old = ["--mesh", "linkerd", "--mesh-version", "2.11"];
+    assert_eq!(
+        judged(&[&pod(closed, "", HTTP)], &old),
+        "sidecar fails known"
+    );
+}
+
+fn node(mode: &str) -> String {
+    format!(
+        "apiVersion: appmesh.k8s.aws/v1beta2\nkind: VirtualNode\nmetadata: {{name: web, namespace: \
+         demo}}\nspec:\n  podSelector: {{matchLabels: {{app: web}}}}\n  listeners: [{{portMapping: \
+         {{port: 8080, protocol: http}}, tls: {{mode: {mode}}}}}]\n"
+    )
+}
+
+#[test]
+fn app_mesh_redirects_what_its_node_or_the_annotation_lists() {
+    let labelled = "apiVersion: v1\nkind: Namespace\nmetadata: {name: demo, labels: \
+                    {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}\n";
+    let bare = namespace("");
+    let off = "appmesh.k8s.aws/sidecarInjectorWebhook: disabled";
+    let listed = "appmesh.k8s.aws/ports: \"9090\"";
+    let side = "readinessProbe: {httpGet: {path: /, port: 8081}}";
+    let cases: [(Option<&str>, &str, &str, &str, &str); 8] = [
+        (Some(labelled), "STRICT", "", HTTP, "sidecar fails known"),
+        (Some(labelled), "PERMISSIVE", "", HTTP, "sidecar ok known"),
+        (Some(labelled), "STRICT", "", side, "sidecar ok known"),
+        (Some(labelled), "STRICT", listed, HTTP, "sidecar ok known"),
+        (
+            Some(labelled),
+            "STRICT",
+            off,
+            HTTP,
+            "none not-in-mesh known",
+        ),
+        (Some(&bare), "STRICT", "", HTTP, "none not-in-mesh known"),
+        // No Namespace in the tree: the node is the only sign.
+        (None, "STRICT", "", HTTP, "sidecar fails assumed"),
+        (None, "STRICT", off, HTTP, "none not-in-mesh known"),
+    ];
+    for (outer, mode, annotations, handler, wanted) in cases {
+        let (node, web) = (node(mode), pod(annotations, "", handler));
+        let mut manifests: Vec<&str> = outer.into_iter().collect();
+        manifests.extend([node.as_str(), web.as_str()]);
+        let found = judged(&manifests, &[]);
+        assert_eq!(found, wanted, "{outer:?} {mode} {annotations} {handler}");
+    }
+}

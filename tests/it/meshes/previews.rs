@@ -1,0 +1,503 @@
+//! What the webhooks of OSM, Kuma and Consul do, beyond the recorded answers: pods that they refuse,
+//! pods that they have seen already, releases that nobody names, and previews of whole trees.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Run, findings, meshprobe};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+const OSM: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  labels: \
+                   {openservicemesh.io/monitored-by: osm}\n  annotations: \
+                   {openservicemesh.io/sidecar-injection: enabled}\n---\n";
+const KUMA: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: \
+                    {kuma.io/sidecar-injection: enabled}}\n---\n";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// A pod with these labels and annotations, and the containers behind it.
+fn pod(labels: &str, annotations: &str, containers: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  labels: \
+         {{{labels}}}\n  annotations: {{{annotations}}}\nspec:\n  containers:\n{containers}"
+    )
+}
+
+fn container(name: &str, rest: &str) -> String {
+    format!("    - {{name: {name}, image: x, {rest}}}\n")
+}
+
+fn run(arguments: &[&str], text: &str) -> Run {
+    let (command, rest) = arguments.split_first().unwrap();
+    let mut all = vec![*command, "--isolated"];
+    all.extend(rest);
+    all.push("-");
+    meshprobe(&root(), &all, text)
+}
+
+/// Outcome and certainty of each handler.
+fn outcomes(arguments: &[&str], text: &str) -> Vec<String> {
+    let mut all = vec!["predict", "--output-format", "json"];
+    all.extend(arguments);
+    let shown = run(&all, text);
+    let report: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap().iter();
+    let handlers = workloads.flat_map(|one| one["handlers"].as_array().unwrap());
+    handlers
+        .map(|one| {
+            let text = |key: &str| one[key].as_str().unwrap().to_owned();
+            format!("{} {} {}", text("slot"), text("outcome"), text("certainty"))
+        })
+        .collect()
+}
+
+/// Rule and severity of each finding, but for the note that OSM is archived.
+fn found(arguments: &[&str], text: &str) -> Vec<String> {
+    let mut all = vec!["check", "--output-format", "json"];
+    all.extend(arguments);
+    let checked = run(&all, text);
+    findings(&checked)
+        .iter()
+        .map(|one| {
+            let text = |key: &str| one[key].as_str().unwrap().to_owned();
+            format!("{} {}", text("rule"), text("severity"))
+        })
+        .filter(|one| one != "osm-archived note")
+        .collect()
+}
+
+const HTTP: &str = "livenessProbe: {httpGet: {path: /live, port: 8080}}";
+
+/// `predict` says that a pod is refused, `check` says why, `rewrite` what to do.
+#[test]
+fn refused_pods_are_told() {
+    let consul = "consul.hashicorp.com/connect-inject: \"yes\"";
+    let kuma = "kuma.io/sidecar-injection: \"on\"";
+    let osm = "openservicemesh.io/sidecar-injection: \"on\"";
+    let one = container("web", HTTP);
+    let cases = [
+        (pod("", consul, &one), "mesh-value-refused error"),
+        (
+            KUMA.to_owned() + &pod(kuma, "", &one),
+            "mesh-value-refused error",
+        ),
+        (
+            OSM.to_owned() + &pod("", osm, &one),
+            "osm-annotation-value error",
+        ),
+    ];
+    for (text, rule) in cases {
+        assert_eq!(found(&[], &text), [rule], "{text}");
+        let shown = run(&["predict"], &text);
+        assert!(
+            shown.stdout.contains("the webhook refuses the pod"),
+            "{}",
+            shown.stdout
+        );
+        let rewritten = run(&["rewrite", "--preview"], &text);
+        assert_eq!((rewritten.code, &rewritten.stdout), (1, &text));
+        assert!(rewritten.stderr.contains("admission-refused"));
+        assert!(rewritten.stderr.contains("help:"), "{}", rewritten.stderr);
+    }
+}
+
+/// The list of ports is read when a pod is about to be injected, and of pods alone.
+#[test]
+fn osm_reads_the_list_of_ports_of_pods_that_it_injects() {
+    let bad = "openservicemesh.io/inbound-port-exclusion-list: \"8080,http\"";
+    let injected = OSM.to_owned() + &pod("", bad, &container("web", HTTP));
+    assert_eq!(found(&[], &injected), ["osm-annotation-value error"]);
+    let switched_off = format!("{bad}, openservicemesh.io/sidecar-injection: disabled");
+    let outside = OSM.to_owned() + &pod("", &switched_off, &container("web", HTTP));
+    assert!(found(&[], &outside).is_empty());
+    let silent = OSM.replace("openservicemesh.io/sidecar-injection: enabled", "");
+    let unasked = silent + &pod("", bad, &container("web", HTTP));
+    assert!(found(&[], &unasked).is_empty());
+    // Without the Namespace nobody knows whether the webhook is called at all.
+    let alone = pod(
+        "",
+        "openservicemesh.io/sidecar-injection: \"on\"",
+        &container("web", HTTP),
+    );
+    assert_eq!(outcomes(&[], &alone), ["livenessProbe not-in-mesh assumed"]);
+}
+
+/// OSM drops what Kubernetes 1.26 does not know: the preview shows it.
+#[test]
+fn a_preview_of_osm_drops_restart_policies() {
+    let text = OSM.to_owned()
+        + &pod("", "", &container("web", HTTP)).replace(
+            "  containers:\n",
+            "  initContainers:\n    - {name: first, image: x}\n    - name: logs\n      image: x\n      \
+             restartPolicy: Always\n  containers:\n",
+        );
+    let shown = run(&["rewrite", "--preview"], &text);
+    assert!(!shown.stdout.contains("restartPolicy"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("name: logs\n      image: x\n"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stdout.contains("port: 15901"));
+}
+
+/// A pod that OSM has seen: listener, path and kind of probe have to fit, and nobody sees the
+/// bootstrap.
+#[test]
+fn a_pod_that_osm_has_injected_is_gone_through_in_its_order() {
+    let probe = |slot: &str, path: &str, port: u16| {
+        format!("{slot}: {{httpGet: {{path: {path}, port: {port}}}}}")
+    };
+    let envoy = container(
+        "envoy",
+        "ports: [{containerPort: 15901}, {containerPort: 15902}], readinessProbe: {httpGet: {path: \
+         /ready, port: 15000}}",
+    );
+    let volume = "  volumes: [{name: envoy-bootstrap-config-volume, secret: {secretName: x}}]\n";
+    let injected = |rest: &str| {
+        let containers = container("web", rest) + &envoy;
+        OSM.to_owned() + &pod("", "", &containers) + volume
+    };
+    let one = |rest: &str| outcomes(&[], &injected(rest));
+    let right = probe("livenessProbe", "/osm-liveness-probe", 15901);
+    assert_eq!(one(&right), ["livenessProbe ok assumed"]);
+    let other_path = probe("livenessProbe", "/osm-readiness-probe", 15901);
+    assert_eq!(one(&other_path), ["livenessProbe fails known"]);
+    let other_kind = probe("livenessProbe", "/osm-readiness-probe", 15902);
+    assert_eq!(one(&other_kind), ["livenessProbe fails known"]);
+    assert_eq!(one(HTTP), ["livenessProbe fails known"]);
+    let no_helper = probe("livenessProbe", "/osm-healthcheck", 15904);
+    let explained = run(&["predict", "--explain"], &injected(&no_helper)).stdout;
+    insta::assert_snapshot!("explained-without-helper", explained);
+    let explained = run(&["predict", "--explain"], &injected(&other_kind)).stdout;
+    insta::assert_snapshot!("explained-other-kind", explained);
+}
+
+/// What a mesh has shown to be told of is said, and why others are told nothing.
+#[test]
+fn emit_envoy_says_for_whom_it_cannot_speak() {
+    let text = pod(
+        "",
+        "openservicemesh.io/sidecar-injection: enabled",
+        &container("web", HTTP),
+    );
+    let assumed = run(&["rewrite", "--emit-envoy"], &text);
+    assert_eq!(assumed.code, 0);
+    let head: Vec<&str> = assumed.stdout.lines().take(3).collect();
+    assert_eq!(
+        head,
+        [
+            "# shop/Pod/web",
+            "# assumed: namespace `shop` is monitored by OSM (no Namespace manifest) [--assume \
+             injection=all|none]",
+            "static_resources:"
+        ]
+    );
+    let silent = pod("", "", &container("web", HTTP));
+    let options = ["rewrite", "--emit-envoy", "--mesh", "osm"];
+    let unproven = run(&options, &silent);
+    assert_eq!((unproven.code, unproven.stdout.as_str()), (1, ""));
+    assert!(
+        unproven.stderr.contains("injection-unproven"),
+        "{}",
+        unproven.stderr
+    );
+    let old = run(&[&options[..], &["--mesh-version", "1.0"]].concat(), &text);
+    assert_eq!(old.code, 1);
+    assert!(old.stderr.contains("release-too-old"), "{}", old.stderr);
+    // Two pods, two documents.
+    let two = format!(
+        "{}---\n{}",
+        text,
+        text.replace("name: web\n", "name: two\n")
+    );
+    let both = run(&["rewrite", "--emit-envoy"], &two);
+    let documents = serde_yaml::Deserializer::from_str(&both.stdout);
+    let documents: Vec<Value> = documents
+        .map(|one| Value::deserialize(one).unwrap())
+        .collect();
+    assert_eq!(documents.len(), 2);
+    assert_eq!(documents[0], documents[1]);
+}
+
+/// Where nobody names the release, what others do is said, and no verdict is surer than that.
+#[test]
+fn a_release_that_nobody_names_is_no_known_fact() {
+    let tcp = "livenessProbe: {tcpSocket: {port: 8080}}";
+    let osm = OSM.to_owned() + &pod("", "", &container("web", tcp));
+    assert_eq!(outcomes(&[], &osm), ["livenessProbe ok default"]);
+    let explained = run(&["predict", "--explain"], &osm).stdout;
+    assert!(
+        explained.contains("otherwise   always-passes if the release is 1.0"),
+        "{explained}"
+    );
+    let named = ["--mesh", "osm", "--mesh-version", "1.2"];
+    assert_eq!(outcomes(&named, &osm), ["livenessProbe ok known"]);
+    // What all releases do alike rests on none.
+    let http = OSM.to_owned() + &pod("", "", &container("web", HTTP));
+    assert_eq!(outcomes(&[], &http), ["livenessProbe ok known"]);
+    let kuma = KUMA.to_owned() + &pod("", "", &container("web", tcp));
+    assert_eq!(outcomes(&[], &kuma), ["livenessProbe ok default"]);
+    let explained = run(&["predict", "--explain"], &kuma).stdout;
+    assert!(
+        explained.contains("otherwise   always-passes if the release is 2.8"),
+        "{explained}"
+    );
+}
+
+/// The host stays and the port changes: the kubelet asks a port of another machine.
+#[test]
+fn a_host_that_is_kept_is_a_fault_in_every_mesh() {
+    let host = "livenessProbe: {httpGet: {host: app.example, path: /live, port: 8080}}";
+    let consul = pod(
+        "",
+        "consul.hashicorp.com/connect-inject: \"true\"",
+        &container("web", host),
+    );
+    assert_eq!(found(&[], &consul), ["http-probe-host-rewritten error"]);
+    let kuma = KUMA.to_owned() + &pod("", "", &container("web", host));
+    let old = ["--mesh", "kuma", "--mesh-version", "2.8"];
+    assert_eq!(found(&old, &kuma), ["http-probe-host-rewritten error"]);
+    assert_eq!(found(&[], &kuma), ["kuma-http-host-lost warning"]);
+    let osm = OSM.to_owned() + &pod("", "", &container("web", host));
+    assert_eq!(found(&[], &osm), ["osm-http-host warning"]);
+    // A helper that is not there is worse than a host that gets lost.
+    let first = container(
+        "db",
+        "livenessProbe: {tcpSocket: {host: db.example, port: 1}}",
+    );
+    let both = OSM.to_owned() + &pod("", "", &(first + &container("web", HTTP)));
+    assert_eq!(found(&[], &both), ["osm-probe-collision error"]);
+}
+
+/// What a release does not know it does not refuse a pod for.
+#[test]
+fn kuma_before_2_9_has_no_probe_proxy() {
+    let bad = "kuma.io/application-probe-proxy-port: http";
+    let text = KUMA.to_owned() + &pod("", bad, &container("web", HTTP));
+    assert_eq!(found(&[], &text), ["mesh-value-refused error"]);
+    let old = ["--mesh", "kuma", "--mesh-version", "2.8"];
+    assert!(found(&old, &text).is_empty());
+}
+
+/// A pod that Kuma has injected: its sidecar says where the probe proxy listens.
+#[test]
+fn a_pod_that_kuma_has_injected_is_judged_by_its_sidecar() {
+    let probe = "livenessProbe: {httpGet: {path: /8080/live, port: 9001}}";
+    let sidecar = |port: &str| {
+        let env = format!("env: [{{name: KUMA_APPLICATION_PROBE_PROXY_PORT, value: \"{port}\"}}]");
+        container("web", probe) + &container("kuma-sidecar", &env)
+    };
+    let judged = |port: &str| outcomes(&[], &(KUMA.to_owned() + &pod("", "", &sidecar(port))));
+    assert_eq!(judged("9001"), ["livenessProbe ok known"]);
+    assert_eq!(judged("0"), ["livenessProbe fails known"]);
+}
+
+/// What Consul rests on is said: its chart may have it otherwise.
+#[test]
+fn consul_rests_on_its_chart() {
+    let on = "consul.hashicorp.com/connect-inject: \"true\"";
+    let default = pod("", on, &container("web", HTTP));
+    assert_eq!(outcomes(&[], &default), ["livenessProbe ok default"]);
+    let written = format!(
+        "{on}, consul.hashicorp.com/transparent-proxy: \"true\", \
+         consul.hashicorp.com/transparent-proxy-overwrite-probes: \"true\""
+    );
+    let written = pod("", &written, &container("web", HTTP));
+    assert_eq!(outcomes(&[], &written), ["livenessProbe ok known"]);
+    let off = format!("{on}, consul.hashicorp.com/transparent-proxy-overwrite-probes: \"false\"");
+    let off = pod("", &off, &container("web", HTTP));
+    assert_eq!(outcomes(&[], &off), ["livenessProbe fails assumed"]);
+    let permissive = format!(
+        "apiVersion: consul.hashicorp.com/v1alpha1\nkind: ServiceDefaults\nmetadata: {{name: web, \
+         namespace: shop}}\nspec: {{mutualTLSMode: permissive}}\n---\n{off}"
+    );
+    assert_eq!(
+        outcomes(&[], &permissive),
+        ["livenessProbe unknown unknown"]
+    );
+    let checked = run(&["check"], &permissive);
+    assert!(
+        checked
+            .stdout
+            .contains("1 workload not judged: what the mesh demands"),
+        "{}",
+        checked.stdout
+    );
+    assert!(
+        !checked.stdout.contains("another tool"),
+        "{}",
+        checked.stdout
+    );
+    let system = default.replace("namespace: shop", "namespace: kube-system");
+    assert_eq!(outcomes(&[], &system), ["livenessProbe not-in-mesh known"]);
+}
+
+/// An option wins over what the tree says, and the explanation shows what it wins over.
+#[test]
+fn an_option_that_contradicts_the_tree_says_so() {
+    let text = KUMA.to_owned() + &pod("", "", &container("web", HTTP));
+    let options = [
+        "predict",
+        "--explain",
+        "--mesh",
+        "osm",
+        "--assume",
+        "injection=all",
+    ];
+    let shown = run(&options, &text).stdout;
+    assert!(
+        shown.contains("the Namespace asks for Kuma; the option sets that aside"),
+        "{shown}"
+    );
+    let agreed = run(&["predict", "--explain", "--mesh", "kuma"], &text).stdout;
+    assert!(!agreed.contains("sets that aside"), "{agreed}");
+}
+
+/// A preview goes to files of its own only, and says what it is.
+#[test]
+fn a_preview_in_a_copy_is_called_one() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = OSM.to_owned() + &pod("", "", &container("web", HTTP));
+    std::fs::write(scratch.path().join("web.yaml"), &text).unwrap();
+    let run = |arguments: &[&str]| meshprobe(scratch.path(), arguments, "");
+    let refused = run(&["rewrite", "--isolated", "-o", "out", "web.yaml"]);
+    assert_eq!(refused.code, 1);
+    let copy = || std::fs::read_to_string(scratch.path().join("out/web.yaml")).unwrap();
+    assert_eq!(copy(), text);
+    let shown = run(&[
+        "rewrite",
+        "--isolated",
+        "--preview",
+        "-o",
+        "out",
+        "web.yaml",
+    ]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(copy().contains("port: 15901"));
+    assert!(
+        shown.stderr.contains("a preview is not to be applied"),
+        "{}",
+        shown.stderr
+    );
+    let original = std::fs::read_to_string(scratch.path().join("web.yaml")).unwrap();
+    assert_eq!(original, text);
+    for other in [
+        ["--preview", "--write"],
+        ["--preview", "--undo"],
+        ["--emit-envoy", "--preview"],
+    ] {
+        let mut all = vec!["rewrite", "--isolated"];
+        all.extend(other);
+        all.push("web.yaml");
+        assert_eq!(run(&all).code, 2, "{other:?}");
+    }
+}
+
+/// What another tool fills in is no default: nobody can tell, and nothing is shown.
+#[test]
+fn annotations_that_another_tool_fills_in_are_unknown() {
+    let cases = [
+        (KUMA, "kuma.io/application-probe-proxy-port: \"${PORT}\""),
+        (KUMA, "kuma.io/gateway: \"${GATEWAY}\""),
+        (
+            OSM,
+            "openservicemesh.io/inbound-port-exclusion-list: \"${PORTS}\"",
+        ),
+        (
+            "",
+            "consul.hashicorp.com/connect-inject: \"true\", consul.hashicorp.com/transparent-proxy: \
+             \"${REDIRECT}\"",
+        ),
+    ];
+    for (namespace, annotation) in cases {
+        let text = namespace.to_owned() + &pod("", annotation, &container("web", HTTP));
+        assert_eq!(
+            outcomes(&[], &text),
+            ["livenessProbe unknown unknown"],
+            "{text}"
+        );
+        let shown = run(&["rewrite", "--preview"], &text);
+        assert_eq!((shown.code, &shown.stdout), (1, &text));
+        let checked = run(&["check"], &text);
+        assert!(
+            checked.stdout.contains("another tool fills a value in"),
+            "{}",
+            checked.stdout
+        );
+    }
+}
+
+/// Whether Consul injects pods that say nothing is said in its chart: the option speaks for it,
+/// whatever Namespaces are in the tree.
+#[test]
+fn an_option_speaks_for_the_chart_of_consul() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n";
+    let text = namespace.to_owned() + &pod("", "", &container("web", HTTP));
+    let options = ["--mesh", "consul", "--assume", "injection=all"];
+    assert_eq!(outcomes(&options, &text), ["livenessProbe ok assumed"]);
+    let silent = ["--mesh", "consul"];
+    assert_eq!(
+        outcomes(&silent, &text),
+        ["livenessProbe not-in-mesh default"]
+    );
+}
+
+/// A kustomization is injected where its overlay says so, so the base is refused, or shown.
+#[test]
+fn a_base_is_what_its_overlay_makes_of_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = scratch.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let run = |arguments: &[&str]| {
+        let mut all = vec!["rewrite", "--isolated"];
+        all.extend(arguments);
+        all.push(".");
+        meshprobe(scratch.path(), &all, "")
+    };
+    let base = pod("", "", &container("web", HTTP)).replace("  namespace: shop\n", "");
+    write("base/kustomization.yaml", "resources: [web.yaml]\n");
+    write("base/web.yaml", &base);
+    let overlay = "namespace: shop\nresources: [../base, namespace.yaml]\n";
+    write("shop/kustomization.yaml", overlay);
+    write("shop/namespace.yaml", OSM);
+    let refused = run(&["--diff"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""));
+    assert!(
+        refused.stderr.contains("preview-only"),
+        "{}",
+        refused.stderr
+    );
+    let shown = run(&["--preview", "--diff"]);
+    assert_eq!(shown.code, 1);
+    assert!(
+        shown.stdout.contains("+++ b/base/web.yaml"),
+        "{}",
+        shown.stdout
+    );
+    assert!(
+        shown
+            .stdout
+            .contains("path: /osm-liveness-probe, port: 15901"),
+        "{}",
+        shown.stdout
+    );
+    // Where another overlay takes it into another mesh, or into none, no one file is right for both.
+    write(
+        "other/kustomization.yaml",
+        &overlay.replace("shop", "other"),
+    );
+    write("other/namespace.yaml", &KUMA.replace("shop", "other"));
+    let divided = run(&["--preview", "--diff"]);
+    assert_eq!((divided.code, divided.stdout.as_str()), (1, ""));
+    assert!(
+        divided.stderr.contains("kustomize-overlay"),
+        "{}",
+        divided.stderr
+    );
+}

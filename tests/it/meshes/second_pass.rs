@@ -1,0 +1,226 @@
+//! Probes that were rewritten ahead meet the webhooks of OSM, Kuma and Consul: what comes out, and
+//! that it is called a fault. And what Consul exposes.
+//!
+//! The recorded answers are described in `fixtures/{osm,kuma,consul}/README.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Run, meshprobe};
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+
+const HELPER: &str = "osm-healthcheck";
+
+fn cases(mesh: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut cases: Vec<PathBuf> = fs::read_dir(root.join(mesh))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    cases.sort();
+    cases
+}
+
+fn expected(case: &Path, file: &str) -> Value {
+    let text = fs::read_to_string(case.join(file)).unwrap();
+    let all: Value = serde_json::from_str(&text).unwrap();
+    all["results"][0].clone()
+}
+
+fn documents(text: &str) -> Vec<Value> {
+    serde_yaml::Deserializer::from_str(text)
+        .map(|document| Value::deserialize(document).unwrap())
+        .filter(|value| !value.is_null())
+        .collect()
+}
+
+/// JSON is YAML.
+fn written(documents: &[Value]) -> String {
+    let texts: Vec<String> = documents.iter().map(Value::to_string).collect();
+    texts.join("\n---\n") + "\n"
+}
+
+fn run(arguments: &[&str], options: &[&str], text: &str) -> Run {
+    let (command, rest) = arguments.split_first().unwrap();
+    let mut all = vec![*command, "--isolated"];
+    all.extend(rest);
+    all.extend(options);
+    all.push("-");
+    meshprobe(Path::new(env!("CARGO_MANIFEST_DIR")), &all, text)
+}
+
+fn template(documents: &mut [Value]) -> &mut Value {
+    let mut all = documents.iter_mut();
+    let workload = all.find(|one| one["kind"] == "Deployment").unwrap();
+    &mut workload["spec"]["template"]
+}
+
+/// The input with the probes that the webhook made of them, and nothing else that it added: what
+/// somebody would commit who believed in it.
+fn ahead(case: &Path, options: &[&str]) -> String {
+    let before = fs::read_to_string(case.join("input.yaml")).unwrap();
+    let shown = run(&["rewrite", "--preview"], options, &before);
+    let mut rewritten = documents(&shown.stdout);
+    let original = template(&mut documents(&before)).clone();
+    let template = template(&mut rewritten);
+    if let Some(metadata) = original.get("metadata") {
+        template["metadata"] = metadata.clone();
+    } else if let Some(fields) = template.as_object_mut() {
+        fields.remove("metadata");
+    }
+    let containers = template["spec"]["containers"].as_array_mut().unwrap();
+    containers.retain(|one| one["name"] != HELPER);
+    written(&rewritten)
+}
+
+/// Probes and hooks by container; containers without any are left out.
+fn handlers(containers: &Value) -> BTreeMap<String, Value> {
+    const KEYS: [&str; 4] = [
+        "livenessProbe",
+        "readinessProbe",
+        "startupProbe",
+        "lifecycle",
+    ];
+    let mut all = BTreeMap::new();
+    for container in containers.as_array().unwrap() {
+        let mut kept = Map::new();
+        for key in KEYS {
+            let Some(mut value) = container.get(key).cloned() else {
+                continue;
+            };
+            if let Some(grpc) = value.get_mut("grpc").and_then(Value::as_object_mut) {
+                grpc.retain(|_, value| !value.is_null());
+            }
+            kept.insert(key.to_owned(), value);
+        }
+        if !kept.is_empty() {
+            all.insert(container["name"].as_str().unwrap().to_owned(), kept.into());
+        }
+    }
+    all
+}
+
+/// The outcomes of the handlers that the webhook points anywhere, or refuses the pod for.
+fn outcomes(options: &[&str], text: &str) -> Vec<String> {
+    let shown = run(&["predict", "--output-format", "json"], options, text);
+    let report: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap().iter();
+    let handlers = workloads.flat_map(|one| one["handlers"].as_array().unwrap());
+    handlers
+        .filter(|one| one["rewritten"] == true)
+        .map(|one| one["outcome"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// OSM: the paths stay, the proxy asks itself; what asked the helper asks the proxy now.
+#[test]
+fn osm_spoils_what_was_rewritten_ahead() {
+    let releases: [(&[&str], &str); 2] = [
+        (&[], "expected.json"),
+        (
+            &["--mesh", "osm", "--mesh-version", "1.3"],
+            "expected.head.json",
+        ),
+    ];
+    let (mut passes, mut probes) = (0, 0);
+    for case in cases("osm") {
+        for (options, file) in releases {
+            let expected = expected(&case, file);
+            let second = &expected["webhookOnAlreadyRewrittenProbes"];
+            let Some(containers) = second.get("containers") else {
+                continue;
+            };
+            let text = ahead(&case, options);
+            let shown = run(&["rewrite", "--preview"], options, &text);
+            let mut after = documents(&shown.stdout);
+            let after = &template(&mut after)["spec"]["containers"];
+            assert_eq!(handlers(after), handlers(containers), "{case:?} {file}");
+            let helper = after
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|one| one["name"] == HELPER);
+            let wanted = second.get("osmHealthcheckContainer").is_some();
+            assert_eq!(helper, wanted, "{case:?} {file}");
+            for outcome in outcomes(options, &text) {
+                assert_eq!(outcome, "fails", "{case:?} {file}");
+                probes += 1;
+            }
+            passes += 1;
+        }
+    }
+    println!("osm: {passes} second passes, {probes} probes that fail");
+    assert_eq!((passes, probes), (58, 76));
+}
+
+/// Kuma: a pod with a probe on the port of the probe proxy is refused.
+#[test]
+fn kuma_refuses_what_was_rewritten_ahead() {
+    let (mut refused, mut unchanged) = (0, 0);
+    for case in cases("kuma") {
+        let expected = expected(&case, "expected.json");
+        let Some(second) = expected["webhookOnAlreadyRewrittenProbes"].as_str() else {
+            continue;
+        };
+        let text = ahead(&case, &["--mesh", "kuma"]);
+        let shown = run(&["rewrite", "--preview"], &["--mesh", "kuma"], &text);
+        if second == "unchanged" {
+            assert_eq!((shown.code, &shown.stdout), (0, &text), "{case:?}");
+            unchanged += 1;
+        } else {
+            assert_eq!((shown.code, &shown.stdout), (1, &text), "{case:?}");
+            assert!(shown.stderr.contains("admission-refused"), "{case:?}");
+            let checked = run(&["check"], &["--mesh", "kuma"], &text);
+            assert!(checked.stdout.contains("kuma-reserved-port"), "{case:?}");
+            refused += 1;
+        }
+    }
+    assert_eq!((refused, unchanged), (11, 5));
+}
+
+/// Consul: the ports stay, and what is exposed is the listener itself.
+#[test]
+fn consul_exposes_what_it_is_said_to() {
+    let mut exposed = 0;
+    for case in cases("consul") {
+        let expected = expected(&case, "expected.json");
+        let before = fs::read_to_string(case.join("input.yaml")).unwrap();
+        exposed += compare_endpoints(&case, &before, &expected["exposePaths"]);
+        let second = &expected["webhookOnAlreadyRewrittenProbes"];
+        if second.is_array() {
+            let text = ahead(&case, &[]);
+            let shown = run(&["rewrite", "--preview"], &[], &text);
+            let mut after = documents(&shown.stdout);
+            let after = &template(&mut after)["spec"]["containers"];
+            assert_eq!(handlers(after), handlers(second), "{case:?}");
+            let again = &expected["exposePathsOnAlreadyRewrittenProbes"];
+            exposed += compare_endpoints(&case, &text, again);
+            let outcomes = outcomes(&[], &text);
+            assert!(outcomes.iter().all(|one| one == "fails"), "{case:?}");
+        }
+    }
+    assert_eq!(exposed, 27, "exposed paths, before and after");
+}
+
+/// Compares what an explanation says of endpoints with what Consul registers: how many.
+fn compare_endpoints(case: &Path, text: &str, paths: &Value) -> usize {
+    let Some(paths) = paths.as_array() else {
+        return 0;
+    };
+    let shown = run(&["predict", "--explain"], &["--mesh", "consul"], text);
+    let said = shown.stdout.lines().filter_map(|line| {
+        let said = line.trim().strip_prefix("endpoint    a listener on ")?;
+        Some(said.to_owned())
+    });
+    let wanted = paths.iter().map(|one| {
+        let path = one["path"].as_str().unwrap();
+        let (listener, port) = (&one["listenerPort"], &one["localPathPort"]);
+        format!("{listener} exposes {path} of 127.0.0.1:{port}")
+    });
+    let (said, wanted): (BTreeSet<String>, BTreeSet<String>) = (said.collect(), wanted.collect());
+    assert_eq!(said, wanted, "{case:?}");
+    wanted.len()
+}

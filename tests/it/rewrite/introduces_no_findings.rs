@@ -1,0 +1,97 @@
+//! `check` has nothing to say of a rewritten pod that it did not say of the pod as it was: no new error
+//! and no new warning under any rule, in no form, for no release; under STRICT and under PERMISSIVE.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use meshprobe::engine;
+use meshprobe::finding::{Finding, Severity};
+use meshprobe::settings::{Form, InjectionAssumption, Settings};
+use meshprobe::source::SourceSet;
+
+const RELEASES: [&str; 6] = ["1.10", "1.12", "1.18", "1.24", "1.28", "1.31"];
+
+fn settings(form: Form, release: &str, mtls: &str) -> Settings {
+    let mut settings = Settings {
+        mesh_version: release.parse().ok(),
+        form,
+        ..Settings::default()
+    };
+    settings.overrides.injection = Some(InjectionAssumption::All);
+    settings
+        .overrides
+        .set_pair(&format!("mtls={mtls}"))
+        .unwrap();
+    settings
+}
+
+/// Errors and warnings by document and rule.
+fn said(findings: &[Finding]) -> BTreeSet<(usize, &'static str)> {
+    let bad = findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Warning);
+    bad.map(|finding| (finding.document, finding.rule))
+        .collect()
+}
+
+/// The documents that differ, by their place in the file.
+fn changed(before: &SourceSet, after: &SourceSet) -> BTreeSet<usize> {
+    let texts = |set: &SourceSet| -> Vec<String> {
+        let file = set.files.first().unwrap();
+        let documents = file.documents.iter().filter_map(|document| document.tree());
+        documents
+            .map(|tree| tree.segment().slice(tree.text()).to_owned())
+            .collect()
+    };
+    let (before, after) = (texts(before), texts(after));
+    assert_eq!(before.len(), after.len());
+    let pairs = before.iter().zip(&after).enumerate();
+    pairs
+        .filter(|(_, (before, after))| before != after)
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// How many pods of all inputs are rewritten for a release, and what is said of them only then.
+fn judge(release: &str) -> (usize, Vec<String>) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite");
+    let (mut rewritten, mut faults) = (0, Vec::new());
+    for case in fs::read_dir(root).unwrap() {
+        let folder = case.unwrap().path();
+        let text = fs::read_to_string(folder.join("input.yaml")).unwrap();
+        for (form, mtls) in Form::ALL
+            .into_iter()
+            .flat_map(|form| ["STRICT", "PERMISSIVE"].map(|mtls| (form, mtls)))
+        {
+            let settings = settings(form, release, mtls);
+            let before = SourceSet::from_text("input.yaml", text.as_str());
+            let run = engine::rewrite(&before, &settings);
+            let changed = changed(&before, &run.set);
+            rewritten += changed.len();
+            let was = said(&engine::check(&before, &settings).findings);
+            let now = said(&engine::check(&run.set, &settings).findings);
+            let new = now.difference(&was).filter(|(at, _)| changed.contains(at));
+            let name = folder.file_name().unwrap().to_string_lossy();
+            faults.extend(new.map(|(at, rule)| {
+                format!("{name} (document {at}) {release} {form:?} {mtls}: {rule}")
+            }));
+        }
+    }
+    (rewritten, faults)
+}
+
+#[test]
+fn no_rule_has_anything_against_a_rewrite() {
+    let judged = thread::scope(|scope| {
+        let runs = RELEASES.map(|release| scope.spawn(move || judge(release)));
+        runs.map(|run| run.join().unwrap())
+    });
+    let rewritten: usize = judged.iter().map(|(rewritten, _)| rewritten).sum();
+    let faults: Vec<String> = judged.into_iter().flat_map(|(_, faults)| faults).collect();
+    println!("{rewritten} pods rewritten");
+    assert!(rewritten >= 2000, "{rewritten}");
+    let count = faults.len();
+    assert!(faults.is_empty(), "{count} faults\n{}", faults.join("\n"));
+}

@@ -1,0 +1,5 @@
+//! What holds for every rewrite.
+
+mod introduces_no_findings;
+mod pods;
+mod properties;

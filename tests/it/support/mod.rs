@@ -1,0 +1,80 @@
+//! What the tests share: running the program, projects on disk, the real kustomize.
+#![allow(dead_code, reason = "not every platform runs every test")]
+
+mod process;
+mod program;
+pub(crate) mod project;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+pub(crate) use process::{PROGRAM, command, run};
+pub(crate) use program::{Run, meshprobe};
+
+/// Returns the findings of a JSON report.
+pub(crate) fn findings(run: &Run) -> Vec<Value> {
+    let report: Value = serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}\n{}\n{}", run.stdout, run.stderr));
+    report.get("findings").unwrap().as_array().unwrap().clone()
+}
+
+/// Returns the comments of a text, sorted; good enough for fixtures, whose strings hold no ` #`.
+pub(crate) fn comments(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = text
+        .lines()
+        .filter_map(|line| {
+            let at = if line.trim_start().starts_with('#') {
+                line.find('#')
+            } else {
+                line.find(" #")
+            };
+            Some(line.get(at?..)?.trim().to_owned())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Proves that every line of `path` that changed is one that an edit of `findings` covers.
+pub(crate) fn outside_edits(path: &str, before: &str, after: &str, findings: &[&Value]) {
+    let mut covered = vec![false; before.lines().count() + 2];
+    for finding in findings {
+        let edits = finding.pointer("/fix/edits").unwrap().as_array().unwrap();
+        let here = |edit: &&Value| edit.get("path").and_then(Value::as_str) == Some(path);
+        for edit in edits.iter().filter(here) {
+            let offset =
+                |name: &str| usize::try_from(edit.get(name).unwrap().as_u64().unwrap()).unwrap();
+            let line = |at: usize| before.get(..at).unwrap().matches('\n').count();
+            for line in line(offset("start"))..=line(offset("end")) {
+                *covered.get_mut(line).unwrap() = true;
+            }
+        }
+    }
+    let diff = similar::TextDiff::from_lines(before, after);
+    for change in diff.iter_all_changes() {
+        if let (similar::ChangeTag::Delete, Some(line)) = (change.tag(), change.old_index()) {
+            assert!(
+                covered.get(line).unwrap(),
+                "line {} changed outside edits",
+                line + 1
+            );
+        }
+    }
+}
+
+/// Returns the real kustomize to compare with; where there is none, a plain message, and a failure in CI.
+pub(crate) fn kustomize() -> Option<std::path::PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".tools/kustomize");
+    let given = std::env::var_os("MESHPROBE_KUSTOMIZE").map(std::path::PathBuf::from);
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kustomize"));
+    let mut candidates = given.into_iter().chain([own]).chain(on_path);
+    let found = candidates.find(|path| path.is_file());
+    if found.is_none() {
+        let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+        assert!(!in_ci, "kustomize is not installed");
+        eprintln!("skipped: no kustomize in MESHPROBE_KUSTOMIZE, .tools or PATH");
+    }
+    found
+}

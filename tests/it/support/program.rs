@@ -1,0 +1,109 @@
+//! Runs the program in the process of the test, and holds what came of a run.
+
+use std::ffi::OsString;
+use std::io::{self, Cursor, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use meshprobe::cli::{self, Session};
+
+/// The result of a run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs the program in `folder` with an empty environment, in this process: thousands of runs cost
+/// less than starting thousands of processes. `process::run` starts the built binary instead.
+pub(crate) fn meshprobe(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
+    let (stdout, stderr) = (Capture::default(), Capture::default());
+    let stdin = Cursor::new(stdin.as_ref().to_vec());
+    let session = Session::new(folder.to_path_buf(), stdin, stdout.clone(), stderr.clone());
+    let arguments: Vec<OsString> = std::iter::once("meshprobe")
+        .chain(arguments.iter().copied())
+        .map(OsString::from)
+        .collect();
+    let exit = cli::run(&arguments, &session);
+    Run {
+        code: i32::from(exit.code()),
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+    }
+}
+
+/// A stream that keeps what is written to it.
+#[derive(Clone, Default)]
+struct Capture(Arc<Mutex<Vec<u8>>>);
+
+impl Capture {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Capture {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Run {
+    /// Checks the exit code and shows everything where it is another.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(
+            self.code, code,
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout, self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn says(self, part: &str) -> Self {
+        assert!(
+            self.stdout.contains(part),
+            "no {part:?} in stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn complains(self, part: &str) -> Self {
+        assert!(
+            self.stderr.contains(part),
+            "no {part:?} in stderr:\n{}\nstdout:\n{}",
+            self.stderr,
+            self.stdout
+        );
+        self
+    }
+
+    /// Standard error without the times of `--verbose`.
+    pub(crate) fn untimed(&self) -> String {
+        let lines = self
+            .stderr
+            .lines()
+            .filter(|line| !line.starts_with("time: "));
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// All that is shown of the run, for snapshots.
+    pub(crate) fn shown(&self) -> String {
+        let stderr = if self.stderr.is_empty() {
+            String::new()
+        } else {
+            format!("--- stderr\n{}", self.stderr)
+        };
+        format!("--- exit {}\n{}{stderr}", self.code, self.stdout)
+    }
+}

@@ -1,0 +1,60 @@
+//! A directory with files in which the program runs.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::{Run, meshprobe};
+
+pub(crate) struct Project {
+    directory: TempDir,
+}
+
+impl Project {
+    /// An empty directory that is the root of a repository, so that nothing above it is read.
+    pub(crate) fn new() -> Self {
+        let directory = TempDir::new().unwrap();
+        fs::create_dir(directory.path().join(".git")).unwrap();
+        Self { directory }
+    }
+
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let project = Self::new();
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        self.run_in("", arguments, "")
+    }
+
+    pub(crate) fn pipe(&self, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
+        self.run_in("", arguments, stdin)
+    }
+
+    pub(crate) fn run_in(
+        &self,
+        directory: &str,
+        arguments: &[&str],
+        stdin: impl AsRef<[u8]>,
+    ) -> Run {
+        meshprobe(&self.path(directory), arguments, stdin)
+    }
+}

@@ -1,0 +1,231 @@
+//! Virtual machines: what istioctl makes of a WorkloadGroup, and what we make of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Run, findings, meshprobe};
+use serde_json::Value;
+
+struct Case {
+    name: String,
+    folder: PathBuf,
+    expected: Value,
+}
+
+impl Case {
+    fn all() -> Vec<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/vm");
+        let folders = fs::read_dir(root)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let mut all: Vec<Self> = folders
+            .filter(|folder| folder.is_dir())
+            .map(|folder| {
+                let text = fs::read_to_string(folder.join("expected.json")).unwrap();
+                Self {
+                    name: folder.file_name().unwrap().to_string_lossy().into_owned(),
+                    expected: serde_json::from_str(&text).unwrap(),
+                    folder,
+                }
+            })
+            .collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    fn is_valid(&self) -> bool {
+        self.expected["validate"]["rc"] == 0
+    }
+
+    /// What `istioctl x workload entry configure` wrote, if it did.
+    fn mesh(&self) -> Option<&Value> {
+        self.expected.get("mesh")
+    }
+
+    fn rewrite(&self, more: &[&str]) -> Run {
+        let given = [
+            "rewrite",
+            "--isolated",
+            "--vm",
+            "--context",
+            "../mesh-config.yaml",
+        ];
+        let arguments: Vec<&str> = given.iter().chain(more).copied().collect();
+        meshprobe(
+            &self.folder,
+            &[&arguments[..], &["input.yaml"]].concat(),
+            "",
+        )
+    }
+
+    /// Severity and rule of what `check` says.
+    fn check(&self) -> Vec<String> {
+        let arguments = [
+            "check",
+            "--isolated",
+            "--output-format",
+            "json",
+            "input.yaml",
+        ];
+        let found = findings(&meshprobe(&self.folder, &arguments, ""));
+        let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+        found
+            .iter()
+            .map(|one| format!("{} {}", text(one, "severity"), text(one, "rule")))
+            .collect()
+    }
+}
+
+fn yaml(text: &str) -> Value {
+    serde_yaml::from_str(text).unwrap()
+}
+
+/// `--allow vm-probe-refused` is istioctl, which checks nothing: 17 files, each the same.
+#[test]
+fn mesh_yaml_is_the_one_of_istioctl() {
+    let mut equal = 0;
+    let mut stopped = Vec::new();
+    for case in Case::all() {
+        let run = case.rewrite(&["--allow", "vm-probe-refused"]);
+        match case.mesh() {
+            Some(mesh) => {
+                assert_eq!(&yaml(&run.stdout), mesh, "{}", case.name);
+                assert_eq!(run.code, 0, "{}: {}", case.name, run.stderr);
+                equal += 1;
+            }
+            None => {
+                assert_eq!(run.stdout, "", "{}", case.name);
+                assert!(run.stderr.contains("vm-probe-unreadable"), "{}", run.stderr);
+                assert_eq!(run.code, 1, "{}", case.name);
+                stopped.push(case.name);
+            }
+        }
+    }
+    assert_eq!(equal, 17);
+    assert_eq!(stopped, ["port-name", "yaml11-bool-header"]);
+}
+
+/// Left to itself, `rewrite` writes what istiod and the API server accept, and nothing else.
+#[test]
+fn what_istiod_refuses_is_not_written() {
+    let mut written = 0;
+    let mut refused = Vec::new();
+    for case in Case::all() {
+        let run = case.rewrite(&[]);
+        if run.code == 0 {
+            assert!(case.is_valid(), "{}", case.name);
+            assert_eq!(&yaml(&run.stdout), case.mesh().unwrap(), "{}", case.name);
+            written += 1;
+        } else {
+            assert_eq!(run.stdout, "", "{}", case.name);
+            assert_eq!(run.code, 1, "{}", case.name);
+            refused.push((case.is_valid(), case.name));
+        }
+    }
+    assert_eq!(written, 8);
+    assert_eq!(refused.len(), 11);
+    // istioctl validates what is left of it; the schema of the definition takes one method.
+    let valid: Vec<&str> = refused
+        .iter()
+        .filter(|(is_valid, _)| *is_valid)
+        .map(|(_, name)| name.as_str())
+        .collect();
+    assert_eq!(valid, ["two-handlers"]);
+}
+
+/// Without the mesh configuration, only the probe is known.
+#[test]
+fn the_probe_is_the_one_of_istioctl() {
+    for case in Case::all() {
+        let Some(expected) = case.expected.get("readinessProbe") else {
+            continue;
+        };
+        let arguments = [
+            "rewrite",
+            "--isolated",
+            "--vm",
+            "--allow",
+            "vm-probe-refused",
+            "-",
+        ];
+        let input = fs::read_to_string(case.folder.join("input.yaml")).unwrap();
+        let run = meshprobe(&case.folder, &arguments, &input);
+        let written = yaml(&run.stdout);
+        let probe = &written["defaultConfig"]["readinessProbe"];
+        assert_eq!(probe, expected, "{}", case.name);
+        let others = written["defaultConfig"].as_object().unwrap().len();
+        assert_eq!(others, usize::from(!expected.is_null()), "{}", case.name);
+        assert!(
+            run.stderr.contains("vm-mesh-config-missing"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+/// Every input that `istioctl validate` refuses is an error, and each of its complaints is one.
+#[test]
+fn what_validate_refuses_is_found() {
+    let mut table = String::new();
+    let mut refused = 0;
+    for case in Case::all() {
+        let found = case.check();
+        let errors = found.iter().filter(|one| one.starts_with("error ")).count();
+        if !case.is_valid() {
+            let lines = case.expected["validate"]["stderr"].as_array().unwrap();
+            let complaints = lines
+                .iter()
+                .filter(|line| line.as_str().unwrap().starts_with("\t*"))
+                .count();
+            assert!(errors >= complaints, "{}: {found:?}", case.name);
+            assert!(complaints > 0, "{}", case.name);
+            refused += 1;
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in &found {
+            *counts.entry(one).or_default() += 1;
+        }
+        let verdict = if case.is_valid() { "valid" } else { "refused" };
+        table.push_str(&format!("{} ({verdict})\n", case.name));
+        for (one, count) in counts {
+            table.push_str(&format!("  {count} × {one}\n"));
+        }
+    }
+    let all = Case::all();
+    let written = all.iter().filter(|case| case.mesh().is_some()).count();
+    println!(
+        "vm: {} cases, {written} with mesh.yaml, {refused} refused by validate",
+        all.len()
+    );
+    assert_eq!(refused, 10);
+    insta::assert_snapshot!("vm_checked", table);
+}
+
+/// The minimal manifests of rules about virtual machines, and of header values.
+#[test]
+fn bad_manifests_are_found_and_good_ones_are_not() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/lint");
+    let mut seen = [0, 0];
+    for folder in fs::read_dir(root).unwrap() {
+        let folder = folder.unwrap().path();
+        let rule = folder.file_name().unwrap().to_string_lossy().into_owned();
+        if !rule.starts_with("vm-") && rule != "yaml11-header-value" {
+            continue;
+        }
+        for (index, name) in ["bad.yaml", "good.yaml"].iter().enumerate() {
+            if !folder.join(name).is_file() {
+                continue;
+            }
+            let arguments = ["check", "--isolated", "--output-format", "json", name];
+            let found = findings(&meshprobe(&folder, &arguments, ""));
+            let is_found = found.iter().any(|one| one["rule"] == rule.as_str());
+            assert_eq!(is_found, index == 0, "{rule}/{name}: {found:#?}");
+            // Notes are for everybody: one failure is enough, a Namespace is not in the tree.
+            let grave = found.iter().any(|one| one["severity"] != "note");
+            assert!(index == 0 || !grave, "{rule}/{name}: {found:#?}");
+            seen[index] += 1;
+        }
+    }
+    assert_eq!(seen, [7, 5]);
+}

@@ -1,0 +1,179 @@
+//! What our walk lists is what the library for ignore files lists when it walks itself.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use meshprobe::source::{Folders, Input, Request, WalkOptions, find};
+use proptest::prelude::*;
+
+/// Folders of the trees, in the order in which they are made.
+const FOLDERS: [&str; 7] = ["", "a", "b", "a/a", "a/b", "a/b/a", "b/.c"];
+const FILES: [&str; 5] = ["x.yaml", "y.yml", "a.json", "kustomization.yaml", "n.txt"];
+const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
+
+fn lines() -> impl Strategy<Value = String> {
+    let line = prop::sample::select(vec![
+        "*.yaml",
+        "!*.yaml",
+        "x.yaml",
+        "!x.yaml",
+        "/x.yaml",
+        "y.*",
+        "a",
+        "!a",
+        "a/",
+        "/a",
+        "b/",
+        "**/a",
+        "a/**",
+        "!a/**",
+        "b/x.yaml",
+        "a/b/*",
+        "*/y.yml",
+        "# a",
+        "",
+        "[",
+        "{x",
+        ".*",
+        "*",
+        "!*/",
+        "\u{feff}a",
+        "x.yaml ",
+        "/b/.c",
+    ]);
+    prop::collection::vec(line, 1..4).prop_map(|lines| lines.join("\n"))
+}
+
+/// An ignore file: its folder, its name and its text.
+fn ignore_files() -> impl Strategy<Value = Vec<(&'static str, &'static str, String)>> {
+    let folder = prop::sample::select(FOLDERS.to_vec());
+    let name = prop::sample::select(IGNORE_FILES.to_vec());
+    prop::collection::vec((folder, name, lines()), 0..6)
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn tree(root: &Path) {
+    for folder in FOLDERS {
+        for file in FILES {
+            write(&root.join(folder).join(file), "");
+        }
+    }
+}
+
+fn ours(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
+    let request = Request {
+        targets: vec![Input::Path(root.to_path_buf())],
+        working_directory: root.to_path_buf(),
+        walk: WalkOptions {
+            no_ignore,
+            ..WalkOptions::default()
+        },
+        ..Request::default()
+    };
+    let found = find(&request, &mut Folders::default());
+    found.iter().map(|one| root.join(&*one.path)).collect()
+}
+
+fn theirs(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
+    let is_git = |entry: &ignore::DirEntry| entry.file_name() == ".git";
+    let mut found: Vec<PathBuf> = WalkBuilder::new(root)
+        .standard_filters(!no_ignore)
+        .hidden(false)
+        .require_git(false)
+        .git_global(false)
+        .filter_entry(move |entry| !is_git(entry))
+        .build()
+        // A line that cannot be read is told of, where it stands above.
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().unwrap().is_file())
+        .map(ignore::DirEntry::into_path)
+        .filter(|path| {
+            let extension = path.extension().unwrap_or_default();
+            ["yaml", "yml", "json"]
+                .iter()
+                .any(|known| extension == *known)
+        })
+        .collect();
+    found.sort_by_key(|path| path.to_str().unwrap().to_owned());
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn ignore_files_hide_what_the_library_hides(
+        files in ignore_files(),
+        from in prop::sample::select(FOLDERS.to_vec()),
+    ) {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        tree(&root);
+        for (folder, name, text) in &files {
+            write(&root.join(folder).join(name), text);
+        }
+        let from = root.join(from);
+        prop_assert_eq!(ours(&from, false), theirs(&from, false));
+        prop_assert_eq!(ours(&from, true), theirs(&from, true));
+    }
+}
+
+/// A clone and a worktree of it, whose `.git` is a file.
+#[test]
+fn a_worktree_hides_what_its_clone_hides() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().canonicalize().unwrap();
+    let (clone, worktree) = (root.join("clone"), root.join("worktree"));
+    tree(&worktree);
+    write(&clone.join(".git/info/exclude"), "x.yaml\n");
+    let own = clone.join(".git/worktrees/worktree");
+    write(&own.join("commondir"), "../..\n");
+    write(
+        &worktree.join(".git"),
+        &format!("gitdir: {}\n", own.display()),
+    );
+    for from in [&worktree, &worktree.join("a")] {
+        assert_eq!(ours(from, false), theirs(from, false));
+        assert!(
+            ours(from, false)
+                .iter()
+                .all(|path| !path.ends_with("x.yaml"))
+        );
+    }
+    // Relative to the worktree: the library looks from the working directory.
+    write(
+        &worktree.join(".git"),
+        "gitdir: ../clone/.git/worktrees/worktree\n",
+    );
+    assert!(
+        ours(&worktree, false)
+            .iter()
+            .all(|path| !path.ends_with("x.yaml"))
+    );
+    assert!(
+        ours(&worktree, true)
+            .iter()
+            .any(|path| path.ends_with("x.yaml"))
+    );
+}
+
+/// The library follows the way of a link that is walked to where its ignore files lie.
+#[cfg(unix)]
+#[test]
+fn a_linked_folder_obeys_the_folders_around_its_target() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().canonicalize().unwrap();
+    tree(&root.join("real"));
+    write(&root.join("real/.gitignore"), "a/x.yaml\n/b/.c\n");
+    write(&root.join("real/a/.gitignore"), "/b/y.yml\n");
+    write(&root.join(".gitignore"), "/named\n/real/a/b/x.yaml\n");
+    std::os::unix::fs::symlink("real/a", root.join("named")).unwrap();
+    let from = root.join("named");
+    assert_eq!(ours(&from, false), theirs(&from, false));
+    assert!(!ours(&from, false).contains(&from.join("b/x.yaml")));
+}
