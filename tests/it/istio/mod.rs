@@ -1,5 +1,6 @@
 //! What Istio's own code and releases do, against the model and the program.
 
+mod matrix;
 mod predict_goldens;
 mod predict_live;
 mod rewrite_goldens;

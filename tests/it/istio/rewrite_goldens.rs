@@ -10,11 +10,10 @@ use super::webhook::defaults::{Types, handlers, of_containers};
 use super::webhook::{
     Admitted, CONFIG, ENV, Mesh, Workload, admit, annotation, names, prober_envs, workloads,
 };
-use crate::support::{Run, meshprobe};
+use super::matrix::{Case, FORMS, cases};
+use crate::support::Run;
 use rayon::prelude::*;
 use serde_json::Value;
-
-const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
 
 /// How many pods have to come out equal, per form; the numbers may only grow.
 const FLOORS: [usize; 3] = [1140, 1140, 1140];
@@ -170,7 +169,7 @@ fn compare_pod(
 }
 
 /// Compares, and applies what `permitted.csv` permits.
-fn judge(trial: &Trial<'_>, group: &Value, golden: &Value) -> Vec<(Class, String)> {
+fn judge(trial: &Trial<'_>, group: &Value, golden: &[Value]) -> Vec<(Class, String)> {
     let admitted = |group: &Value| group["admitted"].as_array().unwrap().clone();
     let guards = guards(trial.run);
     let mut judged = compare(trial, trial.release, &admitted(group));
@@ -190,42 +189,20 @@ fn judge(trial: &Trial<'_>, group: &Value, golden: &Value) -> Vec<(Class, String
             let releases = group["versions"].as_array().unwrap();
             releases.iter().any(|release| release == "1.17.8")
         };
-        let later = golden.as_array().unwrap().iter().find(is_later);
+        let later = golden.iter().find(is_later);
         judged = compare(trial, "1.17.8", &admitted(later.unwrap()));
     }
     judged
 }
 
-fn rewritten(folder: &Path, form: &str, release: &str) -> Run {
-    let arguments = [
-        "rewrite",
-        "--isolated",
-        "--color",
-        "never",
-        "--assume",
-        "injection=all",
-        "--mesh-version",
-        release,
-        "--form",
-        form,
-        "input.yaml",
-    ];
-    meshprobe(folder, &arguments, "")
-}
-
 #[test]
 fn every_form_equals_the_injector_of_every_release() {
     let rows = permitted();
-    let mut cases: Vec<PathBuf> = fs::read_dir(root().join("rewrite"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    cases.sort();
-    assert!(cases.len() >= 115, "{} cases", cases.len());
+    let cases = cases();
     for (form, floor) in FORMS.into_iter().zip(FLOORS) {
         let judged: Vec<(Class, String)> = cases
             .par_iter()
-            .flat_map_iter(|folder| judge_case(&rows, folder, form))
+            .flat_map_iter(|case| judge_case(&rows, case, form))
             .collect();
         let mut counts: BTreeMap<Class, usize> = BTreeMap::new();
         for (class, _) in &judged {
@@ -246,29 +223,23 @@ fn every_form_equals_the_injector_of_every_release() {
 }
 
 /// All releases of one case in one form: the class of each pod, and what is wrong with it.
-fn judge_case(rows: &[Vec<String>], folder: &Path, form: &str) -> Vec<(Class, String)> {
-    let case = folder.file_name().unwrap().to_string_lossy().into_owned();
-    let before = workloads(&fs::read_to_string(folder.join("input.yaml")).unwrap());
-    let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
-    let golden: Value = serde_json::from_str(&golden).unwrap();
+fn judge_case(rows: &[Vec<String>], case: &Case, form: &'static str) -> Vec<(Class, String)> {
+    let before = workloads(&case.input);
     let mut all = Vec::new();
-    for group in golden.as_array().unwrap() {
-        for release in group["versions"].as_array().unwrap() {
-            let release = release.as_str().unwrap();
-            let trial = Trial {
-                rows,
-                case: &case,
-                form,
-                release,
-                before: &before,
-                run: &rewritten(folder, form, release),
-            };
-            let judged = judge(&trial, group, &golden).into_iter();
-            all.extend(judged.map(|(class, fault)| {
-                let named = format!("{case} {release}: {class:?}\n{fault}");
-                (class, if fault.is_empty() { fault } else { named })
-            }));
-        }
+    for (release, group) in case.releases() {
+        let trial = Trial {
+            rows,
+            case: &case.name,
+            form,
+            release,
+            before: &before,
+            run: case.run(form, release),
+        };
+        let judged = judge(&trial, group, &case.golden).into_iter();
+        all.extend(judged.map(|(class, fault)| {
+            let named = format!("{} {release}: {class:?}\n{fault}", case.name);
+            (class, if fault.is_empty() { fault } else { named })
+        }));
     }
     all
 }

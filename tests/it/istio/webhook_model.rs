@@ -2,44 +2,17 @@
 //! injector and on generated pods, with a model that itself agrees with every golden.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::webhook::defaults::{Types, defaulted, each_mut, handlers, of_containers};
 use super::webhook::pods;
 use super::webhook::{
     Admitted, CONFIG, Mesh, OPT_OUT, admit, names, prober_envs, unserved, workloads,
 };
+use super::matrix::{Case, FORMS, cases};
 use crate::support::{Run, meshprobe};
 use rayon::prelude::*;
 use serde_json::Value;
-
-const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
-
-fn cases() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite");
-    let mut cases: Vec<PathBuf> = fs::read_dir(root)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    cases.sort();
-    assert!(cases.len() >= 115);
-    cases
-}
-
-/// The golden of each release: what the injector made of each workload.
-fn golden(folder: &Path) -> Vec<(String, Vec<Value>)> {
-    let text = fs::read_to_string(folder.join("expected.json")).unwrap();
-    let groups: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let mut all = Vec::new();
-    for group in groups {
-        let admitted = group["admitted"].as_array().unwrap().clone();
-        for release in group["versions"].as_array().unwrap() {
-            all.push((release.as_str().unwrap().to_owned(), admitted.clone()));
-        }
-    }
-    all
-}
 
 /// Goldens that show another way in than the webhook's: `meta.json` of the case says so.
 fn is_other_way(case: &str, release: &str) -> bool {
@@ -54,19 +27,20 @@ fn is_other_way(case: &str, release: &str) -> bool {
 fn the_model_agrees_with_every_golden() {
     let (mut compared, mut other) = (0, 0);
     let mut faults = Vec::new();
-    for folder in cases() {
-        let case = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let pods = workloads(&fs::read_to_string(folder.join("input.yaml")).unwrap());
-        for (release, admitted) in golden(&folder) {
-            if is_other_way(&case, &release) {
+    for case in cases() {
+        let pods = workloads(&case.input);
+        let name = &case.name;
+        for (release, group) in case.releases() {
+            let admitted = group["admitted"].as_array().unwrap();
+            if is_other_way(name, release) {
                 other += 1;
                 continue;
             }
-            assert_eq!(pods.len(), admitted.len(), "{case}");
-            for (pod, golden) in pods.iter().zip(&admitted) {
+            assert_eq!(pods.len(), admitted.len(), "{name}");
+            for (pod, golden) in pods.iter().zip(admitted) {
                 compared += 1;
-                let fault = difference(&admit(pod, Mesh::of(&release)), golden, &release);
-                faults.extend(fault.map(|fault| format!("{case} {release}: {fault}")));
+                let fault = difference(&admit(pod, Mesh::of(release)), golden, release);
+                faults.extend(fault.map(|fault| format!("{name} {release}: {fault}")));
             }
         }
     }
@@ -120,13 +94,11 @@ fn difference(got: &Admitted, golden: &Value, release: &str) -> Option<String> {
     Some(format!("{:?}\nwant {:?}", wrong.0, wrong.1))
 }
 
-/// Runs `rewrite` as a filter; the release is left open where `told` is false.
-fn rewritten(text: &str, form: &str, release: Option<&str>, more: &[&str]) -> Run {
+/// Runs `rewrite` as a filter.
+fn rewritten(text: &str, form: &str, release: &str, more: &[&str]) -> Run {
     let mut arguments = vec!["rewrite", "--isolated", "--color", "never", "--form", form];
     arguments.extend(["--assume", "injection=all"]);
-    if let Some(release) = release {
-        arguments.extend(["--mesh-version", release]);
-    }
+    arguments.extend(["--threads", "1", "--mesh-version", release]);
     arguments.extend(more);
     arguments.push("-");
     meshprobe(Path::new("."), &arguments, text)
@@ -225,7 +197,7 @@ fn class(before: &str, run: &Run) -> &'static str {
 fn the_webhook_makes_the_same_of_every_golden() {
     let counts = cases()
         .par_iter()
-        .map(|folder| of_case(folder))
+        .map(of_case)
         .reduce(Counts::new, add);
     println!("goldens composed with the model, classic and native: {counts:?}");
     for form in FORMS {
@@ -235,23 +207,22 @@ fn the_webhook_makes_the_same_of_every_golden() {
     }
 }
 
-fn of_case(folder: &Path) -> Counts {
+fn of_case(case: &Case) -> Counts {
     let mut counts = Counts::new();
-    let text = fs::read_to_string(folder.join("input.yaml")).unwrap();
-    for (release, _) in golden(folder) {
+    for (release, _) in case.releases() {
         for form in FORMS {
-            let run = rewritten(&text, form, Some(&release), &[]);
+            let run = case.run(form, release);
             *counts
-                .entry(format!("{form} {}", class(&text, &run)))
+                .entry(format!("{form} {}", class(&case.input, run)))
                 .or_default() += 1;
             for native in [false, true] {
                 let mesh = Mesh {
                     native,
-                    ..Mesh::of(&release)
+                    ..Mesh::of(release)
                 };
-                match composed(&text, &run.stdout, form, mesh) {
+                match composed(&case.input, &run.stdout, form, mesh) {
                     Ok(how) => *counts.entry(format!("{form} {how:?}")).or_default() += 1,
-                    Err(fault) => panic!("{} {release} {form}: {fault}", folder.display()),
+                    Err(fault) => panic!("{} {release} {form}: {fault}", case.name),
                 }
             }
         }
@@ -312,7 +283,7 @@ fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
     let native = format!("native-sidecars={}", trial.native);
     let more = ["--assume", &port, "--override", &native];
     for form in FORMS {
-        let run = rewritten(&text, form, Some(&release), &more);
+        let run = rewritten(&text, form, &release, &more);
         let said = |fault: String| {
             format!(
                 "{form} {release}: {fault}\n{text}\n{}\n{}",
@@ -328,7 +299,7 @@ fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
             return Err(said("two envs".into()));
         }
         for again in FORMS {
-            let second = rewritten(&run.stdout, again, Some(&release), &more);
+            let second = rewritten(&run.stdout, again, &release, &more);
             if class == "rewritten" && (second.stdout != run.stdout || second.code != 0) {
                 return Err(said(format!(
                     "{again} after {form}:\n{}{}",

@@ -1,0 +1,91 @@
+//! Every case of `fixtures/istio/rewrite`, rewritten in every form for every release, once for all
+//! tests that read the results.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::support::{Run, meshprobe};
+
+pub(crate) const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
+
+/// A folder of `fixtures/istio/rewrite`.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    /// The text of `input.yaml`.
+    pub(crate) input: String,
+    /// What the injector of each release made of each workload: the groups of `expected.json`.
+    pub(crate) golden: Vec<Value>,
+    runs: BTreeMap<(&'static str, String), Run>,
+}
+
+impl Case {
+    /// Returns each release with the group of `expected.json` that it belongs to.
+    pub(crate) fn releases(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.golden.iter().flat_map(|group| {
+            let releases = group["versions"].as_array().unwrap().iter();
+            releases.map(move |release| (release.as_str().unwrap(), group))
+        })
+    }
+
+    /// Returns the run of `rewrite` in a form for a release.
+    pub(crate) fn run(&self, form: &'static str, release: &str) -> &Run {
+        &self.runs[&(form, release.to_owned())]
+    }
+}
+
+/// Returns all cases. Call it outside of the thread pool, whose threads the first call needs.
+pub(crate) fn cases() -> &'static [Case] {
+    static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite");
+        let mut folders: Vec<PathBuf> = fs::read_dir(root)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        folders.sort();
+        assert!(folders.len() >= 115, "{} cases", folders.len());
+        folders.par_iter().map(|folder| case(folder)).collect()
+    });
+    &CASES
+}
+
+fn case(folder: &Path) -> Case {
+    let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
+    let mut case = Case {
+        name: folder.file_name().unwrap().to_string_lossy().into_owned(),
+        input: fs::read_to_string(folder.join("input.yaml")).unwrap(),
+        golden: serde_json::from_str(&golden).unwrap(),
+        runs: BTreeMap::new(),
+    };
+    let mut runs = BTreeMap::new();
+    for (release, _) in case.releases() {
+        for form in FORMS {
+            runs.insert((form, release.to_owned()), rewrite(folder, form, release));
+        }
+    }
+    case.runs = runs;
+    case
+}
+
+fn rewrite(folder: &Path, form: &str, release: &str) -> Run {
+    let arguments = [
+        "rewrite",
+        "--isolated",
+        "--color",
+        "never",
+        "--threads",
+        "1",
+        "--assume",
+        "injection=all",
+        "--mesh-version",
+        release,
+        "--form",
+        form,
+        "input.yaml",
+    ];
+    meshprobe(folder, &arguments, "")
+}
