@@ -7,6 +7,7 @@ mod config;
 mod input;
 mod machine;
 mod output;
+mod panic;
 mod predict;
 mod progress;
 mod render;
@@ -19,13 +20,12 @@ mod shell;
 mod terminal;
 
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use crate::engine::Exit;
+use crate::engine::{Exit, PanicReport, catch_panic};
 use crate::krm;
 use crate::source::{read_file, reason};
 
@@ -40,8 +40,7 @@ pub(super) const STACK: usize = 4 << 20;
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    // A panic is a fault of ours, told in one sentence below; its stack says nothing to users.
-    std::panic::set_hook(Box::new(|_| {}));
+    panic::install_hook();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     ExitCode::from(run(&arguments, &Session::of_process()).code())
 }
@@ -52,27 +51,27 @@ pub fn main() -> ExitCode {
 /// on at the same time. A panic ends the run with [`Exit::Failure`].
 #[must_use]
 pub fn run(arguments: &[OsString], session: &Session) -> Exit {
-    with_stack(|| run_command(arguments, session)).unwrap_or_else(|| {
-        session.errln(
-            "error: meshprobe itself failed; please report it with the command and its input",
-        );
+    with_stack(|| run_command(arguments, session)).unwrap_or_else(|panic| {
+        panic::report(session, &panic);
         Exit::Failure
     })
 }
 
-/// Does the work with a stack of our own, as the user's may be small; nothing where it panics.
-fn with_stack(work: impl Fn() -> Exit + Sync) -> Option<Exit> {
+/// Does the work on a thread with a large enough stack, because that of the caller may be small.
+fn with_stack(work: impl Fn() -> Exit + Sync) -> Result<Exit, PanicReport> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
         match thread.spawn_scoped(scope, &work) {
-            Ok(started) => started.join().ok(),
+            Ok(started) => started.join().map_err(|payload| PanicReport::of(&*payload)),
             // There may be no more threads to be had.
-            Err(_) => catch_unwind(AssertUnwindSafe(&work)).ok(),
+            Err(_) => catch_panic(&work),
         }
     })
 }
 
 fn run_command(arguments: &[OsString], session: &Session) -> Exit {
+    #[cfg(debug_assertions)]
+    crate::engine::planted_panic::trip("main", "");
     let done = if called_as_function(arguments) {
         function(session, arguments.get(1).map(Path::new))
     } else {

@@ -31,7 +31,7 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
                 overlays.any(|one| context.inventory.is_target_overlay(one))
             });
             notes.extend(engine::broken_texts(&context));
-            (shown(args, &context, &predictions), notes)
+            (Some(shown(args, &context, &predictions)), notes)
         })
     });
     let (shown, notes) = judged.value;
@@ -41,15 +41,17 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     findings.extend(rules::unrendered(&run.set.files));
     tell_findings(session, &run.set, &findings, &args.common);
     match shown {
-        Shown::Rows(rows) => {
+        // meshprobe panicked on every file: the findings say so.
+        None => {}
+        Some(Shown::Rows(rows)) => {
             let look = look(session, Output::Stdout, args.common.color);
             session.print(&report::table(&rows, look))?;
         }
-        Shown::Explanations(all) => {
+        Some(Shown::Explanations(all)) => {
             let look = look(session, Output::Stdout, args.common.color);
             session.print(&report::explanations(&all, look))?;
         }
-        Shown::Json(text) => {
+        Some(Shown::Json(text)) => {
             let text = text.map_err(|error| Stop::usage(error.to_string()))?;
             session.print(&report::json_safe(&format!("{text}\n")))?;
         }
@@ -82,10 +84,4 @@ enum Shown {
     Rows(Vec<Row>),
     Explanations(Vec<Explanation>),
     Json(serde_json::Result<String>),
-}
-
-impl Default for Shown {
-    fn default() -> Self {
-        Self::Rows(Vec::new())
-    }
 }

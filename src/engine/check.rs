@@ -17,6 +17,8 @@ use super::addition::addition;
 use super::baseline::keeps_meaning;
 use super::guard::judge;
 use super::notices::NOT_MODELLED;
+#[cfg(debug_assertions)]
+use super::planted_panic;
 use super::problems::{broken_texts, problems};
 use super::required::not_rewritten;
 use super::summary::Summary;
@@ -49,7 +51,12 @@ impl Outcome {
 pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let mut summary = Summary::of_files(set);
     let judged = || judge(set, |set| judge_files(set, settings));
-    let (judged, problems) = rayon::join(judged, || problems(set));
+    let problems = || {
+        #[cfg(debug_assertions)]
+        planted_panic::trip("worker", "");
+        problems(set)
+    };
+    let (judged, problems) = rayon::join(judged, problems);
     let (mut findings, counted, suppressions) = judged.value;
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;

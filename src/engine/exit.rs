@@ -3,6 +3,8 @@
 use crate::finding::Finding;
 use crate::settings::FailOn;
 
+use super::notices::INTERNAL_ERROR;
+
 /// The exit code of a run; the greatest of its reasons wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
@@ -33,13 +35,15 @@ impl Exit {
     }
 }
 
-/// Tells whether a finding makes the run fail.
+/// Tells whether a finding makes the run fail. A panic does so whatever the limit is, because no one
+/// knows what was missed.
 #[must_use]
 pub fn failing(findings: &[Finding], fail_on: FailOn) -> bool {
-    match fail_on {
+    findings.iter().any(|finding| match fail_on {
+        _ if finding.rule == INTERNAL_ERROR => true,
         FailOn::Never => false,
-        FailOn::Severity(limit) => findings.iter().any(|finding| finding.severity >= limit),
-    }
+        FailOn::Severity(limit) => finding.severity >= limit,
+    })
 }
 
 #[cfg(test)]
@@ -61,6 +65,9 @@ mod tests {
         assert!(!failing(&findings, FailOn::Severity(Severity::Error)));
         assert!(!failing(&findings, FailOn::Never));
         assert!(!failing(&[], FailOn::Severity(Severity::Note)));
+        let mut panic = findings;
+        panic[0].rule = INTERNAL_ERROR;
+        assert!(failing(&panic, FailOn::Never));
     }
 
     #[test]

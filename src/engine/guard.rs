@@ -1,6 +1,5 @@
 //! Keeps a panic in one file's judgement away from the other files.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::finding::{Finding, Label, Severity};
@@ -8,6 +7,9 @@ use crate::source::SourceSet;
 use crate::yaml::Span;
 
 use super::notices::INTERNAL_ERROR;
+use super::panic_report::{PanicReport, catch_panic, how_to_report};
+#[cfg(debug_assertions)]
+use super::planted_panic;
 
 /// The result of a judgement, and what had to be left out of it.
 #[derive(Debug)]
@@ -21,41 +23,61 @@ pub struct Judged<T> {
 /// Runs `run` over all files. If it panics, the files over which it panics alone are left out
 /// and it is run over the rest.
 pub fn judge<T: Default>(set: &SourceSet, run: impl Fn(&SourceSet) -> T) -> Judged<T> {
-    let attempt = |set: &SourceSet| catch_unwind(AssertUnwindSafe(|| run(set))).ok();
-    if let Some(value) = attempt(set) {
+    let attempt = |set: &SourceSet| {
+        catch_panic(|| {
+            #[cfg(debug_assertions)]
+            set.files
+                .iter()
+                .for_each(|file| planted_panic::trip("check", &file.path));
+            run(set)
+        })
+    };
+    if let Ok(value) = attempt(set) {
         return Judged {
             value,
             faults: Vec::new(),
         };
     }
-    let alone = |file| SourceSet { files: vec![file] };
-    let (guilty, rest): (Vec<_>, Vec<_>) = set
-        .files
-        .iter()
-        .cloned()
-        .partition(|file| attempt(&alone(file.clone())).is_none());
-    let mut faults: Vec<Finding> = guilty.iter().map(|file| fault(&file.path)).collect();
-    let value = attempt(&SourceSet { files: rest });
-    if value.is_none() {
-        // Only together do the files make it panic: nothing better can be said than where.
-        faults = set.targets().map(|file| fault(&file.path)).collect();
+    let mut faults = Vec::new();
+    let mut rest = Vec::new();
+    for file in &set.files {
+        let alone = SourceSet {
+            files: vec![file.clone()],
+        };
+        match attempt(&alone) {
+            Ok(_) => rest.push(file.clone()),
+            Err(panic) => faults.push(fault(&file.path, &panic.to_string())),
+        }
     }
-    Judged {
-        value: value.unwrap_or_default(),
-        faults,
+    match attempt(&SourceSet { files: rest }) {
+        Ok(value) => Judged { value, faults },
+        // Only several files together cause the panic, so it is reported for all of them.
+        Err(panic) => Judged {
+            value: T::default(),
+            faults: all_at_fault(set, &panic),
+        },
     }
 }
 
-/// The finding for a file that meshprobe itself stumbled over.
-pub(super) fn fault(path: &Arc<str>) -> Finding {
+fn all_at_fault(set: &SourceSet, panic: &PanicReport) -> Vec<Finding> {
+    let panic = panic.to_string();
+    set.targets()
+        .map(|file| fault(&file.path, &panic))
+        .collect()
+}
+
+/// Returns the finding for a file on which meshprobe panicked; `panic` has the location and the
+/// message of the panic.
+pub(super) fn fault(path: &Arc<str>, panic: &str) -> Finding {
     let label = Label {
         path: Arc::clone(path),
         span: Span::empty(0),
         message: String::new(),
     };
-    let message = format!("meshprobe failed on {path}: the file was not judged");
+    let message =
+        format!("meshprobe panicked on this file, which was therefore not checked: {panic}");
     let mut finding = Finding::new(INTERNAL_ERROR, Severity::Error, label, message);
-    finding.help = Some("this is a fault of meshprobe: please report it with the file".into());
+    finding.help = Some(how_to_report("the file"));
     finding
 }
 

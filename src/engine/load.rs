@@ -1,6 +1,5 @@
 //! Reads all files of a run, in parallel.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -9,6 +8,10 @@ use crate::source::{
     Candidate, Fault, Folders, Named, Request, SourceFile, SourceSet, find, mark_origins,
     mark_patches, mark_repositories,
 };
+
+use super::panic_report::catch_panic;
+#[cfg(debug_assertions)]
+use super::planted_panic;
 
 /// Finds, reads and parses the files of a run, and the local files that its kustomizations name.
 #[must_use]
@@ -33,11 +36,17 @@ pub fn load(request: &Request) -> SourceSet {
     set
 }
 
-/// A fault of ours in one file must not cost the user the others.
+/// Reads and parses one file. A panic costs this file and no other.
 fn read_guarded(candidate: &Candidate) -> SourceFile {
-    catch_unwind(AssertUnwindSafe(|| candidate.read())).unwrap_or_else(|_| {
+    let read = || {
+        let file = candidate.read();
+        #[cfg(debug_assertions)]
+        planted_panic::trip("load", &file.path);
+        file
+    };
+    catch_panic(read).unwrap_or_else(|panic| {
         let mut file = candidate.without_text();
-        file.fault = Some(Fault::Internal);
+        file.fault = Some(Fault::Panicked(panic.to_string()));
         file
     })
 }

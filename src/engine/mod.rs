@@ -16,6 +16,9 @@ mod load;
 mod machine;
 mod mirror;
 mod notices;
+mod panic_report;
+#[cfg(debug_assertions)]
+pub mod planted_panic;
 mod problems;
 mod required;
 mod rewrite;
@@ -35,6 +38,7 @@ pub use load::{load, unread_paths};
 pub use machine::{MadeFile, MadeFiles, mesh_yamls, with_groups, workload_groups, write_made};
 pub use mirror::{Mirror, is_earlier_copy, mirror_all};
 pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};
+pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use problems::{broken_texts, problems};
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use summary::{FileCounts, Gaps, Summary};

@@ -66,11 +66,19 @@ Make the change by hand; the message says what stood in the way.
         id: INTERNAL_ERROR,
         severity: Severity::Error,
         docs: "\
-meshprobe itself failed on a file. The file was not judged, all others were.
+meshprobe panicked on a file because of a bug in meshprobe. The file was not checked, all others
+were.
+
+## Why it matters
+
+No one knows what was missed. The run fails, even with `--fail-on never`.
 
 ## What to do
 
-Please report it, with the file.
+Please report it at <https://github.com/meshprobe/meshprobe/issues>, with the message of the
+finding, which contains the location in the source code, the version (`meshprobe --version`), the
+command, and the file, reduced as far as possible. `RUST_BACKTRACE=1` writes a stack trace to
+standard error.
 ",
     },
     Notice {

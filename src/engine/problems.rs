@@ -50,7 +50,7 @@ pub fn broken_texts(context: &Context<'_>) -> Vec<Finding> {
 
 fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
     match fault {
-        Fault::Internal => Some(guard::fault(&file.path)),
+        Fault::Panicked(panic) => Some(guard::fault(&file.path, panic)),
         Fault::Unreadable(reason) => {
             let severity = error_if(file.explicit);
             let message = format!("cannot read {}: {reason}", file.path);

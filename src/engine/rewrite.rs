@@ -55,12 +55,14 @@ pub fn undo(original: &SourceSet, settings: &Settings) -> Rewritten {
 /// Returns what the proxies of other meshes are told of the probes of their pods.
 #[must_use]
 pub fn proxies(set: &SourceSet, settings: &Settings) -> rewrite::Told {
-    judge(set, |set| {
+    let judged = judge(set, |set| {
         let renderings = render_relevant(set);
         let context = Context::new(set, &renderings, settings);
         rewrite::proxies(&context, &predict::predict_all(&context))
-    })
-    .value
+    });
+    let mut told = judged.value;
+    told.findings.extend(judged.faults);
+    told
 }
 
 fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Rewritten {

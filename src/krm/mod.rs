@@ -15,8 +15,9 @@ use std::path::Path;
 
 use crate::engine::{self, Exit, Outcome, failing};
 use crate::finding::{Finding, Severity};
+use crate::report::visible;
 use crate::settings::{Action, Emit, FailOn, Layer, Settings};
-use crate::source::{Input, Request, SourceSet};
+use crate::source::{Fault, Input, Request, SourceSet};
 use crate::yaml::{self, Change, Route, Value};
 
 pub use definition::definition;
@@ -40,7 +41,7 @@ impl Answer {
             output: None,
             messages: messages
                 .iter()
-                .map(|message| format!("error: {message}\n"))
+                .map(|message| format!("error: {}\n", visible(message)))
                 .collect(),
             exit: Exit::Failure,
         }
@@ -100,7 +101,10 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
     })
 }
 
-/// Reads standard input, and what the configuration wants read for facts.
+/// Reads standard input, and the files that the configuration names for facts.
+///
+/// # Errors
+/// meshprobe panicked on standard input, or a file cannot be read.
 fn load(input: &[u8], directory: &Path, layer: &Layer) -> Result<SourceSet, Vec<String>> {
     let set = engine::load(&Request {
         targets: vec![Input::Bytes {
@@ -116,6 +120,12 @@ fn load(input: &[u8], directory: &Path, layer: &Layer) -> Result<SourceSet, Vec<
         working_directory: directory.to_path_buf(),
         ..Request::default()
     });
+    if let Some(Fault::Panicked(panic)) = set.file(NAME).and_then(|file| file.fault.as_ref()) {
+        let help = engine::how_to_report("standard input");
+        return Err(vec![format!(
+            "meshprobe panicked on standard input: {panic}; {help}"
+        )]);
+    }
     let unread = engine::unread_paths(&set);
     if unread.is_empty() {
         return Ok(set);

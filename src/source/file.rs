@@ -28,8 +28,8 @@ pub enum Fault {
         /// It has the marks of a Kubernetes manifest all the same.
         kubernetes: bool,
     },
-    /// Reading it made meshprobe itself fail.
-    Internal,
+    /// meshprobe panicked while it read the file: the location and the message of the panic.
+    Panicked(String),
     /// The renderer that was to make it failed.
     NotRendered {
         /// The message of the renderer.

@@ -25,6 +25,7 @@ mod linked_patches;
 mod merge_keys;
 mod message_causes;
 mod overlays;
+mod panics;
 mod predict_locations;
 mod report_files;
 mod reports;

@@ -1,0 +1,132 @@
+//! Turns a panic into something that a user can report: its message and its location.
+//!
+//! The payload that `catch_unwind` returns has no location, and a panic on a thread of a pool is
+//! caught on another thread. Therefore the panic hook records each panic here, and the place that
+//! catches it looks the location up.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+/// How many panics are remembered: more than can be waiting for their catcher at one time.
+const REMEMBERED: usize = 64;
+
+/// The longest message that is shown, in characters. Some messages of the standard library quote
+/// the text that they failed on.
+const LONGEST: usize = 400;
+
+static RECENT: Mutex<VecDeque<Recorded>> = Mutex::new(VecDeque::new());
+
+struct Recorded {
+    thread: ThreadId,
+    message: String,
+    location: String,
+}
+
+/// What is known of a panic. `Display` writes `location: message`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanicReport {
+    /// The payload, shortened; may contain line breaks and control characters.
+    pub message: String,
+    /// `file:line:column` in the source code; `None` without [`record_panic`] in the panic hook.
+    pub location: Option<String>,
+}
+
+impl PanicReport {
+    /// Returns the report of a panic from the payload that was caught.
+    #[must_use]
+    pub fn of(payload: &(dyn Any + Send)) -> Self {
+        let message = message_of(payload);
+        let location = location_of(&message);
+        Self {
+            message: shortened(message),
+            location,
+        }
+    }
+}
+
+impl fmt::Display for PanicReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(location) = &self.location {
+            write!(f, "{location}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Returns how to report a panic: the text of a `help:` line. `input` says what to send along.
+#[must_use]
+pub fn how_to_report(input: &str) -> String {
+    format!(
+        "this is a bug in {} {}; please report it at {}/issues with this message, the command, \
+         and {input}, reduced as far as possible; `RUST_BACKTRACE=1` adds a stack trace",
+        env!("CARGO_PKG_NAME"),
+        env!("CARGO_PKG_VERSION"),
+        env!("CARGO_PKG_REPOSITORY"),
+    )
+}
+
+/// Records a panic; to be called by the panic hook.
+pub fn record_panic(info: &PanicHookInfo<'_>) {
+    let location = info.location().map(ToString::to_string);
+    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    recent.truncate(REMEMBERED - 1);
+    recent.push_front(Recorded {
+        thread: thread::current().id(),
+        message: message_of(info.payload()),
+        location: location.unwrap_or_default(),
+    });
+}
+
+/// Runs `work`.
+///
+/// # Errors
+/// The report of the panic, if it panics.
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, PanicReport> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| PanicReport::of(&*payload))
+}
+
+/// Finds the location of the latest panic with this message, preferably of this thread.
+fn location_of(message: &str) -> Option<String> {
+    let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = || recent.iter().filter(|one| one.message == message);
+    let here = same().find(|one| one.thread == thread::current().id());
+    let found = here.or_else(|| same().next())?;
+    Some(found.location.clone())
+}
+
+fn message_of(payload: &dyn Any) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+        .to_owned()
+}
+
+fn shortened(message: String) -> String {
+    match message.char_indices().nth(LONGEST) {
+        Some((end, _)) => message.get(..end).unwrap_or_default().to_owned() + "…",
+        None => message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_of_any_type_has_a_message() {
+        let message = |payload: Box<dyn Any + Send>| PanicReport::of(&*payload).message;
+        assert_eq!(message(Box::new("text")), "text");
+        assert_eq!(message(Box::new("text".to_owned())), "text");
+        assert_eq!(message(Box::new(1)), "a panic without a message");
+    }
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        let report = PanicReport::of(&"ä".repeat(LONGEST + 1));
+        assert_eq!(report.message, "ä".repeat(LONGEST) + "…");
+    }
+}
