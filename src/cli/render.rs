@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::source::{Rendered, Trail, kustomization_in, reason, relative_path, shown_path};
+use crate::source::{
+    Rendered, Trail, canonical, kustomization_in, reason, relative_path, shown_path,
+};
 
 use super::args::Common;
 use super::output::Stop;
@@ -51,7 +53,7 @@ pub(super) fn all(session: &Session, common: &Common) -> Result<Vec<Run>, Stop> 
 /// The one spelling of a path. What is not on disk would have to be fetched.
 fn existing(option: &str, path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
     let place = directory.join(path);
-    place.canonicalize().map_err(|error| {
+    canonical(&place).map_err(|error| {
         let (shown, reason) = (path.display(), reason(&error));
         Stop::usage(format!("{option}: cannot read {shown}: {reason}"))
     })
@@ -106,7 +108,7 @@ fn traced(session: &Session, place: &Path) -> Option<(Vec<u8>, PathBuf)> {
         .prefix("meshprobe-")
         .tempdir()
         .ok()?;
-    let at = folder.path().canonicalize().ok()?;
+    let at = canonical(folder.path()).ok()?;
     let root = serde_json::to_string(&relative_path(place, &at)).ok()?;
     let text = format!("resources: [{root}]\nbuildMetadata: [originAnnotations]\n");
     std::fs::write(at.join(WRAPPER), text).ok()?;

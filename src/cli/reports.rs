@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::engine::{Outcome, append_report, is_read, write_report};
 use crate::report::{self, Hint, Look, Results, Root, SUMMARY_LIMIT};
 use crate::settings::Settings;
-use crate::source::SourceSet;
+use crate::source::{SourceSet, canonical};
 
 use super::args::{CheckArgs, OutputFormat};
 use super::output::Stop;
@@ -142,9 +142,7 @@ impl<'a> Reports<'a> {
 /// The folder that paths in reports start at. Links are resolved on both sides: a runner may name
 /// its workspace by one.
 fn root(args: &CheckArgs, directory: &Path) -> Result<Root, Stop> {
-    let here = directory
-        .canonicalize()
-        .unwrap_or_else(|_| directory.to_path_buf());
+    let here = canonical(directory).unwrap_or_else(|_| directory.to_path_buf());
     let root = match &args.report_root {
         None => here.clone(),
         Some(path) => folder(path, directory)?,
@@ -153,7 +151,7 @@ fn root(args: &CheckArgs, directory: &Path) -> Result<Root, Stop> {
     let named = args.report_root.iter().chain(&args.common.paths);
     for named in named.filter(|path| path.as_os_str() != "-") {
         // What is not there has no findings.
-        if let Ok(real) = directory.join(named).canonicalize() {
+        if let Ok(real) = canonical(&directory.join(named)) {
             paths.leads(named, &real);
         }
     }
@@ -163,7 +161,7 @@ fn root(args: &CheckArgs, directory: &Path) -> Result<Root, Stop> {
 /// Tells whether two paths lead to one file, which need not be there yet. Devices and pipes may be
 /// written to more than once.
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
+    match (canonical(one), canonical(other)) {
         (Ok(one), Ok(other)) => one == other && one.is_file(),
         (Err(_), Err(_)) => in_its_folder(one) == in_its_folder(other),
         _ => false,
@@ -173,7 +171,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// The path of a file that is to come, with the way to its folder resolved.
 fn in_its_folder(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let folder = parent.unwrap_or_else(|| Path::new(".")).canonicalize();
+    let folder = canonical(parent.unwrap_or_else(|| Path::new(".")));
     match (folder, path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path.to_path_buf(),
@@ -181,9 +179,7 @@ fn in_its_folder(path: &Path) -> PathBuf {
 }
 
 fn folder(path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
-    directory
-        .join(path)
-        .canonicalize()
+    canonical(&directory.join(path))
         .ok()
         .filter(|path| path.is_dir())
         .ok_or_else(|| {

@@ -172,7 +172,10 @@ pub fn write_made(
     });
     let failed = written.filter_map(|(place, result)| {
         Some(WriteFailure {
-            path: Arc::from(place.to_string_lossy()),
+            path: place
+                .to_string_lossy()
+                .replace(std::path::MAIN_SEPARATOR, "/")
+                .into(),
             reason: result.err()?,
         })
     });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::{
-    Input, Request, TreeItem, TreeKind, read_text, reason, shown_path, tree_items,
+    Input, Request, TreeItem, TreeKind, canonical, read_text, reason, shown_path, tree_items,
 };
 
 use super::changed::Changed;
@@ -64,7 +64,7 @@ pub fn mirror_all(
     let shown = |path: &Path| Arc::from(shown_path(path, &request.working_directory));
     let texts: BTreeMap<PathBuf, &Changed> = changed
         .iter()
-        .filter_map(|file| Some((file.location.as_deref()?.canonicalize().ok()?, file)))
+        .filter_map(|file| Some((canonical(file.location.as_deref()?).ok()?, file)))
         .collect();
     let mut done = Mirror::default();
     let mut copies = Vec::new();
@@ -131,7 +131,7 @@ fn refuse<'c>(copies: &'c [Copy<'_>], list: &List) -> Result<(), (&'c Path, &'st
         })
         .collect();
     for copy in copies {
-        let there = copy.to.canonicalize();
+        let there = canonical(&copy.to);
         if there.is_ok_and(|there| sources.contains(&there)) {
             return Err((&copy.to, "is a file of the tree itself"));
         }
@@ -148,17 +148,17 @@ fn refuse<'c>(copies: &'c [Copy<'_>], list: &List) -> Result<(), (&'c Path, &'st
 /// files are copies of an earlier run.
 #[must_use]
 pub fn is_earlier_copy(request: &Request, directory: &Path, path: &Path) -> bool {
-    let Ok(directory) = request.working_directory.join(directory).canonicalize() else {
+    let Ok(directory) = canonical(&request.working_directory.join(directory)) else {
         return false;
     };
     let is_named = request.targets.iter().any(|target| match target {
         Input::Path(named) => {
-            let named = request.working_directory.join(named).canonicalize();
+            let named = canonical(&request.working_directory.join(named));
             named.is_ok_and(|named| named.starts_with(&directory))
         }
         Input::Bytes { .. } | Input::Rendered(_) => false,
     });
-    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let parent = path.parent().and_then(|parent| canonical(parent).ok());
     !is_named && parent.is_some_and(|parent| parent.starts_with(&directory))
 }
 
@@ -191,7 +191,7 @@ impl Copy<'_> {
         fs::create_dir_all(folder)?;
         if let TreeKind::Link(way) = &self.item.kind {
             if self.differs() {
-                fs::remove_file(&self.to)?;
+                unlink(&self.to)?;
             } else if fs::symlink_metadata(&self.to).is_ok() {
                 return Ok(());
             }
@@ -205,6 +205,22 @@ impl Copy<'_> {
 #[cfg(unix)]
 fn link(way: &Path, at: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(way, at)
+}
+
+#[cfg(unix)]
+fn unlink(link: &Path) -> io::Result<()> {
+    fs::remove_file(link)
+}
+
+/// Links to folders are removed like folders on Windows, other files like files.
+#[cfg(windows)]
+fn unlink(link: &Path) -> io::Result<()> {
+    use std::os::windows::fs::FileTypeExt as _;
+    if fs::symlink_metadata(link)?.file_type().is_symlink_dir() {
+        fs::remove_dir(link)
+    } else {
+        fs::remove_file(link)
+    }
 }
 
 #[cfg(windows)]

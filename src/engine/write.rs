@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
-use crate::source::{Content, SourceFile, SourceSet, TEMPORARY, read_file, reason};
+use crate::source::{Content, SourceFile, SourceSet, TEMPORARY, canonical, read_file, reason};
 
 use super::changed::Changed;
 
@@ -46,7 +46,7 @@ fn write_one(
     file: &Changed,
     cleaned: &mut BTreeSet<PathBuf>,
 ) -> Result<(), String> {
-    let target = location.canonicalize().map_err(words)?;
+    let target = canonical(location).map_err(words)?;
     let metadata = fs::metadata(&target).map_err(words)?;
     if !metadata.is_file() {
         return Err("it is not a regular file".into());
@@ -55,7 +55,8 @@ fn write_one(
         return Err("it is read-only".into());
     }
     let directory = target.parent().unwrap_or_else(|| Path::new("."));
-    if cleaned.insert(directory.to_path_buf()) {
+    // Elsewhere temporary files are not locked, so one that another run is writing looks left over.
+    if cfg!(unix) && cleaned.insert(directory.to_path_buf()) {
         clean(directory);
     }
     let bytes = file.after.as_bytes();
@@ -140,7 +141,7 @@ fn beside(directory: &Path, bytes: &[u8], like: Like<'_>) -> io::Result<NamedTem
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut beside = builder.tempfile_in(directory)?;
-    // It tells other runs that somebody is at work; where there are no locks, nobody cleans.
+    // Tells other runs that this file is in use. A lock of Windows would keep readers out.
     #[cfg(unix)]
     let _ = beside.as_file().lock();
     beside.write_all(bytes)?;
@@ -215,7 +216,7 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
         // Such as /dev/stdout, behind which may lie a file that somebody holds open.
         return fs::write(path, text).map_err(words);
     }
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let target = canonical(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(&target) {
         Ok(metadata) if metadata.is_dir() => Err("it is a folder".into()),
         Ok(metadata) if metadata.permissions().readonly() => Err("it is read-only".into()),
@@ -229,14 +230,13 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
 /// an earlier run is none, though it may have been read.
 #[must_use]
 pub fn is_read(set: &SourceSet, path: &Path) -> bool {
-    let Ok(there) = path.canonicalize() else {
+    let Ok(there) = canonical(path) else {
         return false;
     };
     let files = set.files.iter().filter(|file| holds_manifest(file));
     let mut places = files.filter_map(|file| file.location.as_deref());
     places.any(|place| {
-        place.file_name() == there.file_name()
-            && place.canonicalize().is_ok_and(|place| place == there)
+        place.file_name() == there.file_name() && canonical(place).is_ok_and(|place| place == there)
     })
 }
 

@@ -341,6 +341,11 @@ pub fn shown_path(path: &Path, working_directory: &Path) -> String {
                 shown.push('/');
                 continue;
             }
+            Component::Prefix(disk) => {
+                // Only Windows has them: `C:`, or `\\server\share`.
+                shown.push_str(&spelled(disk.as_os_str()).replace('\\', "/"));
+                continue;
+            }
             _ => {}
         }
         if !shown.is_empty() && !shown.ends_with('/') {
@@ -387,10 +392,13 @@ pub(super) fn spelled(name: &OsStr) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The folder right below the root that a path lies in.
-fn top(path: &Path) -> Option<Component<'_>> {
+/// Returns the folder right below the root that a path lies in, and on Windows the disk.
+fn top(path: &Path) -> Option<(Option<Component<'_>>, Component<'_>)> {
     let mut parts = path.components();
-    parts.find(|part| matches!(part, Component::Normal(_)))
+    let disk = parts.clone().next();
+    let disk = disk.filter(|part| matches!(part, Component::Prefix(_)));
+    let folder = parts.find(|part| matches!(part, Component::Normal(_)))?;
+    Some((disk, folder))
 }
 
 #[cfg(test)]
@@ -412,6 +420,20 @@ mod tests {
             ("/w/repo", "."),
             ("/w/repo/a//b/../c.yaml", "a/c.yaml"),
             ("/w/repo/../repo/a.yaml", "a.yaml"),
+        ] {
+            assert_eq!(shown_path(Path::new(path), base), shown);
+        }
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn paths_on_other_disks_are_shown_whole() {
+        let base = Path::new(r"C:\w\repo");
+        for (path, shown) in [
+            (r"a\b.yaml", "a/b.yaml"),
+            (r"C:\w\other\a.yaml", "../other/a.yaml"),
+            (r"D:\w\a.yaml", "D:/w/a.yaml"),
+            (r"\\server\share\a.yaml", "//server/share/a.yaml"),
         ] {
             assert_eq!(shown_path(Path::new(path), base), shown);
         }

@@ -9,6 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::yaml::{self, NodeRef, Span, Tree};
 
+use super::canonical::canonical;
 use super::document::Document;
 use super::file::{SourceFile, SourceSet};
 use super::folders::Folders;
@@ -200,7 +201,7 @@ fn patch_files(tree: &Tree) -> Vec<&str> {
 
 /// One spelling per file: links resolved where the file exists, `..` folded otherwise.
 pub(super) fn identity(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| folded(path))
+    canonical(path).unwrap_or_else(|_| folded(path))
 }
 
 pub(super) fn folded(path: &Path) -> PathBuf {

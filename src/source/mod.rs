@@ -2,6 +2,7 @@
 //!
 //! Broken input is kept as data ([`Fault`], [`Content`]); only `engine` makes findings of it.
 
+mod canonical;
 mod chart;
 mod document;
 mod file;
@@ -19,6 +20,7 @@ mod split;
 mod tree;
 mod walk;
 
+pub use canonical::canonical;
 pub use document::{Content, Document};
 pub use file::{Fault, Role, SourceFile, SourceSet};
 pub use find::{Candidate, Input, Request, find, reason, shown_path};

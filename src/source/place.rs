@@ -21,8 +21,15 @@ fn split(path: &str) -> (usize, &str) {
     (up, rest)
 }
 
+/// Tells whether a shown path starts at the root of a disk; on Windows that may be `C:/` or
+/// `//server/share/`.
 fn is_absolute(path: &str) -> bool {
-    path.starts_with('/')
+    path.starts_with('/') || has_drive(path)
+}
+
+fn has_drive(path: &str) -> bool {
+    cfg!(windows)
+        && matches!(path.as_bytes(), [letter, b':', b'/', ..] if letter.is_ascii_alphabetic())
 }
 
 /// Returns how many folders above the working directory the way to a path begins.
@@ -155,6 +162,7 @@ impl SourceSet {
             }
         }
         match (absolute, up) {
+            (true, _) if has_drive(path) => down,
             (true, _) => format!("/{down}"),
             (false, 0) => down,
             (false, _) => ("../".repeat(up) + &down).trim_end_matches('/').to_owned(),

@@ -230,6 +230,24 @@ fn crates_stay_in_their_place() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// `Path::canonicalize` returns another form on Windows than users write.
+#[test]
+fn paths_are_resolved_in_one_place() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let is_exempt = source.path == "source/canonical.rs";
+        for (number, line) in source.code.iter().filter(|_| !is_exempt) {
+            if line.contains("canonicalize(") {
+                wrong.push(format!(
+                    "src/{}:{number}: use source::canonical",
+                    source.path
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn programs_are_run_in_one_place() {
     let mut wrong = Vec::new();

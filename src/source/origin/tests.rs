@@ -16,7 +16,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// Where the first `what` in a rendered text comes from: path and line.
 fn source(folder: &Path, text: &str, what: &str) -> Option<(String, Option<usize>)> {
-    let folder = folder.canonicalize().unwrap();
+    let folder = crate::source::canonical(folder).unwrap();
     let mut set = SourceSet::from_text("stdin", text);
     let request = Request {
         working_directory: folder,

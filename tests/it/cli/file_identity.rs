@@ -1,5 +1,7 @@
 //! One file is one file, whatever names lead to it, and a name says where it lies.
 
+#![cfg(unix)]
+
 use std::os::unix::fs::symlink;
 
 use super::fixes::{NAMESPACE, opted_out};

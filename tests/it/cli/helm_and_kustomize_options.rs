@@ -1,5 +1,7 @@
 //! Manifests that a tool has made: findings name the file that a person edits.
 
+#![cfg(unix)]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

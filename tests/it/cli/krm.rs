@@ -53,6 +53,7 @@ fn a_list_without_probes_comes_back_byte_for_byte() {
     assert_eq!(function(empty).exits(0).stdout, empty);
 }
 
+#[cfg(unix)]
 #[test]
 fn it_runs_under_its_other_name_and_without_arguments() {
     let project = Project::new();
