@@ -26,7 +26,7 @@ planted() {
   pass "planted $name is found: $expected"
 }
 
-# 1. Everything, against the tables of docs/live-proof.md, which --update writes.
+# 1. Everything, against the tables of docs/evidence, which --update writes.
 code=0
 live "$@" >"$work/log" 2>&1 || code=$?
 if [ "$code" = "$skipped" ]; then

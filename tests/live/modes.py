@@ -1,7 +1,7 @@
 """The modes in which the pods are tried."""
 
 NO_MESH = "none"
-# File of fixtures/live/policies -> column of the matrix.
+# File of fixtures/live/policies -> what it demands.
 MODES = {
     "disable": "DISABLE",
     "unset": "no policy",

@@ -12,7 +12,9 @@ import envoy_config
 import manifests
 import network
 from compare import Cell
+from evidence import Table, table
 from json_types import Json
+from matrix import word
 from policy import Policy
 from product import SPOILED, Meshprobe
 from proof import TREE
@@ -25,7 +27,7 @@ AT_ONCE = 4
 # One listener of Envoy per slot, and the container osm-healthcheck. None is captured.
 OSM_PORTS = ["15901", "15902", "15903", "15904"]
 HEALTHCHECK_PORT = 15904
-HEAD = "| slot | handler | port in OSM | application | no mesh | OSM, original | OSM, rewritten |"
+HEADER = ("slot", "handler", "port", "application", "without_mesh", "original", "rewritten")
 # What an original has to suffer, or the rig would show nothing.
 SUFFERS = {("http", "alive"), ("https", "alive"), ("grpc", "alive"), ("tcpSocket", "dead")}
 # Probes by the port that OSM leads them to, at least, in all states.
@@ -114,16 +116,12 @@ class OsmProof:
         short = self._short() if self._states == STATES else []
         return [f"OSM: {line}" for line in [*self._compare(), *short]]
 
-    def table(self) -> str:
-        """What goes into the document."""
-        lines = [HEAD, "|---" * 7 + "|"]
+    def tables(self) -> list[Table]:
+        """What goes into docs/evidence."""
         found = {(probe.slot, probe.handler, str(probe.port), state): cells
                  for probe, states in self._seen.items() for state, cells in states.items()}
-        for key, cells in sorted(found.items()):
-            words = ["pass" if cell.passed else "fail" for cell in cells]
-            shown = [word if word == words[0] else f"**{word}**" for word in words]
-            lines.append("| " + " | ".join([*key, *shown]) + " |")
-        return "\n".join(lines)
+        rows = ((*key, *map(word, cells)) for key, cells in sorted(found.items()))
+        return [table("live-proof-osm", HEADER, rows)]
 
     def _measure_pods(self, pods: list[Pod], at_once: int) -> None:
         self._round += 1

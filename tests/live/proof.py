@@ -12,6 +12,7 @@ import policy
 import tally
 from cases import Pod
 from compare import Cell, Key, Row
+from evidence import Table, table
 from json_types import Json
 from matrix import Matrix
 from modes import BUILT, DEGRADED, MODES, NO_AGENT, NO_ENV, NO_ENVOY, NO_MESH, NO_SIDECAR, STRICT
@@ -75,27 +76,24 @@ class Proof:
             wrong += self._judge_originals(mode)
         return wrong + self._judge_rewritten([mode for mode in self._tried if mode in (*self._modes, BUILT)])
 
-    def matrix(self) -> str:
-        """What goes into the document."""
-        modes = {mode: MODES[mode] for mode in self._modes}
-        return Matrix(self.pods, self.cells, modes, self._prefixes, self._excluded).markdown()
+    def tables(self) -> list[Table]:
+        """What goes into docs/evidence."""
+        matrix = Matrix(self.pods, self.cells, self._modes, self._prefixes, self._excluded)
+        return [matrix.table(), self._counts(), self._left_out_table()]
 
-    def counts(self) -> str:
-        """What was compared, and what was not."""
+    def _counts(self) -> Table:
+        """How much was compared."""
+        sizes = [("all", "pods", len(self.pods)), ("all", "workloads", len({pod.case for pod in self.pods})),
+                 ("all", "rows measured with Istio", len(self._rows))]
+        return table("live-proof-counts", ("handler", "count", "number"), self.tally.rows() + sizes)
+
+    def _left_out_table(self) -> Table:
+        """What was not compared, and why."""
         refused = {pod.case.name for pod in self.pods if pod.case.is_refused}
-        done = self.tally.total(tally.ROWS)
-        where = [f"in {len(self._modes)} modes"]
-        where += [f"in {STRICT} out of `kustomize build`"] if BUILT in self._tried else []
-        where += [f"in {STRICT} with parts missing"] if NO_ENV in self._tried else []
-        return "\n\n".join([
-            self.tally.markdown(),
-            f"{len(self.cells)} cells: {len(self.pods)} pods of {len({pod.case for pod in self.pods})} workloads, "
-            f"without a mesh, {', '.join(where)}. {done} of {len(self._rows)} measured rows were compared.",
-            f"Not tried, as they use `exec` ({len(self._left_out)}): {_listed(self._left_out)}.",
-            f"Refused by `rewrite`, so not tried rewritten ({len(refused)}): {_listed(refused)}.",
-            "Not held against `predict` and `check`, as the probe fails without a mesh or names the pod's own "
-            f"address ({len(self._unjudged)}): {_listed(self._unjudged)}.",
-        ])
+        reasons = [(self._left_out, "uses exec; not tried"), (refused, "refused by rewrite; not tried rewritten"),
+                   (self._unjudged, "fails without a mesh or names its own address; predict and check not compared")]
+        rows = ((name, reason) for names, reason in reasons for name in sorted(names))
+        return table("live-proof-left-out", ("workload", "reason"), rows)
 
     def _measure(self, mode: str) -> dict[Key, Cell]:
         """The cells of one mode."""
@@ -197,7 +195,3 @@ def _rows(path: Path) -> list[Row]:
 
 def _probe(pod: Pod, rewrite: str, probe: Json) -> Json:
     return {"key": f"{pod.key}/{rewrite}", "address": pod.address, "ports": pod.case.ports, "probe": probe}
-
-
-def _listed(names: list[str] | set[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))

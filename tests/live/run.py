@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import importlib.util
 import os
-import re
 import shutil
 import signal
 import socket
@@ -24,13 +23,11 @@ from pathlib import Path
 import leftovers
 import network
 import processes
+from evidence import publish
 from modes import MODES
 from plants import OSM_PORT, PLANTS
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = ROOT / "docs" / "live-proof.md"
-# Tables in the document, by name.
-BLOCK = r"(<!-- {} -->\n).*?(\n<!-- end -->)"
 # The tools of the gate, and what a user's PATH often lacks.
 FOLDERS = (str(ROOT / ".tools"), "/usr/sbin", "/sbin")
 COMMANDS = ("ip", "iptables", "iptables-restore", "openssl", "kustomize")
@@ -71,7 +68,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cases", nargs="+", metavar="WORKLOAD", default=[], help="only these")
     parser.add_argument("--plant", choices=PLANTS, help="an error that has to be found: " + "; ".join(
         f"{name}: {what}" for name, what in PLANTS.items()))
-    parser.add_argument("--update", action="store_true", help="write the tables into docs/live-proof.md")
+    parser.add_argument("--update", action="store_true", help="write the tables of docs/evidence")
     return parser.parse_args()
 
 
@@ -122,17 +119,13 @@ def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
             again = sum(one.measure_again() for one in proofs)
             wrong = [line for one in proofs for line in one.judge()]
         seconds = time.monotonic() - start
-    tables: dict[str, str] = {}
-    if proof in proofs:
-        tables |= {"matrix": proof.matrix(), "counts": proof.counts()}
-    if osm in proofs:
-        tables |= {"osm": osm.table()}
-    print("\n\n".join(tables.values()))
+    tables = [table for one in proofs for table in one.tables()]
+    # A whole run is compared with the published tables, so its sums are enough.
+    print("\n".join(table.text() for table in tables if not is_whole or table.name == "live-proof-counts"))
     print(f"\n{len(wrong)} disagreements, {seconds:.1f} s; {again} pods ran out of time and were measured again")
     if is_whole:
         wrong += proof.tally.short()
-        for name, table in tables.items():
-            wrong += document(name, table, arguments.update)
+        wrong += publish(tables, arguments.update)
     return wrong
 
 
@@ -148,20 +141,6 @@ def alone() -> Iterator[None]:
             except OSError:
                 time.sleep(0.5)
         yield
-
-
-def document(name: str, table: str, update: bool) -> list[str]:
-    """Puts a table into the document, or compares it with the one that is there."""
-    where = f"the table {name} of {DOCUMENT.relative_to(ROOT)}"
-    text = DOCUMENT.read_text(encoding="utf-8")
-    new, found = re.subn(BLOCK.format(name), lambda match: match[1] + table + match[2], text, flags=re.DOTALL)
-    if found != 1:
-        return [f"{where} is not there once, but {found} times"]
-    if update:
-        DOCUMENT.write_text(new, encoding="utf-8")
-    elif new != text:
-        return [f"{where} is not what was seen; run with --update and review"]
-    return []
 
 
 if __name__ == "__main__":

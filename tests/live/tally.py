@@ -4,7 +4,7 @@ from collections import Counter
 
 CELLS, ROWS, JUDGED, SPOILED, TEXTS, REWRITTEN, BUILT = COLUMNS = (
     "cells", "rows of the measurement", "predicted", "spoiled and reported", "texts of these", "rewritten",
-    "out of `kustomize build`")
+    "out of kustomize build")
 # What a whole run has to reach at least, in the order of the columns.
 FLOORS = {
     "http": (2335, 890, 222, 64, 64, 810, 135),
@@ -32,12 +32,7 @@ class Tally:
                 for handler, floors in FLOORS.items() for column, floor in zip(COLUMNS, floors, strict=True)
                 if self._counts[handler, column] < floor]
 
-    def markdown(self) -> str:
-        lines = ["| handler | " + " | ".join(COLUMNS) + " |", "|" + "---|" * (len(COLUMNS) + 1)]
-        for handler in FLOORS:
-            lines.append(_line(handler, [self._counts[handler, column] for column in COLUMNS]))
-        return "\n".join([*lines, _line("all", [self.total(column) for column in COLUMNS])])
-
-
-def _line(name: str, numbers: list[int]) -> str:
-    return f"| {name} | " + " | ".join(map(str, numbers)) + " |"
+    def rows(self) -> list[tuple[str, str, int]]:
+        """Handler, kind of comparison, count; then the sums."""
+        of_handlers = [(handler, column, self._counts[handler, column]) for handler in FLOORS for column in COLUMNS]
+        return of_handlers + [("all", column, self.total(column)) for column in COLUMNS]

@@ -1,31 +1,12 @@
-//! The page that the rows make.
+//! The table of faults: `docs/evidence/faults.csv`, one row per fault.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What the page says before its tables.
-const HEAD: &str = "\
-# Faults
+const HEADER: &str = "section,fault,exit,left on disk,what the user sees";
 
-What happens when something is wrong with the text, the files or the machine. Every row is a test: `tests/it/faults/` makes
-the fault, runs the program and writes down what it said. **Exit** is the exit code: 0 nothing that fails the run, 1
-findings, 2 the run itself failed ([all of them](reports.md)). **Left on disk** compares the whole folder before and
-after the run.
-
-What holds for all rows:
-
-- A fault costs the file or document that has it, and no other.
-- A path that the user names and that cannot be read is an error. One that is met in a folder is a note.
-- A file is written beside its place and then takes it: it is the old one or the new one, whole, whatever ends the run.
-  What such a run leaves is called `.meshprobe-….tmp`. No run reads it, and the next one that writes in the folder
-  removes it.
-- No control character, and none that turns the direction of writing, reaches a terminal, an annotation or a report
-  as it is.
-";
-
-/// One fault and what came of it.
+/// One fault and its outcome.
 pub(crate) enum Row {
     Shown {
         fault: &'static str,
@@ -33,53 +14,51 @@ pub(crate) enum Row {
         exit: String,
         left: String,
     },
-    /// It could not be made here; the row of the page stands.
+    /// This machine cannot cause it: the published row is kept.
     Skipped(&'static str),
 }
 
 static WRITING: Mutex<()> = Mutex::new(());
 
-fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/faults.md")
+fn table() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/evidence/faults.csv")
 }
 
-/// Compares a section of the page with its rows; `MESHPROBE_UPDATE_DOCS=1` writes it anew.
+/// Compares a section of the table with its rows; `MESHPROBE_UPDATE_DOCS=1` writes it instead.
 #[track_caller]
-pub(crate) fn check(title: &str, rows: &[Row]) {
+pub(crate) fn check(section: &str, rows: &[Row]) {
     let _writing = WRITING.lock();
-    let published = fs::read_to_string(page()).unwrap_or_default();
-    let mut sections = sections(&published);
-    let old = sections.iter().find(|(name, _)| name == title);
-    let old = old.map(|(_, text)| text.clone()).unwrap_or_default();
-    let mut new =
-        String::from("| Fault | What the user sees | Exit | Left on disk |\n|---|---|---|---|\n");
-    for row in rows {
-        new.push_str(&line(row, &old));
-    }
+    let published = published();
+    let of_section: Vec<&String> = of(&published, section).collect();
+    let new: Vec<String> = rows
+        .iter()
+        .filter_map(|row| line(section, row, &of_section))
+        .collect();
     if std::env::var_os("MESHPROBE_UPDATE_DOCS").is_none() {
         assert!(
-            published.starts_with(HEAD),
-            "the head of docs/faults.md is out of date"
-        );
-        let told = "run `MESHPROBE_UPDATE_DOCS=1 cargo test --test it faults`";
-        let difference = pretty(&old, &new).unwrap_or_default();
-        assert!(
-            old == new,
-            "docs/faults.md, {title}, is out of date: {told}\n{difference}"
+            of_section.iter().copied().eq(&new),
+            "docs/evidence/faults.csv, {section}, is out of date: \
+             run `MESHPROBE_UPDATE_DOCS=1 cargo test --test it faults`\n{}",
+            difference(&of_section, &new)
         );
         return;
     }
-    sections.retain(|(name, _)| name != title);
-    sections.push((title.to_owned(), new));
-    sections.sort_by_key(|(name, _)| ORDER.iter().position(|known| known == name));
-    let mut text = HEAD.to_owned();
-    for (name, table) in sections {
-        let _ = write!(text, "\n## {name}\n\n{table}");
+    let mut text = format!("{HEADER}\n");
+    for known in ORDER {
+        let lines: Vec<&String> = if known == section {
+            new.iter().collect()
+        } else {
+            of(&published, known).collect()
+        };
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
     }
-    fs::write(page(), text).unwrap();
+    fs::write(table(), text).unwrap();
 }
 
-/// The order of the page.
+/// The order of the table.
 const ORDER: [&str; 6] = [
     "Text",
     "Names",
@@ -89,70 +68,60 @@ const ORDER: [&str; 6] = [
     "Surroundings",
 ];
 
-fn pretty(old: &str, new: &str) -> Option<String> {
-    let differs = |line: &&str| !old.lines().any(|other| other == *line);
-    let gone = |line: &&str| !new.lines().any(|other| other == *line);
-    (old != new).then(|| {
-        let gone: Vec<String> = old
-            .lines()
-            .filter(gone)
-            .map(|line| format!("- {line}"))
-            .collect();
-        let added: Vec<String> = new
-            .lines()
-            .filter(differs)
-            .map(|line| format!("+ {line}"))
-            .collect();
-        [gone, added].concat().join("\n")
-    })
+/// The published rows without the header. No cell contains a line break.
+fn published() -> Vec<String> {
+    let text = fs::read_to_string(table()).unwrap_or_default();
+    text.lines().skip(1).map(str::to_owned).collect()
 }
 
-fn sections(page: &str) -> Vec<(String, String)> {
-    let parts = page.split("\n## ").skip(1);
-    let both = parts.filter_map(|part| part.split_once("\n\n"));
-    both.map(|(name, table)| (name.to_owned(), format!("{}\n", table.trim_end())))
+fn of<'a>(lines: &'a [String], section: &str) -> impl Iterator<Item = &'a String> {
+    let start = format!("{section},");
+    lines.iter().filter(move |line| line.starts_with(&start))
+}
+
+fn difference(old: &[&String], new: &[String]) -> String {
+    let gone = old.iter().filter(|line| !new.contains(line));
+    let added = new.iter().filter(|line| !old.contains(line));
+    let gone = gone.map(|line| format!("- {line}\n"));
+    gone.chain(added.map(|line| format!("+ {line}\n")))
         .collect()
 }
 
-fn line(row: &Row, old: &str) -> String {
+fn line(section: &str, row: &Row, old: &[&String]) -> Option<String> {
     match row {
         Row::Shown {
             fault,
             seen,
             exit,
             left,
-        } => format!("| {} | {} | {exit} | {left} |\n", cell(fault), code(seen)),
+        } => Some([section, fault, exit, left, seen].map(cell).join(",")),
         Row::Skipped(fault) => {
-            let start = format!("| {} |", cell(fault));
-            let known = old.lines().find(|line| line.starts_with(&start));
-            known.map(|line| format!("{line}\n")).unwrap_or_default()
+            let start = [section, fault].map(cell).join(",") + ",";
+            let mut known = old.iter().filter(|line| line.starts_with(&start));
+            known.next().map(|line| (*line).clone())
         }
     }
 }
 
+/// A cell of RFC 4180.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
-/// A message as code, whatever stands in it.
-fn code(seen: &str) -> String {
-    let seen = cell(seen);
-    match seen.as_str() {
-        "" => "nothing".to_owned(),
-        seen if seen.contains('`') => format!("`` {seen} ``"),
-        seen => format!("`{seen}`"),
+    assert!(!text.contains('\n'), "a cell of several lines: {text}");
+    if text.contains([',', '"']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
     }
 }
 
 #[test]
-fn the_page_has_every_section_and_no_other() {
-    if std::env::var_os("MESHPROBE_UPDATE_DOCS").is_some() {
-        return;
-    }
-    let published = fs::read_to_string(page()).unwrap();
-    let names: Vec<String> = sections(&published)
-        .into_iter()
-        .map(|(name, _)| name)
+fn the_table_has_every_section_and_no_other() {
+    let text = fs::read_to_string(table()).unwrap();
+    assert_eq!(text.lines().next(), Some(HEADER));
+    let mut names: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').next())
         .collect();
+    names.dedup();
     assert_eq!(names, ORDER);
 }

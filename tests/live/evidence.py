@@ -1,0 +1,58 @@
+"""The files of docs/evidence: what was seen, one row per cell, so that a difference is readable."""
+
+import csv
+import difflib
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "evidence"
+# Lines of a difference that are shown.
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file with a header, and its rows in their order."""
+
+    name: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / f"{self.name}.csv"
+
+    def text(self) -> str:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([self.header, *self.rows])
+        return out.getvalue()
+
+
+def table(name: str, header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Table:
+    """A table of anything that has a string."""
+    return Table(name, header, [tuple(map(str, row)) for row in rows])
+
+
+def publish(tables: Iterable[Table], update: bool) -> list[str]:
+    """Writes the tables, or lists how they differ from the published ones."""
+    wrong = []
+    for one in tables:
+        new = one.text()
+        if update:
+            FOLDER.mkdir(exist_ok=True)
+            one.path.write_text(new, encoding="utf-8", newline="")
+            continue
+        old = one.path.read_text(encoding="utf-8") if one.path.is_file() else ""
+        if old != new:
+            lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "published", "seen", lineterm="", n=0)
+            difference = list(lines)
+            left = len(difference) - SHOWN
+            more = [f"… and {left} lines more"] if left > 0 else []
+            wrong.append("\n".join([
+                f"{one.path.relative_to(ROOT)} is not what was seen; run with --update and review the difference:",
+                *difference[:SHOWN], *more]))
+    return wrong
