@@ -1,5 +1,6 @@
 //! `docs/meshes.md` is generated: what the models say of each handler, mesh by mesh. Drift fails.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -287,9 +288,7 @@ fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
             let of_pod = findings.iter().filter(|one| {
                 one.outcome.is_some() && one.object.as_ref().is_some_and(|one| one.name == pod)
             });
-            let mut found: Vec<String> = of_pod
-                .map(|one| format!("[{0}](rules/{0}.md)", one.rule))
-                .collect();
+            let mut found: Vec<String> = of_pod.map(|one| format!("[{}]", one.rule)).collect();
             found.dedup();
             let becomes = match row.becomes.as_str() {
                 "" => String::new(),
@@ -388,14 +387,21 @@ fn machine(release: (u16, u16), probe: &str) -> (String, String) {
         panic!("one check");
     };
     let found = rules::check(&context, &[]);
-    let found: Vec<String> = found
-        .iter()
-        .map(|one| format!("[{0}](rules/{0}.md)", one.rule))
-        .collect();
+    let found: Vec<String> = found.iter().map(|one| format!("[{}]", one.rule)).collect();
     let is_fine = one.outcome == predict::Outcome::Ok;
     assert_eq!(is_fine, found.is_empty(), "{release:?} {probe}");
     let outcome = format!("{}: {}", one.outcome.as_str(), one.why);
     (outcome, found.join(", "))
+}
+
+/// The targets of the links, which would make the tables twice as wide.
+fn targets(text: &str) -> String {
+    let ids = rules::all().iter().map(|rule| rule.id);
+    let linked = ids.filter(|id| text.contains(&format!("[{id}]")));
+    let lines: BTreeSet<String> = linked
+        .map(|id| format!("[{id}]: rules/{id}.md\n"))
+        .collect();
+    format!("\n{}", lines.into_iter().collect::<String>())
 }
 
 /// With `MESHPROBE_UPDATE_DOCS=1` the page is written anew.
@@ -404,7 +410,8 @@ fn the_page_says_what_the_models_say() {
     let tables: String = SETUPS.iter().map(tables).collect();
     // Empty cells have no blanks at their edges.
     let text = format!("{HEAD}{tables}{}", machines()).replace("|  |", "| |");
-    let text = text.replace("|  |", "| |");
+    let mut text = text.replace("|  |", "| |");
+    text += &targets(&text);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/meshes.md");
     if std::env::var_os("MESHPROBE_UPDATE_DOCS").is_some() {
         fs::write(&page, &text).unwrap();
