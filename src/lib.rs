@@ -1,5 +1,10 @@
 //! meshprobe predicts what a service mesh will do to each Kubernetes health probe, from
 //! manifests alone; it reports the verdict, or writes the rewrite down ahead of deployment.
+//!
+//! **This library is not an API.** It exists for the `meshprobe` binary and for this repository's
+//! tests, benchmarks and fuzz targets. Any item can change or disappear in any release, including
+//! patch releases; semantic versioning covers the command line and the formats that
+//! `docs/stability.md` lists. Programs run the binary and read its JSON output.
 
 pub mod cli;
 pub mod context;
