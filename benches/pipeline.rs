@@ -16,7 +16,7 @@ fn main() {
 }
 
 /// The trees of fixtures that look most like what people have.
-const TREES: [&str; 2] = ["fixtures/gitops", "fixtures/catalogue"];
+const TREES: [&str; 2] = ["fixtures/gitops", "fixtures/rules"];
 
 fn request(tree: &str) -> Request {
     Request {

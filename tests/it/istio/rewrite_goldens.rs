@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::matrix::{Case, FORMS, cases};
 use super::webhook::defaults::{Types, handlers, of_containers};
 use super::webhook::{
     Admitted, CONFIG, ENV, Mesh, Workload, admit, annotation, names, prober_envs, workloads,
 };
-use super::matrix::{Case, FORMS, cases};
 use crate::support::Run;
 use rayon::prelude::*;
 use serde_json::Value;

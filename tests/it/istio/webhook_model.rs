@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::matrix::{Case, FORMS, cases};
 use super::webhook::defaults::{Types, defaulted, each_mut, handlers, of_containers};
 use super::webhook::pods;
 use super::webhook::{
     Admitted, CONFIG, Mesh, OPT_OUT, admit, names, prober_envs, unserved, workloads,
 };
-use super::matrix::{Case, FORMS, cases};
 use crate::support::{Run, meshprobe};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -195,10 +195,7 @@ fn class(before: &str, run: &Run) -> &'static str {
 
 #[test]
 fn the_webhook_makes_the_same_of_every_golden() {
-    let counts = cases()
-        .par_iter()
-        .map(of_case)
-        .reduce(Counts::new, add);
+    let counts = cases().par_iter().map(of_case).reduce(Counts::new, add);
     println!("goldens composed with the model, classic and native: {counts:?}");
     for form in FORMS {
         assert!(counts[&format!("{form} rewritten")] >= 1104, "{counts:?}");

@@ -149,34 +149,6 @@ fn old_releases_of_osm_are_not_rewritten() {
     }
 }
 
-/// Each `bad.yaml` is found by its rule, each `good.yaml` is not; faults that several meshes share
-/// have one id.
-#[test]
-fn faults_of_other_meshes_are_found() {
-    let mut judged = 0;
-    for fault in std::fs::read_dir(folder("meshes/lint")).unwrap() {
-        let fault = fault.unwrap().path();
-        let name = fault.file_name().unwrap().to_string_lossy().into_owned();
-        let rule = match name.as_str() {
-            "probe-port-name-unresolved" => "named-port-unresolved",
-            "consul-https-probe" => "https-probe-plain-listener",
-            "ambient-networkpolicy-blocks-probes" => "ambient-netpol-blocks-probes",
-            name => name,
-        };
-        for file in ["bad.yaml", "good.yaml"] {
-            if !fault.join(file).is_file() {
-                continue;
-            }
-            let arguments = ["check", "--isolated", "--output-format", "json", file];
-            let found = findings(&meshprobe(&fault, &arguments, ""));
-            let is_found = found.iter().any(|one| one["rule"] == rule);
-            assert_eq!(is_found, file == "bad.yaml", "{name}/{file}: {found:?}");
-            judged += 1;
-        }
-    }
-    assert_eq!(judged, 19);
-}
-
 /// Three meshes side by side: each pod is judged, and rewritten or not, as its own mesh does it.
 #[test]
 fn three_meshes_in_one_tree() {

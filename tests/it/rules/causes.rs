@@ -11,7 +11,7 @@ use meshprobe::mesh::Version;
 use meshprobe::predict::{
     Cause, HandlerPrediction, Outcome, Trouble, WorkloadPrediction, predict_all,
 };
-use meshprobe::rules;
+use meshprobe::rules::{self, Example};
 use meshprobe::settings::Settings;
 use meshprobe::source::{SourceFile, SourceSet};
 
@@ -149,7 +149,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-/// The trees: measured workloads under every policy, and each file of the rules and the catalogue.
+/// The trees: measured workloads under every policy, and each file of the rules.
 fn trees() -> Vec<Vec<PathBuf>> {
     let mut trees = Vec::new();
     for policy in fs::read_dir(root().join("live/policies")).unwrap() {
@@ -162,30 +162,22 @@ fn trees() -> Vec<Vec<PathBuf>> {
             ]);
         }
     }
-    for folder in ["rules", "catalogue"] {
-        for fault in fs::read_dir(root().join(folder)).unwrap() {
-            let fault = fault.unwrap().path();
-            if fault.is_dir() {
-                // A folder is a tree that kustomize renders; `tests/it/rules/fixtures.rs` judges those.
-                let files = fs::read_dir(fault)
-                    .unwrap()
-                    .map(|file| file.unwrap().path());
-                trees.extend(files.filter(|file| file.is_file()).map(|file| vec![file]));
-            }
-        }
+    for rule in fs::read_dir(root().join("rules")).unwrap() {
+        // A folder below is a tree that kustomize renders: `rules/findings.rs` checks those.
+        let files = fs::read_dir(rule.unwrap().path())
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        trees.extend(files.filter(|file| file.is_file()).map(|file| vec![file]));
     }
     trees
 }
 
-/// The release that a file of the catalogue is judged with.
+/// Returns the release that the first line of a file names, as in `# meshprobe check --mesh-version 1.30.0`.
 fn release(tree: &[PathBuf]) -> Option<Version> {
-    let fault = tree.first()?.parent()?.file_name()?.to_string_lossy();
-    let catalogue = fs::read_to_string(root().join("catalogue/catalogue.csv")).unwrap();
-    let row = catalogue
-        .lines()
-        .find(|row| row.split(',').next() == Some(&*fault))?;
-    tree.first()?.strip_prefix(root().join("catalogue")).ok()?;
-    row.rsplit(',').next()?.parse().ok()
+    let text = fs::read_to_string(tree.first()?).unwrap();
+    let arguments = Example::arguments_of(&text);
+    let option = arguments.iter().position(|one| one == "--mesh-version")?;
+    arguments.get(option + 1)?.parse().ok()
 }
 
 /// What is wrong with the findings of a tree, and how many handlers are spoiled.

@@ -1,6 +1,8 @@
 //! Rules, their fixtures and their documentation.
 
-mod catalogue;
 mod causes;
 mod docs;
-mod fixtures;
+mod examples;
+mod findings;
+mod fixes;
+mod fixture;

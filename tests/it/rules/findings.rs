@@ -1,0 +1,75 @@
+//! Every `bad` fixture is found by its rule, every `good` one has no findings, and the output is the
+//! one that was reviewed.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::fixture::{ARCHIVED, EXCERPT, fixtures};
+
+#[test]
+fn every_rule_has_bad_and_good_fixtures() {
+    let fixtures = fixtures();
+    for rule in meshprobe::rules::all() {
+        for bad in [true, false] {
+            let has = fixtures
+                .iter()
+                .any(|fixture| fixture.rule == rule.id && fixture.is_bad() == bad);
+            assert!(
+                has,
+                "{} has no {} fixture",
+                rule.id,
+                if bad { "bad" } else { "good" }
+            );
+        }
+    }
+    let known: BTreeSet<&str> = meshprobe::rules::all().iter().map(|rule| rule.id).collect();
+    for fixture in fixtures {
+        assert!(
+            known.contains(fixture.rule.as_str()),
+            "no rule for the fixtures in {}",
+            fixture.rule
+        );
+    }
+}
+
+#[test]
+fn bad_files_are_found_and_good_files_are_silent() {
+    fixtures().par_iter().for_each(|fixture| {
+        let shown = fixture.path.display();
+        let code = fixture.json().code;
+        let findings = fixture.findings();
+        let found: BTreeSet<&str> = findings
+            .iter()
+            .filter_map(|finding| finding.get("rule")?.as_str())
+            .collect();
+        if fixture.is_bad() {
+            assert!(
+                found.contains(fixture.rule.as_str()),
+                "{shown}: found {found:?}"
+            );
+            let worst = findings.iter().any(|finding| finding["severity"] != "note");
+            assert_eq!(code, i32::from(worst), "{shown}");
+        } else {
+            let is_excerpt = |one: &&Value| {
+                let is_general = |id: &str| one["rule"] == id && fixture.rule != id;
+                is_general(EXCERPT) || is_general(ARCHIVED)
+            };
+            let findings: Vec<_> = findings.iter().filter(|one| !is_excerpt(one)).collect();
+            assert!(findings.is_empty(), "{shown}: {findings:#?}");
+            assert_eq!(code, 0, "{shown}");
+        }
+    });
+}
+
+#[test]
+fn the_output_is_the_one_that_was_reviewed() {
+    for fixture in fixtures().iter().filter(|fixture| fixture.is_bad()) {
+        let run = fixture.check(&["--color", "never"]);
+        let name = format!("{}.{}", fixture.rule, fixture.name());
+        insta::with_settings!({prepend_module_to_snapshot => false, omit_expression => true}, {
+            insta::assert_snapshot!(name, run.stdout);
+        });
+    }
+}
