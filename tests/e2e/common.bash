@@ -2,10 +2,12 @@
 #
 # After it:
 #   $root        the repository
-#   $meshprobe   the binary under test: MESHPROBE_BIN, else the release build
 #   $target      the folder cargo builds into
+#   $profile     the profile that is tested: MESHPROBE_PROFILE, else `gate`
 #   $work        an empty folder that is removed at the end
-# and the tools of .ci/tools.sh are on PATH.
+# and the tools of .ci/tools.sh are on PATH. find_meshprobe and find_wheel set
+#   $meshprobe   the binary under test: MESHPROBE_BIN, else the build of the profile
+#   $wheels      a folder with one wheel: MESHPROBE_WHEELS, else a new one
 
 set -euo pipefail
 
@@ -23,6 +25,7 @@ export GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@example.com
 
 target="${CARGO_TARGET_DIR:-$root/target}"
 case "$target" in /*) ;; *) target="$root/$target" ;; esac
+profile="${MESHPROBE_PROFILE:-gate}"
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
@@ -75,10 +78,25 @@ whole() {
   return "$code"
 }
 
+# find_meshprobe [PROFILE]
 find_meshprobe() {
-  meshprobe="${MESHPROBE_BIN:-$target/release/meshprobe}"
-  [ -x "$meshprobe" ] || fail "no binary at $meshprobe: run 'cargo build --release --locked' first"
+  local of="${1:-$profile}" folder
+  folder="$of"
+  [ "$of" != dev ] || folder=debug
+  meshprobe="${MESHPROBE_BIN:-$target/$folder/meshprobe}"
+  [ -x "$meshprobe" ] || fail "no binary at $meshprobe; run \`cargo build --locked --profile $of\` first"
   meshprobe="$(cd "$(dirname "$meshprobe")" && pwd)/$(basename "$meshprobe")"
+}
+
+find_wheel() {
+  wheels="${MESHPROBE_WHEELS:-}"
+  if [ -z "$wheels" ]; then
+    wheels="$work/wheels"
+    CARGO_TARGET_DIR="$target" bash "$root/packaging/wheel.sh" "$wheels" --profile "$profile" >"$work/wheel.log" 2>&1 ||
+      fail_with "$work/wheel.log" "the wheel was not built"
+  fi
+  local found=("$wheels"/*.whl)
+  [ "${#found[@]}" = 1 ] && [ -f "${found[0]}" ] || fail "expected one wheel in $wheels"
 }
 
 # A commit of the tree as it is now, with what is not committed yet, at $1.
@@ -92,7 +110,7 @@ snapshot_repository() {
         if [ -e "$root/$name" ]; then printf '%s\0' "$name"; fi
       done | tar -C "$root" --null --files-from=- -cf - | tar -C "$to" -xf -
   else
-    tar -C "$root" --exclude=./target --exclude=./.tools -cf - . | tar -C "$to" -xf -
+    tar -C "$root" --exclude=./target -cf - . | tar -C "$to" -xf -
   fi
   commit_all "$to"
 }

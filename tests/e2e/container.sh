@@ -80,7 +80,7 @@ cp -R "$root/fixtures/krm" "$work/tree"
 printf 'transformers: [meshprobe.yaml]\n' >>"$work/tree/production/kustomization.yaml"
 ln -s "$meshprobe" "$work/meshprobe-krm"
 for version in 5.8 5.5; do
-  [ "$version" = 5.8 ] || PATH="$tools_dir/kustomize-$version:$PATH"
+  [ "$version" = 5.8 ] || PATH="$tools_kustomize_5_5:$PATH"
   function_of exec path "$work/meshprobe-krm" >"$work/tree/production/meshprobe.yaml"
   kustomize build --enable-alpha-plugins --enable-exec "$work/tree/production" >"$work/exec.yaml"
   function_of container image "$image" >"$work/tree/production/meshprobe.yaml"

@@ -23,8 +23,8 @@ class Scalars(Loader):
     """Values that are neither text nor number are of no interest: `=` is one in YAML 1.1."""
 
 
-Scalars.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.value)
-Scalars.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: node.value)
+Scalars.add_constructor("tag:yaml.org,2002:value", lambda _, node: node.value)
+Scalars.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.value)
 
 
 def changed_files(before, after):
@@ -176,7 +176,7 @@ def rewritten(before, after):
                 continue
             here += 1
             first, second = template(one), template(other)
-            for (_, a), (_, b) in zip(handlers(first), handlers(second)):
+            for (_, a), (_, b) in zip(handlers(first), handlers(second), strict=True):
                 probed += a != b
         pods, probes = pods + here, probes + probed
         matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)

@@ -16,7 +16,7 @@ both=(--enable-alpha-plugins --enable-exec)
 
 kustomize build app >"$work/plain.yaml"
 for version in 5.8 5.5; do
-  [ "$version" = 5.8 ] || PATH="$tools_dir/kustomize-$version:$PATH"
+  [ "$version" = 5.8 ] || PATH="$tools_kustomize_5_5:$PATH"
   kustomize build "${both[@]}" kustomize-exec >"$work/exec.yaml" 2>"$work/log" || fail_with "$work/log" "kustomize-exec"
   [ ! -s "$work/log" ] || fail_with "$work/log" "something is said about a sound application"
   python "$judge" rewritten "$work/plain.yaml" "$work/exec.yaml" web
@@ -25,7 +25,7 @@ for version in 5.8 5.5; do
   cmp "$work/plain.yaml" "$work/checked.yaml" || fail "the validator changed something"
   pass "kustomize $version: as a transformer and as a validator"
 done
-PATH="$tools_dir:$PATH"
+PATH="$(dirname "$MESHPROBE_KUSTOMIZE"):$PATH"
 
 # The gate closes: with the rewrite switched off a tcpSocket probe can never fail.
 cp -R app app.sound

@@ -131,7 +131,7 @@ in_place() {
 }
 
 for version in 5.8 5.5; do
-  [ "$version" = 5.8 ] || PATH="$tools_dir/kustomize-$version:$PATH"
+  [ "$version" = 5.8 ] || PATH="$tools_kustomize_5_5:$PATH"
   mkdir "$work/$version"
   transformers
   untouched

@@ -14,7 +14,7 @@ if [ "$in_gate" = true ] && [ "$(id -u)" != 0 ]; then
 fi
 
 live() {
-  "${as_root[@]}" "$tools_dir/venv/bin/python" -B "$root/tests/live/run.py" --meshprobe "$meshprobe" "$@"
+  "${as_root[@]}" env PATH="$PATH" "$tools_venv/bin/python" -B "$root/tests/live/run.py" --meshprobe "$meshprobe" "$@"
 }
 
 # planted ERROR EXPECTED WORKLOAD...: the proof fails on it, and says why.

@@ -2,14 +2,11 @@
 # What the README tells its readers to type and to paste, done: every line of its `sh` blocks, in order, and every
 # YAML snippet. tests/it/docs/readme.rs runs its `console` blocks. In place of what is not published stands what is built
 # here: the wheel for PyPI, this tree for the repository of the action.
-# MESHPROBE_PROFILE=dev takes debug builds instead of release builds.
+# Builds take the profile of the gate instead of those of the README, and the gate's wheel is used where there is one.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)"
-profile="${MESHPROBE_PROFILE:-release}"
-debug=()
-[ "$profile" = release ] || debug=(--debug)
 
 snippets="$(python "$root/tests/e2e/readme.py" "$root/README.md" "$work/readme")"
 [ "$snippets" = 5 ] || fail "$snippets snippets of YAML: which of them does nobody try?"
@@ -29,16 +26,16 @@ cp -R "$root/fixtures/krm/base" "$tree/overlays/base"
 cp -R "$root/fixtures/helm/shop" "$tree/charts/shop"
 cp "$root/fixtures/helm/production.yaml" "$tree/"
 
-# 1. The commands, as they stand but for the folder of the wheel.
+# 1. The commands, as they stand but for the profile and the folder of the wheel.
 while IFS= read -r command; do
   start=$SECONDS
   case "$command" in
     'cargo run --locked -- check --fail-on never fixtures/demo')
-      status 0 "$work/log" bash -c "cd '$root' && $command"
+      status 0 "$work/log" bash -c "cd '$root' && cargo run --profile $profile ${command#cargo run}"
       has "$work/log" 'Found 3 errors in 11 files'
       ;;
     'cargo install --locked --path .')
-      status 0 "$work/log" bash -c "cd '$root' && $command ${debug[*]}"
+      status 0 "$work/log" bash -c "cd '$root' && $command --profile $profile"
       [ "$(meshprobe --version)" = "meshprobe $version" ] || fail "what was installed is not this version"
       ;;
     'ln -s meshprobe ~/.cargo/bin/meshprobe-krm')
@@ -47,7 +44,11 @@ while IFS= read -r command; do
         fail_with "$work/log" "the link is not the function"
       ;;
     'bash packaging/wheel.sh dist')
-      status 0 "$work/log" bash -c "cd '$root' && ${command% dist} '$work/dist' --profile $profile"
+      if [ -n "${MESHPROBE_WHEELS:-}" ]; then
+        cp -R "$MESHPROBE_WHEELS" "$work/dist"
+      else
+        status 0 "$work/log" bash -c "cd '$root' && ${command% dist} '$work/dist' --profile $profile"
+      fi
       ;;
     'pip install dist/*.whl')
       status 0 "$work/log" bash -c "cd '$work' && source venv/bin/activate && PIP_NO_INDEX=1 $command"

@@ -49,9 +49,9 @@ def template_of(document):
     node = document
     for key in path:
         node = node.get(key) if isinstance(node, dict) else None
-    if isinstance(node, dict) and isinstance(node.get("spec"), dict):
-        if isinstance(node["spec"].get("containers"), list):
-            return node, ".".join(path) + ".spec"
+    spec = node.get("spec") if isinstance(node, dict) else None
+    if isinstance(spec, dict) and isinstance(spec.get("containers"), list):
+        return node, ".".join(path) + ".spec"
     return None
 
 
@@ -77,8 +77,10 @@ def is_scenery(document):
         document.get("kind") in ("Namespace", "Kustomization", "MutatingWebhookConfiguration")
         or "istio.io" in group
         or group.startswith("kustomize.")
-        or group in ("argoproj.io", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io")
-        and template_of(document) is None
+        or (
+            group in ("argoproj.io", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io")
+            and template_of(document) is None
+        )
         or document.get("kind") in ("NetworkPolicy", "ConfigMap")
     )
 
@@ -181,7 +183,7 @@ def prepare(document):
 class Plain(yaml.SafeDumper):
     """Writes no anchors: each handler has a line of its own."""
 
-    def ignore_aliases(self, data):
+    def ignore_aliases(self, _):
         return True
 
 
@@ -191,10 +193,10 @@ def overlay(source, target):
     files = sorted(one for one in source.rglob("*") if one.suffix in (".yaml", ".yml", ".json"))
     for path in files:
         kept = []
-        for document in documents_of(path) or []:
-            if is_scenery(document) or not isinstance(document.get("metadata") or {}, dict):
+        for read in documents_of(path) or []:
+            if is_scenery(read) or not isinstance(read.get("metadata") or {}, dict):
                 continue
-            document = copy.deepcopy(document)
+            document = copy.deepcopy(read)
             if template_of(document):
                 namespace = prepare(document)
                 namespaces.add(namespace)

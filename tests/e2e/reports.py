@@ -22,7 +22,7 @@ def main(root, meshprobe, *options):
     assert len(findings) == len(results), (len(findings), len(results))
     assert run["columnKind"] == "unicodeCodePoints"
     counts = {"regions": 0, "hashes": 0, "fixes": 0}
-    for finding, result in zip(findings, results):
+    for finding, result in zip(findings, results, strict=True):
         assert finding["rule"] == result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
         location, = result["locations"]
         place = location["physicalLocation"]
@@ -30,7 +30,7 @@ def main(root, meshprobe, *options):
         counts["regions"] += same_region(root, place, finding)
         related = [one["physicalLocation"] for one in result["relatedLocations"]]
         assert len(related) == len(finding["related"])
-        for place_of, one in zip(related, finding["related"]):
+        for place_of, one in zip(related, finding["related"], strict=True):
             assert place_of["region"]["startLine"] == (one["line"] or 1), (place_of, one)
             counts["regions"] += one["line"] is not None
         counts["hashes"] += same_hash(root, place, result)
@@ -109,12 +109,12 @@ def line_hashes(text):
     units = text.encode("utf-16-le", errors="surrogatepass")
     units = [units[i] | units[i + 1] << 8 for i in range(0, len(units), 2)]
     is_start, after_return = True, False
-    for unit in [*units, 0xFFFF]:
-        if unit in (0x20, 0x09) or (after_return and unit == 0x0A):
+    for read in [*units, 0xFFFF]:
+        if read in (0x20, 0x09) or (after_return and read == 0x0A):
             after_return = False
             continue
-        after_return = unit == 0x0D
-        unit = 0x0A if after_return else unit
+        after_return = read == 0x0D
+        unit = 0x0A if after_return else read
         if lines[state["at"]] is not None:
             emit()
         if is_start:

@@ -3,12 +3,11 @@
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
-schemas="$root/.tools/schemas"
 formats=(json sarif gitlab junit github summary)
 
 # The schema of SARIF holds an expression that only Python's dialect takes.
 valid_sarif() {
-  check-jsonschema --quiet --regex-variant python --schemafile "$schemas/sarif-2.1.0.json" "$@"
+  check-jsonschema --quiet --regex-variant python --schemafile "$tools_schemas/sarif-2.1.0.json" "$@"
 }
 
 valid_json() {
@@ -29,7 +28,7 @@ valid_gitlab() {
 
 valid_junit() {
   # Its status is the number of faults.
-  xmlschema-validate --schema "$schemas/junit.xsd" "$@" || return 1
+  xmlschema-validate --schema "$tools_schemas/junit.xsd" "$@" || return 1
 }
 
 # 1. Every tree of fixtures: the rules, broken input, overlays, silenced findings, nothing at all.

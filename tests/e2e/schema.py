@@ -8,6 +8,7 @@ type and each word by another word. The schema and the program judge them all, i
 
 import copy
 import json
+import operator
 import pathlib
 import subprocess
 import sys
@@ -64,7 +65,7 @@ def main(schema_file, meshprobe, folder):
     missing = [path for path in keys_of(schema) if path not in covered]
     assert not missing, f"not in the configuration that says everything: {missing}"
 
-    cases = [("as it is", full)] + list(mutations(full))
+    cases = [("as it is", full), *mutations(full)]
     verdicts = {True: 0, False: 0}
     for what, config in cases:
         fits = validator.is_valid(config)
@@ -91,20 +92,20 @@ def mutations(config):
     for path in paths(config):
         *above, key = path
         for what, change in (
-            ("without", lambda owner: owner.pop(key)),
-            ("misspelt", lambda owner: misspell(owner, key)),
-            ("as a word", lambda owner: owner.__setitem__(key, "nonsense!")),
-            ("as a number", lambda owner: owner.__setitem__(key, 1.5)),
-            ("as a list", lambda owner: owner.__setitem__(key, [[]])),
-            ("as a mapping", lambda owner: owner.__setitem__(key, {"nonsense": {}})),
+            ("without", dict.pop if isinstance(key, str) else list.pop),
+            ("misspelt", misspell),
+            ("as a word", lambda owner, key: operator.setitem(owner, key, "nonsense!")),
+            ("as a number", lambda owner, key: operator.setitem(owner, key, 1.5)),
+            ("as a list", lambda owner, key: operator.setitem(owner, key, [[]])),
+            ("as a mapping", lambda owner, key: operator.setitem(owner, key, {"nonsense": {}})),
         ):
             changed = copy.deepcopy(config)
             owner = changed
             for step in above:
                 owner = owner[step]
-            if isinstance(key, int) and what == "misspelt" or skips(path, what):
+            if (isinstance(key, int) and what == "misspelt") or skips(path, what):
                 continue
-            change(owner)
+            change(owner, key)
             yield f"{'.'.join(map(str, path))} {what}", changed
 
 
@@ -132,7 +133,7 @@ def paths(value, above=()):
 def keys_of(schema, above=()):
     for key, child in schema.get("properties", {}).items():
         # One place for facts is enough, and for names of objects.
-        if above[-1:] in (("assume",), ("override",)) and "scopes" in above or key == "name":
+        if (above[-1:] in (("assume",), ("override",)) and "scopes" in above) or key == "name":
             continue
         yield (*above, key)
         yield from keys_of(child, (*above, key))

@@ -23,15 +23,19 @@ def needed(text, definitions):
     return found
 
 
+def local(path):
+    """Returns the text of a schema, with references into the same file."""
+    return path.read_text().replace('"/api/_definitions.json#', '"#')
+
+
 def main():
     release, target = sys.argv[1], pathlib.Path(sys.argv[2])
     source = pathlib.Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema"
     source = source / f"{release}-local-strict"
-    here = lambda path: path.read_text().replace('"/api/_definitions.json#', '"#')
-    definitions = json.loads(here(source / "_definitions.json"))["$defs"]
+    definitions = json.loads(local(source / "_definitions.json"))["$defs"]
     target.mkdir()
     for path in source.glob("*-v*.json"):
-        text = here(path)
+        text = local(path)
         schema = json.loads(text)
         schema.pop("$id", None)
         schema["$defs"] = needed(text, definitions)

@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
 # What users install: the wheel in a new virtual environment, and the archive of a release.
-# MESHPROBE_PROFILE=dev takes the debug build instead of the release build.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)"
 
 # 1. The wheel.
-CARGO_TARGET_DIR="$target" bash "$root/packaging/wheel.sh" "$work/wheels" --profile "${MESHPROBE_PROFILE:-release}" \
-  >"$work/log" 2>&1 || fail_with "$work/log" "the wheel was not built"
+find_wheel
 [ ! -e "$root/packaging/pypi/README.md" ] || fail "the texts of the wheel were left in packaging/pypi"
-wheel=("$work"/wheels/*.whl)
-[ "${#wheel[@]}" = 1 ] || fail "there are ${#wheel[@]} wheels"
+wheel=("$wheels"/*.whl)
 case "${wheel[0]}" in
   */"meshprobe-$version-py3-none-"*.whl) ;;
   *) fail "the wheel is named ${wheel[0]}" ;;

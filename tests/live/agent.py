@@ -62,10 +62,9 @@ class Agent(BaseHTTPRequestHandler):
         own, other = f":{self.port}", f":{check['port']}"
         headers = []
         for name, value in self.headers.items():
-            if name.lower() == "host" and value.endswith(own):
-                value = value.removesuffix(own) + other
+            is_own = name.lower() == "host" and value.endswith(own)
             if name.lower() not in HOP:
-                headers.append((name, value))
+                headers.append((name, value.removesuffix(own) + other if is_own else value))
         status = checks.http_get(url, headers, deadline, SOURCE)
         return 200 if 300 <= status < 400 else status
 

@@ -70,7 +70,7 @@ def make(one: Json) -> Json:
 def main() -> None:
     probes = json.load(sys.stdin)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        json.dump(dict(zip((one["key"] for one in probes), pool.map(make, probes))), sys.stdout)
+        json.dump(dict(zip((one["key"] for one in probes), pool.map(make, probes), strict=True)), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -27,9 +27,8 @@ from evidence import publish
 from modes import MODES
 from plants import OSM_PORT, PLANTS
 
-ROOT = Path(__file__).parents[2]
-# The tools of the gate, and what a user's PATH often lacks.
-FOLDERS = (str(ROOT / ".tools"), "/usr/sbin", "/sbin")
+# Folders that a user's PATH often lacks.
+FOLDERS = ("/usr/sbin", "/sbin")
 COMMANDS = ("ip", "iptables", "iptables-restore", "openssl", "kustomize")
 PACKAGES = ("envoy", "h2", "yaml")
 PROVED, DISAGREES, BROKEN, SKIPPED = 0, 1, 2, 77

@@ -1,5 +1,6 @@
 """Accepting connections on many addresses at once, one thread for each connection."""
 
+import contextlib
 import selectors
 import socket
 import sys
@@ -27,13 +28,13 @@ def listen(address: str, port: int) -> socket.socket:
 
 
 def serve(handlers: Sequence[tuple[socket.socket, Handler]]) -> None:
-    """Serves for ever."""
+    """Serves until the process ends."""
     selector = selectors.DefaultSelector()
     for listener, handler in handlers:
         selector.register(listener, selectors.EVENT_READ, (listener, handler))
     print("ready", flush=True)
-    # What clients break off is theirs to report.
-    sys.stderr = open("/dev/null", "w", encoding="utf-8")
+    # What clients break off is theirs to report. It stays open.
+    sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115
     while True:
         for key, _ in selector.select():
             listener, handler = key.data
@@ -42,8 +43,5 @@ def serve(handlers: Sequence[tuple[socket.socket, Handler]]) -> None:
 
 
 def _handle(handler: Handler, connection: socket.socket, client: Any) -> None:
-    with connection:
-        try:
-            handler(connection, client)
-        except OSError:
-            pass
+    with connection, contextlib.suppress(OSError):
+        handler(connection, client)

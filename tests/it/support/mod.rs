@@ -63,18 +63,40 @@ pub(crate) fn outside_edits(path: &str, before: &str, after: &str, findings: &[&
     }
 }
 
+/// Returns the folder in which `.ci/tools.sh` installs this version of kustomize, if it is there.
+fn installed_kustomize() -> Option<std::path::PathBuf> {
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/tools/kustomize/go.mod");
+    let module = std::fs::read_to_string(module).unwrap();
+    let mut words = module
+        .split_whitespace()
+        .skip_while(|word| *word != "require");
+    words.find(|word| *word == "sigs.k8s.io/kustomize/kustomize/v5")?;
+    let prefix = format!("kustomize-{}-", words.next()?);
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(std::path::PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let tools = cache.or(home)?.join("meshprobe/tools");
+    let folders = std::fs::read_dir(tools).ok()?.filter_map(Result::ok);
+    let mut folders = folders.map(|folder| folder.path());
+    folders.find(|path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+    })
+}
+
 /// Returns the real kustomize to compare with; where there is none, a plain message, and a failure in CI.
 pub(crate) fn kustomize() -> Option<std::path::PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".tools/kustomize");
+    let own = installed_kustomize().map(|folder| folder.join("kustomize"));
     let given = std::env::var_os("MESHPROBE_KUSTOMIZE").map(std::path::PathBuf::from);
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kustomize"));
-    let mut candidates = given.into_iter().chain([own]).chain(on_path);
+    let mut candidates = given.into_iter().chain(own).chain(on_path);
     let found = candidates.find(|path| path.is_file());
     if found.is_none() {
         let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
         assert!(!in_ci, "kustomize is not installed");
-        eprintln!("skipped: no kustomize in MESHPROBE_KUSTOMIZE, .tools or PATH");
+        eprintln!(
+            "skipped: no kustomize in MESHPROBE_KUSTOMIZE, the cache of .ci/tools.sh or PATH"
+        );
     }
     found
 }

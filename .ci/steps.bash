@@ -1,0 +1,159 @@
+# Runs the steps of .ci/test and .ci/nightly; sourced, never run.
+#
+# The sourcing script defines `run_step STEP`, which does the work, and `needs STEP`, which prints the steps
+# that must have passed before.
+#
+#   steps_here STEP          runs one in this shell, so that it can change the environment
+#   steps_run JOBS STEP...   runs up to JOBS at a time; needs that are not in the list are ignored
+#   steps_summary            prints a table, and how many passed
+#
+# The output of a step is printed as a whole and in the order of the list. The first step that fails ends
+# the others; its output is printed last, and the script exits with its status.
+# shellcheck shell=bash
+
+declare -A steps_pid=() steps_start=() steps_took=()
+steps_names=()
+steps_logs="$(mktemp -d)"
+trap 'steps_on_exit' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+steps_header() {
+  printf '\n== %s\n' "$1"
+}
+
+steps_footer() {
+  printf -- '-- %s: %d s\n' "$1" "${steps_took[$1]}"
+}
+
+steps_here() {
+  steps_names+=("$1")
+  steps_current="$1"
+  local start=$SECONDS
+  steps_header "$1"
+  run_step "$1"
+  steps_took[$1]=$((SECONDS - start))
+  steps_footer "$1"
+  steps_current=''
+}
+
+# Whether everything that a step needs has passed.
+steps_ready() {
+  local need
+  for need in $(needs "$1"); do
+    case " ${steps_names[*]} " in
+      *" $need "*) [ -n "${steps_took[$need]:-}" ] || return 1 ;;
+    esac
+  done
+}
+
+# Starts a step in a process group of its own, by which it can be ended with all its children.
+steps_launch() {
+  : >"$steps_logs/$1"
+  set -m
+  (
+    set -e
+    trap - EXIT INT TERM HUP
+    run_step "$1"
+  ) >"$steps_logs/$1" 2>&1 &
+  set +m
+  steps_pid[$1]=$!
+  steps_start[$1]=$SECONDS
+}
+
+steps_launch_ready() {
+  local jobs="$1" step
+  shift
+  for step in "$@"; do
+    [ "${#steps_pid[@]}" -lt "$jobs" ] || return 0
+    if [ -z "${steps_start[$step]:-}" ] && steps_ready "$step"; then steps_launch "$step"; fi
+  done
+}
+
+# Records the steps that have ended; the status is that of the first that failed.
+steps_reap() {
+  local step status running
+  running=" $(jobs -rp | tr '\n' ' ') "
+  for step in "${!steps_pid[@]}"; do
+    case "$running" in *" ${steps_pid[$step]} "*) continue ;; esac
+    status=0
+    wait "${steps_pid[$step]}" || status=$?
+    unset "steps_pid[$step]"
+    if [ "$status" != 0 ]; then
+      steps_current="$step"
+      return "$status"
+    fi
+    steps_took[$step]=$((SECONDS - steps_start[$step]))
+  done
+}
+
+steps_run() {
+  local jobs="$1" shown='' step status=0 queue
+  shift
+  steps_names+=("$@")
+  queue=("$@")
+  while [ "${#queue[@]}" != 0 ]; do
+    steps_launch_ready "$jobs" "$@"
+    # Shows the output of the first step in the list that has not been shown completely, as it comes.
+    step="${queue[0]}"
+    if [ -z "$shown" ] && [ -n "${steps_start[$step]:-}" ]; then
+      steps_header "$step"
+      exec 8<"$steps_logs/$step"
+      shown="$step"
+    fi
+    steps_reap || { status=$?; break; }
+    [ -z "$shown" ] || cat <&8
+    if [ -n "$shown" ] && [ -n "${steps_took[$step]:-}" ]; then
+      cat <&8
+      exec 8<&-
+      steps_footer "$step"
+      queue=("${queue[@]:1}")
+      shown=''
+    else
+      sleep 0.2
+    fi
+  done
+  [ "$status" = 0 ] || steps_failed "$status" "$shown"
+}
+
+# Ends the other steps, then shows the one that failed.
+steps_failed() {
+  local status="$1" shown="$2"
+  steps_cancel
+  if [ "$shown" = "$steps_current" ]; then
+    cat <&8
+  else
+    [ -z "$shown" ] || printf -- '-- %s: not finished\n' "$shown"
+    steps_header "$steps_current"
+    cat "$steps_logs/$steps_current"
+  fi
+  exit "$status"
+}
+
+# Gives the steps that run time to clean up: the live proof has networks to remove.
+steps_cancel() {
+  local pid _
+  for pid in "${steps_pid[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
+  for _ in $(seq 100); do
+    [ -n "$(jobs -rp)" ] || return 0
+    sleep 0.2
+  done
+  for pid in "${steps_pid[@]}"; do kill -KILL -- "-$pid" 2>/dev/null || true; done
+}
+
+steps_on_exit() {
+  local status=$?
+  [ "${#steps_pid[@]}" = 0 ] || steps_cancel
+  rm -rf "$steps_logs"
+  if [ "$status" != 0 ]; then
+    printf '\nFAILED: %s (status %d, after %d s)\n' "${steps_current:-stopped}" "$status" "$SECONDS" >&2
+  fi
+}
+
+steps_summary() {
+  local step
+  printf '\n%-20s %8s\n' step seconds
+  for step in "${steps_names[@]}"; do printf '%-20s %8d\n' "$step" "${steps_took[$step]}"; done
+  printf '\nAll %d steps passed in %d s.\n' "${#steps_names[@]}" "$SECONDS"
+  printf 'steps: %d passed, 0 failed\n' "${#steps_names[@]}"
+}
