@@ -15,7 +15,7 @@ pub mod kube;
 pub mod mesh;
 pub mod predict;
 pub mod report;
-pub mod rewrite;
+mod rewrite;
 pub mod rules;
 pub mod settings;
 pub mod source;

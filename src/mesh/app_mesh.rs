@@ -16,17 +16,17 @@ use super::other::{
 use super::{Fact, Mesh, Reason, Version};
 
 /// Label of Namespaces and annotation of pods that switches the injection.
-pub const INJECT: &str = "appmesh.k8s.aws/sidecarInjectorWebhook";
+pub(crate) const INJECT: &str = "appmesh.k8s.aws/sidecarInjectorWebhook";
 /// Annotation of pods with the ports that are redirected, in place of those of the listeners.
-pub const PORTS: &str = "appmesh.k8s.aws/ports";
+pub(crate) const PORTS: &str = "appmesh.k8s.aws/ports";
 /// The proxy.
-pub const ENVOY: &str = "envoy";
+pub(crate) const ENVOY: &str = "envoy";
 
 const SETTLE: &str = "--assume injection=all|none";
 
 /// App Mesh.
 #[derive(Debug)]
-pub struct AppMesh;
+pub(crate) struct AppMesh;
 
 impl Model for AppMesh {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {

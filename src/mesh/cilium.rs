@@ -9,7 +9,7 @@ use super::{Fact, Mesh, Version};
 
 /// Cilium.
 #[derive(Debug)]
-pub struct Cilium;
+pub(crate) struct Cilium;
 
 impl Model for Cilium {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
@@ -39,7 +39,7 @@ impl Model for Cilium {
 /// Tells whether a release of Cilium, as a chart names it, drops what comes from the node to pods that no policy
 /// selects, where policies are always enforced: 1.20 and later (issue 48444), and what cannot be read.
 #[must_use]
-pub fn drops_unselected(release: Option<&str>) -> bool {
+pub(crate) fn drops_unselected(release: Option<&str>) -> bool {
     let numbers = release.unwrap_or_default().trim_start_matches('v');
     let mut numbers = numbers.split('.').map(str::parse::<u16>);
     match (numbers.next(), numbers.next()) {

@@ -1,17 +1,17 @@
 //! What each mesh does to probes; one folder or file per mesh. Behaviour that differs between
 //! releases is data, and every constant names its source.
 
-pub mod app_mesh;
-pub mod cilium;
-pub mod consul;
+pub(crate) mod app_mesh;
+pub(crate) mod cilium;
+pub(crate) mod consul;
 mod fact;
 pub mod istio;
-pub mod kuma;
-pub mod linkerd;
+pub(crate) mod kuma;
+pub(crate) mod linkerd;
 mod name;
-pub mod osm;
-pub mod other;
-pub mod signs;
+pub(crate) mod osm;
+pub(crate) mod other;
+pub(crate) mod signs;
 mod version;
 
 pub use fact::{Fact, Reason};

@@ -14,7 +14,7 @@ use super::{Fact, Mesh, Reason, Version};
 
 /// What a mesh is told about a pod.
 #[derive(Clone, Debug)]
-pub struct Asked<'a, 't> {
+pub(crate) struct Asked<'a, 't> {
     /// The workload.
     pub workload: &'a Workload<'t>,
     /// Its Namespace, where the tree holds it.
@@ -33,7 +33,7 @@ pub struct Asked<'a, 't> {
 
 /// How a pod takes part in the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Membership {
+pub(crate) enum Membership {
     /// The webhook adds the proxy at admission.
     Injected,
     /// The manifest carries the proxy: it was injected already.
@@ -47,7 +47,7 @@ pub enum Membership {
 }
 
 /// A handler of a pod, with its container.
-pub type Each<'t> = (Container<'t>, Handler<'t>);
+pub(crate) type Each<'t> = (Container<'t>, Handler<'t>);
 
 /// The `httpGet` that the webhook makes of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct Target {
 
 /// What the check of the kubelet meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meets {
+pub(crate) enum Meets {
     /// Nothing that a mesh has to do with.
     Nothing,
     /// The application, through a listener of the proxy.
@@ -220,7 +220,7 @@ impl Trouble {
 
 /// What a mesh does to one handler.
 #[derive(Clone, Debug)]
-pub struct Treatment {
+pub(crate) struct Treatment {
     /// The port it resolves to, as the webhook resolves it.
     pub port: Option<i64>,
     /// What it is turned into; `None` where it stays.
@@ -240,7 +240,7 @@ pub struct Treatment {
 impl Treatment {
     /// The mesh leaves the handler alone.
     #[must_use]
-    pub const fn left(port: Option<i64>, meets: Meets) -> Self {
+    pub(crate) const fn left(port: Option<i64>, meets: Meets) -> Self {
         Self {
             port,
             target: None,
@@ -253,12 +253,12 @@ impl Treatment {
     }
 
     /// Something decided that is no surer than this, as the reasons say.
-    pub fn no_surer_than(&mut self, certainty: Certainty) {
+    pub(crate) fn no_surer_than(&mut self, certainty: Certainty) {
         self.certainty = self.certainty.min(certainty);
     }
 
     /// Lets the treatment rest on a fact: it is no surer, and says what the fact says.
-    pub fn rest_on<T>(&mut self, fact: &Fact<T>) {
+    pub(crate) fn rest_on<T>(&mut self, fact: &Fact<T>) {
         self.no_surer_than(fact.certainty);
         self.because.extend(fact.because.iter().cloned());
     }
@@ -266,7 +266,7 @@ impl Treatment {
 
 /// What the webhook adds to a pod beside its proxy.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Addition {
+pub(crate) enum Addition {
     /// A container, last in the list.
     Container(Value),
     /// An annotation of the pod.
@@ -277,7 +277,7 @@ pub enum Addition {
 
 /// How a rewrite ahead of deployment gets on with the webhook.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// The oldest release that is rewritten; those before are only linted.
     pub oldest: Version,
     /// Why manifests that were rewritten ahead cannot be deployed.
@@ -298,7 +298,7 @@ impl Shape {
 }
 
 /// A mesh beside Istio.
-pub trait Model: Sync {
+pub(crate) trait Model: Sync {
     /// Returns the release to judge by, given the one that the user names.
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>>;
 
@@ -383,7 +383,7 @@ pub(super) fn release_of(
 
 /// Returns the model of a mesh: `None` for Istio, which has its own layers.
 #[must_use]
-pub fn model(mesh: Mesh) -> Option<&'static dyn Model> {
+pub(crate) fn model(mesh: Mesh) -> Option<&'static dyn Model> {
     match mesh {
         Mesh::Osm => Some(&super::osm::Osm),
         Mesh::Kuma => Some(&super::kuma::Kuma),
@@ -429,7 +429,7 @@ pub(super) fn port_of((container, handler): &Each<'_>) -> Option<i64> {
 /// Resolves a port as the webhooks do: a number, digits in quotes, or the first declaration of
 /// that name in the same container, of any protocol.
 #[must_use]
-pub fn resolve(port: &Port, container: &Container<'_>) -> Option<i64> {
+pub(crate) fn resolve(port: &Port, container: &Container<'_>) -> Option<i64> {
     match port {
         Port::Number(number) => Some(*number),
         Port::Name(name) => name.parse().ok().or_else(|| {

@@ -15,7 +15,7 @@ use super::Mesh;
 
 /// How much a sign says; the heaviest one decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
+pub(crate) enum Weight {
     /// The mesh is installed somewhere in the tree.
     Install,
     /// A key of the mesh stands at the pod or its Namespace, or switches it off there.
@@ -32,7 +32,7 @@ pub enum Weight {
 
 /// One sign of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sign {
+pub(crate) struct Sign {
     /// The mesh that it speaks for.
     pub mesh: Mesh,
     /// How much it says.
@@ -126,7 +126,7 @@ const OFF: [&str; 6] = ["disabled", "false", "no", "none", "off", ""];
 
 /// Returns the mesh whose objects have this API group.
 #[must_use]
-pub fn mesh_of_group(group: &str) -> Option<Mesh> {
+pub(crate) fn mesh_of_group(group: &str) -> Option<Mesh> {
     let marks = MARKS.iter().find(|marks| marks.groups.contains(&group));
     marks.map(|marks| marks.mesh)
 }
@@ -134,7 +134,7 @@ pub fn mesh_of_group(group: &str) -> Option<Mesh> {
 /// Returns whose object this is, and whether it is the definition of such objects, which shows an
 /// installation; `None` for all others. Istio's own objects are kept apart.
 #[must_use]
-pub fn of_object(object: &Object<'_>) -> Option<(Mesh, bool)> {
+pub(crate) fn of_object(object: &Object<'_>) -> Option<(Mesh, bool)> {
     if object.kind == "CustomResourceDefinition" {
         let group = object.node.get("spec")?.get("group")?.text()?;
         let mesh = mesh_of_group(group).filter(|mesh| *mesh != Mesh::Istio)?;
@@ -176,7 +176,7 @@ fn by_content(object: &Object<'_>) -> Option<Mesh> {
 
 /// Returns the signs at a pod and at its Namespace, for every mesh.
 #[must_use]
-pub fn signs<'t>(workload: &Workload<'t>, namespace: Option<&Object<'t>>) -> Vec<Sign> {
+pub(crate) fn signs<'t>(workload: &Workload<'t>, namespace: Option<&Object<'t>>) -> Vec<Sign> {
     let pod = Parts::of(workload);
     let metadata = namespace.and_then(Object::metadata);
     let of_namespace = |key: &str| metadata?.get(key);

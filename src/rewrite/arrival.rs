@@ -19,7 +19,7 @@ use super::{Plan, PodRewrite, Seen};
 
 /// The files after the changes of a plan.
 #[derive(Clone, Copy, Debug)]
-pub struct Edited<'e> {
+pub(crate) struct Edited<'e> {
     /// All files.
     pub sources: &'e SourceSet,
     /// What the kustomizations make of the files that change.
@@ -29,7 +29,7 @@ pub struct Edited<'e> {
 impl Plan {
     /// Takes back the pods whose changes do not arrive in every overlay, each with a refusal;
     /// tells whether there are any.
-    pub fn take_back_lost(&mut self, seen: &Seen<'_, '_>, edited: Edited<'_>) -> bool {
+    pub(crate) fn take_back_lost(&mut self, seen: &Seen<'_, '_>, edited: Edited<'_>) -> bool {
         let overlays = Overlays::new(seen, self.direction);
         let after = After::new(seen.renderings, edited);
         let pods = std::mem::take(&mut self.pods);

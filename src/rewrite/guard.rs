@@ -64,7 +64,7 @@ impl Refusal {
 
 /// Guards whose refusal is a matter of judgement: `--allow` may pass them. A template that the
 /// tree does not show is one for a container only, which every template takes its env from.
-pub const ALLOWABLE: [&str; 4] = [
+pub(crate) const ALLOWABLE: [&str; 4] = [
     "foreign-injector",
     "knative",
     "unknown-template",

@@ -11,11 +11,11 @@ use crate::kube::Object;
 use crate::mesh::istio::vm::{self, FaultKind};
 use crate::yaml::Span;
 
-pub use derive::workload_groups;
+pub(crate) use derive::workload_groups;
 
 /// A document that is made from others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Made {
+pub(crate) struct Made {
     /// The namespace of the group; empty where nothing says one.
     pub namespace: String,
     /// The name of the group.
@@ -26,7 +26,7 @@ pub struct Made {
 
 /// What a run makes for virtual machines.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Machines {
+pub(crate) struct Machines {
     /// In the order of the tree.
     pub made: Vec<Made>,
     /// For how many objects nothing was made, though it was asked for.
@@ -41,7 +41,7 @@ pub(super) const PROBE_REFUSED: &str = "vm-probe-refused";
 /// Makes `mesh.yaml` for every `WorkloadGroup` that is to be reported on. Where the tree holds no
 /// mesh configuration, it holds the probe only, and a note says so.
 #[must_use]
-pub fn mesh_yamls(context: &Context<'_>) -> Machines {
+pub(crate) fn mesh_yamls(context: &Context<'_>) -> Machines {
     let mut machines = Machines::default();
     let groups = context.inventory.workload_groups.iter();
     for group in groups.filter(|group| context.is_target(group)) {

@@ -27,15 +27,15 @@ use crate::yaml::{Change, Route};
 use guard::Refusal;
 use overlay::{Overlaid, Overlays};
 
-pub use arrival::Edited;
-pub use guard::ALLOWABLE;
-pub use machine::{Machines, Made, mesh_yamls, workload_groups};
-pub use preview::{Proxy, Told, proxies};
-pub use undo::undo;
+pub(crate) use arrival::Edited;
+pub(crate) use guard::ALLOWABLE;
+pub(crate) use machine::{Made, mesh_yamls, workload_groups};
+pub(crate) use preview::{Told, proxies};
+pub(crate) use undo::undo;
 
 /// What is known of a tree: its files as they stand, and what its kustomizations make of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a, 't> {
+pub(crate) struct Seen<'a, 't> {
     /// The facts where no kustomization is rendered.
     pub context: &'a Context<'t>,
     /// The workloads of the files.
@@ -50,7 +50,7 @@ pub struct Seen<'a, 't> {
 
 /// The changes to one pod.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PodRewrite {
+pub(crate) struct PodRewrite {
     /// The file.
     pub path: Arc<str>,
     /// The document within the file, from 0.
@@ -72,7 +72,7 @@ impl PodRewrite {
 
 /// Whether probes go to the agent or come back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// They are rewritten.
     #[default]
     Ahead,
@@ -105,7 +105,7 @@ impl Direction {
 
 /// What a rewrite of the tree, or its way back, amounts to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Which of the two it is.
     pub direction: Direction,
     /// The pods to change, in the order of the tree.
@@ -116,7 +116,7 @@ pub struct Plan {
 
 /// Plans the rewrite of every workload that is to be reported on.
 #[must_use]
-pub fn plan(seen: &Seen<'_, '_>) -> Plan {
+pub(crate) fn plan(seen: &Seen<'_, '_>) -> Plan {
     let mut plan = Plan::default();
     let overlays = Overlays::new(seen, plan.direction);
     // A file that several clusters deploy is predicted in each of them, and written once.
@@ -153,7 +153,9 @@ pub fn plan(seen: &Seen<'_, '_>) -> Plan {
 /// it: none of a pod that is not injected or that opted out. Where nothing says whether a pod is
 /// injected, nothing proves that it needs no rewrite.
 #[must_use]
-pub fn outstanding<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPrediction<'t>> {
+pub(crate) fn outstanding<'a, 't>(
+    pod: &'a WorkloadPrediction<'t>,
+) -> Vec<&'a HandlerPrediction<'t>> {
     let opted_out = !pod.rewrite.value && pod.prober_env.is_none();
     let may_be_injected = matches!(pod.dataplane.value, Dataplane::Sidecar | Dataplane::Unknown);
     if !may_be_injected || opted_out || !pod.is_target {

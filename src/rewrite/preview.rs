@@ -84,7 +84,7 @@ pub(super) fn rewrite<'t>(
 /// Returns what the proxies of injected pods are told of their probes, where that is written into
 /// their configuration, and for which pods nobody can say it.
 #[must_use]
-pub fn proxies(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Told {
+pub(crate) fn proxies(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Told {
     let mut told = Told::default();
     let targets = predictions.iter().filter(|one| one.is_target);
     for pod in targets.filter(|pod| pod.handlers.iter().any(goes_over_the_network)) {

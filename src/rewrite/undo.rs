@@ -29,7 +29,7 @@ const NOT_LITERAL: &str = "undo-not-literal";
 /// Plans the way back for every workload that is to be reported on: handlers become what the
 /// prober env of their pod records, and what carried the env goes.
 #[must_use]
-pub fn undo(seen: &Seen<'_, '_>) -> Plan {
+pub(crate) fn undo(seen: &Seen<'_, '_>) -> Plan {
     let mut plan = Plan {
         direction: Direction::Back,
         ..Plan::default()

@@ -34,20 +34,20 @@ fn has_drive(path: &str) -> bool {
 
 /// Returns how many folders above the working directory the way to a path begins.
 #[must_use]
-pub fn height(path: &str) -> usize {
+pub(crate) fn height(path: &str) -> usize {
     split(path).0
 }
 
 /// Returns the folder of a file, with `/` at its end; empty for the working directory.
 #[must_use]
-pub fn folder(path: &str) -> &str {
+pub(crate) fn folder(path: &str) -> &str {
     let end = memchr::memrchr(b'/', path.as_bytes());
     end.map_or("", |at| path.get(..=at).unwrap_or_default())
 }
 
 /// Tells whether a folder is `outer` or lies in it.
 #[must_use]
-pub fn is_within(folder: &str, outer: &str) -> bool {
+pub(crate) fn is_within(folder: &str, outer: &str) -> bool {
     if is_absolute(folder) != is_absolute(outer) {
         return false;
     }
@@ -62,7 +62,7 @@ pub fn is_within(folder: &str, outer: &str) -> bool {
 /// Returns the deepest folder that two folders lie in; nothing for one of the working directory and
 /// one that shares no folder with it.
 #[must_use]
-pub fn common<'a>(one: &'a str, other: &'a str) -> Option<&'a str> {
+pub(crate) fn common<'a>(one: &'a str, other: &'a str) -> Option<&'a str> {
     if is_absolute(one) != is_absolute(other) {
         return None;
     }
@@ -84,7 +84,7 @@ pub fn common<'a>(one: &'a str, other: &'a str) -> Option<&'a str> {
 /// Returns the folder right below `outer` that leads to `folder`, both with `/` at their ends; of the
 /// working directory the one that lies in `outer`.
 #[must_use]
-pub fn child<'a>(outer: &'a str, folder: &'a str) -> &'a str {
+pub(crate) fn child<'a>(outer: &'a str, folder: &'a str) -> &'a str {
     let (up, outer_up) = (height(folder), height(outer));
     if up < outer_up {
         // Above the working directory a folder is all `..`.
@@ -97,7 +97,7 @@ pub fn child<'a>(outer: &'a str, folder: &'a str) -> &'a str {
 
 /// Returns how near two files are to each other: the more, the deeper the folder that holds both.
 #[must_use]
-pub fn nearness(one: &str, other: &str) -> usize {
+pub(crate) fn nearness(one: &str, other: &str) -> usize {
     /// Deeper than any working directory.
     const LEVEL: usize = 1 << 20;
     if one == other {
@@ -118,7 +118,7 @@ pub fn nearness(one: &str, other: &str) -> usize {
 
 /// Returns the folders that a file lies in, the deepest first, without `/` at their ends, up to the
 /// one `top` folders above the working directory.
-pub fn folders(path: &str, top: usize) -> impl Iterator<Item = String> {
+pub(crate) fn folders(path: &str, top: usize) -> impl Iterator<Item = String> {
     let (up, rest) = split(path);
     let inner = rest
         .rmatch_indices('/')

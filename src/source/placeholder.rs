@@ -8,7 +8,7 @@
 /// something of their own in manifests: `$(NAME)` (expanded by the kubelet), `$$`, `<name>`,
 /// `__NAME__`.
 #[must_use]
-pub fn contains(text: &str) -> bool {
+pub(crate) fn contains(text: &str) -> bool {
     let bytes = text.as_bytes();
     if memchr::memchr3(b'$', b'{', b'@', bytes).is_none() && !text.contains("%%") {
         return false;

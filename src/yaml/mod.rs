@@ -8,7 +8,7 @@ mod block_scalar;
 mod change;
 mod comment;
 mod compose;
-pub mod de;
+pub(crate) mod de;
 pub mod edit;
 mod merge;
 mod parse;

@@ -128,7 +128,7 @@ fn is_no_boolean(entry: &Entry<'_>) -> bool {
 /// Returns the annotation of a pod that stands for several services at once: one name for each of
 /// its ports.
 #[must_use]
-pub fn several_services<'t>(workload: &Workload<'t>) -> Option<Entry<'t>> {
+pub(crate) fn several_services<'t>(workload: &Workload<'t>) -> Option<Entry<'t>> {
     let entry = workload.template.annotation(SERVICE)?;
     let text = entry.value.text()?;
     text.contains(',').then_some(entry)

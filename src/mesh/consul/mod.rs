@@ -10,28 +10,29 @@ mod probes;
 use super::other::{Asked, Each, Meets, Membership, Model, Shape, Treatment, release_of};
 use super::{Fact, Mesh, Version};
 
-pub use injection::several_services;
+pub(crate) use injection::several_services;
 
 use probes::Pod;
 
 /// Annotation of pods that asks for injection.
-pub const INJECT: &str = "consul.hashicorp.com/connect-inject";
+pub(crate) const INJECT: &str = "consul.hashicorp.com/connect-inject";
 /// Annotation of pods that the webhook has seen.
-pub const STATUS: &str = "consul.hashicorp.com/connect-inject-status";
+pub(crate) const STATUS: &str = "consul.hashicorp.com/connect-inject-status";
 /// Annotation of pods with the names of their services.
-pub const SERVICE: &str = "consul.hashicorp.com/connect-service";
+pub(crate) const SERVICE: &str = "consul.hashicorp.com/connect-service";
 /// Annotation of pods and label of Namespaces that switches the redirect.
-pub const TRANSPARENT: &str = "consul.hashicorp.com/transparent-proxy";
+pub(crate) const TRANSPARENT: &str = "consul.hashicorp.com/transparent-proxy";
 /// Annotation of pods that switches the rewrite of probes.
-pub const OVERWRITE: &str = "consul.hashicorp.com/transparent-proxy-overwrite-probes";
+pub(crate) const OVERWRITE: &str = "consul.hashicorp.com/transparent-proxy-overwrite-probes";
 /// Annotation of pods with ports that the redirect leaves alone.
-pub const EXCLUDED_PORTS: &str = "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports";
+pub(crate) const EXCLUDED_PORTS: &str =
+    "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports";
 /// The proxy.
-pub const DATAPLANE: &str = "consul-dataplane";
+pub(crate) const DATAPLANE: &str = "consul-dataplane";
 
 /// Consul.
 #[derive(Debug)]
-pub struct Consul;
+pub(crate) struct Consul;
 
 impl Model for Consul {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {

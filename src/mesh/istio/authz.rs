@@ -4,7 +4,7 @@
 
 /// A condition that may depend on what only the running mesh knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Match {
+pub(crate) enum Match {
     /// It holds.
     Yes,
     /// It does not hold.
@@ -16,13 +16,13 @@ pub enum Match {
 impl Match {
     /// Returns the match of a plain truth.
     #[must_use]
-    pub const fn of(truth: bool) -> Self {
+    pub(crate) const fn of(truth: bool) -> Self {
         if truth { Self::Yes } else { Self::No }
     }
 
     /// Returns the opposite.
     #[must_use]
-    pub const fn not(self) -> Self {
+    pub(crate) const fn not(self) -> Self {
         match self {
             Self::Yes => Self::No,
             Self::No => Self::Yes,
@@ -32,7 +32,7 @@ impl Match {
 
     /// Holds when all hold.
     #[must_use]
-    pub fn all(matches: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn all(matches: impl IntoIterator<Item = Self>) -> Self {
         let mut result = Self::Yes;
         for found in matches {
             match found {
@@ -46,7 +46,7 @@ impl Match {
 
     /// Holds when any holds.
     #[must_use]
-    pub fn any(matches: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn any(matches: impl IntoIterator<Item = Self>) -> Self {
         Self::all(matches.into_iter().map(Self::not)).not()
     }
 }
@@ -82,19 +82,19 @@ const HTTP_FIELDS: [&str; 10] = [
 
 /// Tells whether a field of `from` or `to` needs an HTTP chain.
 #[must_use]
-pub fn is_http_field(field: &str) -> bool {
+pub(crate) fn is_http_field(field: &str) -> bool {
     HTTP_FIELDS.contains(&field)
 }
 
 /// Tells whether a condition of `when` needs an HTTP chain.
 #[must_use]
-pub fn is_http_condition(key: &str) -> bool {
+pub(crate) fn is_http_condition(key: &str) -> bool {
     key.starts_with("request.") || key == "remote.ip"
 }
 
 /// Evaluates a list field (`principals`, `notPaths` …) for the request of a probe.
 #[must_use]
-pub fn field(name: &str, values: &[&str], request: &Request) -> Match {
+pub(crate) fn field(name: &str, values: &[&str], request: &Request) -> Match {
     match name.strip_prefix("not") {
         Some(positive) => {
             let mut letters = positive.chars();
@@ -144,7 +144,12 @@ fn host(pattern: &str, request: &Request) -> Match {
 
 /// Evaluates a condition of `when`.
 #[must_use]
-pub fn condition(key: &str, values: &[&str], not_values: &[&str], request: &Request) -> Match {
+pub(crate) fn condition(
+    key: &str,
+    values: &[&str],
+    not_values: &[&str],
+    request: &Request,
+) -> Match {
     let one = |values: &[&str]| match key {
         "source.principal" | "source.namespace" | "source.serviceAccount" => Match::No,
         _ if key.starts_with("request.auth.") => Match::No,

@@ -12,7 +12,7 @@ const NEVER: [u16; 3] = [15008, 15021, 15090];
 ///
 /// Source: Istio documentation, "Application Requirements", "Ports used by Istio".
 #[must_use]
-pub const fn sidecar_port(port: i64) -> Option<&'static str> {
+pub(crate) const fn sidecar_port(port: i64) -> Option<&'static str> {
     Some(match port {
         15000 => "its admin interface",
         15001 => "it takes outgoing connections there",
@@ -28,7 +28,7 @@ pub const fn sidecar_port(port: i64) -> Option<&'static str> {
 
 /// What a pod says about inbound capture; `None` where it says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CaptureInput<'a> {
+pub(crate) struct CaptureInput<'a> {
     /// `sidecar.istio.io/interceptionMode`.
     pub interception_mode: Option<&'a str>,
     /// `traffic.sidecar.istio.io/includeInboundPorts`.
@@ -44,7 +44,7 @@ pub struct CaptureInput<'a> {
 
 /// Why a port is captured or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capture {
+pub(crate) enum Capture {
     /// Everything is captured.
     ByDefault,
     /// The port stands in the include list.
@@ -62,13 +62,13 @@ pub enum Capture {
 impl Capture {
     /// Tells whether a connection to the port ends at the sidecar.
     #[must_use]
-    pub const fn is_captured(self) -> bool {
+    pub(crate) const fn is_captured(self) -> bool {
         matches!(self, Self::ByDefault | Self::Included)
     }
 
     /// Decides about one port. With an include list, excludes are ignored.
     #[must_use]
-    pub fn of(input: &CaptureInput<'_>, port: u16) -> Self {
+    pub(crate) fn of(input: &CaptureInput<'_>, port: u16) -> Self {
         if input.interception_mode == Some("NONE") {
             return Self::InterceptionOff;
         }

@@ -7,7 +7,7 @@ use crate::mesh::Version;
 
 /// What Go's `strconv.ParseBool` makes of a word; `None` where it returns an error.
 #[must_use]
-pub fn parse_bool(word: &str) -> Option<bool> {
+pub(crate) fn parse_bool(word: &str) -> Option<bool> {
     match word {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
         "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
@@ -16,14 +16,14 @@ pub fn parse_bool(word: &str) -> Option<bool> {
 }
 
 /// The oldest release whose rewrite is modelled; below it the tool only lints.
-pub const OLDEST_REWRITE: Version = Version::new(1, 10);
+pub(crate) const OLDEST_REWRITE: Version = Version::new(1, 10);
 
 /// The first release that rewrites lifecycle hooks; older agents do not start on their probers.
-pub const HOOKS: Version = Version::new(1, 25);
+pub(crate) const HOOKS: Version = Version::new(1, 25);
 
 /// Returns the first release that rewrites this handler; `None` if none does.
 #[must_use]
-pub fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) -> Option<Version> {
+pub(crate) fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) -> Option<Version> {
     if list == ContainerList::Ephemeral {
         return None;
     }
@@ -48,7 +48,7 @@ pub fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) -> Opti
 
 /// Returns the path of the agent that answers for a handler.
 #[must_use]
-pub fn agent_path(container: &str, slot: Slot) -> String {
+pub(crate) fn agent_path(container: &str, slot: Slot) -> String {
     let (prefix, suffix) = match slot {
         Slot::Liveness => ("app-health", "livez"),
         Slot::Readiness => ("app-health", "readyz"),
@@ -61,7 +61,7 @@ pub fn agent_path(container: &str, slot: Slot) -> String {
 
 /// Tells whether `path` is one that the agent answers on: a probe that was rewritten already.
 #[must_use]
-pub fn is_agent_path(path: &str) -> bool {
+pub(crate) fn is_agent_path(path: &str) -> bool {
     let Some((prefix, rest)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
         return false;
     };
@@ -79,7 +79,7 @@ pub fn is_agent_path(path: &str) -> bool {
 /// Tells whether a path of the agent is that of a hook: agents before 1.25 do not start on it.
 /// Source: Istio 1.24.6 and 1.25.0, `pilot/cmd/pilot-agent/status/server.go` (`regex`).
 #[must_use]
-pub fn is_hook_path(path: &str) -> bool {
+pub(crate) fn is_hook_path(path: &str) -> bool {
     is_agent_path(path)
         && (path.starts_with("/app-lifecycle/")
             || path.ends_with("/prestopz")

@@ -23,7 +23,7 @@ pub(super) fn word(value: &str) -> Option<bool> {
 
 /// Tells whether Kuma reads a value of its label: it refuses pods for any other.
 #[must_use]
-pub fn is_switch(value: &str) -> bool {
+pub(crate) fn is_switch(value: &str) -> bool {
     word(value).is_some()
 }
 

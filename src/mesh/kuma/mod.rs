@@ -15,27 +15,27 @@ use super::other::{
 };
 use super::{Fact, Mesh, Version};
 
-pub use injection::is_switch;
-pub use proxy::probe_port;
+pub(crate) use injection::is_switch;
+pub(crate) use proxy::probe_port;
 
 use proxy::{Era, ProbeProxy};
 
 /// Label of pods and Namespaces that switches injection; as an annotation it does nothing.
-pub const INJECTION: &str = "kuma.io/sidecar-injection";
+pub(crate) const INJECTION: &str = "kuma.io/sidecar-injection";
 /// Annotation with the port of the probe proxy; 0 switches it off.
-pub const PROXY_PORT: &str = "kuma.io/application-probe-proxy-port";
+pub(crate) const PROXY_PORT: &str = "kuma.io/application-probe-proxy-port";
 /// Annotation that makes a pod a gateway.
-pub const GATEWAY: &str = "kuma.io/gateway";
+pub(crate) const GATEWAY: &str = "kuma.io/gateway";
 /// Annotation with variables for the sidecar.
-pub const SIDECAR_ENV: &str = "kuma.io/sidecar-env-vars";
+pub(crate) const SIDECAR_ENV: &str = "kuma.io/sidecar-env-vars";
 /// Annotation that switches virtual probes (up to 2.14).
-pub const VIRTUAL_PROBES: &str = "kuma.io/virtual-probes";
+pub(crate) const VIRTUAL_PROBES: &str = "kuma.io/virtual-probes";
 /// Annotation with the port of virtual probes.
-pub const VIRTUAL_PORT: &str = "kuma.io/virtual-probes-port";
+pub(crate) const VIRTUAL_PORT: &str = "kuma.io/virtual-probes-port";
 /// Annotation with ports that the redirect leaves alone.
-pub const EXCLUDED_PORTS: &str = "traffic.kuma.io/exclude-inbound-ports";
+pub(crate) const EXCLUDED_PORTS: &str = "traffic.kuma.io/exclude-inbound-ports";
 /// The sidecar.
-pub const SIDECAR: &str = "kuma-sidecar";
+pub(crate) const SIDECAR: &str = "kuma-sidecar";
 
 /// Variable of the sidecar that says where its probe proxy listens.
 const PORT_ENV: &str = "KUMA_APPLICATION_PROBE_PROXY_PORT";
@@ -43,7 +43,7 @@ const DEFAULT_PORT: i64 = 9001;
 
 /// Kuma.
 #[derive(Debug)]
-pub struct Kuma;
+pub(crate) struct Kuma;
 
 impl Model for Kuma {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {

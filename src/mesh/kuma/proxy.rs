@@ -79,7 +79,7 @@ impl Ports {
 /// Returns the port on which the sidecar of an injected pod listens for probes; `None` where it
 /// does not.
 #[must_use]
-pub fn probe_port(workload: &Workload<'_>, release: Option<Version>) -> Option<i64> {
+pub(crate) fn probe_port(workload: &Workload<'_>, release: Option<Version>) -> Option<i64> {
     let ports = Ports::of(workload, release);
     (ports.era != Era::Virtual && ports.listens > 0).then_some(ports.listens)
 }

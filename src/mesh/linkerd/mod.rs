@@ -21,25 +21,25 @@ use super::{Fact, Mesh, Reason, Version};
 use policy::{Access, Grant};
 
 /// Annotation of pods and Namespaces that asks for injection.
-pub const INJECT: &str = "linkerd.io/inject";
+pub(crate) const INJECT: &str = "linkerd.io/inject";
 /// Annotation of pods and Namespaces: who is let in where no `Server` says so.
-pub const DEFAULT_POLICY: &str = "config.linkerd.io/default-inbound-policy";
+pub(crate) const DEFAULT_POLICY: &str = "config.linkerd.io/default-inbound-policy";
 /// Annotation of pods and Namespaces with ports that the redirect leaves alone.
-pub const SKIPPED_PORTS: &str = "config.linkerd.io/skip-inbound-ports";
+pub(crate) const SKIPPED_PORTS: &str = "config.linkerd.io/skip-inbound-ports";
 /// Annotation of pods and Namespaces with ports whose traffic is not looked into.
-pub const OPAQUE_PORTS: &str = "config.linkerd.io/opaque-ports";
+pub(crate) const OPAQUE_PORTS: &str = "config.linkerd.io/opaque-ports";
 /// Annotation of pods and Namespaces with ports that demand an identity of the mesh where no `Server`
 /// says who is let in.
-pub const REQUIRE_IDENTITY: &str = "config.linkerd.io/proxy-require-identity-inbound-ports";
+pub(crate) const REQUIRE_IDENTITY: &str = "config.linkerd.io/proxy-require-identity-inbound-ports";
 /// The proxy.
-pub const PROXY: &str = "linkerd-proxy";
+pub(crate) const PROXY: &str = "linkerd-proxy";
 
 /// The first release that makes routes for probes (edge-22.8).
 const PROBE_ROUTES: Version = Version::new(2, 12);
 
 /// Linkerd.
 #[derive(Debug)]
-pub struct Linkerd;
+pub(crate) struct Linkerd;
 
 impl Model for Linkerd {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {

@@ -12,7 +12,7 @@ use super::{Era, Record, Transport, listener_port, word};
 
 /// What a bootstrap holds for the probes of one pod.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bootstrap {
+pub(crate) struct Bootstrap {
     /// One listener for each kind of probe.
     pub listeners: Vec<Value>,
     /// One cluster for each probe that is passed on.
@@ -23,7 +23,7 @@ const TYPES: &str = "type.googleapis.com/envoy.extensions.filters";
 
 /// Returns the listeners and clusters for the probes of a pod.
 #[must_use]
-pub fn bootstrap(era: Era, records: &[Record]) -> Bootstrap {
+pub(crate) fn bootstrap(era: Era, records: &[Record]) -> Bootstrap {
     let mut kept = kept(era, records);
     kept.retain(|one| one.transport != Transport::Tcp);
     let kinds = [Slot::Liveness, Slot::Readiness, Slot::Startup];
@@ -43,7 +43,7 @@ pub fn bootstrap(era: Era, records: &[Record]) -> Bootstrap {
 
 /// Returns the path that a probe is given.
 #[must_use]
-pub fn probe_path(era: Era, slot: Slot, container: &str) -> String {
+pub(crate) fn probe_path(era: Era, slot: Slot, container: &str) -> String {
     match era {
         Era::PerContainer => format!("/osm-{}-probe/{container}", word(slot)),
         _ => format!("/osm-{}-probe", word(slot)),
@@ -52,7 +52,7 @@ pub fn probe_path(era: Era, slot: Slot, container: &str) -> String {
 
 /// Returns the name of the cluster of a probe.
 #[must_use]
-pub fn cluster_name(era: Era, one: &Record) -> String {
+pub(crate) fn cluster_name(era: Era, one: &Record) -> String {
     match era {
         Era::PerContainer => format!("{}_{}_cluster", one.container, word(one.slot)),
         _ => format!("{}_cluster", word(one.slot)),

@@ -23,7 +23,7 @@ const UNSEEN: [&str; 2] = [IGNORE, "control-plane"];
 /// Reads the value of the injection annotation: `None` is one that the webhook refuses the pod
 /// for.
 #[must_use]
-pub fn word(value: &str) -> Option<bool> {
+pub(crate) fn word(value: &str) -> Option<bool> {
     match value.to_lowercase().as_str() {
         "enabled" | "yes" | "true" => Some(true),
         "disabled" | "no" | "false" => Some(false),
@@ -33,7 +33,7 @@ pub fn word(value: &str) -> Option<bool> {
 
 /// Returns the first part of a port list that is no port: the webhook refuses the pod for it.
 #[must_use]
-pub fn bad_port(list: &str) -> Option<&str> {
+pub(crate) fn bad_port(list: &str) -> Option<&str> {
     let mut parts = list.split(',').map(str::trim);
     parts.find(|part| !part.parse::<u16>().is_ok_and(|port| port > 0))
 }
@@ -190,7 +190,7 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
 
 /// Returns the annotations whose value refuses a pod: of the pod itself, or of a Namespace.
 #[must_use]
-pub fn refused_values<'t>(annotations: Option<NodeRef<'t>>) -> Vec<(Entry<'t>, String)> {
+pub(crate) fn refused_values<'t>(annotations: Option<NodeRef<'t>>) -> Vec<(Entry<'t>, String)> {
     let entry = |key: &str| annotations.and_then(|all| all.entry(key));
     let mut found = Vec::new();
     if let Some(entry) = entry(INJECTION) {

@@ -4,8 +4,8 @@
 //! Sources, of v1.2.4 unless another release is named: `pkg/injector/health_probes.go`,
 //! `patch.go`, `webhook.go`, `envoy_config_health_probes.go`, `iptables.go`.
 
-pub mod envoy;
-pub mod injection;
+pub(crate) mod envoy;
+pub(crate) mod injection;
 mod probes;
 mod release;
 mod treat;
@@ -17,31 +17,31 @@ use crate::yaml::{NodeRef, Route, Value};
 use super::other::{Addition, Asked, Each, Membership, Model, Shape, Treatment};
 use super::{Fact, Version};
 
-pub use probes::{Record, Transport, records};
-pub use release::Era;
+pub(crate) use probes::{Record, Transport, records};
+pub(crate) use release::Era;
 
 /// Volume of an injected pod; the webhook knows by it what it has seen before.
-pub const BOOTSTRAP_VOLUME: &str = "envoy-bootstrap-config-volume";
+pub(crate) const BOOTSTRAP_VOLUME: &str = "envoy-bootstrap-config-volume";
 /// The container that makes the checks of `tcpSocket` probes.
-pub const HEALTHCHECK_CONTAINER: &str = "osm-healthcheck";
+pub(crate) const HEALTHCHECK_CONTAINER: &str = "osm-healthcheck";
 /// Its image in v1.2.4; the injector takes it from its own environment.
-pub const HEALTHCHECK_IMAGE: &str = "openservicemesh/osm-healthcheck:v1.2.4";
+pub(crate) const HEALTHCHECK_IMAGE: &str = "openservicemesh/osm-healthcheck:v1.2.4";
 /// Its port.
-pub const HEALTHCHECK_PORT: i64 = 15904;
+pub(crate) const HEALTHCHECK_PORT: i64 = 15904;
 /// The path it answers on.
-pub const HEALTHCHECK_PATH: &str = "/osm-healthcheck";
+pub(crate) const HEALTHCHECK_PATH: &str = "/osm-healthcheck";
 /// The header that names the port to try.
-pub const TCP_PORT_HEADER: &str = "Original-Tcp-Port";
+pub(crate) const TCP_PORT_HEADER: &str = "Original-Tcp-Port";
 /// The proxy.
-pub const ENVOY_CONTAINER: &str = "envoy";
+pub(crate) const ENVOY_CONTAINER: &str = "envoy";
 /// Label of a Namespace that is monitored by a mesh of this name.
-pub const MONITORED: &str = "openservicemesh.io/monitored-by";
+pub(crate) const MONITORED: &str = "openservicemesh.io/monitored-by";
 /// Label of a Namespace that the webhook is to leave alone.
-pub const IGNORE: &str = "openservicemesh.io/ignore";
+pub(crate) const IGNORE: &str = "openservicemesh.io/ignore";
 /// Annotation of pods and Namespaces that switches injection.
-pub const INJECTION: &str = "openservicemesh.io/sidecar-injection";
+pub(crate) const INJECTION: &str = "openservicemesh.io/sidecar-injection";
 /// Annotation of pods with the ports that the redirect leaves alone.
-pub const EXCLUDED_PORTS: &str = "openservicemesh.io/inbound-port-exclusion-list";
+pub(crate) const EXCLUDED_PORTS: &str = "openservicemesh.io/inbound-port-exclusion-list";
 
 /// The ports of the proxy and what they are for.
 const PORTS: [(i64, &str); 7] = [
@@ -56,7 +56,7 @@ const PORTS: [(i64, &str); 7] = [
 
 /// OSM.
 #[derive(Debug)]
-pub struct Osm;
+pub(crate) struct Osm;
 
 impl Model for Osm {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
@@ -171,7 +171,7 @@ fn helper() -> Value {
 
 /// Returns the listener port for probes of a kind; hooks have none.
 #[must_use]
-pub const fn listener_port(slot: Slot) -> Option<i64> {
+pub(crate) const fn listener_port(slot: Slot) -> Option<i64> {
     match slot {
         Slot::Liveness => Some(15901),
         Slot::Readiness => Some(15902),
@@ -182,7 +182,7 @@ pub const fn listener_port(slot: Slot) -> Option<i64> {
 
 /// Returns the word for a kind of probe in paths, listeners and clusters.
 #[must_use]
-pub const fn word(slot: Slot) -> &'static str {
+pub(crate) const fn word(slot: Slot) -> &'static str {
     match slot {
         Slot::Liveness => "liveness",
         Slot::Readiness => "readiness",
@@ -192,7 +192,7 @@ pub const fn word(slot: Slot) -> &'static str {
 
 /// Tells whether a path is one that OSM gives to probes, in any release.
 #[must_use]
-pub fn is_own_path(path: &str) -> bool {
+pub(crate) fn is_own_path(path: &str) -> bool {
     let kinds = [Slot::Liveness, Slot::Readiness, Slot::Startup];
     let is_kind = |slot: &Slot| {
         let rest = path.strip_prefix(&format!("/osm-{}-probe", word(*slot)));

@@ -7,7 +7,7 @@ use super::release::Era;
 
 /// How a recorded probe is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub(crate) enum Transport {
     /// By HTTP, with the path put back.
     Http,
     /// As bytes, since TLS cannot be looked into: any scheme that is not `HTTP`.
@@ -18,7 +18,7 @@ pub enum Transport {
 
 /// A probe as the webhook records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub(crate) struct Record {
     /// Which of the handlers it is.
     pub index: usize,
     /// The container.
@@ -38,7 +38,7 @@ pub struct Record {
 /// Returns the probes that the webhook looks at: those of `containers` that ask by HTTP or TCP,
 /// but for those of its own containers.
 #[must_use]
-pub fn records(handlers: &[Each<'_>]) -> Vec<Record> {
+pub(crate) fn records(handlers: &[Each<'_>]) -> Vec<Record> {
     let each = handlers.iter().enumerate();
     each.filter_map(|(index, one)| record(index, one)).collect()
 }

@@ -7,7 +7,7 @@ pub(super) const HEAD: Version = Version::new(1, 3);
 
 /// Releases that treat probes alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Era {
+pub(crate) enum Era {
     /// 0.7 and 0.8: `httpGet` in plain text only.
     HttpOnly,
     /// 0.9 to 1.0: `tcpSocket` stays what it is and asks the proxy, which accepts everything.
@@ -21,7 +21,7 @@ pub enum Era {
 impl Era {
     /// Returns the era of a release; without one it is that of 1.2, the last there is.
     #[must_use]
-    pub fn of(release: Option<Version>) -> Self {
+    pub(crate) fn of(release: Option<Version>) -> Self {
         match release {
             Some(release) if release < Version::new(0, 9) => Self::HttpOnly,
             Some(release) if release < Version::new(1, 1) => Self::TcpAccepted,

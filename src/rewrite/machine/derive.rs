@@ -28,7 +28,7 @@ const KUBELET: [(&str, i64); 4] = [
 
 /// Makes a `WorkloadGroup` for every workload with a readinessProbe that is to be reported on.
 #[must_use]
-pub fn workload_groups<'t>(
+pub(crate) fn workload_groups<'t>(
     context: &Context<'t>,
     predictions: &[WorkloadPrediction<'t>],
 ) -> Machines {

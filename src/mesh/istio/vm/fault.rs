@@ -9,7 +9,7 @@ use super::probe::{Method, field, kept, methods, number, value};
 
 /// A fault of a `WorkloadGroup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// What is wrong.
     pub kind: FaultKind,
     /// The key or value at fault.
@@ -20,7 +20,7 @@ pub struct Fault {
 
 /// What is wrong with a `WorkloadGroup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FaultKind {
+pub(crate) enum FaultKind {
     /// There is no `spec.template`.
     NoTemplate,
     /// The probe names no method.
@@ -57,7 +57,7 @@ pub enum FaultKind {
 impl FaultKind {
     /// Returns the fault in a few words.
     #[must_use]
-    pub const fn describe(&self) -> &'static str {
+    pub(crate) const fn describe(&self) -> &'static str {
         match self {
             Self::NoTemplate => "there is no template",
             Self::NoMethod => "the probe checks nothing",
@@ -78,7 +78,7 @@ impl FaultKind {
 
 /// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are none.
 #[must_use]
-pub fn faults(group: &Object<'_>) -> Vec<Fault> {
+pub(crate) fn faults(group: &Object<'_>) -> Vec<Fault> {
     let mut found = Faults {
         ports: None,
         found: Vec::new(),

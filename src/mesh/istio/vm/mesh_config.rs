@@ -68,7 +68,7 @@ impl MeshConfig {
 ///
 /// # Errors
 /// [`Misread`] for a value, or a `proxy.istio.io/config`, that istioctl stops at.
-pub fn mesh_yaml(
+pub(crate) fn mesh_yaml(
     group: &Object<'_>,
     namespace: &str,
     config: Option<&MeshConfig>,
@@ -124,7 +124,7 @@ fn annotations<'t>(group: &Object<'t>) -> impl Iterator<Item = Entry<'t>> + use<
 
 /// Returns the annotations of a group that hold a `readinessProbe`, which nobody keeps.
 #[must_use]
-pub fn annotated_probes<'t>(group: &Object<'t>) -> Vec<Entry<'t>> {
+pub(crate) fn annotated_probes<'t>(group: &Object<'t>) -> Vec<Entry<'t>> {
     let holds = |entry: &Entry<'t>| {
         let config = object(entry.value.text().unwrap_or_default()).unwrap_or_default();
         config
@@ -141,7 +141,7 @@ fn status_port(config: &Map<String, Json>) -> Option<i64> {
 /// Returns the port of the agent that the annotations of a group name, with the annotation that
 /// has the last word.
 #[must_use]
-pub fn annotated_status_port<'t>(group: &Object<'t>) -> Option<(i64, Entry<'t>)> {
+pub(crate) fn annotated_status_port<'t>(group: &Object<'t>) -> Option<(i64, Entry<'t>)> {
     let named = annotations(group).filter_map(|entry| {
         let config = object(entry.value.text().unwrap_or_default()).ok()?;
         Some((status_port(&config)?, entry))

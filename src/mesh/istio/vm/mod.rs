@@ -13,28 +13,28 @@ mod fields;
 mod mesh_config;
 mod probe;
 
-pub use fault::{Fault, FaultKind, faults};
-pub use mesh_config::{MeshConfig, annotated_probes, annotated_status_port, mesh_yaml};
-pub use probe::{Method, Misread, kept, methods, open_value, read};
+pub(crate) use fault::{Fault, FaultKind, faults};
+pub(crate) use mesh_config::{MeshConfig, annotated_probes, annotated_status_port, mesh_yaml};
+pub(crate) use probe::{Method, kept, open_value, read};
 
 use crate::mesh::Version;
 
 /// Annotation of a `WorkloadEntry` whose health counts; auto-registered ones carry it
 /// (`pilot/pkg/autoregistration/controller.go`).
-pub const HEALTH_CHECKS_ENABLED: &str = "proxy.istio.io/health-checks-enabled";
+pub(crate) const HEALTH_CHECKS_ENABLED: &str = "proxy.istio.io/health-checks-enabled";
 
 /// Since this release the agent verifies the certificate of an HTTPS check: `health_check.go`
 /// makes the scheme lower case, `health_probers.go` asks for `HTTPS`.
-pub const HTTPS_VERIFIED_SINCE: Version = Version::new(1, 24);
+pub(crate) const HTTPS_VERIFIED_SINCE: Version = Version::new(1, 24);
 
 /// How many checks must fail before the agent calls the machine unhealthy, unless the probe says
 /// otherwise; the kubelet waits for three (`health_check.go`, `fillInDefaults`).
-pub const DEFAULT_FAILURE_THRESHOLD: i64 = 1;
+pub(crate) const DEFAULT_FAILURE_THRESHOLD: i64 = 1;
 
 /// Returns what the sidecar of a machine uses a port for; `None` where it is the application's.
 /// `agent` is the port of the agent's status server.
 #[must_use]
-pub fn own_port(port: i64, agent: i64) -> Option<&'static str> {
+pub(crate) fn own_port(port: i64, agent: i64) -> Option<&'static str> {
     let agent = (port == agent).then_some("its agent");
     agent.or_else(|| super::capture::sidecar_port(port))
 }

@@ -11,7 +11,7 @@ use super::fields::{EXEC, Field, GRPC, HEADER, HTTP, NUMBERS, TCP, Type, snake};
 
 /// How a machine is checked, in the order of the definition: of several the last one is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Method {
+pub(crate) enum Method {
     /// `httpGet`.
     HttpGet,
     /// `tcpSocket`.
@@ -24,11 +24,11 @@ pub enum Method {
 
 impl Method {
     /// All methods, in the order of the definition.
-    pub const ALL: [Self; 4] = [Self::HttpGet, Self::TcpSocket, Self::Exec, Self::Grpc];
+    pub(crate) const ALL: [Self; 4] = [Self::HttpGet, Self::TcpSocket, Self::Exec, Self::Grpc];
 
     /// Returns the key of the method.
     #[must_use]
-    pub const fn key(self) -> &'static str {
+    pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::HttpGet => "httpGet",
             Self::TcpSocket => "tcpSocket",
@@ -49,7 +49,7 @@ impl Method {
 
 /// A value that Istio's reader refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misread {
+pub(crate) struct Misread {
     /// Where the value stands.
     pub span: Span,
     /// The route from the probe.
@@ -66,7 +66,7 @@ pub(super) fn field<'t>(node: NodeRef<'t>, name: &str) -> Option<Entry<'t>> {
 
 /// Returns the methods that a probe names, in the order of the definition.
 #[must_use]
-pub fn methods(probe: NodeRef<'_>) -> Vec<(Method, Entry<'_>)> {
+pub(crate) fn methods(probe: NodeRef<'_>) -> Vec<(Method, Entry<'_>)> {
     let all = Method::ALL.into_iter();
     all.filter_map(|method| Some((method, field(probe, method.key())?)))
         .collect()
@@ -74,7 +74,7 @@ pub fn methods(probe: NodeRef<'_>) -> Vec<(Method, Entry<'_>)> {
 
 /// Returns the method that counts.
 #[must_use]
-pub fn kept(probe: NodeRef<'_>) -> Option<(Method, Entry<'_>)> {
+pub(crate) fn kept(probe: NodeRef<'_>) -> Option<(Method, Entry<'_>)> {
     methods(probe).pop()
 }
 
@@ -83,7 +83,7 @@ const VALUES: usize = 10_000;
 
 /// Returns a value of a probe that another tool fills in.
 #[must_use]
-pub fn open_value(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
+pub(crate) fn open_value(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
     let mut waiting = vec![probe];
     for _ in 0..VALUES {
         let node = waiting.pop()?;
@@ -100,7 +100,7 @@ pub fn open_value(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
 ///
 /// # Errors
 /// [`Misread`] for the first value of a type that istioctl stops at.
-pub fn read(probe: NodeRef<'_>) -> Result<Value, Misread> {
+pub(crate) fn read(probe: NodeRef<'_>) -> Result<Value, Misread> {
     let mut found = fields(probe, NUMBERS, &Route::root())?;
     // Those that are not kept must be readable too.
     for (method, entry) in methods(probe) {
