@@ -1,6 +1,9 @@
 //! What the tests share: running the program, projects on disk, the real kustomize.
 #![allow(dead_code, reason = "not every platform runs every test")]
 
+mod fixtures;
+pub(crate) mod manifest;
+pub(crate) mod predictions;
 mod process;
 mod program;
 pub(crate) mod project;
@@ -9,6 +12,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+pub(crate) use fixtures::{case_folders, fixture};
 pub(crate) use process::{PROGRAM, command, run};
 pub(crate) use program::{Run, meshprobe};
 
