@@ -1,44 +1,29 @@
 //! What is fine as far as the tree says, and spoiled if a fact that nobody settled is another one:
 //! a note, and only where something in the tree speaks for that other fact.
 
+use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, Pod, join};
 use crate::support::project::Project;
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-";
-
-const OPTED_OUT: &str = "sidecar.istio.io/rewriteAppHTTPProbers: 'false'";
-
 fn policy(name: &str, mode: &str) -> String {
-    format!(
-        "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n\
-         metadata: {{name: {name}, namespace: shop}}\nspec: {{mtls: {{mode: {mode}}}}}\n---\n"
-    )
+    let policy = Manifest::peer_authentication("shop", mode).named(name);
+    policy.to_string()
 }
 
 fn pod(annotations: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\n\
-         metadata: {{name: web, namespace: shop, annotations: {{{annotations}}}}}\nspec:\n  containers:\n  \
-         - name: web\n    image: registry.example/web:1\n    \
-         readinessProbe: {{httpGet: {{path: /healthz, port: 8080}}}}\n---\n"
-    )
+    let pod = Pod::new("web").within("shop").annotations(annotations);
+    pod.field("image: registry.example/web:1")
+        .probe("readinessProbe", "httpGet: {path: /healthz, port: 8080}")
+        .to_string()
 }
 
 fn operator(name: &str, rewrite: bool) -> String {
-    format!(
-        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n\
-         metadata: {{name: {name}, namespace: istio-system}}\n\
-         spec: {{values: {{sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {rewrite}}}}}}}\n---\n"
-    )
+    let webhook = format!("sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {rewrite}}}");
+    Manifest::operator(name, &format!("values: {{{webhook}}}")).to_string()
 }
 
 /// What `check` says of one file: rule, severity, message and assumptions, line by line.
 fn said(parts: &[&str], options: &[&str]) -> String {
-    let project = Project::with(&[("web.yaml", &parts.concat())]);
+    let project = Project::with(&[("web.yaml", &join(parts))]);
     let mut arguments = vec!["check", "--output-format", "json"];
     arguments.extend(options);
     let run = project.run(&arguments);
@@ -62,61 +47,61 @@ fn said(parts: &[&str], options: &[&str]) -> String {
 
 #[test]
 fn what_is_settled_has_no_other_world() {
-    let tree = [NAMESPACE, &pod(OPTED_OUT)];
+    let tree = [INJECTED, &pod(OPT_OUT)];
     assert_eq!(said(&tree, &["--override", "mtls=PERMISSIVE"]), "");
     assert_eq!(said(&tree, &["--assume", "mtls=PERMISSIVE"]), "");
     let permissive = policy("default", "PERMISSIVE");
-    assert_eq!(said(&[NAMESPACE, &permissive, &pod(OPTED_OUT)], &[]), "");
+    assert_eq!(said(&[INJECTED, &permissive, &pod(OPT_OUT)], &[]), "");
 }
 
 #[test]
 fn a_tree_without_a_mesh_has_one_world() {
     assert_eq!(said(&[&pod("")], &[]), "");
-    let plain = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n";
-    assert_eq!(said(&[plain, &pod("")], &[]), "");
-    assert_eq!(said(&[NAMESPACE, &pod("")], &[]), "");
+    let plain = Manifest::namespace("shop").to_string();
+    assert_eq!(said(&[&plain, &pod("")], &[]), "");
+    assert_eq!(said(&[INJECTED, &pod("")], &[]), "");
     // That the mesh demands mutual TLS is possible, but nothing here says so.
-    assert_eq!(said(&[NAMESPACE, &pod(OPTED_OUT)], &[]), "");
+    assert_eq!(said(&[INJECTED, &pod(OPT_OUT)], &[]), "");
 }
 
 #[test]
 fn a_rival_policy_may_be_the_older_one() {
     let (soft, hard) = (policy("a", "PERMISSIVE"), policy("b", "STRICT"));
-    insta::assert_snapshot!(said(&[NAMESPACE, &soft, &hard, &pod(OPTED_OUT)], &[]));
+    insta::assert_snapshot!(said(&[INJECTED, &soft, &hard, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
 fn a_mode_may_be_filled_in_by_another_tool() {
     let filled = policy("default", "'${MTLS_MODE}'");
-    insta::assert_snapshot!(said(&[NAMESPACE, &filled, &pod(OPTED_OUT)], &[]));
+    insta::assert_snapshot!(said(&[INJECTED, &filled, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
 fn the_switch_of_the_rewrite_may_be_filled_in() {
     let open = pod("sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'");
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[NAMESPACE, &strict, &open], &[]));
+    insta::assert_snapshot!(said(&[INJECTED, &strict, &open], &[]));
 }
 
 #[test]
 fn two_facts_may_be_other_than_they_are_taken_for() {
     let open = pod("sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'");
     let (soft, hard) = (policy("a", "PERMISSIVE"), policy("b", "STRICT"));
-    insta::assert_snapshot!(said(&[NAMESPACE, &soft, &hard, &open], &[]));
+    insta::assert_snapshot!(said(&[INJECTED, &soft, &hard, &open], &[]));
 }
 
 #[test]
 fn the_label_of_the_namespace_may_be_filled_in() {
-    let open = NAMESPACE.replace("enabled", "'${INJECTION}'");
+    let open = INJECTED.replace("enabled", "'${INJECTION}'");
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[&open, &strict, &pod(OPTED_OUT)], &[]));
+    insta::assert_snapshot!(said(&[&open, &strict, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
 fn another_control_plane_may_serve() {
     let (on, off) = (operator("a", true), operator("b", false));
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[&on, &off, NAMESPACE, &strict, &pod("")], &[]));
+    insta::assert_snapshot!(said(&[&on, &off, INJECTED, &strict, &pod("")], &[]));
 }
 
 #[test]
@@ -128,15 +113,14 @@ metadata: {name: istiod, namespace: istio-system}
 spec:
   chart: {spec: {chart: istiod, version: 1.28.0}}
   valuesFrom: [{kind: Secret, name: mesh}]
----
 ";
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[release, NAMESPACE, &strict, &pod("")], &[]));
+    insta::assert_snapshot!(said(&[release, INJECTED, &strict, &pod("")], &[]));
 }
 
 #[test]
 fn explain_shows_the_other_world() {
-    let project = Project::with(&[("web.yaml", &[NAMESPACE, &pod(OPTED_OUT)].concat())]);
+    let project = Project::with(&[("web.yaml", &join(&[INJECTED, &pod(OPT_OUT)]))]);
     project
         .run(&["predict", "--explain"])
         .exits(0)

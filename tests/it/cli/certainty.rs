@@ -1,12 +1,7 @@
 //! What is not certain is said, with its cause and with the option that settles it.
 
+use crate::support::manifest::{INJECTED, Manifest, OPT_OUT};
 use crate::support::project::Project;
-
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
 
 const POD: &str = "\
 apiVersion: v1
@@ -23,18 +18,13 @@ fn explained(files: &[(&str, &str)], options: &[&str]) -> String {
 
 #[test]
 fn installations_that_differ_are_settled_by_an_override() {
-    let install = |name: &str, spec: &str| {
-        format!(
-            "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n\
-             metadata: {{name: {name}, namespace: istio-system}}\nspec: {spec}\n"
-        )
-    };
-    let one = "{meshConfig: {rootNamespace: a, defaultConfig: {statusPort: 15030}}, values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}, global: {proxy: {statusPort: 15030}}}, components: {cni: {enabled: true}}}";
-    let (one, two) = (install("one", one), install("two", "{tag: 1.28.1}"));
+    let install = |name: &str, spec: &str| Manifest::operator(name, spec).to_string();
+    let one = "meshConfig: {rootNamespace: a, defaultConfig: {statusPort: 15030}}, values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}, global: {proxy: {statusPort: 15030}}}, components: {cni: {enabled: true}}";
+    let (one, two) = (install("one", one), install("two", "tag: 1.28.1"));
     let files = [
         ("i1.yaml", &*one),
         ("i2.yaml", &*two),
-        ("ns.yaml", NAMESPACE),
+        ("ns.yaml", INJECTED),
         ("w.yaml", POD),
     ];
     let open = explained(&files, &[]);
@@ -115,19 +105,26 @@ data:
 }
 
 fn webhooks(more: &str, selector: &str) -> String {
-    format!(
-        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n\
-         metadata: {{name: istio-sidecar-injector, labels: {{istio.io/rev: default}}}}\n\
-         webhooks:\n- name: namespace.sidecar-injector.istio.io\n  \
+    let webhooks = format!(
+        "webhooks:\n- name: namespace.sidecar-injector.istio.io\n  \
          namespaceSelector: {selector}\n{more}"
+    );
+    let api = "admissionregistration.k8s.io/v1";
+    Manifest::new(
+        api,
+        "MutatingWebhookConfiguration",
+        "istio-sidecar-injector",
     )
+    .labels("istio.io/rev: default")
+    .field(&webhooks)
+    .to_string()
 }
 
 #[test]
 fn webhooks_that_do_not_select_the_pod_say_so() {
     let hooks = webhooks("", "{matchLabels: {team: other}}");
     let said = explained(
-        &[("h.yaml", &hooks), ("ns.yaml", NAMESPACE), ("w.yaml", POD)],
+        &[("h.yaml", &hooks), ("ns.yaml", INJECTED), ("w.yaml", POD)],
         &[],
     );
     assert!(!said.contains("serves `default`, not `default`"), "{said}");
@@ -140,7 +137,7 @@ fn what_a_webhook_asks_beside_its_selectors_is_an_assumption() {
     let gt = "{matchExpressions: [{key: team, operator: Gt, values: ['1']}]}";
     let hooks = [webhooks(conditions, "{}"), webhooks("", gt)];
     let said = hooks.map(|hooks| {
-        let files = [("h.yaml", &*hooks), ("ns.yaml", NAMESPACE), ("w.yaml", POD)];
+        let files = [("h.yaml", &*hooks), ("ns.yaml", INJECTED), ("w.yaml", POD)];
         explained(&files, &[])
     });
     insta::assert_snapshot!(said.join("---\n"));
@@ -148,12 +145,7 @@ fn what_a_webhook_asks_beside_its_selectors_is_an_assumption() {
 
 #[test]
 fn a_revision_that_the_pod_names_and_the_tree_serves_is_a_sign() {
-    let plane = "\
-apiVersion: install.istio.io/v1alpha1
-kind: IstioOperator
-metadata: {name: x, namespace: istio-system}
-spec: {revision: stable}
-";
+    let plane = Manifest::operator("x", "revision: stable").to_string();
     let named = |name: &str| {
         POD.replace(
             "namespace: shop",
@@ -161,13 +153,13 @@ spec: {revision: stable}
         )
     };
     let said = ["stable", "other"]
-        .map(|name| explained(&[("i.yaml", plane), ("w.yaml", &named(name))], &[]));
+        .map(|name| explained(&[("i.yaml", &plane), ("w.yaml", &named(name))], &[]));
     insta::assert_snapshot!(said.join("---\n"));
 }
 
 #[test]
 fn releases_that_are_not_known_are_said_or_refused() {
-    let project = Project::with(&[("ns.yaml", NAMESPACE), ("w.yaml", POD)]);
+    let project = Project::with(&[("ns.yaml", INJECTED), ("w.yaml", POD)]);
     let run = |version: &str| project.run(&["predict", "--mesh-version", version]);
     assert_eq!(run("1.31").exits(0).stderr, "");
     run("1.99")
@@ -187,28 +179,20 @@ fn releases_that_are_not_known_are_said_or_refused() {
 
 #[test]
 fn the_last_line_names_what_kept_workloads_from_being_judged() {
-    let policy = "\
-apiVersion: security.istio.io/v1
-kind: AuthorizationPolicy
-metadata: {name: x, namespace: shop}
-spec: {action: CUSTOM, provider: {name: x}, rules: [{}]}
-";
+    let custom = "action: CUSTOM, provider: {name: x}, rules: [{}]";
+    let policy = Manifest::authorization_policy("x", custom).within("shop");
+    let policy = policy.to_string();
     let off = POD.replace(
         "namespace: shop",
-        "namespace: shop, annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}",
+        &format!("namespace: shop, annotations: {{{OPT_OUT}}}"),
     );
-    let mode = "\
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: x, namespace: shop}
-spec: {mtls: {mode: '${MODE}'}}
-";
+    let mode = Manifest::peer_authentication("shop", "'${MODE}'").to_string();
     let port = POD.replace("port: 80", "port: '${PORT}'");
     let none = POD.replace("shop", "other");
     let cases: [&[(&str, &str)]; 4] = [
-        &[("ns.yaml", NAMESPACE), ("p.yaml", policy), ("w.yaml", &off)],
-        &[("ns.yaml", NAMESPACE), ("p.yaml", mode), ("w.yaml", &off)],
-        &[("ns.yaml", NAMESPACE), ("w.yaml", &port)],
+        &[("ns.yaml", INJECTED), ("p.yaml", &policy), ("w.yaml", &off)],
+        &[("ns.yaml", INJECTED), ("p.yaml", &mode), ("w.yaml", &off)],
+        &[("ns.yaml", INJECTED), ("w.yaml", &port)],
         &[("w.yaml", &none)],
     ];
     let told = cases.map(|files| {

@@ -2,24 +2,14 @@
 
 #![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
 
+use crate::support::manifest::{INJECTED, Manifest, STRICT_MESH, join};
 use crate::support::project::Project;
 
-const NAMESPACES: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: plain, labels: {istio-injection: disabled}}
-";
-
-const STRICT: &str = "\
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: istio-system}
-spec: {mtls: {mode: STRICT}}
-";
+/// An injected namespace, and one that is not.
+fn namespaces() -> String {
+    let plain = Manifest::namespace("plain").labels("istio-injection: disabled");
+    join(&[INJECTED, &plain.to_string()])
+}
 
 const WEB: &str = "\
 apiVersion: apps/v1
@@ -45,22 +35,23 @@ const OPT_OUT: &str = concat!(
 );
 
 fn flux(name: &str, spec: &str) -> String {
-    format!(
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
-         metadata: {{name: {name}, namespace: flux-system}}\nspec:\n{spec}"
-    )
+    Manifest::new("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name)
+        .within("flux-system")
+        .spec(spec)
+        .to_string()
 }
 
 fn application(spec: &str) -> String {
-    format!(
-        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: web}}\nspec:\n{spec}"
-    )
+    Manifest::new("argoproj.io/v1alpha1", "Application", "web")
+        .spec(spec)
+        .to_string()
 }
 
 fn tree<'a>(files: &[(&'a str, &'a str)]) -> Project {
+    let namespaces = namespaces();
     let mut all = vec![
-        ("infra/namespaces.yaml", NAMESPACES),
-        ("infra/mtls.yaml", STRICT),
+        ("infra/namespaces.yaml", namespaces.as_str()),
+        ("infra/mtls.yaml", STRICT_MESH),
     ];
     all.extend(files);
     Project::with(&all)
@@ -151,12 +142,12 @@ fn variables_with_a_known_value_are_filled_in() {
 #[test]
 fn common_metadata_and_components_count() {
     let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    - op: add\n      path: /spec/template/metadata/labels/sidecar.istio.io~1inject\n      value: 'false'\n";
-    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: own}\n";
+    let namespace = Manifest::namespace("own").to_string();
     let spec = "  path: apps/web\n  targetNamespace: own\n  commonMetadata: {labels: {istio-injection: enabled}}\n";
     let project = tree(&[
         ("clusters/a/web.yaml", &flux("web", spec)),
         ("apps/web/web.yaml", WEB),
-        ("apps/web/namespace.yaml", namespace),
+        ("apps/web/namespace.yaml", &namespace),
         ("components/off/kustomization.yaml", component),
     ]);
     insta::assert_snapshot!("common_metadata", told(&project, &[]));
@@ -273,7 +264,7 @@ spec:
     insta::assert_snapshot!("application_set_directories", told(&project, &[]));
     // What only the cluster knows stays open: it is not the namespace `default`.
     let open = with("clusters: {}", "{{metadata.labels.team}}", "apps/a");
-    let defaults = NAMESPACES.replace("name: shop", "name: default");
+    let defaults = namespaces().replace("name: shop", "name: default");
     let project = Project::with(&[
         ("argo/set.yaml", &open),
         ("apps/a/web.yaml", WEB),

@@ -1,21 +1,8 @@
 //! Which facts hold for which workload.
 
-#![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
-
+use crate::support::manifest::{INJECTED, Manifest, STRICT};
+use crate::support::predictions::{texts, workloads};
 use crate::support::project::Project;
-
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
-
-const STRICT: &str = "\
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: shop}
-spec: {mtls: {mode: STRICT}}
-";
 
 const WEB: &str = "\
 apiVersion: v1
@@ -34,27 +21,21 @@ fn outcomes(project: &Project) -> String {
     let report = project
         .run(&["predict", "--output-format", "json"])
         .exits(0);
-    let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
-    let workloads = report["workloads"].as_array().unwrap();
-    let line = |workload: &serde_json::Value| {
-        let handler = &workload["handlers"][0];
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
-        [
-            &workload["path"],
-            &handler["mtls"],
-            &handler["outcome"],
-            &handler["certainty"],
-        ]
-        .map(text)
-        .join(" ")
-    };
-    workloads.iter().map(line).collect::<Vec<_>>().join("\n")
+    let fields = [
+        "/path",
+        "/handlers/0/mtls",
+        "/handlers/0/outcome",
+        "/handlers/0/certainty",
+    ];
+    let workloads = workloads(&report).into_iter();
+    let lines: Vec<String> = workloads.map(|one| texts(&one, &fields)).collect();
+    lines.join("\n")
 }
 
 #[test]
 fn environments_side_by_side_share_nothing_but_what_lies_above() {
     let project = Project::with(&[
-        ("envs/namespace.yaml", NAMESPACE),
+        ("envs/namespace.yaml", INJECTED),
         ("envs/prod/web.yaml", WEB),
         ("envs/stage/web.yaml", WEB),
         ("envs/stage/mtls.yaml", STRICT),
@@ -67,10 +48,10 @@ fn environments_side_by_side_share_nothing_but_what_lies_above() {
 
 #[test]
 fn the_nearest_namespace_counts() {
-    let plain = NAMESPACE.replace("istio-injection: enabled", "team: shop");
+    let plain = INJECTED.replace("istio-injection: enabled", "team: shop");
     let project = Project::with(&[
         ("infra/namespaces.yaml", &plain),
-        ("apps/namespace.yaml", NAMESPACE),
+        ("apps/namespace.yaml", INJECTED),
         ("apps/shop/web.yaml", WEB),
         ("infra/mtls.yaml", STRICT),
     ]);
@@ -108,7 +89,7 @@ fn an_option_fills_the_gap_and_another_wins_over_the_tree() {
     ]);
     insta::assert_snapshot!(run.exits(1).stdout);
     let project = Project::with(&[
-        ("ns.yaml", NAMESPACE),
+        ("ns.yaml", INJECTED),
         ("web.yaml", WEB),
         ("mtls.yaml", STRICT),
     ]);
@@ -127,7 +108,7 @@ fn an_option_fills_the_gap_and_another_wins_over_the_tree() {
 
 #[test]
 fn clusters_environments_and_releases_are_told_apart() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gitops");
+    let root = crate::support::fixture("gitops");
     let told = |arguments: &[&str]| {
         let mut command =
             crate::support::command(std::path::Path::new(crate::support::PROGRAM), &root);
@@ -146,20 +127,20 @@ fn clusters_environments_and_releases_are_told_apart() {
 
 #[test]
 fn an_installation_of_another_environment_says_nothing() {
-    let operator = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: istio, namespace: istio-system}\n\
-                    spec: {values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}}\n";
+    let values = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}";
+    let operator = Manifest::operator("istio", values).to_string();
     let web = WEB.replace(
         "  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}\n",
         "",
     );
     let project = Project::with(&[
         ("a/web.yaml", &web),
-        ("a/ns.yaml", NAMESPACE),
+        ("a/ns.yaml", INJECTED),
         ("a/mtls.yaml", STRICT),
         ("b/web.yaml", &web),
-        ("b/ns.yaml", NAMESPACE),
+        ("b/ns.yaml", INJECTED),
         ("b/mtls.yaml", STRICT),
-        ("b/istio.yaml", operator),
+        ("b/istio.yaml", &operator),
     ]);
     insta::assert_snapshot!(outcomes(&project), @r"
     a/web.yaml - ok default
@@ -169,14 +150,15 @@ fn an_installation_of_another_environment_says_nothing() {
 
 #[test]
 fn a_flux_kustomization_gives_its_namespace() {
-    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web}\n\
-                spec:\n  path: ./apps/web\n  targetNamespace: shop\n";
+    let flux = Manifest::new("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "web")
+        .spec("{path: ./apps/web, targetNamespace: shop}")
+        .to_string();
     let web = WEB.replace("namespace: shop", "namespace: other");
     let files = [
         ("apps/web/web.yaml", web.as_str()),
-        ("clusters/a/ns.yaml", NAMESPACE),
+        ("clusters/a/ns.yaml", INJECTED),
         ("clusters/a/mtls.yaml", STRICT),
-        ("clusters/a/web.yaml", flux),
+        ("clusters/a/web.yaml", flux.as_str()),
     ];
     let project = Project::with(&files);
     insta::assert_snapshot!(outcomes(&project), @"apps/web/web.yaml STRICT fails known");

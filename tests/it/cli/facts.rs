@@ -1,72 +1,66 @@
 //! What decides a verdict and is not in the tree is said, and takes the finding one step down; what is
 //! in the tree is read as the mesh reads it.
 
+use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, Pod, join};
 use crate::support::project::Project;
-
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-";
 
 /// A pod that switched the rewrite off.
 fn pod(handlers: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  labels: {{app: web}}\n  \
-         annotations: {{sidecar.istio.io/rewriteAppHTTPProbers: 'false'}}\nspec:\n  containers:\n  \
-         - name: web\n    image: registry.example/web:1\n{handlers}---\n"
-    )
+    let pod = Pod::new("web").within("shop").labels("app: web");
+    pod.annotations(OPT_OUT)
+        .field("image: registry.example/web:1")
+        .field(handlers)
+        .to_string()
 }
 
-const READY: &str = "    readinessProbe: {httpGet: {path: /healthz, port: 8080}}\n";
-const TCP: &str = "    livenessProbe: {tcpSocket: {port: 8080}}\n";
+const READY: &str = "readinessProbe: {httpGet: {path: /healthz, port: 8080}}";
+const TCP: &str = "livenessProbe: {tcpSocket: {port: 8080}}";
 
 fn authorization(spec: &str) -> String {
-    format!(
-        "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n\
-         metadata: {{name: web, namespace: shop}}\nspec: {{{spec}}}\n---\n"
-    )
+    let policy = Manifest::authorization_policy("web", spec).within("shop");
+    policy.to_string()
 }
 
 fn authentication(mode: &str) -> String {
-    format!(
-        "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n\
-         metadata: {{name: default, namespace: shop}}\nspec: {{mtls: {{mode: {mode}}}}}\n---\n"
-    )
+    Manifest::peer_authentication("shop", mode).to_string()
 }
 
 fn service(name: &str, port: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: shop}}\n\
-         spec: {{selector: {{app: web}}, ports: [{{port: 80, targetPort: 8080, {port}}}]}}\n---\n"
-    )
+    let ports = format!("ports: [{{port: 80, targetPort: 8080, {port}}}]");
+    Manifest::service(name, &format!("selector: {{app: web}}, {ports}"))
+        .within("shop")
+        .to_string()
 }
 
 fn filter(namespace: &str, context: &str, applies: &str) -> String {
-    format!(
-        "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\n\
-         metadata: {{name: web, namespace: {namespace}}}\nspec:\n  workloadSelector: {{labels: {{app: web}}}}\n  \
-         configPatches:\n  - {{applyTo: {applies}, match: {{context: {context}}}, patch: {{operation: MERGE}}}}\n\
-         ---\n"
-    )
+    let spec = format!(
+        "  workloadSelector: {{labels: {{app: web}}}}
+  configPatches:
+  - {{applyTo: {applies}, match: {{context: {context}}}, patch: {{operation: MERGE}}}}"
+    );
+    Manifest::new("networking.istio.io/v1alpha3", "EnvoyFilter", "web")
+        .within(namespace)
+        .spec(&spec)
+        .to_string()
 }
 
 /// A native sidecar of the application, which starts before or after that of the mesh.
 fn helper(annotations: &str, handlers: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop, annotations: {{{annotations}}}}}\n\
-         spec:\n  initContainers:\n  - name: log\n    image: registry.example/log:1\n    restartPolicy: Always\n\
-         {handlers}  containers:\n  - name: web\n    image: registry.example/web:1\n---\n"
-    )
+    let pod = Pod::new("web").within("shop").annotations(annotations);
+    pod.init_container("log")
+        .field("image: registry.example/log:1\nrestartPolicy: Always")
+        .field(handlers)
+        .container("web")
+        .field("image: registry.example/web:1")
+        .to_string()
 }
 
-const STARTS: &str = "    startupProbe: {httpGet: {port: 8081}}\n";
+const STARTS: &str = "startupProbe: {httpGet: {port: 8081}}";
 
 /// What `predict` says: slot, mode, outcome, certainty and assumptions of each handler, then what
 /// `check` finds: severity, rule, message, assumptions.
 fn said(parts: &[&str], options: &[&str]) -> String {
-    let project = Project::with(&[("web.yaml", &parts.concat())]);
+    let project = Project::with(&[("web.yaml", &join(parts))]);
     let report = |command: &str| -> serde_json::Value {
         let arguments = [&[command, "--output-format", "json"], options].concat();
         serde_json::from_str(&project.run(&arguments).stdout).unwrap()
@@ -120,7 +114,7 @@ fn outcome(parts: &[&str], options: &[&str]) -> String {
 fn without_a_header_the_host_ends_in_the_port_of_the_probe() {
     let by = |pattern: &str, action: &str| {
         let rule = format!("{action}rules: [{{to: [{{operation: {{hosts: [\"{pattern}\"]}}}}]}}]");
-        outcome(&[NAMESPACE, &authorization(&rule), &pod(READY)], &[])
+        outcome(&[INJECTED, &authorization(&rule), &pod(READY)], &[])
     };
     for (pattern, allowed, denied) in [
         ("*:8080", "ok", "fails"),
@@ -138,9 +132,9 @@ fn without_a_header_the_host_ends_in_the_port_of_the_probe() {
         "port: 8080, httpHeaders: [{name: Host, value: web.shop}]",
     );
     let rule = authorization("rules: [{to: [{operation: {hosts: [web.shop]}}]}]");
-    assert_eq!(outcome(&[NAMESPACE, &rule, &pod(&header)], &[]), "ok");
+    assert_eq!(outcome(&[INJECTED, &rule, &pod(&header)], &[]), "ok");
     let rule = authorization("rules: [{to: [{operation: {hosts: ['*:8080']}}]}]");
-    assert_eq!(outcome(&[NAMESPACE, &rule, &pod(&header)], &[]), "fails");
+    assert_eq!(outcome(&[INJECTED, &rule, &pod(&header)], &[]), "fails");
 }
 
 #[test]
@@ -148,18 +142,18 @@ fn the_oldest_of_several_services_decides_which_no_manifest_tells() {
     let (http, grpc) = (service("s1", "name: http"), service("s2", "name: grpc"));
     insta::assert_snapshot!(
         "rival_services_http_first",
-        said(&[NAMESPACE, &http, &grpc, &pod(READY)], &[])
+        said(&[INJECTED, &http, &grpc, &pod(READY)], &[])
     );
     let (grpc, http) = (service("s1", "name: grpc"), service("s2", "name: http"));
     insta::assert_snapshot!(
         "rival_services_grpc_first",
-        said(&[NAMESPACE, &http, &grpc, &pod(READY)], &[])
+        said(&[INJECTED, &http, &grpc, &pod(READY)], &[])
     );
 }
 
 #[test]
 fn services_that_lead_to_one_verdict_leave_nothing_open() {
-    let alone = said(&[NAMESPACE, &service("s1", "name: http"), &pod(READY)], &[]);
+    let alone = said(&[INJECTED, &service("s1", "name: http"), &pod(READY)], &[]);
     assert!(
         alone.starts_with("readinessProbe PERMISSIVE ok default"),
         "{alone}"
@@ -167,7 +161,7 @@ fn services_that_lead_to_one_verdict_leave_nothing_open() {
     for other in ["name: tcp", "name: http-other", "name: web"] {
         let both = [service("s1", "name: http"), service("s2", other)];
         assert_eq!(
-            said(&[NAMESPACE, &both[0], &both[1], &pod(READY)], &[]),
+            said(&[INJECTED, &both[0], &both[1], &pod(READY)], &[]),
             alone,
             "{other}"
         );
@@ -175,7 +169,7 @@ fn services_that_lead_to_one_verdict_leave_nothing_open() {
     // Of one name in two protocols the second is no rival either.
     let https = READY.replace("port: 8080", "port: 8080, scheme: HTTPS");
     let both = [service("s1", "name: http"), service("s2", "name: grpc")];
-    let told = said(&[NAMESPACE, &both[0], &both[1], &pod(&https)], &[]);
+    let told = said(&[INJECTED, &both[0], &both[1], &pod(&https)], &[]);
     assert!(
         told.starts_with("readinessProbe PERMISSIVE fails default"),
         "{told}"
@@ -187,18 +181,18 @@ fn ports_for_datagrams_lead_no_probe_anywhere() {
     for transport in ["UDP", "SCTP"] {
         let other = service("s1", &format!("name: grpc, protocol: {transport}"));
         assert_eq!(
-            outcome(&[NAMESPACE, &other, &pod(READY)], &[]),
+            outcome(&[INJECTED, &other, &pod(READY)], &[]),
             "ok",
             "{transport}"
         );
     }
     let same = service("s1", "name: grpc, protocol: TCP");
-    assert_eq!(outcome(&[NAMESPACE, &same, &pod(READY)], &[]), "fails");
+    assert_eq!(outcome(&[INJECTED, &same, &pod(READY)], &[]), "fails");
 }
 
 #[test]
 fn the_nodes_decide_whether_the_sidecar_comes_first() {
-    let tree = [NAMESPACE, &helper("", STARTS)];
+    let tree = [INJECTED, &helper("", STARTS)];
     insta::assert_snapshot!("native_auto", said(&tree, &["--mesh-version", "1.28"]));
     insta::assert_snapshot!("native_off", said(&tree, &["--mesh-version", "1.26"]));
     for (options, wanted) in [
@@ -214,7 +208,7 @@ fn the_nodes_decide_whether_the_sidecar_comes_first() {
         assert!(!told.contains("node version unknown"), "{told}");
     }
     let chosen = helper("sidecar.istio.io/nativeSidecar: 'true'", STARTS);
-    let told = said(&[NAMESPACE, &chosen], &["--mesh-version", "1.28"]);
+    let told = said(&[INJECTED, &chosen], &["--mesh-version", "1.28"]);
     assert!(!told.contains("node version"), "{told}");
 }
 
@@ -223,10 +217,10 @@ fn where_the_order_plays_no_part_nobody_asks_for_the_nodes() {
     let ready = STARTS.replace("startupProbe", "readinessProbe");
     for handlers in [
         ready.as_str(),
-        "    startupProbe: {exec: {command: [\"true\"]}}\n",
+        "startupProbe: {exec: {command: [\"true\"]}}",
     ] {
         let told = said(
-            &[NAMESPACE, &helper("", handlers)],
+            &[INJECTED, &helper("", handlers)],
             &["--mesh-version", "1.28"],
         );
         assert!(!told.contains("native sidecars"), "{told}");
@@ -235,13 +229,13 @@ fn where_the_order_plays_no_part_nobody_asks_for_the_nodes() {
         "image: registry.example/web:1\n",
         "image: registry.example/web:1\n    livenessProbe: {httpGet: {port: 8080}, periodSeconds: 1}\n",
     );
-    let told = said(&[NAMESPACE, &plain], &["--mesh-version", "1.28"]);
+    let told = said(&[INJECTED, &plain], &["--mesh-version", "1.28"]);
     assert!(!told.contains("native sidecars"), "{told}");
 }
 
 #[test]
 fn what_a_policy_asks_of_the_cluster_is_a_warning() {
-    let by = |spec: &str| said(&[NAMESPACE, &authorization(spec), &pod(READY)], &[]);
+    let by = |spec: &str| said(&[INJECTED, &authorization(spec), &pod(READY)], &[]);
     let blocks = "from: [{source: {ipBlocks: [10.0.0.0/8]}}]";
     insta::assert_snapshot!("in_doubt_allow", by(&format!("rules: [{{{blocks}}}]")));
     insta::assert_snapshot!(
@@ -258,7 +252,7 @@ fn what_a_policy_asks_of_the_cluster_is_a_warning() {
 #[test]
 fn what_another_rule_settles_is_in_no_doubt() {
     let by = |spec: &str, handlers: &str| {
-        let all = said(&[NAMESPACE, &authorization(spec), &pod(handlers)], &[]);
+        let all = said(&[INJECTED, &authorization(spec), &pod(handlers)], &[]);
         all.lines()
             .filter(|line| line.contains("[authz") || line.contains("authz-"))
             .count()
@@ -277,7 +271,7 @@ fn what_another_rule_settles_is_in_no_doubt() {
     assert_eq!(by(&elsewhere, READY), 0);
     let rewritten = pod(READY).replace("'false'", "'true'");
     let policy = authorization(&format!("rules: [{{{blocks}}}]"));
-    let all = said(&[NAMESPACE, &policy, &rewritten], &[]);
+    let all = said(&[INJECTED, &policy, &rewritten], &[]);
     assert!(!all.contains("authz-"), "{all}");
 }
 
@@ -285,12 +279,12 @@ fn what_another_rule_settles_is_in_no_doubt() {
 fn a_patch_of_the_sidecar_takes_what_it_may_change_one_step_down() {
     let strict = authentication("STRICT");
     let patch = filter("shop", "SIDECAR_INBOUND", "FILTER_CHAIN");
-    let both = format!("{READY}{TCP}");
+    let both = format!("{READY}\n{TCP}");
     insta::assert_snapshot!(
         "patched",
-        said(&[NAMESPACE, &strict, &patch, &pod(&both)], &[])
+        said(&[INJECTED, &strict, &patch, &pod(&both)], &[])
     );
-    let plain = said(&[NAMESPACE, &strict, &pod(&both)], &[]);
+    let plain = said(&[INJECTED, &strict, &pod(&both)], &[]);
     for harmless in [
         filter("shop", "SIDECAR_OUTBOUND", "FILTER_CHAIN"),
         filter("shop", "SIDECAR_INBOUND", "CLUSTER"),
@@ -298,32 +292,29 @@ fn a_patch_of_the_sidecar_takes_what_it_may_change_one_step_down() {
         filter("shop", "SIDECAR_INBOUND", "FILTER_CHAIN").replace("app: web", "app: other"),
     ] {
         assert_eq!(
-            said(&[NAMESPACE, &strict, &harmless, &pod(&both)], &[]),
+            said(&[INJECTED, &strict, &harmless, &pod(&both)], &[]),
             plain,
             "{harmless}"
         );
     }
     let rooted = filter("istio-system", "ANY", "LISTENER");
-    let told = said(&[NAMESPACE, &strict, &rooted, &pod(READY)], &[]);
+    let told = said(&[INJECTED, &strict, &rooted, &pod(READY)], &[]);
     assert!(
         told.contains("warning strict-probe-not-rewritten assumed"),
         "{told}"
     );
     // A rewritten probe passes the filter by.
     let rewritten = pod(READY).replace("'false'", "'true'");
-    let told = said(&[NAMESPACE, &strict, &patch, &rewritten], &[]);
+    let told = said(&[INJECTED, &strict, &patch, &rewritten], &[]);
     assert!(told.starts_with("readinessProbe - ok known"), "{told}");
 }
 
 #[test]
 fn a_mode_that_is_filled_in_later_is_no_mode() {
     let open = authentication("'${MODE}'");
-    insta::assert_snapshot!(
-        "mode_filled_in",
-        said(&[NAMESPACE, &open, &pod(READY)], &[])
-    );
+    insta::assert_snapshot!("mode_filled_in", said(&[INJECTED, &open, &pod(READY)], &[]));
     let settled = said(
-        &[NAMESPACE, &open, &pod(READY)],
+        &[INJECTED, &open, &pod(READY)],
         &["--override", "mtls=STRICT"],
     );
     assert!(
@@ -335,12 +326,12 @@ fn a_mode_that_is_filled_in_later_is_no_mode() {
         "sidecar.istio.io/rewriteAppHTTPProbers: 'false'",
         "traffic.sidecar.istio.io/includeInboundPorts: '15020'",
     );
-    let told = said(&[NAMESPACE, &open, &captured], &[]);
+    let told = said(&[INJECTED, &open, &captured], &[]);
     assert!(
         told.starts_with("readinessProbe - unknown unknown"),
         "{told}"
     );
-    let project = Project::with(&[("web.yaml", &[NAMESPACE, &open, &pod(READY)].concat())]);
+    let project = Project::with(&[("web.yaml", &join(&[INJECTED, &open, &pod(READY)]))]);
     project
         .run(&["predict", "--explain"])
         .exits(0)

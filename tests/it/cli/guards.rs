@@ -1,25 +1,14 @@
 //! Pods that `rewrite` must leave exactly as they are, and what it must keep of those it changes.
 
+use crate::support::manifest::{INJECTED, STRICT, join};
 use crate::support::project::Project;
-
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: shop}
-spec: {mtls: {mode: STRICT}}
----
-";
 
 fn project(annotations: &str, rest: &str) -> Project {
     let pod = format!(
-        "{NAMESPACE}apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n{annotations}\
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n{annotations}\
          spec:\n  containers:\n  - name: web\n    livenessProbe: {{httpGet: {{path: /, port: 8080}}}}\n{rest}"
     );
-    Project::with(&[("pod.yaml", &pod)])
+    Project::with(&[("pod.yaml", &join(&[INJECTED, STRICT, &pod]))])
 }
 
 /// The guard refuses, says its name, and the file stays as it is.

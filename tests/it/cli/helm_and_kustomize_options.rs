@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::support::manifest::STRICT_MESH;
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
 
@@ -53,17 +54,10 @@ spec:
 /// Why a pod is taken as injected where its Namespace is unknown.
 const SIGN: &str = "  labels: {sidecar.istio.io/inject: \"true\"}\n";
 
-const STRICT: &str = "\
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: istio-system}
-spec: {mtls: {mode: STRICT}}
-";
-
 /// The output of `helm template`.
 fn helm_output() -> String {
     format!(
-        "---\n# Source: shop/templates/mtls.yaml\n{STRICT}---\n# Source: shop/templates/web.yaml\n{POD}"
+        "---\n# Source: shop/templates/mtls.yaml\n{STRICT_MESH}---\n# Source: shop/templates/web.yaml\n{POD}"
     )
 }
 
@@ -71,7 +65,7 @@ fn chart() -> Project {
     Project::with(&[
         ("deploy/Chart.yaml", CHART),
         ("deploy/templates/web.yaml", TEMPLATE),
-        ("deploy/templates/mtls.yaml", STRICT),
+        ("deploy/templates/mtls.yaml", STRICT_MESH),
     ])
 }
 
@@ -176,7 +170,7 @@ fn a_rendered_file_of_the_tree_keeps_its_place_where_the_source_is_not_there() {
         "annotations:\n",
         "annotations:\n    config.kubernetes.io/path: pod.yaml\n",
     );
-    let own = Project::with(&[("pod.yaml", &itself), ("mtls.yaml", STRICT)]);
+    let own = Project::with(&[("pod.yaml", &itself), ("mtls.yaml", STRICT_MESH)]);
     let arguments = [
         "check",
         "--assume",
@@ -208,7 +202,7 @@ fn a_rendered_file_of_the_tree_keeps_its_place_where_the_source_is_not_there() {
 
 #[test]
 fn a_build_is_reported_at_its_base() {
-    let project = Project::with(&[("base/web.yaml", POD), ("base/mtls.yaml", STRICT)]);
+    let project = Project::with(&[("base/web.yaml", POD), ("base/mtls.yaml", STRICT_MESH)]);
     let origin =
         |path: &str| format!("    config.kubernetes.io/origin: |\n      path: ../base/{path}\n");
     let pod = POD.replace("name: x-web", "name: prod-x-web");
@@ -216,7 +210,7 @@ fn a_build_is_reported_at_its_base() {
         "  annotations:\n",
         &format!("  annotations:\n{}", origin("web.yaml")),
     );
-    let build = format!("{pod}---\n{STRICT}");
+    let build = format!("{pod}---\n{STRICT_MESH}");
     project
         .pipe(
             &[
@@ -240,7 +234,7 @@ fn a_function_names_the_file_and_the_line() {
     let origin = "    config.kubernetes.io/origin: |\n      path: ../base/web.yaml\n    internal.config.kubernetes.io/previousKinds: Pod\n    internal.config.kubernetes.io/previousNames: x-web\n";
     let pod = POD.replace("x-web", "other");
     let pod = pod.replace("  annotations:\n", &format!("  annotations:\n{origin}"));
-    let strict = STRICT.trim_end().replace('\n', "\n  ");
+    let strict = STRICT_MESH.trim_end().replace('\n', "\n  ");
     let pod = pod.trim_end().replace('\n', "\n  ");
     let list = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {pod}\n- {strict}\nfunctionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: {{failOn: warning, assume: {{injection: all}}}}\n"
@@ -304,7 +298,7 @@ fn a_failed_rendering_is_a_finding_and_the_files_are_checked() {
     let project = Project::with(&[
         ("k/kustomization.yaml", "resources: [web.yaml, mtls.yaml]\n"),
         ("k/web.yaml", POD),
-        ("k/mtls.yaml", STRICT),
+        ("k/mtls.yaml", STRICT_MESH),
         ("deploy/Chart.yaml", CHART),
         ("deploy/templates/web.yaml", TEMPLATE),
     ]);

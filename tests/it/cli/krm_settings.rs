@@ -1,6 +1,7 @@
 //! The configuration of the KRM function: what each key does, and what is refused.
 
 use crate::support::Run;
+use crate::support::manifest::STRICT_MESH;
 use crate::support::project::Project;
 
 const ITEMS: &str = "\
@@ -177,10 +178,7 @@ fn levels_and_ignores_hold() {
 
 #[test]
 fn context_is_read_for_facts() {
-    let project = Project::with(&[(
-        "infra/mtls.yaml",
-        "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: istio-system}\nspec: {mtls: {mode: STRICT}}\n",
-    )]);
+    let project = Project::with(&[("infra/mtls.yaml", STRICT_MESH)]);
     let lenient = failing().replace("mode: STRICT", "mode: UNSET");
     let with = |context: &str| {
         format!(

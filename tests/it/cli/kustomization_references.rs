@@ -1,5 +1,6 @@
 //! Files that a kustomization names and that lie outside of the paths of the run.
 
+use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
 
 const BASE: &str = "\
@@ -15,12 +16,6 @@ spec:
         ports: [{name: http, containerPort: 8080}]
 ";
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
-
 fn shop() -> Project {
     Project::with(&[
         ("base/kustomization.yaml", "resources: [web.yaml]\n"),
@@ -29,7 +24,7 @@ fn shop() -> Project {
             "overlays/prod/kustomization.yaml",
             "namespace: shop\nresources: [../../base, namespace.yaml]\n",
         ),
-        ("overlays/prod/namespace.yaml", NAMESPACE),
+        ("overlays/prod/namespace.yaml", INJECTED),
     ])
 }
 
@@ -85,7 +80,7 @@ fn what_cannot_be_seen_is_counted() {
             "k/kustomization.yaml",
             "resources: [https://git.example/base?ref=v1, ns.yaml]\n",
         ),
-        ("k/ns.yaml", NAMESPACE),
+        ("k/ns.yaml", INJECTED),
     ]);
     insta::assert_snapshot!("remote_base", project.run(&["check"]).shown());
     project

@@ -1,9 +1,9 @@
 //! A message names the cause, and nothing that is not one.
 
 use crate::support::Run;
+use crate::support::manifest::Manifest;
 use crate::support::project::Project;
 
-const MESH: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: pay, labels: {istio-injection: enabled}}\n---\n";
 const OFF: &str = "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"";
 
 /// A pod with this annotation and this line of its container.
@@ -12,6 +12,19 @@ fn pod(annotation: &str, container: &str) -> String {
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: ledger\n  namespace: pay\n  labels: {{app: ledger}}\n  \
          annotations:\n    {annotation}\nspec:\n  containers:\n    - name: app\n      image: ledger:1\n      {container}\n"
     )
+}
+
+/// Returns the findings about a pod in an injected namespace with this policy.
+fn findings_with(policy: Option<&Manifest>, pod: &str) -> String {
+    let namespace = Manifest::namespace("pay").injected();
+    let policy = policy.map(|policy| format!("---\n{policy}"));
+    let policy = policy.unwrap_or_default();
+    said(&format!("{namespace}{policy}---\n{pod}"))
+}
+
+/// The policy that demands mutual TLS in the namespace of the pods.
+fn strict() -> Manifest {
+    Manifest::peer_authentication("pay", "STRICT")
 }
 
 /// What is said, on one line each.
@@ -24,13 +37,12 @@ fn said(text: &str) -> String {
 #[test]
 fn a_quoted_port_is_told_once() {
     let text = pod(OFF, "livenessProbe: {tcpSocket: {port: \"80\"}}");
-    let said = said(&format!("{MESH}{text}"));
+    let said = findings_with(None, &text);
     assert!(said.contains("probe-port-quoted-number"), "{said}");
     assert!(!said.contains("port 0"), "{said}");
     assert!(!said.contains("tcp-probe-always-passes"), "{said}");
-    let strict = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: all, namespace: pay}\nspec: {mtls: {mode: STRICT}}\n---\n";
     let http = text.replace("tcpSocket", "httpGet");
-    let said = self::said(&format!("{MESH}{strict}{http}"));
+    let said = findings_with(Some(&strict()), &http);
     assert!(said.contains("port 80 demands mutual TLS"), "{said}");
 }
 
@@ -41,10 +53,9 @@ fn a_policy_refuses_for_what_it_names() {
             OFF,
             "livenessProbe: {httpGet: {path: /healthz, port: 8080}}",
         );
-        said(&format!(
-            "{MESH}apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {{name: z, namespace: pay}}\n\
-             spec: {{action: {action}, rules: {rules}}}\n---\n{pod}"
-        ))
+        let spec = format!("action: {action}, rules: {rules}");
+        let policy = Manifest::authorization_policy("z", &spec).within("pay");
+        findings_with(Some(&policy), &pod)
     };
     let identity = "the kubelet has no identity";
     let deny_identity = "which has no identity";
@@ -98,13 +109,13 @@ fn what_the_injector_pastes_is_escaped() {
         "proxy.istio.io/config: |\n      proxyMetadata:\n        ISTIO_KUBE_APP_PROBERS: '{env}'"
     );
     let probe = "livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}";
-    let raw = said(&format!("{MESH}{}", pod(&config, probe)));
+    let raw = findings_with(None, &pod(&config, probe));
     assert!(
         raw.contains("the injector pastes it between double quotes"),
         "{raw}"
     );
     let escaped = config.replace('"', "\\\"");
-    let fine = said(&format!("{MESH}{}", pod(&escaped, probe)));
+    let fine = findings_with(None, &pod(&escaped, probe));
     assert!(!fine.contains("probers-env-invalid"), "{fine}");
 }
 
@@ -119,14 +130,13 @@ fn the_way_back_is_named() {
 fn a_comma_too_many_is_called_so() {
     let list = "traffic.sidecar.istio.io/excludeInboundPorts: \"80,\"";
     let text = pod(list, "livenessProbe: {httpGet: {path: /, port: 80}}");
-    let said = said(&format!("{MESH}{text}"));
+    let said = findings_with(None, &text);
     assert!(said.contains("nothing stands between two commas"), "{said}");
 }
 
 #[test]
 fn a_hook_calls_and_does_not_check() {
-    let policy = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: all, namespace: pay}\nspec: {mtls: {mode: STRICT}}\n---\n";
     let hook = "lifecycle: {preStop: {httpGet: {path: /drain, port: 8080}}}";
-    let said = said(&format!("{MESH}{policy}{}", pod(OFF, hook)));
+    let said = findings_with(Some(&strict()), &pod(OFF, hook));
     assert!(said.contains("makes the call"), "{said}");
 }

@@ -1,12 +1,8 @@
 //! Bases of kustomizations: what is written must arrive in everything that is made of them.
 
+use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
 const WEB: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -30,7 +26,7 @@ const BASE: &str = "resources: [web.yaml, ns.yaml]\n";
 fn project(overlay: &str, files: &[(&str, &str)]) -> Project {
     let project = Project::with(&[
         ("base/web.yaml", WEB),
-        ("base/ns.yaml", NAMESPACE),
+        ("base/ns.yaml", INJECTED),
         ("base/kustomization.yaml", BASE),
         (
             "over/kustomization.yaml",
@@ -138,7 +134,7 @@ fn a_patch_of_a_flux_kustomization_is_seen_and_the_help_can_be_followed() {
                 patches:\n  - target: {kind: Deployment}\n    patch: |\n      - {op: add, path: /spec/template/metadata/annotations, value: {a: b}}\n";
     let project = Project::with(&[
         ("apps/web.yaml", WEB),
-        ("clusters/prod/ns.yaml", NAMESPACE),
+        ("clusters/prod/ns.yaml", INJECTED),
         ("clusters/prod/apps.yaml", flux),
     ]);
     let run = rewrite(&project, "sealed").exits(1);

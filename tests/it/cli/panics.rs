@@ -6,11 +6,9 @@
 
 use std::path::Path;
 
+use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
-
-const NAMESPACE: &str =
-    "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n";
 
 /// A pod with an error of its own: the port name does not exist.
 const POD: &str = "\
@@ -40,7 +38,7 @@ items:
 const ISSUES: &str = "https://github.com/meshprobe/meshprobe/issues";
 
 fn files() -> Project {
-    Project::with(&[("a.yaml", NAMESPACE), ("bad.yaml", POD), ("good.yaml", POD)])
+    Project::with(&[("a.yaml", INJECTED), ("bad.yaml", POD), ("good.yaml", POD)])
 }
 
 fn planted(project: &Project, stage: &str, arguments: &[&str], stdin: &str) -> Run {

@@ -1,12 +1,8 @@
 //! `rewrite -o DIR`: a copy of the tree that can be used in its place.
 
+use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
 const WEB: &str = "\
 apiVersion: v1
 kind: Pod
@@ -21,7 +17,7 @@ fn project() -> Project {
     Project::with(&[
         ("k8s/apps/web.yaml", WEB),
         ("k8s/apps/settings.properties", "a=b\n"),
-        ("k8s/infra/ns.yaml", NAMESPACE),
+        ("k8s/infra/ns.yaml", INJECTED),
         (
             "k8s/kustomization.yaml",
             "resources: [apps/web.yaml, infra/ns.yaml]\n",
@@ -116,7 +112,7 @@ fn a_copy_never_takes_the_place_of_its_original() {
 #[test]
 fn standard_input_goes_to_standard_output() {
     let project = project();
-    let text = format!("{NAMESPACE}---\n{WEB}");
+    let text = format!("{INJECTED}---\n{WEB}");
     let run = project.pipe(&["rewrite", "-o", "out", "-"], &text).exits(2);
     run.complains("standard input goes to standard output");
     assert!(!project.path("out").exists());
@@ -163,7 +159,7 @@ fn permissions_come_along_and_links_become_files() {
 fn linked_folders_are_found_in_the_copy() {
     use std::os::unix::fs::symlink;
     let project = Project::with(&[
-        ("ns.yaml", NAMESPACE),
+        ("ns.yaml", INJECTED),
         ("app/kustomization.yaml", "resources: [linked]\n"),
         ("common/kustomization.yaml", "resources: [web.yaml]\n"),
         ("common/web.yaml", WEB),

@@ -1,5 +1,6 @@
 //! The configuration file and the options over it.
 
+use crate::support::predictions::{texts, workloads};
 use crate::support::project::Project;
 
 const BAD: &str = "apiVersion: v1\nkind: Pod\nx: [\n";
@@ -158,22 +159,9 @@ fn outcomes(project: &Project, directory: &str, arguments: &[&str]) -> Vec<Strin
     let mut all = vec!["predict", "--output-format", "json"];
     all.extend(arguments);
     let run = project.run_in(directory, &all, "").exits(0);
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    let workloads = report.get("workloads").unwrap().as_array().unwrap();
-    let line = |workload: &serde_json::Value| {
-        let text = |place: &str| {
-            workload
-                .pointer(place)
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .to_owned()
-        };
-        ["/path", "/handlers/0/mtls", "/handlers/0/outcome"]
-            .map(text)
-            .join(" ")
-    };
-    workloads.iter().map(line).collect()
+    let fields = ["/path", "/handlers/0/mtls", "/handlers/0/outcome"];
+    let workloads = workloads(&run).into_iter();
+    workloads.map(|one| texts(&one, &fields)).collect()
 }
 
 #[test]

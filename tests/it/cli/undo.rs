@@ -1,12 +1,8 @@
 //! `rewrite --undo`: the way back, and where there is none.
 
+use crate::support::manifest::{INJECTED, Manifest, STRICT_MESH};
+use crate::support::predictions;
 use crate::support::project::Project;
-
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
 
 const WEB: &str = r#"apiVersion: apps/v1
 kind: Deployment
@@ -40,7 +36,7 @@ spec:
 "#;
 
 fn project(web: &str) -> Project {
-    Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", web)])
+    Project::with(&[("ns.yaml", INJECTED), ("web.yaml", web)])
 }
 
 fn rewritten(web: &str) -> Project {
@@ -252,28 +248,16 @@ fn said(run: &crate::support::Run) -> String {
     run.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A mesh whose operator has switched the rewrite off.
-const OFF: &str = "\
-apiVersion: install.istio.io/v1alpha1
-kind: IstioOperator
-metadata: {name: istio, namespace: istio-system}
-spec: {values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}}
-";
-const STRICT: &str = "\
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: istio-system}
-spec: {mtls: {mode: STRICT}}
-";
-
 #[test]
 fn a_pod_that_asked_for_the_rewrite_asks_for_it_again() {
     let asks = "      annotations:\n        sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n";
     let labels = "      labels: {app: web} # kept\n";
     let web = WEB.replace(labels, &format!("{labels}{asks}"));
     let project = project(&web);
-    project.write("mesh.yaml", OFF);
-    project.write("strict.yaml", STRICT);
+    let off = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}";
+    let operator = Manifest::operator("istio", off).to_string();
+    project.write("mesh.yaml", &operator);
+    project.write("strict.yaml", STRICT_MESH);
     let outcomes = || {
         let run = project.run(&[
             "predict",
@@ -283,18 +267,10 @@ fn a_pod_that_asked_for_the_rewrite_asks_for_it_again() {
             "json",
             ".",
         ]);
-        let report: serde_json::Value = serde_json::from_str(&run.exits(0).stdout).unwrap();
-        let handlers = report["workloads"][0]["handlers"]
-            .as_array()
-            .unwrap()
-            .clone();
-        handlers
-            .iter()
-            .map(|one| one["outcome"].to_string())
-            .collect::<Vec<_>>()
+        predictions::outcomes(&run.exits(0))
     };
     let before = outcomes();
-    assert!(!before.contains(&"\"fails\"".to_owned()), "{before:?}");
+    assert!(!before.contains(&"fails".to_owned()), "{before:?}");
     let run = project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(0);
@@ -324,7 +300,7 @@ fn a_pod_that_asked_for_the_rewrite_asks_for_it_again() {
         run.stderr
     );
     // Where it says that the mesh rewrites there is nothing to lose.
-    project.write("mesh.yaml", OFF.replace("false", "true"));
+    project.write("mesh.yaml", operator.replace("false", "true"));
     project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(0);

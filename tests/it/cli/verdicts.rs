@@ -1,56 +1,41 @@
 //! Verdicts on pods that are easy to judge wrongly; each case is one thing less than the next.
 
+use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, Pod, STRICT, join};
+use crate::support::predictions::{self, handlers};
 use crate::support::project::Project;
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: shop}
-spec: {mtls: {mode: STRICT}}
----
-";
+/// A pod in the namespace, without containers.
+fn web() -> Pod {
+    Pod::new("web").within("shop")
+}
 
-/// Predicts a pod in the injected, strict namespace: `slot outcome` per handler.
+/// Predicts a pod in the injected, strict namespace: `slot outcome` per handler. `more` follows the
+/// container.
 fn outcomes(annotations: &str, container: &str, more: &str) -> String {
-    let pod = format!(
-        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations: {{{annotations}}}\n\
-         spec:\n  containers:\n  - name: web\n{container}{more}"
-    );
-    let project = Project::with(&[("pod.yaml", &format!("{NAMESPACE}{pod}"))]);
-    told(&project)
+    let pod = web().annotations(annotations).container("web");
+    let pod = format!("{}{more}", pod.field(container));
+    predicted(&[INJECTED, STRICT, &pod])
+}
+
+/// Predicts the workload of a file with these documents.
+fn predicted(documents: &[&str]) -> String {
+    told(&Project::with(&[("pod.yaml", &join(documents))]))
 }
 
 fn told(project: &Project) -> String {
     let run = project
         .run(&["predict", "--output-format", "json"])
         .exits(0);
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    let handlers = report
-        .pointer("/workloads/0/handlers")
-        .unwrap()
-        .as_array()
-        .unwrap();
-    let line = |handler: &serde_json::Value| {
-        let text = |name| {
-            handler
-                .get(name)
-                .and_then(serde_json::Value::as_str)
-                .unwrap()
-                .to_owned()
-        };
-        format!("{} {}", text("slot"), text("outcome"))
-    };
-    handlers.iter().map(line).collect::<Vec<_>>().join(", ")
+    let handlers = handlers(&run).into_iter();
+    let lines: Vec<String> = handlers
+        .map(|handler| predictions::texts(&handler, &["/slot", "/outcome"]))
+        .collect();
+    lines.join(", ")
 }
 
-const OFF: &str = "sidecar.istio.io/rewriteAppHTTPProbers: 'false'";
-const LIVE: &str = "    livenessProbe: {httpGet: {path: /, port: 8080}}\n";
-const AHEAD: &str = "    livenessProbe: {httpGet: {path: /app-health/web/livez, port: 15020}}\n";
-const READY: &str = "    readinessProbe: {httpGet: {path: /, port: 8080}}\n";
+const LIVE: &str = "livenessProbe: {httpGet: {path: /, port: 8080}}";
+const AHEAD: &str = "livenessProbe: {httpGet: {path: /app-health/web/livez, port: 15020}}";
+const READY: &str = "readinessProbe: {httpGet: {path: /, port: 8080}}";
 const ENV: &str = "  - name: istio-proxy
     image: auto
     env:
@@ -60,55 +45,56 @@ const ENV: &str = "  - name: istio-proxy
 
 #[test]
 fn what_another_tool_fills_in_is_unknown() {
-    let port = "    ports: [{name: http, containerPort: '${PORT}'}]\n    livenessProbe: {httpGet: {path: /, port: http}}\n";
-    assert_eq!(outcomes(OFF, port, ""), "livenessProbe unknown");
+    let port = "ports: [{name: http, containerPort: '${PORT}'}]\nlivenessProbe: {httpGet: {path: /, port: http}}";
+    assert_eq!(outcomes(OPT_OUT, port, ""), "livenessProbe unknown");
     let switch = "sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'";
     assert_eq!(outcomes(switch, LIVE, ""), "livenessProbe unknown");
     let inject = "sidecar.istio.io/inject: '${INJECT}'";
     assert_eq!(outcomes(inject, LIVE, ""), "livenessProbe unknown");
     assert_eq!(
-        outcomes(OFF, LIVE, "  hostNetwork: ${HOST}\n"),
+        outcomes(OPT_OUT, LIVE, "  hostNetwork: ${HOST}\n"),
         "livenessProbe unknown"
     );
     for (known, filled) in [("enabled", "'${INJECTION}'"), ("STRICT", "'${MODE}'")] {
-        let tree = NAMESPACE.replace(known, filled);
-        let pod = format!(
-            "{tree}apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop, annotations: {{{OFF}}}}}\n\
-             spec:\n  containers:\n  - name: web\n{LIVE}"
-        );
-        let project = Project::with(&[("pod.yaml", &pod)]);
-        assert_eq!(told(&project), "livenessProbe unknown", "{filled}");
+        let tree = join(&[INJECTED, STRICT]).replace(known, filled);
+        let pod = web().annotations(OPT_OUT).field(LIVE).to_string();
+        let outcome = predicted(&[&tree, &pod]);
+        assert_eq!(outcome, "livenessProbe unknown", "{filled}");
     }
 }
 
 #[test]
 fn a_pod_rewritten_ahead_needs_the_opt_out() {
-    assert_eq!(outcomes(OFF, AHEAD, ENV), "livenessProbe ok");
+    assert_eq!(outcomes(OPT_OUT, AHEAD, ENV), "livenessProbe ok");
     assert_eq!(
         outcomes("", AHEAD, ENV),
         "livenessProbe ok",
         "nothing is left to record"
     );
     // The injector records the other probe in a second env, which wins.
-    let both = format!("{AHEAD}{READY}");
+    let both = format!("{AHEAD}\n{READY}");
     assert_eq!(
         outcomes("", &both, ENV),
         "livenessProbe fails, readinessProbe ok"
     );
     assert_eq!(
-        outcomes(OFF, &both, ENV),
+        outcomes(OPT_OUT, &both, ENV),
         "livenessProbe ok, readinessProbe fails"
     );
-    assert_eq!(outcomes(OFF, AHEAD, ""), "livenessProbe fails", "no entry");
+    assert_eq!(
+        outcomes(OPT_OUT, AHEAD, ""),
+        "livenessProbe fails",
+        "no entry"
+    );
     let other = AHEAD.replace("15020", "15022");
     assert_eq!(
-        outcomes(OFF, &other, ENV),
+        outcomes(OPT_OUT, &other, ENV),
         "livenessProbe fails",
         "no agent there"
     );
     let port = "status.sidecar.istio.io/port: '15022'";
     assert_eq!(
-        outcomes(&format!("{OFF}, {port}"), &other, ENV),
+        outcomes(&format!("{OPT_OUT}, {port}"), &other, ENV),
         "livenessProbe ok"
     );
     assert_eq!(
@@ -117,20 +103,21 @@ fn a_pod_rewritten_ahead_needs_the_opt_out() {
         "the agent calls itself"
     );
     let https = AHEAD.replace("15020", "15020, scheme: HTTPS");
-    assert_eq!(outcomes(OFF, &https, ENV), "livenessProbe fails");
+    assert_eq!(outcomes(OPT_OUT, &https, ENV), "livenessProbe fails");
     let host = AHEAD.replace("15020", "15020, host: 127.0.0.1");
-    assert_eq!(outcomes(OFF, &host, ENV), "livenessProbe fails");
+    assert_eq!(outcomes(OPT_OUT, &host, ENV), "livenessProbe fails");
 }
 
 #[test]
 fn a_sidecar_of_ones_own_is_not_rewritten_for() {
-    let tree = NAMESPACE.replace(", labels: {istio-injection: enabled}", "");
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec:\n  containers:\n\
-               \x20 - name: istio-proxy\n    image: istio/proxyv2:1.28.0\n  - name: web\n";
-    let tcp = "    readinessProbe: {tcpSocket: {port: 8080}}\n";
-    let project = Project::with(&[("pod.yaml", &format!("{tree}{pod}{LIVE}{tcp}"))]);
+    let namespace = Manifest::namespace("shop").to_string();
+    let pod = web().container("istio-proxy");
+    let pod = pod.field("image: istio/proxyv2:1.28.0").container("web");
+    let pod = pod
+        .field(LIVE)
+        .probe("readinessProbe", "tcpSocket: {port: 8080}");
     assert_eq!(
-        told(&project),
+        predicted(&[&namespace, STRICT, &pod.to_string()]),
         "livenessProbe fails, readinessProbe always-passes"
     );
 }
@@ -162,9 +149,8 @@ fn what_the_api_server_refuses_is_broken_without_a_mesh() {
             "it has 2 handlers",
         ),
     ] {
-        let pod = format!(
-            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers:\n  - name: web\n    livenessProbe: {probe}\n"
-        );
+        let pod = Pod::new("web").field(&format!("livenessProbe: {probe}"));
+        let pod = pod.to_string();
         let project = Project::with(&[("pod.yaml", &pod)]);
         assert_eq!(
             told(&project),
@@ -174,13 +160,12 @@ fn what_the_api_server_refuses_is_broken_without_a_mesh() {
         let run = project.run(&["check", "--output-format", "concise"]);
         run.exits(1).says(rule).says(reason).says("Found 1 error");
     }
-    let init = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  initContainers:\n  - name: web\n";
-    let project = Project::with(&[("pod.yaml", &format!("{init}{LIVE}"))]);
-    assert_eq!(told(&project), "livenessProbe broken-without-mesh");
-    let native = format!("{init}    restartPolicy: Always\n{LIVE}");
-    let project = Project::with(&[("pod.yaml", &native)]);
+    let init = Pod::new("web").init_container("web").field(LIVE);
+    let native = init.clone().field("restartPolicy: Always").to_string();
+    let outcome = predicted(&[&init.to_string()]);
+    assert_eq!(outcome, "livenessProbe broken-without-mesh");
     assert_eq!(
-        told(&project),
+        predicted(&[&native]),
         "livenessProbe unknown",
         "no mesh in sight, but valid"
     );
@@ -188,37 +173,33 @@ fn what_the_api_server_refuses_is_broken_without_a_mesh() {
 
 #[test]
 fn empty_lists_of_an_authorization_rule_say_nothing() {
-    let tree = NAMESPACE.replace("STRICT", "PERMISSIVE");
+    let permissive = Manifest::peer_authentication("shop", "PERMISSIVE").to_string();
     let policy = |from: &str| {
-        format!(
-            "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {{name: web, namespace: shop}}\n\
-             spec:\n  rules:\n  - from: {from}\n    to: [{{operation: {{paths: [\"/\"]}}}}]\n---\n"
-        )
+        let rule = format!("from: {from}, to: [{{operation: {{paths: [\"/\"]}}}}]");
+        let spec = format!("rules: [{{{rule}}}]");
+        let policy = Manifest::authorization_policy("web", &spec).within("shop");
+        policy.to_string()
     };
     for (from, outcome) in [("[]", "ok"), ("[{source: {principals: [\"*\"]}}]", "fails")] {
-        let pod = format!(
-            "{tree}{}apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop, annotations: {{{OFF}}}}}\n\
-             spec:\n  containers:\n  - name: web\n{LIVE}",
-            policy(from)
-        );
-        let project = Project::with(&[("pod.yaml", &pod)]);
-        assert_eq!(told(&project), format!("livenessProbe {outcome}"), "{from}");
+        let pod = web().annotations(OPT_OUT).field(LIVE).to_string();
+        let found = predicted(&[INJECTED, &permissive, &policy(from), &pod]);
+        assert_eq!(found, format!("livenessProbe {outcome}"), "{from}");
     }
+}
+
+fn network_policy(pods: &str, ingress: &str) -> String {
+    Manifest::new("networking.k8s.io/v1", "NetworkPolicy", "web")
+        .within("shop")
+        .spec(&format!("{{podSelector: {pods}, ingress: {ingress}}}"))
+        .to_string()
 }
 
 #[test]
 fn only_a_network_policy_stops_the_kubelet_in_ambient_mode() {
-    let tree = NAMESPACE.replace(
-        "istio-injection: enabled",
-        "istio.io/dataplane-mode: ambient",
-    );
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec:\n  containers:\n  - name: web\n";
-    let policy = |ingress: &str| {
-        format!(
-            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: web, namespace: shop}}\n\
-             spec: {{podSelector: {{matchLabels: {{app: web}}}}, ingress: {ingress}}}\n---\n"
-        )
-    };
+    let namespace = Manifest::namespace("shop").labels("istio.io/dataplane-mode: ambient");
+    let namespace = namespace.to_string();
+    let pod = web().labels("app: web").field(LIVE).to_string();
+    let policy = |ingress: &str| network_policy("{matchLabels: {app: web}}", ingress);
     for (ingress, outcome) in [
         ("[]", "fails"),
         ("[{from: [{podSelector: {}}]}]", "fails"),
@@ -234,26 +215,19 @@ fn only_a_network_policy_stops_the_kubelet_in_ambient_mode() {
         ("[{from: [{ipBlock: {cidr: 169.254.7.127/32}}]}]", "ok"),
         ("[{}]", "ok"),
     ] {
-        let text = format!("{tree}{}{pod}{LIVE}", policy(ingress));
-        let project = Project::with(&[("pod.yaml", &text)]);
-        assert_eq!(
-            told(&project),
-            format!("livenessProbe {outcome}"),
-            "{ingress}"
-        );
+        let found = predicted(&[&namespace, STRICT, &policy(ingress), &pod]);
+        assert_eq!(found, format!("livenessProbe {outcome}"), "{ingress}");
     }
-    let project = Project::with(&[("pod.yaml", &format!("{tree}{pod}{LIVE}"))]);
-    assert_eq!(told(&project), "livenessProbe ok");
+    let found = predicted(&[&namespace, STRICT, &pod]);
+    assert_eq!(found, "livenessProbe ok");
 }
 
 #[test]
 fn a_network_policy_stops_the_kubelet_only_where_the_plugin_enforces_it_on_the_node() {
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec:\n  containers:\n  - name: web\n";
+    let pod = web().labels("app: web").field(LIVE).to_string();
     let policy = |port: u16| {
-        format!(
-            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: web, namespace: shop}}\n\
-             spec: {{podSelector: {{}}, ingress: [{{from: [{{ipBlock: {{cidr: 10.0.0.0/16}}}}], ports: [{{port: {port}}}]}}]}}\n---\n"
-        )
+        let from = "from: [{ipBlock: {cidr: 10.0.0.0/16}}]";
+        network_policy("{}", &format!("[{{{from}, ports: [{{port: {port}}}]}}]"))
     };
     // The probe is rewritten: the kubelet asks port 15020.
     for (port, enforced, found) in [
@@ -261,7 +235,7 @@ fn a_network_policy_stops_the_kubelet_only_where_the_plugin_enforces_it_on_the_n
         (15020, true, "ok"),
         (8080, false, "ok"),
     ] {
-        let text = format!("{NAMESPACE}{}{pod}{LIVE}", policy(port));
+        let text = join(&[INJECTED, STRICT, &policy(port), &pod]);
         let project = Project::with(&[("pod.yaml", &text)]);
         let fact = format!("cni-enforces-node-traffic={enforced}");
         let run = project.run(&["predict", "--assume", &fact]).exits(0);
@@ -275,8 +249,8 @@ fn a_network_policy_stops_the_kubelet_only_where_the_plugin_enforces_it_on_the_n
 
 #[test]
 fn connections_of_commands_to_services_always_pass() {
-    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n\
-                   spec: {clusterIP: 10.96.0.10, ports: [{port: 80}]}\n---\n";
+    let service = Manifest::service("web", "clusterIP: 10.96.0.10, ports: [{port: 80}]");
+    let service = service.within("shop").to_string();
     for (command, outcome) in [
         ("nc, -z, web, '80'", "always-passes"),
         ("nc, -w, '3', web.shop.svc, '80'", "always-passes"),
@@ -289,31 +263,27 @@ fn connections_of_commands_to_services_always_pass() {
         ("nc, -z, 127.0.0.1, '80'", "ok"),
         ("sh, -c, 'nc -z web 80 && curl -f http://web'", "ok"),
     ] {
-        let pod = format!(
-            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop}}\nspec:\n  containers:\n\
-             \x20 - name: web\n    livenessProbe: {{exec: {{command: [{command}]}}}}\n"
-        );
-        let project = Project::with(&[("pod.yaml", &format!("{NAMESPACE}{service}{pod}"))]);
-        let expected = format!("livenessProbe {outcome}");
-        assert_eq!(told(&project), expected, "{command}");
+        let pod = web().probe("livenessProbe", &format!("exec: {{command: [{command}]}}"));
+        let found = predicted(&[INJECTED, STRICT, &service, &pod.to_string()]);
+        assert_eq!(found, format!("livenessProbe {outcome}"), "{command}");
     }
 }
 
 #[test]
 fn rewritten_probes_fail_where_the_agent_cannot_make_the_check() {
     let path = |path: &str| {
-        let probe = format!("    livenessProbe: {{httpGet: {{path: '{path}', port: 8080}}}}\n");
+        let probe = format!("livenessProbe: {{httpGet: {{path: '{path}', port: 8080}}}}");
         outcomes("", &probe, "")
     };
     assert_eq!(path("http://web/healthz"), "livenessProbe fails");
     assert_eq!(path("/100%"), "livenessProbe fails");
     assert_eq!(path("healthz?next=http://web"), "livenessProbe ok");
     let grpc = ENV.replace("httpGet\":{\"path\":\"/\",", "grpc\":{");
-    assert_eq!(outcomes(OFF, AHEAD, &grpc), "livenessProbe ok");
+    assert_eq!(outcomes(OPT_OUT, AHEAD, &grpc), "livenessProbe ok");
     let hasty = grpc.replace("Seconds\":1", "Seconds\":0");
-    assert_eq!(outcomes(OFF, AHEAD, &hasty), "livenessProbe fails");
-    let named = "    ports: [{name: own, containerPort: 15020}]\n    \
-                 livenessProbe: {tcpSocket: {port: own}}\n";
+    assert_eq!(outcomes(OPT_OUT, AHEAD, &hasty), "livenessProbe fails");
+    let named =
+        "ports: [{name: own, containerPort: 15020}]\nlivenessProbe: {tcpSocket: {port: own}}";
     let tcp = outcomes("", named, "");
     assert_eq!(tcp, "livenessProbe always-passes", "the agent calls itself");
 }
@@ -336,51 +306,39 @@ fn startup_probes_of_init_containers_need_a_sidecar_that_is_there() {
 
 #[test]
 fn the_kubelet_runs_no_tcp_hooks() {
-    let hook = "    lifecycle: {preStop: {tcpSocket: {port: 8080}}}\n";
-    assert_eq!(outcomes(OFF, hook, ""), "preStop broken-without-mesh");
+    let hook = "lifecycle: {preStop: {tcpSocket: {port: 8080}}}";
+    assert_eq!(outcomes(OPT_OUT, hook, ""), "preStop broken-without-mesh");
     assert_eq!(outcomes("", hook, ""), "preStop ok", "rewritten to httpGet");
 }
 
 /// Predicts a pod with a Service whose port has a name: `outcome: kubelet text` per handler.
 fn texts(policy: &str, annotations: &str, port: &str, probe: &str) -> String {
-    let tree = format!(
-        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, labels: {{istio-injection: enabled}}}}\n---\n\
-         apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {{name: default, namespace: shop}}\n\
-         spec: {{mtls: {{mode: {policy}}}}}\n---\n\
-         apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop}}\n\
-         spec: {{selector: {{app: web}}, ports: [{{name: {port}, port: 80, targetPort: 8080}}]}}\n---\n\
-         apiVersion: v1\nkind: Pod\n\
-         metadata: {{name: web, namespace: shop, labels: {{app: web}}, annotations: {{{annotations}}}}}\n\
-         spec:\n  containers:\n  - name: web\n    image: registry.example/web:1\n    \
-         ports: [{{name: agent, containerPort: 15020}}]\n    readinessProbe: {{{probe}}}\n"
-    );
+    let policy = Manifest::peer_authentication("shop", policy).to_string();
+    let port =
+        format!("selector: {{app: web}}, ports: [{{name: {port}, port: 80, targetPort: 8080}}]");
+    let service = Manifest::service("web", &port).within("shop").to_string();
+    let pod = web().labels("app: web").annotations(annotations);
+    let pod =
+        pod.field("image: registry.example/web:1\nports: [{name: agent, containerPort: 15020}]");
+    let pod = pod.probe("readinessProbe", probe).to_string();
+    let tree = join(&[INJECTED, &policy, &service, &pod]);
     let project = Project::with(&[("pod.yaml", &tree)]);
     let run = project
         .run(&["predict", "--output-format", "json"])
         .exits(0);
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    let handler = report.pointer("/workloads/0/handlers/0").unwrap();
-    let text = |name: &str| {
-        handler
-            .get(name)
-            .unwrap()
-            .as_str()
-            .unwrap_or("-")
-            .to_owned()
-    };
-    format!("{}: {}", text("outcome"), text("kubelet"))
+    let text = |pointer: &str| predictions::texts(&handlers(&run)[0], &[pointer]);
+    format!("{}: {}", text("/outcome"), text("/kubelet"))
 }
 
 #[test]
 fn the_text_of_the_kubelet_follows_the_mode_and_the_protocol() {
-    let off = "sidecar.istio.io/rewriteAppHTTPProbers: 'false'";
     let https = "httpGet: {path: /healthz, port: 8080, scheme: HTTPS}";
     let quoted = "httpGet: {path: /healthz, port: '8080'}";
     let said = [
-        texts("DISABLE", off, "http-web", https),
-        texts("PERMISSIVE", off, "http-web", https),
-        texts("PERMISSIVE", off, "http-web", "grpc: {port: 8080}"),
-        texts("STRICT", off, "http-web", quoted),
+        texts("DISABLE", OPT_OUT, "http-web", https),
+        texts("PERMISSIVE", OPT_OUT, "http-web", https),
+        texts("PERMISSIVE", OPT_OUT, "http-web", "grpc: {port: 8080}"),
+        texts("STRICT", OPT_OUT, "http-web", quoted),
     ];
     insta::assert_snapshot!(said.join("\n"));
 }

@@ -1,5 +1,6 @@
 //! The answer for a file depends neither on the working directory nor on how a path is written.
 
+use crate::support::manifest::{Manifest, STRICT_MESH, join};
 use crate::support::project::Project;
 
 const POD: &str = "\
@@ -236,13 +237,9 @@ fn the_guard_of_the_rewrite_holds_in_every_directory() {
 
 #[test]
 fn a_folder_beside_the_environments_is_shared() {
-    let strict = "---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\n\
-                  metadata: {name: default, namespace: istio-system}\nspec: {mtls: {mode: STRICT}}\n";
-    let infra = format!(
-        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n\
-         metadata: {{name: x, namespace: istio-system}}\n\
-         spec: {{values: {{sidecarInjectorWebhook: {{rewriteAppHTTPProbe: false}}}}}}\n{strict}"
-    );
+    let off = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}";
+    let operator = Manifest::operator("x", off).to_string();
+    let infra = join(&[&operator, STRICT_MESH]);
     let apps = format!("{}---\n{POD}", namespace("shop", "enabled"));
     let project = Project::with(&[
         ("infra/io.yaml", &infra),
