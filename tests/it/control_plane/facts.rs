@@ -79,9 +79,10 @@ fn values_that_are_not_in_the_tree_make_defaults_assumptions() {
 
 #[test]
 fn the_injectors_own_values_have_no_default() {
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-sidecar-injector}\ndata: {values: '{\"global\": {}}'}\n";
+    let values = "values: '{\"global\": {}}'";
+    let map = Manifest::config_map("istio-sidecar-injector", values).to_string();
     let web = web("", "");
-    let files = [("web.yaml", web.as_str()), ("map.yaml", map)];
+    let files = [("web.yaml", web.as_str()), ("map.yaml", &map)];
     let fact = ask(&files, |context, workload| {
         context.rewrite_default(workload)
     });
@@ -172,7 +173,7 @@ fn the_release_in_the_tree_decides_what_is_rewritten() {
 #[test]
 fn policies_are_looked_for_in_the_root_namespace_of_the_tree() {
     let web = web("", "sidecar.istio.io/rewriteAppHTTPProbers: 'false'");
-    let policy = strict().replace("istio-system", "mesh-root");
+    let policy = STRICT_MESH.replace("istio-system", "mesh-root");
     let operator = operator("meshConfig: {rootNamespace: mesh-root}");
     let files = [
         ("web.yaml", web.as_str()),

@@ -14,6 +14,8 @@ use meshprobe::predict::{Cause, HandlerPrediction, Outcome, predict_workload};
 use meshprobe::settings::{Facts, Settings};
 use meshprobe::source::SourceSet;
 
+use crate::support::manifest::{INJECTED, Manifest, Pod, STRICT_MESH};
+
 /// Reads files as the tool would; the only place that knows how.
 fn sources(files: &[(&str, &str)]) -> SourceSet {
     let read = files
@@ -70,42 +72,27 @@ fn places<T>(fact: &Fact<T>) -> Vec<&str> {
 }
 
 fn namespace(labels: &str) -> String {
-    format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, labels: {{{labels}}}}}\n")
+    Manifest::namespace("shop").labels(labels).to_string()
 }
-
-const INJECTED: &str =
-    "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n";
 
 /// A Deployment `web` with a readiness probe; both arguments are YAML flow mappings' insides.
 fn web(labels: &str, annotations: &str) -> String {
-    format!(
-        "apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: web, namespace: shop}}
-spec:
-  template:
-    metadata: {{labels: {{app: web, {labels}}}, annotations: {{{annotations}}}}}
-    spec:
-      containers:
-      - name: web
-        image: registry.example/web:1
-        readinessProbe: {{httpGet: {{path: /healthz, port: 8080}}}}
-"
-    )
+    let pod = Pod::deployment("web").within("shop").labels(labels);
+    pod.annotations(annotations)
+        .field("image: registry.example/web:1")
+        .probe("readinessProbe", "httpGet: {path: /healthz, port: 8080}")
+        .to_string()
 }
 
 fn operator(spec: &str) -> String {
-    format!(
-        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {{name: istio}}\nspec: {{{spec}}}\n"
-    )
-}
-
-fn strict() -> &'static str {
-    "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: istio-system}\nspec: {mtls: {mode: STRICT}}\n"
+    Manifest::new("install.istio.io/v1alpha1", "IstioOperator", "istio")
+        .spec(&format!("{{{spec}}}"))
+        .to_string()
 }
 
 fn helm_release(values: &str) -> String {
-    format!(
-        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: istiod}}\nspec:\n  chart: {{spec: {{chart: istiod, version: 1.26.1}}}}\n  values: {{{values}}}\n"
-    )
+    let chart = "chart: {spec: {chart: istiod, version: 1.26.1}}";
+    Manifest::new("helm.toolkit.fluxcd.io/v2", "HelmRelease", "istiod")
+        .spec(&format!("  {chart}\n  values: {{{values}}}"))
+        .to_string()
 }

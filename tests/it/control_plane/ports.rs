@@ -4,7 +4,7 @@ use super::*;
 
 /// What the readiness probe comes to under STRICT, with a pod annotation and an installation.
 fn probe(annotations: &str, install: &str) -> (Outcome, Cause, Option<String>) {
-    probe_under(annotations, install, strict())
+    probe_under(annotations, install, STRICT_MESH)
 }
 
 fn probe_under(annotations: &str, install: &str, policy: &str) -> (Outcome, Cause, Option<String>) {
@@ -71,7 +71,7 @@ fn the_cni_plugin_leaves_the_usual_port_alone() {
 
 #[test]
 fn plain_text_is_let_in_where_mtls_is_not_strict() {
-    let permissive = strict().replace("STRICT", "PERMISSIVE");
+    let permissive = STRICT_MESH.replace("STRICT", "PERMISSIVE");
     assert_eq!(probe_under("", MESH, &permissive), OK);
 }
 
@@ -102,7 +102,7 @@ fn the_verdict_points_at_the_lines_that_decide() {
     let files = [
         ("web.yaml", web.as_str()),
         ("ns.yaml", INJECTED),
-        ("mtls.yaml", strict()),
+        ("mtls.yaml", STRICT_MESH),
         ("istio.yaml", operator.as_str()),
     ];
     ask(&files, |context, workload| {
@@ -138,7 +138,7 @@ fn a_rewrite_written_ahead_is_judged_by_the_agents_port() {
         let files = [
             ("web.yaml", text.as_str()),
             ("ns.yaml", INJECTED),
-            ("mtls.yaml", strict()),
+            ("mtls.yaml", STRICT_MESH),
             ("istio.yaml", operator.as_str()),
         ];
         ask(&files, |context, workload| {
@@ -159,7 +159,7 @@ fn an_option_moves_all_ports_together() {
     let files = [
         ("web.yaml", web.as_str()),
         ("ns.yaml", INJECTED),
-        ("mtls.yaml", strict()),
+        ("mtls.yaml", STRICT_MESH),
     ];
     let settings = assume(Facts {
         status_port: Some(15099),

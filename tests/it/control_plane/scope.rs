@@ -151,17 +151,27 @@ fn a_control_plane_of_another_branch_is_only_assumed_to_serve() {
     assert!(places(&fact).contains(&"infra/istiod.yaml"));
 }
 
+/// The mesh configuration with a port of the status server.
+fn mesh_config(port: u16) -> String {
+    let mesh = format!("mesh: 'defaultConfig: {{statusPort: {port}}}'");
+    Manifest::config_map("istio", &mesh).to_string()
+}
+
 #[test]
 fn parts_of_one_installation_are_put_together() {
-    let mesh = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio}\ndata: {mesh: 'defaultConfig: {statusPort: 15555}'}\n";
-    let injector = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-sidecar-injector}\ndata: {values: '{\"global\": {\"proxy\": {\"statusPort\": 15666}}, \"sidecarInjectorWebhook\": {\"rewriteAppHTTPProbe\": true}}'}\n";
-    let istiod = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod}\nspec: {template: {spec: {containers: [{name: discovery, image: 'registry.example/pilot:1.26.1'}]}}}\n";
+    let mesh = mesh_config(15555);
+    let values = r#"{"global": {"proxy": {"statusPort": 15666}}, "sidecarInjectorWebhook": {"rewriteAppHTTPProbe": true}}"#;
+    let values = format!("values: '{values}'");
+    let injector = Manifest::config_map("istio-sidecar-injector", &values).to_string();
+    let istiod = Pod::deployment("istiod").container("discovery");
+    let istiod = istiod.field("image: registry.example/pilot:1.26.1");
+    let istiod = istiod.to_string();
     let web = web("", "");
     let files = [
         ("web.yaml", web.as_str()),
-        ("istio/mesh.yaml", mesh),
-        ("istio/injector.yaml", injector),
-        ("istio/istiod.yaml", istiod),
+        ("istio/mesh.yaml", &mesh),
+        ("istio/injector.yaml", &injector),
+        ("istio/istiod.yaml", &istiod),
     ];
     ask(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
@@ -174,17 +184,14 @@ fn parts_of_one_installation_are_put_together() {
 
 #[test]
 fn two_rendered_clusters_stay_apart() {
-    let mesh = |port: u16| {
-        format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: istio}}\ndata: {{mesh: 'defaultConfig: {{statusPort: {port}}}'}}\n"
-        )
-    };
-    let injector = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-sidecar-injector}\ndata: {config: 'policy: enabled'}\n";
-    let (prod, stage, web) = (mesh(15555), mesh(15666), web("", ""));
+    let injector = Manifest::config_map("istio-sidecar-injector", "config: 'policy: enabled'");
+    let injector = injector.to_string();
+    let (prod, stage) = (mesh_config(15555), mesh_config(15666));
+    let web = web("", "");
     let files = [
-        ("prod/injector.yaml", injector),
+        ("prod/injector.yaml", injector.as_str()),
         ("prod/mesh.yaml", prod.as_str()),
-        ("stage/injector.yaml", injector),
+        ("stage/injector.yaml", injector.as_str()),
         ("stage/mesh.yaml", stage.as_str()),
         ("stage/web.yaml", web.as_str()),
     ];
@@ -244,12 +251,13 @@ fn values_of_environments_are_laid_over_the_common_ones() {
 
 #[test]
 fn what_is_said_of_the_cluster_holds_for_its_control_planes() {
-    let cni = "apiVersion: sailoperator.io/v1\nkind: IstioCNI\nmetadata: {name: default}\nspec: {profile: ambient}\n";
-    let istio = "apiVersion: sailoperator.io/v1\nkind: Istio\nmetadata: {name: default}\nspec: {version: v1.26.1}\n";
+    let sail = |kind, spec| Manifest::new("sailoperator.io/v1", kind, "default").spec(spec);
+    let cni = sail("IstioCNI", "{profile: ambient}").to_string();
+    let istio = sail("Istio", "{version: v1.26.1}").to_string();
     let web = web("", "");
     let files = [
-        ("mesh/cni.yaml", cni),
-        ("mesh/istio.yaml", istio),
+        ("mesh/cni.yaml", cni.as_str()),
+        ("mesh/istio.yaml", istio.as_str()),
         ("web.yaml", web.as_str()),
     ];
     ask(&files, |context, workload| {
@@ -293,14 +301,14 @@ fn a_tie_that_makes_no_difference_to_a_probe_is_no_assumption() {
         !places.contains(&"clusters/stage/istio.yaml".to_owned()),
         "{places:?}"
     );
-    let permissive = strict().replace("STRICT", "PERMISSIVE");
+    let permissive = STRICT_MESH.replace("STRICT", "PERMISSIVE");
     let (outcome, certainty, _) = between(&[("mtls.yaml", &permissive)]);
     assert_eq!((outcome, certainty), (Outcome::Ok, Certainty::Known));
 }
 
 #[test]
 fn a_tie_that_makes_a_difference_is_an_assumption_with_both_lines() {
-    let (outcome, certainty, places) = between(&[("mtls.yaml", strict())]);
+    let (outcome, certainty, places) = between(&[("mtls.yaml", STRICT_MESH)]);
     assert_eq!((outcome, certainty), (Outcome::Fails, Certainty::Assumed));
     for file in ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"] {
         assert!(places.contains(&file.to_owned()), "{places:?}");
@@ -315,7 +323,7 @@ fn a_tie_behind_the_deciding_fact_is_an_assumption_too() {
     let files = [
         ("apps/web.yaml", web.as_str()),
         ("apps/ns.yaml", INJECTED),
-        ("mtls.yaml", strict()),
+        ("mtls.yaml", STRICT_MESH),
         ("clusters/prod/istio.yaml", prod.as_str()),
         ("clusters/stage/istio.yaml", stage.as_str()),
     ];

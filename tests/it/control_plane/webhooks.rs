@@ -4,9 +4,21 @@ use super::injection::{CANARY, dataplane};
 use super::*;
 
 fn webhook_configuration(labels: &str, namespaces: &str, objects: &str) -> String {
-    format!(
-        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {{name: istio-sidecar-injector, labels: {{{labels}}}}}\nwebhooks:\n- name: namespace.sidecar-injector.istio.io\n  namespaceSelector: {{{namespaces}}}\n  objectSelector: {{{objects}}}\n"
+    let webhooks = format!(
+        "webhooks:
+- name: namespace.sidecar-injector.istio.io
+  namespaceSelector: {{{namespaces}}}
+  objectSelector: {{{objects}}}"
+    );
+    let api = "admissionregistration.k8s.io/v1";
+    Manifest::new(
+        api,
+        "MutatingWebhookConfiguration",
+        "istio-sidecar-injector",
     )
+    .labels(labels)
+    .field(&webhooks)
+    .to_string()
 }
 
 #[test]
@@ -76,10 +88,14 @@ fn webhooks_that_are_switched_off_inject_nobody() {
 
 #[test]
 fn a_tag_of_the_sail_operator_finds_its_control_plane() {
-    let istio = "apiVersion: sailoperator.io/v1\nkind: Istio\nmetadata: {name: mesh}\nspec: {version: v1.26.3, updateStrategy: {type: RevisionBased}}\n";
-    let tag = "apiVersion: sailoperator.io/v1\nkind: IstioRevisionTag\nmetadata: {name: default}\nspec: {targetRef: {kind: Istio, name: mesh}}\n";
+    let sail = |kind, name| Manifest::new("sailoperator.io/v1", kind, name);
+    let istio = sail("Istio", "mesh");
+    let istio = istio.spec("{version: v1.26.3, updateStrategy: {type: RevisionBased}}");
+    let istio = istio.to_string();
+    let tag = sail("IstioRevisionTag", "default");
+    let tag = tag.spec("{targetRef: {kind: Istio, name: mesh}}");
     let enabled = "istio-injection: enabled";
-    assert_eq!(dataplane(enabled, "", istio).value, Dataplane::None);
+    assert_eq!(dataplane(enabled, "", &istio).value, Dataplane::None);
     let both = format!("{istio}---\n{tag}");
     assert_eq!(dataplane(enabled, "", &both).value, Dataplane::Sidecar);
     assert_eq!(
