@@ -2,23 +2,20 @@
 
 use std::path::Path;
 
+use crate::support::manifest::{Manifest, Pod};
 use crate::support::meshprobe;
 use serde_json::Value;
 
 fn pod(name: &str, namespace: &str, labels: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: {namespace}, labels: \
-         {{{labels}}}}}\nspec:\n  containers:\n    - {{name: web, image: web, readinessProbe: {{httpGet: \
-         {{port: 80}}}}}}\n"
-    )
+    let pod = Pod::new(name).within(namespace).labels(labels);
+    pod.container("web")
+        .field("image: web")
+        .probe("readinessProbe", "httpGet: {port: 80}")
+        .to_string()
 }
 
 fn tree() -> String {
-    let namespace = |name: &str, labels: &str| {
-        format!(
-            "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}, labels: {{{labels}}}}}\n"
-        )
-    };
+    let namespace = |name: &str, labels: &str| Manifest::namespace(name).labels(labels).to_string();
     [
         pod("web", "shop", ""),
         pod("out", "shop", "istio.io/dataplane-mode: none"),

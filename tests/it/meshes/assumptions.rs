@@ -2,18 +2,21 @@
 
 use std::path::Path;
 
+use crate::support::manifest::{INJECTED, Manifest, Pod, join};
 use crate::support::{findings, meshprobe};
 use serde_json::Value;
 
 fn node(listener: &str, scheme: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: demo, labels: \
-         {{appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}}}\n---\napiVersion: \
-         appmesh.k8s.aws/v1beta2\nkind: VirtualNode\nmetadata: {{name: web, namespace: demo}}\nspec: \
-         {{podSelector: {{}}, listeners: [{{{listener}}}]}}\n---\napiVersion: v1\nkind: Pod\nmetadata: \
-         {{name: web, namespace: demo}}\nspec:\n  containers:\n    - {{name: web, image: w, readinessProbe: \
-         {{httpGet: {{port: 8080, scheme: {scheme}}}}}}}\n"
-    )
+    let namespace = Manifest::namespace("demo");
+    let namespace = namespace.labels("appmesh.k8s.aws/sidecarInjectorWebhook: enabled");
+    let node = Manifest::new("appmesh.k8s.aws/v1beta2", "VirtualNode", "web").within("demo");
+    let node = node.spec(&format!(
+        "{{podSelector: {{}}, listeners: [{{{listener}}}]}}"
+    ));
+    let probe = format!("httpGet: {{port: 8080, scheme: {scheme}}}");
+    let pod = Pod::new("web").within("demo").field("image: w");
+    let pod = pod.probe("readinessProbe", &probe).to_string();
+    join(&[&namespace.to_string(), &node.to_string(), &pod])
 }
 
 fn outcome(text: &str) -> String {
@@ -51,20 +54,25 @@ fn https_at_a_listener_of_app_mesh() {
     assert_eq!(outcome(&node(passed_on, "HTTPS")), "ok");
 }
 
-const LEGACY: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop, annotations: \
-                      {auth.istio.io/8001: NONE}}\nspec: {selector: {app: web}, ports: [{port: 8001}]}\n---\napiVersion: \
-                      v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec:\n  containers:\n    - \
-                      {name: web, image: w, ports: [{containerPort: 8001}], livenessProbe: {exec: {command: [curl, -f, \
-                      \"http://localhost:8001/healthz\"]}}}\n";
+/// A Service with the exception of Istio before 1.6, and a pod that checks itself.
+fn legacy() -> String {
+    let service = Manifest::service("web", "selector: {app: web}, ports: [{port: 8001}]");
+    let service = service.within("shop");
+    let service = service.annotations("auth.istio.io/8001: NONE").to_string();
+    let pod = Pod::new("web").within("shop").labels("app: web");
+    let pod = pod.field("image: w\nports: [{containerPort: 8001}]");
+    let command = "exec: {command: [curl, -f, 'http://localhost:8001/healthz']}";
+    join(&[&service, &pod.probe("livenessProbe", command).to_string()])
+}
 
-fn curl(more: &str, options: &[&str]) -> Option<Value> {
+fn curl(namespace: &str, options: &[&str]) -> Option<Value> {
     let arguments = [
         &["check", "--isolated", "--output-format", "json"],
         options,
         &["-"],
     ]
     .concat();
-    let run = meshprobe(Path::new("/"), &arguments, format!("{LEGACY}{more}"));
+    let run = meshprobe(Path::new("/"), &arguments, join(&[&legacy(), namespace]));
     let mut all = findings(&run).into_iter();
     all.find(|one| one.get("rule").unwrap() == "exec-curl-to-itself")
 }
@@ -76,20 +84,20 @@ fn curl_to_itself_claims_no_agent_that_nobody_proved() {
     assert!(text(&open, "message").contains("the agent makes the check"));
     assert_eq!(text(&open, "certainty"), "\"assumed\"");
     assert!(text(&open, "assumptions").contains("--assume injection=all|none"));
-    let plain = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
-    let outside = curl(plain, &[]).unwrap();
+    let plain = Manifest::namespace("shop").to_string();
+    let outside = curl(&plain, &[]).unwrap();
     assert!(text(&outside, "message").contains("no proxy stands in the way"));
-    let injected = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n";
-    let inside = curl(injected, &[]).unwrap();
+    let inside = curl(INJECTED, &[]).unwrap();
     assert!(text(&inside, "message").contains("the agent makes the check"));
     // Before 1.6 the agent was not asked.
-    assert!(curl(injected, &["--mesh-version", "1.5"]).is_none());
+    assert!(curl(INJECTED, &["--mesh-version", "1.5"]).is_none());
 }
 
 #[test]
 fn without_a_mesh_its_old_policies_are_nobodys() {
-    let policy = "apiVersion: authentication.istio.io/v1alpha1\nkind: MeshPolicy\nmetadata: {name: default}\nspec: {peers: \
-                  [{mtls: {}}]}\n";
+    let api = "authentication.istio.io/v1alpha1";
+    let policy = Manifest::new(api, "MeshPolicy", "default").spec("{peers: [{mtls: {}}]}");
+    let policy = policy.to_string();
     let count = |mesh: &str| {
         let arguments = [
             "check",
@@ -100,7 +108,7 @@ fn without_a_mesh_its_old_policies_are_nobodys() {
             "json",
             "-",
         ];
-        findings(&meshprobe(Path::new("/"), &arguments, policy)).len()
+        findings(&meshprobe(Path::new("/"), &arguments, &policy)).len()
     };
     assert_eq!(count("istio"), 1);
     assert_eq!(count("none"), 0);

@@ -1,38 +1,28 @@
 //! Which mesh a pod is judged by, and what is shown of meshes beside Istio.
 
-use std::path::{Path, PathBuf};
-
-use crate::support::{Run, findings, meshprobe};
+use crate::support::manifest::{Manifest, Pod, join};
+use crate::support::predictions::{texts, workloads};
+use crate::support::{Run, findings, fixture, meshprobe};
 use serde_json::Value;
-
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures")
-        .join(name)
-}
 
 fn run(at: &str, arguments: &[&str]) -> Run {
     let (command, rest) = arguments.split_first().unwrap();
     let mut all = vec![*command, "--isolated"];
     all.extend(rest);
-    meshprobe(&folder(at), &all, "")
+    meshprobe(&fixture(at), &all, "")
 }
 
 /// Workload, mesh, how sure that is, dataplane.
 fn meshes(run: &Run) -> Vec<String> {
-    let report: Value = serde_json::from_str(&run.stdout).unwrap();
-    let workloads = report["workloads"].as_array().unwrap().iter();
+    let fields = [
+        "/object/name",
+        "/mesh/value",
+        "/mesh/certainty",
+        "/dataplane/value",
+    ];
+    let workloads = workloads(run).into_iter();
     workloads
-        .map(|one| {
-            let text = |pointer: &str| one.pointer(pointer).and_then(Value::as_str).unwrap_or("-");
-            let parts = [
-                "/object/name",
-                "/mesh/value",
-                "/mesh/certainty",
-                "/dataplane/value",
-            ];
-            parts.map(text).join(" ")
-        })
+        .map(|workload| texts(&workload, &fields))
         .collect()
 }
 
@@ -204,12 +194,12 @@ fn revisions_of_managed_meshes_inject() {
 fn cilium_is_a_mesh_where_it_authenticates() {
     let judged = |mode: &str| {
         let scratch = tempfile::tempdir().unwrap();
-        let text = format!(
-            "apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {{name: x, namespace: \
-             shop}}\nspec:\n  ingress: [{{authentication: {{mode: {mode}}}}}]\n---\napiVersion: v1\n\
-             kind: Pod\nmetadata: {{name: web, namespace: shop}}\nspec:\n  containers:\n    - name: \
-             web\n      image: web:1\n      readinessProbe: {{httpGet: {{port: 80}}}}\n"
-        );
+        let spec = format!("{{ingress: [{{authentication: {{mode: {mode}}}}}]}}");
+        let policy = Manifest::new("cilium.io/v2", "CiliumNetworkPolicy", "x").within("shop");
+        let policy = policy.spec(&spec).to_string();
+        let pod = Pod::new("web").within("shop").field("image: web:1");
+        let pod = pod.probe("readinessProbe", "httpGet: {port: 80}");
+        let text = join(&[&policy, &pod.to_string()]);
         std::fs::write(scratch.path().join("web.yaml"), text).unwrap();
         let arguments = [
             "predict",
@@ -274,7 +264,7 @@ fn the_mesh_can_be_configured_and_a_typing_error_is_named() {
             "json",
             "web.yaml",
         ];
-        meshprobe(&folder("meshes/installed"), &arguments, "")
+        meshprobe(&fixture("meshes/installed"), &arguments, "")
     };
     assert_eq!(meshes(&with("consul")), ["web consul known none"]);
     assert_eq!(meshes(&with("appmesh")), ["web app-mesh known unknown"]);

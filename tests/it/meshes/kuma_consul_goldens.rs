@@ -4,22 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::support::{Run, meshprobe};
+use crate::support::{Run, case_folders, meshprobe};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
-
-fn cases(mesh: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mut cases: Vec<PathBuf> = fs::read_dir(root.join(mesh))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
-    cases
-}
 
 fn preview(case: &Path, mesh: &str, options: &[&str]) -> Run {
     let mut arguments = vec!["rewrite", "--isolated", "--preview", "--mesh", mesh];
@@ -93,7 +82,7 @@ fn compare(case: &Path, mesh: &str, options: &[&str], expected: &Value) -> &'sta
 
 fn count(mesh: &str) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
-    for case in cases(mesh) {
+    for case in case_folders(mesh) {
         let text = fs::read_to_string(case.join("expected.json")).unwrap();
         let expected: Value = serde_json::from_str(&text).unwrap();
         let class = compare(&case, mesh, &[], &expected["results"][0]);
@@ -103,7 +92,7 @@ fn count(mesh: &str) -> BTreeMap<&'static str, usize> {
             assert_eq!(compare(&case, mesh, &options, &native[0]), "equal");
         }
     }
-    println!("{mesh}: {} cases, {counts:?}", cases(mesh).len());
+    println!("{mesh}: {} cases, {counts:?}", case_folders(mesh).len());
     counts
 }
 
@@ -124,7 +113,9 @@ fn a_preview_is_what_the_webhook_of_consul_makes() {
 /// alone, so another preview changes nothing.
 #[test]
 fn the_form_for_kuma_is_stable() {
-    let case = cases("kuma").into_iter().find(|one| one.ends_with("http"));
+    let case = case_folders("kuma")
+        .into_iter()
+        .find(|one| one.ends_with("http"));
     let case = case.unwrap();
     let annotations = |text: &str| pod_spec(text)["metadata"]["annotations"].clone();
     for (release, wanted) in [(None, 2), (Some("2.14"), 3), (Some("2.9"), 4)] {
@@ -149,7 +140,7 @@ fn the_form_for_kuma_is_stable() {
         assert_eq!(checked.code, 0, "{release:?} {}", checked.stdout);
     }
     // A port of the owner's stays the port.
-    let moved = cases("kuma")
+    let moved = case_folders("kuma")
         .into_iter()
         .find(|one| one.ends_with("custom-port"));
     let first = preview(&moved.unwrap(), "kuma", &[]);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::manifest::Manifest;
 use crate::support::meshprobe;
 use serde_json::Value;
 
@@ -25,41 +26,63 @@ spec:
       lifecycle: {preStop: {httpGet: {path: /drain, port: 8080}}}
 "#;
 
-const SERVER: &str = "---\napiVersion: policy.linkerd.io/v1beta3\nkind: Server\nmetadata: {name: web, namespace: \
-                      demo}\nspec: {podSelector: {matchLabels: {app: web}}, port: 8080}\n";
+const SERVER: &str = "---
+apiVersion: policy.linkerd.io/v1beta3
+kind: Server
+metadata: {name: web, namespace: demo}
+spec: {podSelector: {matchLabels: {app: web}}, port: 8080}
+";
 
 fn server(more: &str) -> String {
     SERVER.replace("port: 8080}", &format!("port: 8080, {more}}}"))
 }
 
+/// A document that follows another one.
+fn document(api_version: &str, kind: &'static str, name: &str, spec: &str) -> String {
+    let manifest = Manifest::new(api_version, kind, name).within("demo");
+    format!("---\n{}", manifest.spec(spec))
+}
+
 fn policy(kind: &str, name: &str, asked: &str) -> String {
-    format!(
-        "---\napiVersion: policy.linkerd.io/v1alpha1\nkind: AuthorizationPolicy\nmetadata: {{name: {name}-p, \
-         namespace: demo}}\nspec:\n  targetRef: {{group: policy.linkerd.io, kind: {kind}, name: \
-         {name}}}\n  requiredAuthenticationRefs: {asked}\n"
+    let spec = format!(
+        "  targetRef: {{group: policy.linkerd.io, kind: {kind}, name: {name}}}
+  requiredAuthenticationRefs: {asked}"
+    );
+    let name = format!("{name}-p");
+    document(
+        "policy.linkerd.io/v1alpha1",
+        "AuthorizationPolicy",
+        &name,
+        &spec,
     )
 }
 
 fn network(cidr: &str) -> String {
-    format!(
-        "---\napiVersion: policy.linkerd.io/v1alpha1\nkind: NetworkAuthentication\nmetadata: {{name: nodes, \
-         namespace: demo}}\nspec: {{networks: [{cidr}]}}\n"
+    let spec = format!("{{networks: [{cidr}]}}");
+    document(
+        "policy.linkerd.io/v1alpha1",
+        "NetworkAuthentication",
+        "nodes",
+        &spec,
     )
 }
 
 fn client(fields: &str) -> String {
-    format!(
-        "---\napiVersion: policy.linkerd.io/v1beta1\nkind: ServerAuthorization\nmetadata: {{name: s, namespace: \
-         demo}}\nspec: {{server: {{name: web}}, client: {{{fields}}}}}\n"
+    let spec = format!("{{server: {{name: web}}, client: {{{fields}}}}}");
+    document(
+        "policy.linkerd.io/v1beta1",
+        "ServerAuthorization",
+        "s",
+        &spec,
     )
 }
 
-fn route(kind: &str, name: &str, path: &str) -> String {
-    format!(
-        "---\napiVersion: gateway.networking.k8s.io/v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: \
-         demo}}\nspec:\n  parentRefs: [{{group: policy.linkerd.io, kind: Server, name: web}}]\n  rules: \
-         [{{matches: [{path}]}}]\n"
-    )
+fn route(kind: &'static str, name: &str, path: &str) -> String {
+    let spec = format!(
+        "  parentRefs: [{{group: policy.linkerd.io, kind: Server, name: web}}]
+  rules: [{{matches: [{path}]}}]"
+    );
+    document("gateway.networking.k8s.io/v1", kind, name, &spec)
 }
 
 const NODES: &str = "[{group: policy.linkerd.io, kind: NetworkAuthentication, name: nodes}]";

@@ -1,5 +1,6 @@
 //! Meshes that change no probes, Linkerd and App Mesh: what decides about them, one fact at a time.
 
+use crate::support::manifest::{Manifest, Pod, join};
 use crate::support::meshprobe;
 use serde_json::Value;
 
@@ -7,17 +8,18 @@ const HTTP: &str = "readinessProbe: {httpGet: {path: /healthz, port: 8080}}";
 
 /// A pod of the namespace `demo` with these annotations and this container field.
 fn pod(annotations: &str, spec: &str, handler: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: demo\n  labels: {{app: web}}\n  \
-         annotations: {{{annotations}}}\nspec:\n  {spec}\n  containers:\n    - name: web\n      image: \
-         web:1\n      {handler}\n"
-    )
+    let pod = Pod::new("web").within("demo").labels("app: web");
+    pod.annotations(annotations)
+        .pod_field(spec)
+        .field("image: web:1")
+        .field(handler)
+        .to_string()
 }
 
 /// Dataplane, outcome and certainty of the one handler.
 fn judged(manifests: &[&str], options: &[&str]) -> String {
     let scratch = tempfile::tempdir().unwrap();
-    std::fs::write(scratch.path().join("web.yaml"), manifests.join("---\n")).unwrap();
+    std::fs::write(scratch.path().join("web.yaml"), join(manifests)).unwrap();
     let mut arguments = vec!["predict", "--isolated", "--output-format", "json"];
     arguments.extend(options);
     arguments.push("web.yaml");
@@ -34,9 +36,8 @@ fn judged(manifests: &[&str], options: &[&str]) -> String {
 }
 
 fn namespace(annotations: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: demo, annotations: {{{annotations}}}}}\n"
-    )
+    let namespace = Manifest::namespace("demo").annotations(annotations);
+    namespace.to_string()
 }
 
 #[test]
@@ -108,18 +109,22 @@ spec: {podSelector: {matchLabels: {app: web}}, port: 8080, proxyProtocol: HTTP/1
 ";
 
 fn route(path: &str) -> String {
-    format!(
-        "apiVersion: policy.linkerd.io/v1beta3\nkind: HTTPRoute\nmetadata: {{name: some, namespace: \
-         demo}}\nspec:\n  parentRefs: [{{name: web, kind: Server, group: policy.linkerd.io}}]\n  rules: \
-         [{{matches: [{{path: {path}}}]}}]\n"
-    )
+    let spec = format!(
+        "  parentRefs: [{{name: web, kind: Server, group: policy.linkerd.io}}]
+  rules: [{{matches: [{{path: {path}}}]}}]"
+    );
+    Manifest::new("policy.linkerd.io/v1beta3", "HTTPRoute", "some")
+        .within("demo")
+        .spec(&spec)
+        .to_string()
 }
 
 fn authorization(target: &str, asks: &str) -> String {
-    format!(
-        "apiVersion: policy.linkerd.io/v1alpha1\nkind: AuthorizationPolicy\nmetadata: {{name: some, \
-         namespace: demo}}\nspec:\n  targetRef: {target}\n  requiredAuthenticationRefs: [{asks}]\n"
-    )
+    let spec = format!("  targetRef: {target}\n  requiredAuthenticationRefs: [{asks}]");
+    Manifest::new("policy.linkerd.io/v1alpha1", "AuthorizationPolicy", "some")
+        .within("demo")
+        .spec(&spec)
+        .to_string()
 }
 
 #[test]
@@ -216,28 +221,32 @@ fn the_default_policy_of_linkerd_and_its_exceptions() {
 }
 
 fn node(mode: &str) -> String {
-    format!(
-        "apiVersion: appmesh.k8s.aws/v1beta2\nkind: VirtualNode\nmetadata: {{name: web, namespace: \
-         demo}}\nspec:\n  podSelector: {{matchLabels: {{app: web}}}}\n  listeners: [{{portMapping: \
-         {{port: 8080, protocol: http}}, tls: {{mode: {mode}}}}}]\n"
-    )
+    let spec = format!(
+        "  podSelector: {{matchLabels: {{app: web}}}}
+  listeners: [{{portMapping: {{port: 8080, protocol: http}}, tls: {{mode: {mode}}}}}]"
+    );
+    Manifest::new("appmesh.k8s.aws/v1beta2", "VirtualNode", "web")
+        .within("demo")
+        .spec(&spec)
+        .to_string()
 }
 
 #[test]
 fn app_mesh_redirects_what_its_node_or_the_annotation_lists() {
-    let labelled = "apiVersion: v1\nkind: Namespace\nmetadata: {name: demo, labels: \
-                    {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}\n";
+    let labelled = Manifest::namespace("demo");
+    let labelled = labelled.labels("appmesh.k8s.aws/sidecarInjectorWebhook: enabled");
+    let labelled = labelled.to_string();
     let bare = namespace("");
     let off = "appmesh.k8s.aws/sidecarInjectorWebhook: disabled";
     let listed = "appmesh.k8s.aws/ports: \"9090\"";
     let side = "readinessProbe: {httpGet: {path: /, port: 8081}}";
     let cases: [(Option<&str>, &str, &str, &str, &str); 8] = [
-        (Some(labelled), "STRICT", "", HTTP, "sidecar fails known"),
-        (Some(labelled), "PERMISSIVE", "", HTTP, "sidecar ok known"),
-        (Some(labelled), "STRICT", "", side, "sidecar ok known"),
-        (Some(labelled), "STRICT", listed, HTTP, "sidecar ok known"),
+        (Some(&labelled), "STRICT", "", HTTP, "sidecar fails known"),
+        (Some(&labelled), "PERMISSIVE", "", HTTP, "sidecar ok known"),
+        (Some(&labelled), "STRICT", "", side, "sidecar ok known"),
+        (Some(&labelled), "STRICT", listed, HTTP, "sidecar ok known"),
         (
-            Some(labelled),
+            Some(&labelled),
             "STRICT",
             off,
             HTTP,

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::support::{Run, meshprobe};
+use crate::support::{Run, case_folders, meshprobe};
 use serde_json::{Map, Value, json};
 
 /// The two releases with the option that names each, and the file of its answers.
@@ -17,17 +17,6 @@ const RELEASES: [(&[&str], &str); 2] = [
         "expected.head.json",
     ),
 ];
-
-fn cases() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/osm");
-    let mut cases: Vec<PathBuf> = fs::read_dir(root)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
-    cases
-}
 
 fn run(case: &Path, release: &[&str], options: &[&str]) -> Run {
     let mut arguments = vec!["rewrite", "--isolated"];
@@ -102,7 +91,7 @@ fn defaulted(mut listeners: Value) -> Value {
 #[test]
 fn a_preview_is_what_the_webhook_makes() {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for case in cases() {
+    for case in case_folders("osm") {
         for (release, file) in RELEASES {
             let expected = expected(&case, file);
             let before = fs::read_to_string(case.join("input.yaml")).unwrap();
@@ -123,7 +112,7 @@ fn a_preview_is_what_the_webhook_makes() {
             *counts.entry((file, class)).or_default() += 1;
         }
     }
-    println!("osm: {} cases, {counts:?}", cases().len());
+    println!("osm: {} cases, {counts:?}", case_folders("osm").len());
     let counts: Vec<_> = counts.into_iter().collect();
     assert_eq!(
         counts,
@@ -156,7 +145,7 @@ fn equal(case: &Path, expected: &Value, run: &Run) {
 #[test]
 fn the_proxy_is_told_what_the_webhook_tells_it() {
     let mut told = 0;
-    for case in cases() {
+    for case in case_folders("osm") {
         for (release, file) in RELEASES {
             let expected = expected(&case, file);
             let run = run(&case, release, &["--emit-envoy", "--quiet"]);
@@ -186,7 +175,7 @@ fn the_proxy_is_told_what_the_webhook_tells_it() {
 /// Without `--preview` every pod that the webhook would rewrite is refused, and no other.
 #[test]
 fn what_the_webhook_rewrites_is_refused() {
-    for case in cases() {
+    for case in case_folders("osm") {
         let expected = expected(&case, "expected.json");
         let before = fs::read_to_string(case.join("input.yaml")).unwrap();
         let run = run(&case, &[], &[]);

@@ -3,15 +3,26 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::support::predictions::{handlers, texts};
 use crate::support::{Run, findings, meshprobe};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-const OSM: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  labels: \
-                   {openservicemesh.io/monitored-by: osm}\n  annotations: \
-                   {openservicemesh.io/sidecar-injection: enabled}\n---\n";
-const KUMA: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: \
-                    {kuma.io/sidecar-injection: enabled}}\n---\n";
+const OSM: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels: {openservicemesh.io/monitored-by: osm}
+  annotations: {openservicemesh.io/sidecar-injection: enabled}
+---
+";
+const KUMA: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}
+---
+";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -42,14 +53,9 @@ fn outcomes(arguments: &[&str], text: &str) -> Vec<String> {
     let mut all = vec!["predict", "--output-format", "json"];
     all.extend(arguments);
     let shown = run(&all, text);
-    let report: Value = serde_json::from_str(&shown.stdout).unwrap();
-    let workloads = report["workloads"].as_array().unwrap().iter();
-    let handlers = workloads.flat_map(|one| one["handlers"].as_array().unwrap());
+    let handlers = handlers(&shown).into_iter();
     handlers
-        .map(|one| {
-            let text = |key: &str| one[key].as_str().unwrap().to_owned();
-            format!("{} {} {}", text("slot"), text("outcome"), text("certainty"))
-        })
+        .map(|handler| texts(&handler, &["/slot", "/outcome", "/certainty"]))
         .collect()
 }
 

@@ -5,24 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::support::{Run, meshprobe};
+use crate::support::predictions::handlers as predicted_handlers;
+use crate::support::{Run, case_folders, meshprobe};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 const HELPER: &str = "osm-healthcheck";
-
-fn cases(mesh: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mut cases: Vec<PathBuf> = fs::read_dir(root.join(mesh))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
-    cases
-}
 
 fn expected(case: &Path, file: &str) -> Value {
     let text = fs::read_to_string(case.join(file)).unwrap();
@@ -106,9 +96,7 @@ fn handlers(containers: &Value) -> BTreeMap<String, Value> {
 /// The outcomes of the handlers that the webhook points anywhere, or refuses the pod for.
 fn outcomes(options: &[&str], text: &str) -> Vec<String> {
     let shown = run(&["predict", "--output-format", "json"], options, text);
-    let report: Value = serde_json::from_str(&shown.stdout).unwrap();
-    let workloads = report["workloads"].as_array().unwrap().iter();
-    let handlers = workloads.flat_map(|one| one["handlers"].as_array().unwrap());
+    let handlers = predicted_handlers(&shown).into_iter();
     handlers
         .filter(|one| one["rewritten"] == true)
         .map(|one| one["outcome"].as_str().unwrap().to_owned())
@@ -126,7 +114,7 @@ fn osm_spoils_what_was_rewritten_ahead() {
         ),
     ];
     let (mut passes, mut probes) = (0, 0);
-    for case in cases("osm") {
+    for case in case_folders("osm") {
         for (options, file) in releases {
             let expected = expected(&case, file);
             let second = &expected["webhookOnAlreadyRewrittenProbes"];
@@ -160,7 +148,7 @@ fn osm_spoils_what_was_rewritten_ahead() {
 #[test]
 fn kuma_refuses_what_was_rewritten_ahead() {
     let (mut refused, mut unchanged) = (0, 0);
-    for case in cases("kuma") {
+    for case in case_folders("kuma") {
         let expected = expected(&case, "expected.json");
         let Some(second) = expected["webhookOnAlreadyRewrittenProbes"].as_str() else {
             continue;
@@ -185,7 +173,7 @@ fn kuma_refuses_what_was_rewritten_ahead() {
 #[test]
 fn consul_exposes_what_it_is_said_to() {
     let mut exposed = 0;
-    for case in cases("consul") {
+    for case in case_folders("consul") {
         let expected = expected(&case, "expected.json");
         let before = fs::read_to_string(case.join("input.yaml")).unwrap();
         exposed += compare_endpoints(&case, &before, &expected["exposePaths"]);
