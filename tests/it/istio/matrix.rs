@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::support::{Run, meshprobe};
+use crate::support::{Run, case_folders, meshprobe};
 
 pub(crate) const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
 
@@ -41,12 +41,7 @@ impl Case {
 /// Returns all cases. Call it outside of the thread pool, whose threads the first call needs.
 pub(crate) fn cases() -> &'static [Case] {
     static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite");
-        let mut folders: Vec<PathBuf> = fs::read_dir(root)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        folders.sort();
+        let folders = case_folders("istio/rewrite");
         assert!(folders.len() >= 115, "{} cases", folders.len());
         folders.par_iter().map(|folder| case(folder)).collect()
     });

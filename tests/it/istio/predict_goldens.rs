@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::support::meshprobe;
+use crate::support::predictions::workloads;
+use crate::support::{case_folders, meshprobe};
 use serde_json::Value;
 
 /// Cases that `fixtures/istio/permitted.csv` or their `meta.json` name as differing between the
@@ -17,10 +17,6 @@ fn is_exception(case: &str, release: &str) -> bool {
     // These show kube-inject's refusal of a pod that brings its sidecar along; it has one.
     let own_sidecar = case.starts_with("reinject-") && minor < 17;
     by_selector || own_sidecar
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite")
 }
 
 /// `list/container/slot` of the handlers that the injector pointed at the agent.
@@ -71,12 +67,7 @@ fn rewritten_by_prediction(workload: &Value) -> Vec<String> {
 fn injection_and_rewrite_agree_with_the_injector_of_every_release() {
     let mut faults = Vec::new();
     let mut counts = BTreeMap::new();
-    let mut cases: Vec<PathBuf> = fs::read_dir(root())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    cases.sort();
-    for folder in &cases {
+    for folder in &case_folders("istio/rewrite") {
         let case = folder.file_name().unwrap().to_string_lossy().into_owned();
         let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
         let golden: Value = serde_json::from_str(&golden).unwrap();
@@ -95,8 +86,7 @@ fn injection_and_rewrite_agree_with_the_injector_of_every_release() {
                     "input.yaml",
                 ];
                 let run = meshprobe(folder, &arguments, "");
-                let report: Value = serde_json::from_str(&run.stdout).unwrap();
-                let predicted = report["workloads"].as_array().unwrap();
+                let predicted = workloads(&run);
                 let admitted = group["admitted"].as_array().unwrap();
                 assert_eq!(predicted.len(), admitted.len(), "{case} {release}");
                 for (predicted, entry) in predicted.iter().zip(admitted) {

@@ -2,14 +2,9 @@
 //! prober of the kubelet. See `fixtures/live/README.md`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
-use crate::support::meshprobe;
+use crate::support::{fixture, meshprobe, predictions};
 use serde_json::Value;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/live")
-}
 
 /// Predicts one tree: the only handler of each workload.
 fn handlers(policies: &str, rewrite: &str) -> BTreeMap<String, Value> {
@@ -24,10 +19,8 @@ fn handlers(policies: &str, rewrite: &str) -> BTreeMap<String, Value> {
         &workloads,
         &policies,
     ];
-    let run = meshprobe(&root(), &arguments, "");
-    let report: Value = serde_json::from_str(&run.stdout).unwrap();
-    let workloads = report["workloads"].as_array().unwrap();
-    workloads
+    let run = meshprobe(&fixture("live"), &arguments, "");
+    predictions::workloads(&run)
         .iter()
         .map(|workload| {
             let name = workload["object"]["name"].as_str().unwrap();
@@ -40,7 +33,7 @@ fn handlers(policies: &str, rewrite: &str) -> BTreeMap<String, Value> {
 
 #[test]
 fn every_judged_row_is_predicted() {
-    let table = std::fs::read_to_string(root().join("expected.csv")).unwrap();
+    let table = std::fs::read_to_string(fixture("live/expected.csv")).unwrap();
     let mut trees = BTreeMap::new();
     let mut judged = 0;
     for line in table.lines().skip(1) {
@@ -68,7 +61,7 @@ fn every_judged_row_is_predicted() {
 /// How a refused TLS connection ends is a race, so HTTPS is left to `tests/live`.
 #[test]
 fn predicted_texts_are_those_of_the_kubelet() {
-    let table = std::fs::read_to_string(root().join("verdicts.csv")).unwrap();
+    let table = std::fs::read_to_string(fixture("live/verdicts.csv")).unwrap();
     let mut trees = BTreeMap::new();
     let mut compared = 0;
     for line in table.lines().skip(1) {

@@ -4,14 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use super::matrix::{Case, FORMS, cases};
 use super::webhook::defaults::{Types, handlers, of_containers};
 use super::webhook::{
     Admitted, CONFIG, ENV, Mesh, Workload, admit, annotation, names, prober_envs, workloads,
 };
-use crate::support::Run;
+use crate::support::{Run, fixture};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -25,13 +24,9 @@ enum Class {
     Refused,
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio")
-}
-
 /// Rows of `permitted.csv`: case, form, releases, class, guard.
 fn permitted() -> Vec<Vec<String>> {
-    let text = fs::read_to_string(root().join("permitted.csv")).unwrap();
+    let text = fs::read_to_string(fixture("istio/permitted.csv")).unwrap();
     text.lines()
         .skip(1)
         .map(|line| line.split(',').map(str::to_owned).collect())
@@ -247,7 +242,7 @@ fn judge_case(rows: &[Vec<String>], case: &Case, form: &'static str) -> Vec<(Cla
 #[test]
 fn the_env_survives_the_annotation() {
     use meshprobe::mesh::istio::proxy_config::{escape, unescape};
-    let text = fs::read_to_string(root().join("escape.csv")).unwrap();
+    let text = fs::read_to_string(fixture("istio/escape.csv")).unwrap();
     let rows = csv_rows(&text);
     assert_eq!(rows.len(), 68);
     for row in rows {

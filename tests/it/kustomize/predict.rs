@@ -5,12 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{kustomize, meshprobe};
+use crate::support::{fixture, kustomize, meshprobe};
 use serde_json::Value;
-
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kustomize")
-}
 
 /// One line per handler: object, container, slot, what the mesh does and what comes of it.
 fn lines(report: &str, wanted: impl Fn(&Value) -> bool) -> BTreeSet<String> {
@@ -62,7 +58,7 @@ fn roots(tree: &Path) -> Vec<PathBuf> {
 fn a_tree_is_judged_as_its_build_is() {
     let Some(kustomize) = kustomize() else { return };
     let (mut trees, mut handlers) = (0, 0);
-    for entry in std::fs::read_dir(fixtures()).unwrap() {
+    for entry in std::fs::read_dir(fixture("kustomize")).unwrap() {
         let tree = entry.unwrap().path();
         if !tree.is_dir() {
             continue;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::kustomize;
+use crate::support::{fixture, kustomize};
 use meshprobe::context::render::{Rendering, render};
 use meshprobe::engine::load;
 use meshprobe::kube::Object;
@@ -16,20 +16,16 @@ use serde_json::Value;
 /// Objects by kind, namespace and name.
 type Objects = BTreeMap<(String, String, String), Value>;
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kustomize")
-}
-
 fn tree(name: &str) -> SourceSet {
     load(&Request {
         targets: vec![Input::Path(PathBuf::from("."))],
-        working_directory: fixtures().join(name),
+        working_directory: fixture("kustomize").join(name),
         ..Request::default()
     })
 }
 
 fn trees() -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(fixtures())
+    let mut names: Vec<String> = std::fs::read_dir(fixture("kustomize"))
         .unwrap()
         .map(|entry| entry.unwrap())
         .filter(|entry| entry.path().is_dir())
@@ -105,7 +101,7 @@ fn every_tree_renders_as_kustomize_builds_it() {
         let set = tree(&name);
         for rendering in render(&set) {
             let folder = Path::new(&*rendering.root).parent().unwrap();
-            let expected = theirs(&binary, &fixtures().join(&name).join(folder));
+            let expected = theirs(&binary, &fixture("kustomize").join(&name).join(folder));
             let found = ours(&rendering);
             let names: Vec<_> = found.keys().collect();
             assert_eq!(
@@ -158,7 +154,7 @@ fn the_roots_are_what_no_other_kustomization_lists() {
 #[test]
 fn what_deploys_a_folder_changes_it_as_the_same_lines_in_its_kustomization_do() {
     let Some(binary) = kustomize() else { return };
-    let deployed = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/deployed");
+    let deployed = fixture("deployed");
     let mut count = 0;
     for entry in std::fs::read_dir(&deployed).unwrap() {
         let folder = entry.unwrap().path();

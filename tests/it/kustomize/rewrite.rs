@@ -4,8 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{kustomize, meshprobe};
-use serde_json::Value;
+use crate::support::{kustomize, meshprobe, predictions};
 
 const WEB: &str = "\
 apiVersion: apps/v1
@@ -152,12 +151,7 @@ fn outcomes(kustomize: &Path, tree: &Path, fields: &str) -> Vec<String> {
         "-",
     ];
     let run = meshprobe(tree, &arguments, &text);
-    let report: Value = serde_json::from_str(&run.stdout).unwrap();
-    let handlers = report.pointer("/workloads/0/handlers").unwrap();
-    let handlers = handlers.as_array().unwrap().iter();
-    handlers
-        .map(|one| one.get("outcome").unwrap().as_str().unwrap().to_owned())
-        .collect()
+    predictions::outcomes(&run)
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::support::fixture;
 use meshprobe::context::Context;
 use meshprobe::finding::Finding;
 use meshprobe::mesh::Version;
@@ -145,24 +146,16 @@ const fn rules_of_trouble(trouble: Trouble) -> &'static [&'static str] {
     }
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
-}
-
 /// The trees: measured workloads under every policy, and each file of the rules.
 fn trees() -> Vec<Vec<PathBuf>> {
     let mut trees = Vec::new();
-    for policy in fs::read_dir(root().join("live/policies")).unwrap() {
+    for policy in fs::read_dir(fixture("live/policies")).unwrap() {
         for workloads in ["live/workloads.off.yaml", "live/workloads.on.yaml"] {
             let policy = policy.as_ref().unwrap().path();
-            trees.push(vec![
-                root().join("live/base.yaml"),
-                root().join(workloads),
-                policy,
-            ]);
+            trees.push(vec![fixture("live/base.yaml"), fixture(workloads), policy]);
         }
     }
-    for rule in fs::read_dir(root().join("rules")).unwrap() {
+    for rule in fs::read_dir(fixture("rules")).unwrap() {
         // A folder below is a tree that kustomize renders: `rules/findings.rs` checks those.
         let files = fs::read_dir(rule.unwrap().path())
             .unwrap()
@@ -184,7 +177,7 @@ fn release(tree: &[PathBuf]) -> Option<Version> {
 fn judge(tree: &[PathBuf]) -> (Vec<String>, usize) {
     let files = tree.iter().map(|path| {
         let text = fs::read_to_string(path).unwrap();
-        let name = path.strip_prefix(root()).unwrap().to_string_lossy();
+        let name = path.strip_prefix(fixture("")).unwrap().to_string_lossy();
         SourceFile::new(Arc::from(name), Arc::from(text))
     });
     let sources = SourceSet::new(files.collect());
@@ -253,9 +246,7 @@ fn a_handler_is_reported_if_and_only_if_the_mesh_spoils_it() {
     for tree in trees() {
         let (wrong, spoiled) = judge(&tree);
         all.extend(wrong);
-        let is_measured = tree
-            .iter()
-            .all(|path| path.starts_with(root().join("live")));
+        let is_measured = tree.iter().all(|path| path.starts_with(fixture("live")));
         *(if is_measured {
             &mut measured
         } else {
