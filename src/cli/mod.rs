@@ -47,8 +47,8 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with `arguments`, the first of which is the name that it was called by.
 ///
-/// The run reads and writes nothing of its process but what `session` holds, so several runs can go
-/// on at the same time. A panic ends the run with [`Exit::Failure`].
+/// The run takes streams, working directory and environment from `session`, so several runs can go on at the
+/// same time. It shares with its process the width of the terminal and the folder for temporary files. A panic ends the run with [`Exit::Failure`].
 #[must_use]
 pub fn run(arguments: &[OsString], session: &Session) -> Exit {
     with_stack(|| run_command(arguments, session)).unwrap_or_else(|panic| {

@@ -3,7 +3,7 @@
 use crate::engine::{Changed, Exit, WriteFailure, write_all};
 use crate::report::visible;
 
-use super::session::{Output, Session};
+use super::session::Session;
 
 /// Why a run ends early.
 #[derive(Debug)]
@@ -27,16 +27,12 @@ impl Stop {
             Self::ClosedPipe => Exit::Success,
             Self::Arguments(error) => {
                 let plain = error.render().to_string();
-                let stream = if error.use_stderr() {
-                    Output::Stderr
-                } else {
-                    Output::Stdout
-                };
                 if plain.lines().any(|line| visible(line) != line) {
                     // A file name may have been read as an option.
                     plain.lines().for_each(|line| session.errln(line));
-                } else if session.is_terminal(stream) {
-                    // With colors. A stream that cannot be written to leaves nothing to report to.
+                } else if session.is_process() {
+                    // With the colors that clap chooses. Where the stream is closed, the failure cannot be
+                    // reported anywhere.
                     let _ = error.print();
                 } else if error.use_stderr() {
                     session.eprint(&plain);

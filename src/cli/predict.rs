@@ -35,13 +35,16 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
         })
     });
     let (shown, notes) = judged.value;
+    let is_json = args.output_format == TableFormat::Json && !args.explain;
+    // Without predictions, JSON is still a whole document.
+    let shown = shown.or_else(|| is_json.then(|| json(&Report::empty())));
     let mut findings = judged.faults;
     findings.extend(notes);
     findings.extend(engine::problems(&run.set));
     findings.extend(rules::unrendered(&run.set.files));
     tell_findings(session, &run.set, &findings, &args.common);
     match shown {
-        // meshprobe panicked on every file: the findings say so.
+        // meshprobe panicked on every file, which the findings report.
         None => {}
         Some(Shown::Rows(rows)) => {
             let look = look(session, Output::Stdout, args.common.color);
@@ -72,12 +75,12 @@ fn shown(
     }
     match args.output_format {
         TableFormat::Table => Shown::Rows(predict::table(predictions, &machines)),
-        TableFormat::Json => Shown::Json(serde_json::to_string_pretty(&Report::new(
-            context,
-            predictions,
-            &machines,
-        ))),
+        TableFormat::Json => json(&Report::new(context, predictions, &machines)),
     }
+}
+
+fn json(report: &Report) -> Shown {
+    Shown::Json(serde_json::to_string_pretty(report))
 }
 
 enum Shown {

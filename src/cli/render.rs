@@ -64,7 +64,11 @@ fn kustomize(session: &Session, folder: &Path, place: &Path, directory: &Path) -
     // goes through another root, which may bring resources in another order.
     let (built, traced) = std::thread::scope(|scope| {
         let traced = scope.spawn(|| traced(session, place));
-        (build(session, folder), traced.join().ok().flatten())
+        let built = build(session, folder);
+        let traced = traced
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (built, traced)
     });
     let shown = shown_path(&directory.join(folder), directory);
     let file = kustomization_in(&directory.join(folder));

@@ -63,6 +63,7 @@ impl Session {
         stdout: impl Write + Send + 'static,
         stderr: impl Write + Send + 'static,
     ) -> Self {
+        debug_assert!(directory.is_absolute(), "{}", directory.display());
         Self {
             stdin: Stream::new(Box::new(stdin), false),
             stdout: Stream::new(Box::new(stdout), false),
@@ -104,6 +105,11 @@ impl Session {
             let why = reason(error);
             Stop::usage(format!("cannot find the working directory: {why}"))
         })
+    }
+
+    /// Returns whether the streams are those of the process.
+    pub(super) fn is_process(&self) -> bool {
+        self.ends_process
     }
 
     pub(super) fn stdin_is_terminal(&self) -> bool {

@@ -23,7 +23,7 @@ static RECENT: Mutex<VecDeque<Recorded>> = Mutex::new(VecDeque::new());
 struct Recorded {
     thread: ThreadId,
     message: String,
-    location: String,
+    location: Option<String>,
 }
 
 /// What is known of a panic. `Display` writes `location: message`.
@@ -39,12 +39,9 @@ impl PanicReport {
     /// Returns the report of a panic from the payload that was caught.
     #[must_use]
     pub fn of(payload: &(dyn Any + Send)) -> Self {
-        let message = message_of(payload);
+        let message = shortened(message_of(payload));
         let location = location_of(&message);
-        Self {
-            message: shortened(message),
-            location,
-        }
+        Self { message, location }
     }
 }
 
@@ -71,13 +68,16 @@ pub fn how_to_report(input: &str) -> String {
 
 /// Records a panic; to be called by the panic hook.
 pub fn record_panic(info: &PanicHookInfo<'_>) {
-    let location = info.location().map(ToString::to_string);
+    // Paths have the separators of the platform that built the binary.
+    let location = info
+        .location()
+        .map(|location| location.to_string().replace('\\', "/"));
     let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
     recent.truncate(REMEMBERED - 1);
     recent.push_front(Recorded {
         thread: thread::current().id(),
-        message: message_of(info.payload()),
-        location: location.unwrap_or_default(),
+        message: shortened(message_of(info.payload())),
+        location,
     });
 }
 
@@ -89,13 +89,15 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, PanicReport> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| PanicReport::of(&*payload))
 }
 
-/// Finds the location of the latest panic with this message, preferably of this thread.
+/// Finds the location of the latest panic with this message, preferably of this thread. Two threads of the
+/// pool that panic with the same message can swap their locations: the pool hands a payload to the thread
+/// that waits for it.
 fn location_of(message: &str) -> Option<String> {
     let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
     let same = || recent.iter().filter(|one| one.message == message);
     let here = same().find(|one| one.thread == thread::current().id());
     let found = here.or_else(|| same().next())?;
-    Some(found.location.clone())
+    found.location.clone()
 }
 
 fn message_of(payload: &dyn Any) -> String {

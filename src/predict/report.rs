@@ -136,7 +136,20 @@ fn is_plain(scheme: &str) -> bool {
     scheme == "HTTP"
 }
 
+/// The version of the JSON output.
+const VERSION: u32 = 1;
+
 impl Report {
+    /// Builds the report of a run that predicted nothing.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self {
+            version: VERSION,
+            workloads: Vec::new(),
+            machines: Vec::new(),
+        }
+    }
+
     /// Builds the report of the workloads that are to be reported on, and of the machines.
     #[must_use]
     pub fn new(
@@ -147,7 +160,7 @@ impl Report {
         let places = |path: &str, span: Span| told(context.sources, path, span);
         let targets = predictions.iter().filter(|prediction| prediction.is_target);
         Self {
-            version: 1,
+            version: VERSION,
             workloads: targets.map(|p| workload(p, &places)).collect(),
             machines: machines.iter().map(|one| machine(one, &places)).collect(),
         }

@@ -31,7 +31,7 @@ fn rewrite(text: &str, form: &str, more: &[&str]) -> Run {
     arguments.extend(["--assume", "injection=all"]);
     arguments.extend(more);
     arguments.push("-");
-    meshprobe(Path::new("."), &arguments, text)
+    meshprobe(Path::new("/"), &arguments, text)
 }
 
 fn done(text: &str, form: &str, more: &[&str]) -> String {
@@ -350,7 +350,7 @@ fn what_is_written_passes_the_check() {
                 LATEST,
                 "-",
             ];
-            let run = meshprobe(Path::new("."), &arguments, &text);
+            let run = meshprobe(Path::new("/"), &arguments, &text);
             let about_probes = run.stdout.lines().filter(|line| line.contains("probe"));
             let told: Vec<&str> = about_probes
                 .filter_map(|line| line.split_once(':').map(|(rule, _)| rule))
@@ -398,7 +398,7 @@ fn the_form_is_a_setting() {
             "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {}functionConfig:\n{function}",
             item.trim_start()
         );
-        let answer = meshprobe(Path::new("."), &["krm"], &list).stdout;
+        let answer = meshprobe(Path::new("/"), &["krm"], &list).stdout;
         assert_eq!(answer.contains("image: auto"), form != "sealed", "{answer}");
         assert_eq!(
             answer.contains("rewriteAppHTTPProbers: \"false\""),

@@ -101,7 +101,7 @@ fn rewritten(text: &str, form: &str, release: &str, more: &[&str]) -> Run {
     arguments.extend(["--threads", "1", "--mesh-version", release]);
     arguments.extend(more);
     arguments.push("-");
-    meshprobe(Path::new("."), &arguments, text)
+    meshprobe(Path::new("/"), &arguments, text)
 }
 
 /// What the user sees of an injected pod. The forms with the opt-out write annotations, and the
