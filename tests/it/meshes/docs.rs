@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::manifest::{Manifest, Pod};
 use crate::support::meshprobe;
 use meshprobe::context::Context;
 use meshprobe::mesh::{Mesh, Version};
@@ -154,85 +155,85 @@ const SETUPS: &[Setup] = &[
         title: "Istio, sidecar, STRICT",
         mesh: Mesh::Istio,
         releases: &[(1, 5), (1, 9), (1, 11), (1, 12), (1, 13), (1, 25), (1, 28)],
-        annotations: "{}",
+        annotations: "",
         before: NAMESPACE_ISTIO,
     },
     Setup {
         title: "Istio, sidecar, STRICT, rewrite switched off",
         mesh: Mesh::Istio,
         releases: &[(1, 28)],
-        annotations: "{sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}",
+        annotations: "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"",
         before: NAMESPACE_ISTIO,
     },
     Setup {
         title: "Istio, ambient, STRICT",
         mesh: Mesh::Istio,
         releases: &[(1, 28)],
-        annotations: "{}",
+        annotations: "",
         before: NAMESPACE_AMBIENT,
     },
     Setup {
         title: "OSM",
         mesh: Mesh::Osm,
         releases: &[(0, 8), (1, 0), (1, 2), (1, 3)],
-        annotations: "{}",
+        annotations: "",
         before: NAMESPACE_OSM,
     },
     Setup {
         title: "Kuma",
         mesh: Mesh::Kuma,
         releases: &[(2, 8), (2, 9), (2, 13), (3, 0)],
-        annotations: "{}",
+        annotations: "",
         before: NAMESPACE_KUMA,
     },
     Setup {
         title: "Consul, transparent proxy",
         mesh: Mesh::Consul,
         releases: &[(1, 0), (2, 0)],
-        annotations: "{consul.hashicorp.com/connect-inject: \"true\"}",
+        annotations: "consul.hashicorp.com/connect-inject: \"true\"",
         before: "",
     },
     Setup {
         title: "Linkerd, default policy",
         mesh: Mesh::Linkerd,
         releases: &[(2, 11), (2, 18)],
-        annotations: "{linkerd.io/inject: enabled}",
+        annotations: "linkerd.io/inject: enabled",
         before: "",
     },
     Setup {
         title: "Linkerd, `all-authenticated`",
         mesh: Mesh::Linkerd,
         releases: &[(2, 11), (2, 18)],
-        annotations: "{linkerd.io/inject: enabled, \
-                      config.linkerd.io/default-inbound-policy: all-authenticated}",
+        annotations: "linkerd.io/inject: enabled, \
+                      config.linkerd.io/default-inbound-policy: all-authenticated",
         before: "",
     },
     Setup {
         title: "Linkerd, a `Server` with an `HTTPRoute` for `/api`",
         mesh: Mesh::Linkerd,
         releases: &[(2, 12), (2, 18)],
-        annotations: "{linkerd.io/inject: enabled}",
+        annotations: "linkerd.io/inject: enabled",
         before: SERVER_ROUTE,
     },
     Setup {
         title: "App Mesh, listener `PERMISSIVE`",
         mesh: Mesh::AppMesh,
         releases: &[(1, 13)],
-        annotations: "{}",
+        annotations: "",
         before: NODE_PERMISSIVE,
     },
     Setup {
         title: "App Mesh, listener `STRICT`",
         mesh: Mesh::AppMesh,
         releases: &[(1, 13)],
-        annotations: "{}",
+        annotations: "",
         before: NODE_STRICT,
     },
     Setup {
         title: "Cilium, mutual authentication",
         mesh: Mesh::Cilium,
         releases: &[(1, 18)],
-        annotations: "{}",
+        annotations: "",
         before: "",
     },
 ];
@@ -251,12 +252,12 @@ fn settings(mesh: Mesh, (major, minor): (u16, u16)) -> Settings {
 /// The lines of one mesh in one release, and what is offered.
 fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
     let pods = HANDLERS.iter().enumerate().map(|(index, (_, handler))| {
-        format!(
-            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web-{index}, namespace: shop, \
-             annotations: {}}}\nspec:\n  containers:\n    - name: web\n      image: web:1\n      \
-             ports: [{{containerPort: 8080}}]\n      {handler}\n",
-            setup.annotations
-        )
+        let pod = Pod::new(&format!("web-{index}")).within("shop");
+        pod.annotations(setup.annotations)
+            .container("web")
+            .field("image: web:1\nports: [{containerPort: 8080}]")
+            .field(handler)
+            .to_string()
     });
     let pods: Vec<String> = pods.collect();
     let text = format!("{}{}", setup.before, pods.join("---\n"));
@@ -373,11 +374,14 @@ const MACHINES: [(&str, &str); 5] = [
 
 /// What becomes of the check of a `WorkloadGroup`, and who finds it.
 fn machine(release: (u16, u16), probe: &str) -> (String, String) {
-    let manifest = format!(
-        "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: \
-         shop}}\nspec:\n  template: {{serviceAccount: web}}\n  probe:\n    failureThreshold: 3\n    \
-         {probe}\n"
+    let spec = format!(
+        "  template: {{serviceAccount: web}}
+  probe:
+    failureThreshold: 3
+    {probe}"
     );
+    let manifest = Manifest::new("networking.istio.io/v1", "WorkloadGroup", "web").within("shop");
+    let manifest = manifest.spec(&spec).to_string();
     let file = SourceFile::new(Arc::from("web.yaml"), Arc::from(manifest));
     let sources = SourceSet::new(vec![file]);
     let settings = settings(Mesh::Istio, release);

@@ -10,3 +10,14 @@ mod linkerd_app_mesh;
 mod osm_goldens;
 mod previews;
 mod second_pass;
+
+use std::path::Path;
+
+use crate::support::{Run, meshprobe};
+
+/// Runs a command with `--isolated` on a text from standard input.
+fn isolated(arguments: &[&str], text: &str) -> Run {
+    let (command, options) = arguments.split_first().unwrap();
+    let all = [&[*command, "--isolated"], options, &["-"]].concat();
+    meshprobe(Path::new(env!("CARGO_MANIFEST_DIR")), &all, text)
+}

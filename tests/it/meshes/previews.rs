@@ -1,10 +1,9 @@
 //! What the webhooks of OSM, Kuma and Consul do, beyond the recorded answers: pods that they refuse,
 //! pods that they have seen already, releases that nobody names, and previews of whole trees.
 
-use std::path::{Path, PathBuf};
-
+use super::isolated as run;
 use crate::support::predictions::{handlers, texts};
-use crate::support::{Run, findings, meshprobe};
+use crate::support::{findings, meshprobe};
 use serde::Deserialize as _;
 use serde_json::Value;
 
@@ -24,10 +23,6 @@ metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}
 ---
 ";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
-}
-
 /// A pod with these labels and annotations, and the containers behind it.
 fn pod(labels: &str, annotations: &str, containers: &str) -> String {
     format!(
@@ -38,14 +33,6 @@ fn pod(labels: &str, annotations: &str, containers: &str) -> String {
 
 fn container(name: &str, rest: &str) -> String {
     format!("    - {{name: {name}, image: x, {rest}}}\n")
-}
-
-fn run(arguments: &[&str], text: &str) -> Run {
-    let (command, rest) = arguments.split_first().unwrap();
-    let mut all = vec![*command, "--isolated"];
-    all.extend(rest);
-    all.push("-");
-    meshprobe(&root(), &all, text)
 }
 
 /// Outcome and certainty of each handler.

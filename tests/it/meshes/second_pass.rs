@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use super::isolated;
 use crate::support::predictions::handlers as predicted_handlers;
-use crate::support::{Run, case_folders, meshprobe};
+use crate::support::{Run, case_folders};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
@@ -34,12 +35,7 @@ fn written(documents: &[Value]) -> String {
 }
 
 fn run(arguments: &[&str], options: &[&str], text: &str) -> Run {
-    let (command, rest) = arguments.split_first().unwrap();
-    let mut all = vec![*command, "--isolated"];
-    all.extend(rest);
-    all.extend(options);
-    all.push("-");
-    meshprobe(Path::new(env!("CARGO_MANIFEST_DIR")), &all, text)
+    isolated(&[arguments, options].concat(), text)
 }
 
 fn template(documents: &mut [Value]) -> &mut Value {
