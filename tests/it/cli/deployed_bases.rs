@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
 
+use crate::support::manifest::Manifest;
 use crate::support::project::Project;
 
 const WEB: &str = "\
@@ -18,28 +19,28 @@ spec:
 ";
 
 fn operator(name: &str, rewrite: bool) -> String {
-    format!(
-        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {{name: {name}, namespace: istio-system}}\nspec:\n  revision: {name}\n  values:\n    sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {rewrite}}}\n"
-    )
+    let values = format!("{{sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {rewrite}}}}}");
+    Manifest::operator(name, &format!("revision: {name}, values: {values}")).to_string()
 }
 
 fn flux(path: &str, more: &str) -> String {
-    format!(
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: apps, namespace: flux-system}}\nspec:\n  path: {path}\n  sourceRef: {{kind: GitRepository, name: here}}\n{more}"
-    )
+    let spec = format!("  path: {path}\n  sourceRef: {{kind: GitRepository, name: here}}\n{more}");
+    Manifest::new("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "apps")
+        .within("flux-system")
+        .spec(&spec)
+        .to_string()
 }
 
 #[test]
 fn flux_fills_in_what_a_kustomization_has_set() {
-    let namespace =
-        "apiVersion: v1\nkind: Namespace\nmetadata: {name: prod, labels: {istio.io/rev: one}}\n";
+    let namespace = Manifest::namespace("prod").labels("istio.io/rev: one");
     let project = Project::with(&[
         (
             "app/kustomization.yaml",
             "namespace: ${ns}\nresources: [web.yaml]\n",
         ),
         ("app/web.yaml", WEB),
-        ("clusters/namespace.yaml", namespace),
+        ("clusters/namespace.yaml", &namespace.to_string()),
         ("clusters/operator.yaml", &operator("one", false)),
         (
             "clusters/apps.yaml",

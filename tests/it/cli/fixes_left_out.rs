@@ -3,8 +3,19 @@
 use crate::support::Run;
 use crate::support::project::Project;
 
-const MESH: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: pay, labels: {istio-injection: enabled}}\n---\n";
-const STRICT: &str = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: all, namespace: pay}\nspec: {mtls: {mode: STRICT}}\n---\n";
+const MESH: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: pay, labels: {istio-injection: enabled}}
+---
+";
+const STRICT: &str = "\
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: all, namespace: pay}
+spec: {mtls: {mode: STRICT}}
+---
+";
 const OFF: &str = "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"";
 const TCP: &str = "livenessProbe: {tcpSocket: {port: 9191}}";
 

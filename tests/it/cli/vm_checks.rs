@@ -1,13 +1,20 @@
 //! Checks of virtual machines: what `predict` says of them, and what the rules ask the model.
 
+use crate::support::manifest::{Manifest, Pod, join};
 use crate::support::project::Project;
 
 fn group(name: &str, annotations: &str, probe: &str) -> String {
-    format!(
-        "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: {name}, namespace: shop, \
-         annotations: {{{annotations}}}}}\nspec:\n  template: {{serviceAccount: {name}}}\n  probe:\n    \
-         failureThreshold: 3\n    {probe}\n"
-    )
+    let spec = format!(
+        "  template: {{serviceAccount: {name}}}
+  probe:
+    failureThreshold: 3
+    {probe}"
+    );
+    Manifest::new("networking.istio.io/v1", "WorkloadGroup", name)
+        .within("shop")
+        .annotations(annotations)
+        .spec(&spec)
+        .to_string()
 }
 
 fn all() -> String {
@@ -51,8 +58,8 @@ fn every_check_is_explained() {
 #[test]
 fn the_report_has_machines() {
     let https = group("https", "", "httpGet: {port: 8443, scheme: HTTPS}");
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: w}]}\n";
-    let project = Project::with(&[("a.yaml", &https), ("b.yaml", pod)]);
+    let pod = Pod::new("web").field("image: w").to_string();
+    let project = Project::with(&[("a.yaml", &https), ("b.yaml", &pod)]);
     let json = |file: &str| {
         project
             .run(&["predict", "--output-format", "json", file])
@@ -65,12 +72,13 @@ fn the_report_has_machines() {
 /// Rows are in the order of the files, whatever they are about.
 #[test]
 fn pods_and_machines_share_a_table() {
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n    - {name: web, image: w, \
-               readinessProbe: {exec: {command: [x]}}}\n";
+    let pod = Pod::new("web").field("image: w");
+    let pod = pod.probe("readinessProbe", "exec: {command: [x]}");
+    let pod = pod.to_string();
     let first = group("first", "", "exec: {command: [x]}");
     let last = group("last", "", "exec: {command: [x]}");
-    let all = [&first, pod, &last].join("---\n");
-    let project = Project::with(&[("all.yaml", &all), ("a.yaml", pod)]);
+    let all = join(&[&first, &pod, &last]);
+    let project = Project::with(&[("all.yaml", &all), ("a.yaml", &pod)]);
     let run = project.run(&["predict", "."]);
     let names = run.stdout.lines().filter_map(|line| line.split(' ').next());
     let names: Vec<&str> = names.skip(1).collect();
@@ -102,16 +110,16 @@ fn the_port_of_the_agent_follows_the_configuration() {
             .collect::<Vec<_>>()
     };
     let at = |port: u16| group("web", "", &format!("httpGet: {{port: {port}}}"));
-    let mesh = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio, namespace: istio-system}\ndata:\n  mesh: |\n    \
-                defaultConfig: {statusPort: 15999}\n";
+    let mesh = Manifest::config_map("istio", "mesh: 'defaultConfig: {statusPort: 15999}'");
+    let mesh = mesh.within("istio-system").to_string();
     assert_eq!(check(&[("web.yaml", &at(15020))]).len(), 1);
     assert_eq!(check(&[("web.yaml", &at(15999))]).len(), 0);
     assert_eq!(
-        check(&[("web.yaml", &at(15020)), ("mesh.yaml", mesh)]).len(),
+        check(&[("web.yaml", &at(15020)), ("mesh.yaml", &mesh)]).len(),
         0
     );
     assert_eq!(
-        check(&[("web.yaml", &at(15999)), ("mesh.yaml", mesh)]).len(),
+        check(&[("web.yaml", &at(15999)), ("mesh.yaml", &mesh)]).len(),
         1
     );
 }
@@ -131,10 +139,12 @@ fn a_refusal_moves_no_other_file() {
 /// A WorkloadEntry has no protocols for its ports.
 #[test]
 fn ports_that_are_not_tcp_stay_behind() {
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: dns}\nspec:\n  containers:\n    - name: dns\n      image: d\n      \
-               ports: [{name: dns, containerPort: 53, protocol: UDP}, {name: http, containerPort: 80, protocol: TCP}]\n      \
-               readinessProbe: {httpGet: {port: http}}\n";
-    let project = Project::with(&[("dns.yaml", pod)]);
+    let dns = "{name: dns, containerPort: 53, protocol: UDP}";
+    let http = "{name: http, containerPort: 80, protocol: TCP}";
+    let pod = Pod::new("dns").field("image: d");
+    let pod = pod.field(&format!("ports: [{dns}, {http}]"));
+    let pod = pod.probe("readinessProbe", "httpGet: {port: http}");
+    let project = Project::with(&[("dns.yaml", &pod.to_string())]);
     let run = project.run(&["rewrite", "--from-deployment", "dns.yaml"]);
     assert!(
         run.stdout.contains("  ports:\n      http: 80\n"),

@@ -22,10 +22,8 @@ spec:
 ";
 
 fn namespace(name: &str, injection: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Namespace\n\
-         metadata: {{name: {name}, labels: {{istio-injection: {injection}}}}}\n"
-    )
+    let label = format!("istio-injection: {injection}");
+    Manifest::namespace(name).labels(&label).to_string()
 }
 
 /// Checks that the table of `predict` is the same from every directory, and returns it.
@@ -128,11 +126,15 @@ fn an_overlay_beside_the_working_directory_is_seen() {
 /// A repository with two clusters that Flux fills from one folder; only one of them is injected.
 fn fleet(path: &str) -> Project {
     let flux = |namespace: &str| {
-        format!(
-            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
-             metadata: {{name: apps, namespace: flux-system}}\nspec:\n  path: {path}\n  \
-             targetNamespace: {namespace}\n  sourceRef: {{kind: GitRepository, name: x}}\n"
-        )
+        let spec = format!(
+            "  path: {path}
+  targetNamespace: {namespace}
+  sourceRef: {{kind: GitRepository, name: x}}"
+        );
+        Manifest::new("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "apps")
+            .within("flux-system")
+            .spec(&spec)
+            .to_string()
     };
     Project::with(&[
         ("clusters/prod/apps.yaml", &flux("shop-prod")),
@@ -168,10 +170,10 @@ fn flux_deploys_from_the_root_of_the_repository() {
 #[test]
 fn argo_deploys_from_the_root_of_the_repository() {
     let application = |folder: &str| {
-        format!(
-            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: shop}}\n\
-             spec:\n  source: {{path: {folder}, repoURL: x}}\n  destination: {{namespace: shop}}\n"
-        )
+        let source = format!("source: {{path: {folder}, repoURL: x}}");
+        Manifest::new("argoproj.io/v1alpha1", "Application", "shop")
+            .spec(&format!("  {source}\n  destination: {{namespace: shop}}"))
+            .to_string()
     };
     for folder in ["apps/shop", "."] {
         let project = Project::with(&[
