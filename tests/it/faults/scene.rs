@@ -11,19 +11,12 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 use super::page::Row;
+pub(crate) use crate::support::manifest::INJECTED as NAMESPACE;
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
 
 /// An account that owns nothing.
 const NOBODY: u32 = 65_534;
-
-pub(crate) const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: shop
-  labels: {istio-injection: enabled}
-";
 
 /// A Deployment whose probe is rewritten.
 pub(crate) fn deployment(name: &str) -> String {

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::webhook::{Admitted, Mesh, admit, prober_envs, unserved, workloads};
+use crate::support::manifest::{Manifest, STRICT_MESH};
 use crate::support::{Run, meshprobe};
 use serde_json::Value;
 
@@ -283,9 +284,9 @@ fn a_template_of_ones_own() {
     done(&pod, "stub", &allowed);
     done(&pod, "equal", &allowed);
     // The tree shows that the mesh has it.
-    let operator = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: istio, namespace: istio-system}\n\
-                    spec: {values: {sidecarInjectorWebhook: {templates: {ours: 'spec: {}'}}}}\n---\n";
-    let both = format!("{operator}{pod}");
+    let templates = "values: {sidecarInjectorWebhook: {templates: {ours: 'spec: {}'}}}";
+    let operator = Manifest::operator("istio", templates);
+    let both = format!("{operator}---\n{pod}");
     refused(&both, "sealed", &RELEASE, "custom-template");
     done(&both, "stub", &RELEASE);
 }
@@ -301,14 +302,11 @@ fn pods_without_a_sidecar() {
         assert!(run.stderr.contains("note[host-network]"), "{}", run.stderr);
         assert_eq!((run.code, run.stdout.as_str()), (0, host.as_str()));
     }
-    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {istio.io/dataplane-mode: ambient}}\n---\n";
-    let run = rewrite(
-        &format!("{namespace}{ambient}"),
-        "sealed",
-        &["-n", "default"],
-    );
+    let namespace = Manifest::namespace("default").labels("istio.io/dataplane-mode: ambient");
+    let both = format!("{namespace}---\n{ambient}");
+    let run = rewrite(&both, "sealed", &["-n", "default"]);
     assert!(run.stderr.contains("note[ambient]"), "{}", run.stderr);
-    assert_eq!(run.stdout, format!("{namespace}{ambient}"));
+    assert_eq!(run.stdout, both);
 }
 
 /// An env that nobody can extend without losing something.
@@ -330,14 +328,12 @@ fn an_env_that_is_there_twice() {
 /// `check` has nothing to say of what `rewrite` has written, under strict mutual TLS.
 #[test]
 fn what_is_written_passes_the_check() {
-    let mesh = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {istio-injection: enabled}}\n---\n\
-                apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: istio-system}\n\
-                spec: {mtls: {mode: STRICT}}\n---\n";
+    let namespace = Manifest::namespace("default").injected();
     let moved = with(POD, "status.sidecar.istio.io/port: \"15022\"");
     for pod in [POD.to_owned(), moved] {
         for form in FORMS {
             let text = done(
-                &format!("{mesh}{pod}{HOOK}"),
+                &format!("{namespace}---\n{STRICT_MESH}---\n{pod}{HOOK}"),
                 form,
                 &[&RELEASE[..], &["-n", "default"]].concat(),
             );
