@@ -3,12 +3,15 @@
 # The sourcing script defines `run_step STEP`, which does the work, and `needs STEP`, which prints the steps
 # that must have passed before.
 #
+#   steps_plan STEP...       sets the list of all steps, which the closing line counts
 #   steps_here STEP          runs one in this shell, so that it can change the environment
 #   steps_run JOBS STEP...   runs up to JOBS at a time; needs that are not in the list are ignored
-#   steps_summary            prints a table, and how many passed
+#   steps_summary            prints a table, which steps skipped something, and how many passed
 #
 # The output of a step is printed as a whole and in the order of the list. The first step that fails ends
-# the others; its output is printed last, and the script exits with its status.
+# the others; its output is printed last, and the script exits with its status. A step that skips something
+# prints a line that starts with `skip `. The last line is always `steps: N passed, N failed`, followed by
+# `, N not run` after a failure.
 # shellcheck shell=bash
 
 declare -A steps_pid=() steps_start=() steps_took=()
@@ -26,8 +29,11 @@ steps_footer() {
   printf -- '-- %s: %d s\n' "$1" "${steps_took[$1]}"
 }
 
+steps_plan() {
+  steps_names=("$@")
+}
+
 steps_here() {
-  steps_names+=("$1")
   steps_current="$1"
   local start=$SECONDS
   steps_header "$1"
@@ -70,7 +76,8 @@ steps_launch_ready() {
   done
 }
 
-# Records the steps that have ended; the status is that of the first that failed.
+# Records the steps that have ended; the status is that of the first that failed. Its process group stays in
+# the list, so that steps_cancel ends what it left running.
 steps_reap() {
   local step status running
   running=" $(jobs -rp | tr '\n' ' ') "
@@ -78,11 +85,11 @@ steps_reap() {
     case "$running" in *" ${steps_pid[$step]} "*) continue ;; esac
     status=0
     wait "${steps_pid[$step]}" || status=$?
-    unset "steps_pid[$step]"
     if [ "$status" != 0 ]; then
       steps_current="$step"
       return "$status"
     fi
+    unset "steps_pid[$step]"
     steps_took[$step]=$((SECONDS - steps_start[$step]))
   done
 }
@@ -90,7 +97,6 @@ steps_reap() {
 steps_run() {
   local jobs="$1" shown='' step status=0 queue
   shift
-  steps_names+=("$@")
   queue=("$@")
   while [ "${#queue[@]}" != 0 ]; do
     steps_launch_ready "$jobs" "$@"
@@ -130,30 +136,57 @@ steps_failed() {
   exit "$status"
 }
 
-# Gives the steps that run time to clean up: the live proof has networks to remove.
-steps_cancel() {
-  local pid _
-  for pid in "${steps_pid[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
-  for _ in $(seq 100); do
-    [ -n "$(jobs -rp)" ] || return 0
-    sleep 0.2
+# Whether a step that was not recorded as passed has processes left. The group outlives its leader, which does
+# not handle SIGTERM.
+steps_alive() {
+  local pid
+  for pid in "${steps_pid[@]}"; do
+    ! kill -0 -- "-$pid" 2>/dev/null || return 0
   done
-  for pid in "${steps_pid[@]}"; do kill -KILL -- "-$pid" 2>/dev/null || true; done
+  return 1
+}
+
+# Sends a signal to all processes of these steps.
+steps_signal() {
+  local pid
+  for pid in "${steps_pid[@]}"; do kill "-$1" -- "-$pid" 2>/dev/null || true; done
+}
+
+# Ends all steps. They have 20 seconds to clean up: the live proof has networks to remove.
+steps_cancel() {
+  local end=$((SECONDS + 20))
+  steps_signal TERM
+  while steps_alive && [ "$SECONDS" -lt "$end" ]; do sleep 0.2; done
+  steps_signal KILL
+  steps_pid=()
 }
 
 steps_on_exit() {
   local status=$?
-  [ "${#steps_pid[@]}" = 0 ] || steps_cancel
+  steps_cancel
   rm -rf "$steps_logs"
   if [ "$status" != 0 ]; then
     printf '\nFAILED: %s (status %d, after %d s)\n' "${steps_current:-stopped}" "$status" "$SECONDS" >&2
+    local passed="${#steps_took[@]}" failed=0
+    [ -z "${steps_current:-}" ] || failed=1
+    printf 'steps: %d passed, %d failed, %d not run\n' "$passed" "$failed" "$((${#steps_names[@]} - passed - failed))"
   fi
 }
 
-steps_summary() {
+# Prints the steps whose output has a line that starts with `skip `.
+steps_skipped() {
   local step
+  for step in "${steps_names[@]}"; do
+    if [ -e "$steps_logs/$step" ] && grep -q '^skip ' "$steps_logs/$step"; then printf ' %s' "$step"; fi
+  done
+}
+
+steps_summary() {
+  local step skipped
   printf '\n%-20s %8s\n' step seconds
   for step in "${steps_names[@]}"; do printf '%-20s %8d\n' "$step" "${steps_took[$step]}"; done
+  skipped="$(steps_skipped)"
+  [ -z "$skipped" ] || printf '\nskipped in part:%s\n' "$skipped"
   printf '\nAll %d steps passed in %d s.\n' "${#steps_names[@]}" "$SECONDS"
   printf 'steps: %d passed, 0 failed\n' "${#steps_names[@]}"
 }

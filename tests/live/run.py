@@ -38,7 +38,7 @@ def main() -> int:
     arguments = parse()
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), *FOLDERS])
     if reason := missing() or network.missing_privilege():
-        print(f"skipped, the live proof cannot run here: {reason}")
+        print(f"skip live: the live proof cannot run here: {reason}")
         return SKIPPED
     leftovers.sweep()
     hurry()
