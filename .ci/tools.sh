@@ -88,8 +88,10 @@ tools_install_python() {
   [ ! -x "$tools_venv/bin/python" ] || return 0
   printf 'tools: installing the Python tools\n' >&2
   scratch="$(mktemp -d "$tools_venv.XXXXXX")" || return 1
-  python3 -m venv "$scratch" || { tools_fail "python3 has no working venv module"; return 1; }
-  "$scratch/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" || return 1
+  python3 -m venv "$scratch" ||
+    { rm -rf "$scratch"; tools_fail "python3 has no working venv module"; return 1; }
+  "$scratch/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$list" ||
+    { rm -rf "$scratch"; return 1; }
   chmod 755 "$scratch"
   [ -e "$tools_venv" ] || rm -f "$tools_venv"
   ln -sn "$scratch" "$tools_venv" 2>/dev/null || rm -rf "$scratch"
@@ -115,14 +117,11 @@ tools_install_network() {
     printf 'tools: cannot install %s\n' "${missing[*]}" >&2
 }
 
-# Extracts the schemas of report formats from the packages that contain them.
-tools_install_schemas() {
-  local scratch crate
-  tools_schemas="$tools_dir/schemas-$(tools_hash - <<<"$tools_schema_versions")"
-  [ ! -d "$tools_schemas" ] || return 0
-  printf 'tools: installing the schemas of report formats\n' >&2
-  crate="$(mktemp -d)" && scratch="$(tools_scratch schemas)" || return 1
-  mkdir "$crate/src"
+# tools_extract_schemas CRATE SCRATCH: extracts the schemas of report formats into SCRATCH from the packages
+# that contain them, which are downloaded into CRATE.
+tools_extract_schemas() {
+  local crate="$1" scratch="$2"
+  mkdir "$crate/src" || return 1
   printf '%s\n' '[package]' 'name = "schemas"' 'version = "0.0.0"' 'edition = "2021"' '[dependencies]' \
     'serde-sarif = { version = "=0.8.0", default-features = false }' >"$crate/Cargo.toml"
   : >"$crate/src/lib.rs"
@@ -130,10 +129,33 @@ tools_install_schemas() {
   cp "$crate/vendor/serde-sarif/src/schema.json" "$scratch/sarif-2.1.0.json" || return 1
   "$tools_venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps \
     --no-binary pytest --dest "$crate" pytest==8.4.2 || return 1
-  tar -xzOf "$crate/pytest-8.4.2.tar.gz" pytest-8.4.2/testing/example_scripts/junit-10.xsd \
-    >"$scratch/junit.xsd" || return 1
+  tar -xzOf "$crate/pytest-8.4.2.tar.gz" pytest-8.4.2/testing/example_scripts/junit-10.xsd >"$scratch/junit.xsd"
+}
+
+tools_install_schemas() {
+  local scratch crate status=0
+  tools_schemas="$tools_dir/schemas-$(tools_hash - <<<"$tools_schema_versions")"
+  [ ! -d "$tools_schemas" ] || return 0
+  printf 'tools: installing the schemas of report formats\n' >&2
+  scratch="$(tools_scratch schemas)" || return 1
+  crate="$(tools_scratch crate)" || { rm -rf "$scratch"; return 1; }
+  tools_extract_schemas "$crate" "$scratch" || status=1
   rm -rf "$crate"
+  [ "$status" = 0 ] || { rm -rf "$scratch"; return 1; }
   tools_publish "$scratch" "$tools_schemas"
+}
+
+# Removes what installations that were killed have left. Only for the holder of the lock.
+tools_clean() {
+  local folder link
+  for folder in "$tools_dir"/.*.??????; do
+    [ ! -d "$folder" ] || rm -rf "$folder"
+  done
+  # A virtual environment without the link that marks it as complete.
+  for folder in "$tools_dir"/venv-*.??????; do
+    link="${folder%.??????}"
+    if [ -d "$folder" ] && [ ! -L "$folder" ] && [ ! "$link" -ef "$folder" ]; then rm -rf "$folder"; fi
+  done
 }
 
 tools_install() {
@@ -150,6 +172,7 @@ tools_main() {
   # One installation at a time where flock exists; elsewhere two runs install the same twice.
   if command -v flock >/dev/null; then
     exec 9>"$tools_dir/.lock" && flock 9 || return 1
+    tools_clean
   fi
   local status=0
   tools_install || status=1
