@@ -128,19 +128,6 @@ pub struct Fix {
     pub edits: Vec<FileEdit>,
 }
 
-impl Fix {
-    /// Tells whether one of two fixes of a document changes something inside of what the other
-    /// changes.
-    #[must_use]
-    pub fn overlaps(&self, other: &Self) -> bool {
-        let within = |a: &Change, b: &Change| a.route().steps().starts_with(b.route().steps());
-        self.changes.iter().any(|mine| {
-            let mut others = other.changes.iter();
-            others.any(|theirs| within(mine, theirs) || within(theirs, mine))
-        })
-    }
-}
-
 /// A byte range of a file and what replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEdit {

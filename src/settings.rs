@@ -6,6 +6,7 @@ mod file;
 mod ignore;
 mod layer;
 mod scope;
+mod scope_set;
 mod suggest;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ pub use file::{API_VERSION, KIND, Problem, read, schema};
 pub use ignore::Ignore;
 pub use layer::{Action, Emit, Layer};
 pub use scope::Scope;
+pub use scope_set::ScopeSet;
 pub use suggest::{nearest, not_one_of};
 
 /// The mesh to judge by.
@@ -186,20 +188,6 @@ pub struct Settings {
     pub require_rewritten: bool,
     /// `ignore`: findings that the user has silenced.
     pub ignore: Vec<Ignore>,
-}
-
-impl Settings {
-    /// Returns what is said about a rule for a file: the last scope that says anything, else the
-    /// general `rules`.
-    #[must_use]
-    pub fn level(&self, rule: &str, path: &str) -> Option<RuleLevel> {
-        let scopes = self.scopes.iter().rev();
-        let mut levels = scopes.filter_map(|scope| Some((scope, scope.rules.get(rule)?)));
-        levels
-            .find(|(scope, _)| scope.holds_for(path))
-            .map(|(_, level)| *level)
-            .or_else(|| self.rules.get(rule).copied())
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What the user can type. The comments are the help.
 
 mod choice;
+mod size;
 
 use std::path::PathBuf;
 
@@ -392,6 +393,12 @@ pub(super) struct Common {
     /// Read no configuration file.
     #[arg(long, conflicts_with = "config", help_heading = "Settings")]
     pub(super) isolated: bool,
+
+    /// Memory that rendered overlays may hold, such as 1GiB [default: 192MiB, or 16 times the size of the files].
+    ///
+    /// Overlays that do not fit are reported as overlay-left-out. Units: KiB, MiB, GiB.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
+    pub(super) max_rendered: Option<usize>,
 
     /// How many threads to use [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Settings")]

@@ -179,6 +179,7 @@ fn request(
             exclude,
             force_exclude: common.force_exclude,
         },
+        max_rendered: common.max_rendered,
     })
 }
 

@@ -1,9 +1,9 @@
 //! `--kustomize` and `--helm`: runs the user's own renderer. Nothing is written but one file in a
 //! folder of its own, which is gone afterwards.
 
-use std::io::ErrorKind;
+mod process;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use crate::source::{
@@ -13,6 +13,8 @@ use crate::source::{
 use super::args::Common;
 use super::output::Stop;
 use super::session::Session;
+
+use process::{Failure, output};
 
 /// The file that a build through another kustomization needs.
 /// Source: kustomize 5.8, `api/types/kustomization.go`, `buildMetadata`; absolute paths are refused
@@ -169,13 +171,6 @@ fn argument(path: &Path) -> PathBuf {
     }
 }
 
-/// Why there is no output.
-enum Failure {
-    NotThere,
-    /// In the words of the renderer, or of the system.
-    Said(String),
-}
-
 impl Failure {
     fn told(self, command: &str, path: &Path) -> String {
         let said = match self {
@@ -184,25 +179,4 @@ impl Failure {
         };
         format!("`{command} {}` failed: {said}", path.display())
     }
-}
-
-fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
-    let done = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Failure::NotThere,
-            _ => Failure::Said(reason(&error)),
-        })?;
-    if done.status.success() {
-        return Ok(done.stdout);
-    }
-    let words = String::from_utf8_lossy(&done.stderr);
-    let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said = lines.collect::<Vec<_>>().join("; ");
-    Err(Failure::Said(if said.is_empty() {
-        done.status.to_string()
-    } else {
-        said
-    }))
 }

@@ -160,7 +160,8 @@ impl<'t> Context<'t> {
         }
         let root = self.root_namespace(workload).value;
         let (own, _) = self.namespace_of(&workload.object);
-        let policies = all.in_either(own, &root).into_iter();
+        let labels = workload.template.labels();
+        let policies = all.selecting_in_either(own, &root, labels).into_iter();
         policies
             .filter(|policy| {
                 let home = self.namespace_of(policy).0;

@@ -17,10 +17,16 @@ impl<'t> Context<'t> {
     /// sidecar. The fact that it lets them be is an assumption.
     #[must_use]
     pub fn inbound_filter(&self, workload: &Workload<'t>) -> Option<Fact<()>> {
-        let filters = self.inventory.envoy_filters.iter();
-        let (filter, place) = filters
-            .filter(|filter| self.filters(filter, workload))
-            .find_map(|filter| Some((filter, inbound_patch(filter)?.1)))?;
+        let labels = workload.template.labels();
+        let filters = self
+            .inventory
+            .inbound_filters
+            .selecting_in_either("", "", labels);
+        let mut filters = filters
+            .into_iter()
+            .filter(|filter| self.filters(filter, workload));
+        let filter = filters.next()?;
+        let (_, place) = inbound_patch(filter)?;
         let said = format!("EnvoyFilter `{}` patches inbound traffic", filter.name());
         let harmless = "the EnvoyFilter lets the filter chains of the probe be";
         let harmless = Fact::assumed((), harmless, Some(SETTLE));

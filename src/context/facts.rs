@@ -4,8 +4,11 @@ use std::ops::Deref;
 
 use hashbrown::HashMap;
 
+use crate::kube::LabelSelector;
 use crate::source::place::folder;
+use crate::yaml::NodeRef;
 
+use super::label_index::LabelIndex;
 use super::scope::Forks;
 
 /// Facts of one kind in the order of the inventory; as a slice, all of them.
@@ -14,6 +17,7 @@ pub struct Facts<'t, T> {
     all: Vec<T>,
     places: Vec<Place<'t>>,
     by_namespace: HashMap<&'t str, Vec<usize>>,
+    labels: LabelIndex<'t>,
 }
 
 /// Where a fact lies.
@@ -33,6 +37,7 @@ impl<T> Default for Facts<'_, T> {
             all: Vec::new(),
             places: Vec::new(),
             by_namespace: HashMap::new(),
+            labels: LabelIndex::default(),
         }
     }
 }
@@ -44,6 +49,56 @@ impl<'t, T> Facts<'t, T> {
         found.push(self.all.len());
         self.all.push(fact);
         self.places.push(place);
+    }
+
+    /// Sorts the facts by the labels of pods that `asked` says each asks for, once all are there.
+    pub(super) fn index_labels(&mut self, asked: impl Fn(&T) -> LabelSelector<'t>) {
+        let facts = self.places.iter().zip(&self.all);
+        let asked: Vec<_> = facts
+            .map(|(place, fact)| (place.namespace, asked(fact).into_labels()))
+            .collect();
+        self.labels = LabelIndex::of(&asked);
+    }
+
+    /// Iterates over those of [`Facts::near`] that ask for labels, and may select pods with `labels` (a mapping).
+    pub(super) fn near_selecting<'s>(
+        &'s self,
+        name: &str,
+        labels: Option<NodeRef<'_>>,
+        forks: &'s Forks,
+        home: &'s str,
+    ) -> impl Iterator<Item = (usize, &'s T)> + use<'s, 't, T> {
+        let found = self.labels.selecting(name, labels);
+        self.among(found.into_iter(), forks, home)
+    }
+
+    /// Iterates over the facts in namespaces of this name that ask for no labels.
+    pub(super) fn unselective_in<'s>(
+        &'s self,
+        name: &str,
+    ) -> impl Iterator<Item = &'s T> + use<'s, 't, T> {
+        let found = self.labels.unselective(name).iter();
+        found.filter_map(|&index| self.all.get(index))
+    }
+
+    /// Returns the facts in namespaces of one of these names that may select pods with `labels`, in their order.
+    pub(super) fn selecting_in_either(
+        &self,
+        one: &str,
+        other: &str,
+        labels: Option<NodeRef<'_>>,
+    ) -> Vec<&T> {
+        let mut found = Vec::new();
+        for name in [Some(one), (one != other).then_some(other)]
+            .into_iter()
+            .flatten()
+        {
+            found.extend(self.labels.selecting(name, labels));
+            found.extend(self.labels.unselective(name));
+        }
+        found.sort_unstable();
+        let found = found.into_iter();
+        found.filter_map(|index| self.all.get(index)).collect()
     }
 
     /// Iterates over the facts that stand in namespaces of this name, whatever cluster they are for.
@@ -100,20 +155,6 @@ impl<'t, T> Facts<'t, T> {
             let fact = self.all.get(index).filter(|_| last.1)?;
             Some((index, fact))
         })
-    }
-
-    /// Returns the facts that stand in namespaces of one of these names, in their order.
-    pub(super) fn in_either(&self, one: &str, other: &str) -> Vec<&T> {
-        let names = [Some(one), (one != other).then_some(other)];
-        let found = names.iter().flatten();
-        let mut found: Vec<usize> = found
-            .filter_map(|name| self.by_namespace.get(name))
-            .flatten()
-            .copied()
-            .collect();
-        found.sort_unstable();
-        let found = found.into_iter();
-        found.filter_map(|index| self.all.get(index)).collect()
     }
 }
 

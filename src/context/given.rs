@@ -1,13 +1,11 @@
 //! What the user settled for a workload: by option, in general, or for its files.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use globset::GlobSet;
 use hashbrown::HashMap;
 
 use crate::kube::Object;
-use crate::settings::{Facts, Scope, Settings};
+use crate::settings::{Facts, Scope, ScopeSet, Settings};
 
 use super::Context;
 use super::inventory::Inventory;
@@ -28,8 +26,10 @@ type Key<'t> = [&'t str; 3];
 #[derive(Debug, Default)]
 pub(super) struct Givens<'t> {
     general: Given,
-    /// For workloads in a scope, by home, kustomization and file.
-    scoped: HashMap<Key<'t>, Given>,
+    /// What the scopes of the tree give together, each combination once.
+    all: Vec<Given>,
+    /// The place of what is given for workloads, by home, kustomization and file.
+    scoped: HashMap<Key<'t>, usize>,
 }
 
 impl<'t> Givens<'t> {
@@ -39,21 +39,27 @@ impl<'t> Givens<'t> {
             assume: settings.assume.clone(),
             overrides: settings.overrides.clone(),
         };
+        let scopes = ScopeSet::new(&settings.scopes);
+        let mut by_scopes: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut all: Vec<Given> = Vec::new();
         let mut scoped = HashMap::new();
-        let scopes: Vec<(&Scope, GlobSet)> = settings
-            .scopes
-            .iter()
-            .filter_map(|scope| Some((scope, GlobSet::new(&scope.paths).ok()?)))
-            .collect();
-        if !scopes.is_empty() {
-            for subject in &inventory.workloads {
-                let key = key(&subject.workload.object);
-                scoped
-                    .entry(key)
-                    .or_insert_with(|| given(&general, &scopes, key));
-            }
+        let subjects = inventory.workloads.iter();
+        for subject in subjects.filter(|_| !settings.scopes.is_empty()) {
+            let key = key(&subject.workload.object);
+            scoped.entry(key).or_insert_with(|| {
+                let matching = matching(&scopes, key);
+                *by_scopes.entry(matching).or_insert_with_key(|matching| {
+                    let matching = matching.iter().filter_map(|at| settings.scopes.get(*at));
+                    all.push(given(&general, matching));
+                    all.len() - 1
+                })
+            });
         }
-        Self { general, scoped }
+        Self {
+            general,
+            all,
+            scoped,
+        }
     }
 }
 
@@ -65,8 +71,10 @@ impl<'t> Context<'t> {
         if let Some(supposed) = &self.supposed {
             return supposed;
         }
-        let scoped = self.givens.scoped.get(&key(object));
-        scoped.unwrap_or(&self.givens.general)
+        let givens = &self.givens;
+        let scoped = givens.scoped.get(&key(object));
+        let scoped = scoped.and_then(|at| givens.all.get(*at));
+        scoped.unwrap_or(&givens.general)
     }
 
     /// Returns the facts as they would be for the pods of `object` if `change` were settled too.
@@ -88,22 +96,24 @@ fn key<'t>(object: &Object<'t>) -> Key<'t> {
     [object.home(), object.rendered_by.unwrap_or(path), path]
 }
 
-fn given(general: &Given, scopes: &[(&Scope, GlobSet)], key: Key<'_>) -> Given {
-    let mut given = general.clone();
-    for (scope, globs) in scopes {
-        let holds = |shown: &str| {
-            let path = scope.relative(shown);
-            // A glob that matches a folder holds for all that lies in it.
-            path.is_some_and(|path| path.ancestors().any(|part| is_match(globs, part)))
-        };
-        if key.into_iter().any(&holds) {
-            given.assume = scope.assume.clone().over(given.assume);
-            given.overrides = scope.overrides.clone().over(given.overrides);
-        }
+/// Returns the scopes of what is deployed, rendered and written at these places.
+fn matching(scopes: &ScopeSet<'_>, key: Key<'_>) -> Vec<usize> {
+    let [home, rendered_by, path] = key;
+    let mut found = scopes.matching(home);
+    let others = [rendered_by, path].into_iter();
+    for other in others.filter(|other| *other != home) {
+        found.extend(scopes.matching(other));
     }
-    given
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
-fn is_match(globs: &GlobSet, path: &Path) -> bool {
-    !path.as_os_str().is_empty() && globs.is_match(path)
+fn given<'s>(general: &Given, scopes: impl Iterator<Item = &'s Scope>) -> Given {
+    let mut given = general.clone();
+    for scope in scopes {
+        given.assume = scope.assume.clone().over(given.assume);
+        given.overrides = scope.overrides.clone().over(given.overrides);
+    }
+    given
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::kube::{Object, Workload, may_bring_pods, nearness};
+use crate::kube::{
+    Object, PeerAuthentication, Workload, may_bring_pods, nearness, workload_selector,
+};
 use crate::mesh::Mesh;
 use crate::mesh::istio::install::{self, PlainFile};
 use crate::mesh::signs;
@@ -17,9 +19,11 @@ use crate::source::{Content, Role, SourceFile, SourceSet};
 use crate::yaml::Tree;
 
 use super::deployment::{self, Deployments};
+use super::envoy_filter::inbound_patch;
 use super::facts::{Facts, Place};
 use super::render::Rendering;
 use super::scope::Forks;
+use super::service::service_selector;
 
 /// A workload and whether it is to be reported.
 #[derive(Clone, Debug)]
@@ -59,6 +63,8 @@ pub struct Inventory<'t> {
     pub mesh_signs: Facts<'t, Object<'t>>,
     /// `EnvoyFilter`s of `networking.istio.io`.
     pub envoy_filters: Vec<Object<'t>>,
+    /// Those of them that change inbound filter chains of sidecars, sorted as if all stood in one namespace.
+    pub(super) inbound_filters: Facts<'t, Object<'t>>,
     /// Objects of `authentication.istio.io`, which no release since 1.6 reads.
     pub legacy_policies: Vec<Object<'t>>,
     /// `WorkloadGroup`s of `networking.istio.io`: virtual machines of one kind.
@@ -176,6 +182,15 @@ impl<'t> Inventory<'t> {
             };
             inventory.add(place, object, is_target);
         }
+        inventory.services.index_labels(service_selector);
+        inventory.inbound_filters.index_labels(workload_selector);
+        let policies = [
+            &mut inventory.peer_authentications,
+            &mut inventory.authorization_policies,
+        ];
+        for policies in policies {
+            policies.index_labels(|policy| PeerAuthentication::of(policy).selector());
+        }
         inventory
     }
 
@@ -203,7 +218,16 @@ impl<'t> Inventory<'t> {
             ("security.istio.io", "AuthorizationPolicy") => &mut self.authorization_policies,
             ("networking.k8s.io", "NetworkPolicy") => &mut self.network_policies,
             ("networking.istio.io", "Sidecar") => &mut self.mesh_signs,
-            ("networking.istio.io", "EnvoyFilter") => return self.envoy_filters.push(object),
+            ("networking.istio.io", "EnvoyFilter") => {
+                if inbound_patch(&object).is_some() {
+                    let place = Place {
+                        namespace: "",
+                        ..place
+                    };
+                    self.inbound_filters.push(place, object.clone());
+                }
+                return self.envoy_filters.push(object);
+            }
             ("networking.istio.io", "WorkloadGroup") => return self.workload_groups.push(object),
             ("networking.istio.io", "WorkloadEntry") => return self.workload_entries.push(object),
             ("authentication.istio.io", _) => return self.legacy_policies.push(object),

@@ -13,6 +13,7 @@ mod given;
 mod hidden;
 mod install;
 mod inventory;
+mod label_index;
 mod machine;
 mod memo;
 mod mesh;
@@ -151,6 +152,20 @@ impl<'t> Context<'t> {
     ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'o, 't> {
         let (namespace, _) = self.namespace_of(subject);
         let found = facts.near(namespace, &self.inventory.forks, subject.home());
+        let found = found.map(|(_, fact)| fact);
+        found.filter(|fact| self.is_one_namespace(fact, subject))
+    }
+
+    /// Iterates over those of [`Context::beside`] that ask for labels, and may select the pods of `workload`.
+    fn beside_selecting<'s, 'o>(
+        &'s self,
+        facts: &'s Facts<'t, Object<'t>>,
+        workload: &'o Workload<'t>,
+    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'o, 't> {
+        let subject = &workload.object;
+        let (namespace, _) = self.namespace_of(subject);
+        let labels = workload.template.labels();
+        let found = facts.near_selecting(namespace, labels, &self.inventory.forks, subject.home());
         let found = found.map(|(_, fact)| fact);
         found.filter(|fact| self.is_one_namespace(fact, subject))
     }

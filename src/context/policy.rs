@@ -215,13 +215,10 @@ impl<'t> Context<'t> {
     /// The policies without selector of a namespace, nearest first.
     fn unselective(&self, object: &Object<'t>, namespace: &str, is_root: bool) -> Vec<&Object<'t>> {
         let policies = &self.inventory.peer_authentications;
-        let wanted = policies
-            .in_namespace(namespace)
-            .filter(|policy| {
-                (is_root || self.shares_namespace(policy, object))
-                    && self.inventory.forks.join(policy.home(), object.home())
-            })
-            .filter(|policy| PeerAuthentication::of(policy).selector().is_empty());
+        let wanted = policies.unselective_in(namespace).filter(|policy| {
+            (is_root || self.shares_namespace(policy, object))
+                && self.inventory.forks.join(policy.home(), object.home())
+        });
         sorted(nearest(wanted, object.home()))
     }
 
@@ -233,11 +230,8 @@ impl<'t> Context<'t> {
         let labels = workload.template.labels();
         let object = &workload.object;
         let wanted = self
-            .beside(&self.inventory.peer_authentications, object)
-            .filter(|policy| {
-                let selector = PeerAuthentication::of(policy).selector();
-                !selector.is_empty() && selector.matches(labels)
-            });
+            .beside_selecting(&self.inventory.peer_authentications, workload)
+            .filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
         sorted(nearest(wanted, object.home()))
     }
 }

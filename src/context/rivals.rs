@@ -1,6 +1,9 @@
 //! `PeerAuthentication`s of one scope, of which only the oldest holds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ptr::from_ref;
+
+use hashbrown::HashMap;
 
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::source::place::folder;
@@ -57,14 +60,19 @@ impl<'t> Context<'t> {
         if policies.len() < 2 {
             return Vec::new();
         }
+        let address = |policy: &Object<'t>| from_ref(policy).addr();
+        let group: HashMap<usize, &'c Object<'t>> = policies
+            .iter()
+            .map(|policy| (address(policy), *policy))
+            .collect();
         let mut seen: BTreeSet<Vec<&str>> = BTreeSet::new();
         let mut rivals = Vec::new();
         for workload in self.workloads_in(namespace) {
-            let reaching = policies
-                .iter()
-                .copied()
+            let selecting = self
+                .beside_selecting(&self.inventory.peer_authentications, workload)
+                .filter_map(|policy| group.get(&address(policy)).copied())
                 .filter(|policy| self.reaches(policy, Reach::Workloads, workload));
-            let found = differing(reaching.collect(), Workload::title(workload));
+            let found = differing(selecting.collect(), Workload::title(workload));
             rivals.extend(found.filter(|found| {
                 let names = found.policies.iter().map(|policy| policy.name());
                 seen.insert(names.collect())

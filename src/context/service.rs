@@ -158,14 +158,15 @@ impl<'t> Context<'t> {
         workload: &'w Workload<'t>,
     ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'w, 't> {
         let labels = workload.template.labels();
-        let beside = self.beside(&self.inventory.services, &workload.object);
-        beside.filter(move |service| {
-            let spec = service.node.get("spec");
-            let selector = spec.and_then(|spec| spec.get("selector"));
-            let selector = LabelSelector::from_mapping(selector);
-            !selector.is_empty() && selector.matches(labels)
-        })
+        let selecting = self.beside_selecting(&self.inventory.services, workload);
+        selecting.filter(move |service| service_selector(service).matches(labels))
     }
+}
+
+/// Returns the labels that a Service selects pods by; without any it selects none.
+pub(super) fn service_selector<'t>(service: &Object<'t>) -> LabelSelector<'t> {
+    let spec = service.node.get("spec");
+    LabelSelector::from_mapping(spec.and_then(|spec| spec.get("selector")))
 }
 
 /// Tells whether connections of the pods to `port` go to their sidecar. Where annotations restrict

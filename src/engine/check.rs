@@ -6,23 +6,23 @@ use hashbrown::HashSet;
 
 use crate::context::Context;
 use crate::context::render::{Rendering, render_relevant};
-use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity};
+use crate::finding::{Applicability, Finding, Label, Severity};
 use crate::predict::{self, WorkloadPrediction};
 use crate::rules;
 use crate::settings::{RuleLevel, Settings};
 use crate::source::{Role, SourceSet};
-use crate::yaml::{self, Edit};
 
-use super::addition::addition;
-use super::baseline::keeps_meaning;
 use super::guard::judge;
+use super::left_out::left_out;
+use super::levels::{Ignores, Levels};
 use super::notices::NOT_MODELLED;
+use super::place_fixes::place_fixes;
 #[cfg(debug_assertions)]
 use super::planted_panic;
 use super::problems::{broken_texts, problems};
 use super::required::not_rewritten;
 use super::summary::Summary;
-use super::suppress::Suppressions;
+use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
 use super::touched::respect_silence;
 
 /// What a run has found.
@@ -50,6 +50,7 @@ impl Outcome {
 #[must_use]
 pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let mut summary = Summary::of_files(set);
+    let (levels, ignores) = (Levels::new(settings), Ignores::new(&settings.ignore));
     let judged = || judge(set, |set| judge_files(set, settings));
     let problems = || {
         #[cfg(debug_assertions)]
@@ -65,29 +66,19 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     summary.handlers = counted.handlers;
     findings.extend(judged.faults);
     findings.extend(problems.into_iter().map(|mut finding| {
-        suppressions.mark(set, &[], &mut finding);
+        suppressions.mark(set, &AnnotatedPods::default(), &[], &mut finding);
         finding
     }));
     for finding in &mut findings {
-        suppressions.mark_configured(set, settings, finding);
+        mark_configured(set, &ignores, finding);
     }
-    findings.extend(
-        suppressions
-            .findings(set, settings)
-            .into_iter()
-            .map(|mut finding| {
-                suppressions.mark_configured(set, settings, &mut finding);
-                finding
-            }),
-    );
-    let mut findings = settled(set, findings, settings);
-    for finding in &mut findings {
-        // Edits are only ever of real files.
-        let fix = finding.fix.as_mut();
-        if let Some(fix) = fix.filter(|fix| !is_rendered(set, &fix.path)) {
-            place(set, fix);
-        }
-    }
+    let about_suppressions = suppressions.findings(set, &levels, &ignores);
+    findings.extend(about_suppressions.into_iter().map(|mut finding| {
+        mark_configured(set, &ignores, &mut finding);
+        finding
+    }));
+    let mut findings = settled_by(set, findings, &levels);
+    place_fixes(set, &mut findings);
     let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
         .partition(|finding| finding.suppressed.is_some());
@@ -116,15 +107,16 @@ fn judge_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, 
     let predictions = predict::predict_all(&context);
     let mut counted = Summary::default();
     counted.count_predictions(&predictions);
+    let annotated = AnnotatedPods::of(&predictions);
     let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
-        suppressions.mark(set, pods, finding);
+        suppressions.mark(set, &annotated, pods, finding);
     };
     let mut findings = rules::check_marked(&context, &predictions, &mark);
     let unseen = not_followed(&renderings, &predictions)
         .into_iter()
         .chain(broken_texts(&context));
     findings.extend(unseen.map(|mut finding| {
-        suppressions.mark(set, &[], &mut finding);
+        suppressions.mark(set, &annotated, &[], &mut finding);
         finding
     }));
     if settings.require_rewritten {
@@ -159,8 +151,11 @@ pub fn not_followed<'r>(
         .iter()
         .filter(|one| one.is_target && !one.handlers.is_empty());
     let with_probes = roots(told);
-    let each = renderings.into_iter();
-    each.filter_map(|one| not_modelled(one, with_probes.contains(&*one.root)))
+    let each: Vec<&Rendering> = renderings.into_iter().collect();
+    let left_out = left_out(each.iter().copied());
+    each.into_iter()
+        .filter_map(|one| not_modelled(one, with_probes.contains(&*one.root)))
+        .chain(left_out)
         .collect()
 }
 
@@ -247,17 +242,21 @@ pub(super) fn settled(
     findings: Vec<Finding>,
     settings: &Settings,
 ) -> Vec<Finding> {
+    settled_by(set, findings, &Levels::new(settings))
+}
+
+fn settled_by(set: &SourceSet, findings: Vec<Finding>, levels: &Levels<'_>) -> Vec<Finding> {
     let mut kept: Vec<Finding> = findings
         .into_iter()
         .filter_map(|mut finding| {
             let paths = paths_of(set, &finding);
             let mut all = paths.iter();
-            if !all.all(|path| is_on(settings, finding.rule, path)) {
+            if !all.all(|path| levels.is_on(finding.rule, path)) {
                 return None;
             }
             let mut levels = paths
                 .iter()
-                .filter_map(|path| settings.level(finding.rule, path));
+                .filter_map(|path| levels.level(finding.rule, path));
             if let Some(RuleLevel::Severity(severity)) = levels.next() {
                 finding.severity = severity;
             }
@@ -280,15 +279,6 @@ pub(super) fn paths_of(set: &SourceSet, finding: &Finding) -> Vec<Arc<str>> {
         .collect()
 }
 
-/// Tells whether findings of a rule are wanted for a file. `--select` chooses among rules: what
-/// keeps a file from being read is told all the same.
-pub(super) fn is_on(settings: &Settings, rule: &str, path: &str) -> bool {
-    let selected = settings.select.as_ref().is_none_or(|select| {
-        select.contains(rule) || !rules::all().iter().any(|known| known.id == rule)
-    });
-    selected && settings.level(rule, path) != Some(RuleLevel::Ignore)
-}
-
 fn order(finding: &Finding) -> impl Ord + '_ {
     let place = &finding.primary;
     (
@@ -306,54 +296,4 @@ fn is_target(set: &SourceSet, path: &str) -> bool {
 
 fn is_rendered(set: &SourceSet, path: &str) -> bool {
     set.file(path).is_some_and(|file| file.rendered)
-}
-
-/// Turns the changes of a fix into bytes. One that cannot be written is only shown.
-pub(super) fn place(set: &SourceSet, fix: &mut Fix) {
-    if fix.changes.is_empty() && !fix.edits.is_empty() {
-        // Bytes that mean nothing: a comment.
-        if !is_harmless(set, fix) {
-            fix.applicability = Applicability::DisplayOnly;
-        }
-        return;
-    }
-    let tree = set
-        .document(&fix.path, fix.document)
-        .and_then(|document| document.tree());
-    match tree.map(|tree| yaml::apply(tree, &fix.changes)) {
-        Some(Ok(edits)) => {
-            fix.edits = edits
-                .into_iter()
-                .map(|edit| FileEdit {
-                    path: fix.path.clone(),
-                    span: edit.span,
-                    text: edit.text,
-                })
-                .collect();
-        }
-        _ => fix.applicability = Applicability::DisplayOnly,
-    }
-    if let Some(added) = &fix.adds {
-        match addition(set, &fix.path, fix.document, added) {
-            Some(edit) => fix.edits.push(edit),
-            None => fix.applicability = Applicability::DisplayOnly,
-        }
-    }
-}
-
-/// Tells whether a document means the same after the edits of a fix.
-fn is_harmless(set: &SourceSet, fix: &Fix) -> bool {
-    let edits: Vec<Edit> = fix
-        .edits
-        .iter()
-        .map(|edit| Edit {
-            span: edit.span,
-            text: edit.text.clone(),
-        })
-        .collect();
-    let document = set.document(&fix.path, fix.document);
-    let here = set
-        .file(&fix.path)
-        .zip(document.filter(|document| !document.encrypted));
-    here.is_some_and(|(file, document)| keeps_meaning(file, document.segment, &edits))
 }

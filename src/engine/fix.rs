@@ -6,10 +6,12 @@ use std::sync::Arc;
 use crate::finding::{Applicability, Finding, Fix};
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
-use crate::yaml::{self, Edit, Tree};
+use crate::yaml::{self, Change, Edit, Tree};
 
 use super::changed::Changed;
 use super::check::{Outcome, check};
+use super::halving::accepted;
+use super::route_set::RouteSet;
 use super::touched::{Touched, key};
 use super::write::WriteFailure;
 
@@ -147,7 +149,7 @@ fn apply_round(
     also_unsafe: bool,
     touched: &mut Touched,
 ) -> bool {
-    let mut by_document: BTreeMap<(Arc<str>, usize), Vec<&Fix>> = BTreeMap::new();
+    let mut by_document: BTreeMap<(Arc<str>, usize), Chosen<'_>> = BTreeMap::new();
     let admitted = touched.admitted(outcome);
     for fix in admitted.iter().filter_map(|finding| finding.fix.as_ref()) {
         let is_target = set
@@ -156,19 +158,12 @@ fn apply_round(
         let chosen = by_document
             .entry((Arc::clone(&fix.path), fix.document))
             .or_default();
-        // What adds a document goes alone: its bytes are those of the text as it is.
-        let is_alone = |other: &&Fix| other.adds.is_some();
-        if is_wanted(fix, also_unsafe)
-            && is_target
-            && !chosen.iter().any(is_alone)
-            && (fix.adds.is_none() || chosen.is_empty())
-            && !chosen.iter().any(|other| fix.overlaps(other))
-        {
-            chosen.push(fix);
+        if is_wanted(fix, also_unsafe) && is_target {
+            chosen.offer(fix);
         }
     }
     let mut edits: BTreeMap<Arc<str>, Vec<Edit>> = BTreeMap::new();
-    for ((path, document), fixes) in by_document {
+    for ((path, document), Chosen { fixes, .. }) in by_document {
         let tree = set
             .document(&path, document)
             .and_then(|document| document.tree());
@@ -185,36 +180,63 @@ fn apply_round(
     changed
 }
 
+/// The fixes of one document for one round.
+#[derive(Default)]
+struct Chosen<'f> {
+    fixes: Vec<&'f Fix>,
+    routes: RouteSet,
+}
+
+impl<'f> Chosen<'f> {
+    /// Takes a fix unless it changes something inside of what another one changes.
+    fn offer(&mut self, fix: &'f Fix) {
+        // What adds a document goes alone: its bytes are those of the text as it is.
+        let is_alone = self.fixes.first().is_some_and(|first| first.adds.is_some());
+        let may_join = fix.adds.is_none() || self.fixes.is_empty();
+        let mut routes = fix.changes.iter().map(Change::route);
+        if !is_alone && may_join && !routes.any(|route| self.routes.overlaps(route)) {
+            self.fixes.push(fix);
+            for change in &fix.changes {
+                self.routes.insert(change.route());
+            }
+        }
+    }
+}
+
+/// How many times a document is read again in one round to find the fixes that go together.
+const ATTEMPTS: usize = 100;
+
 /// The edits of all fixes together; where they do not go together, of as many as do, in their
 /// order. What is left waits for the next round.
 fn edits_of(tree: &Tree, fixes: &[&Fix]) -> Option<Vec<Edit>> {
-    let mut all: Vec<_> = fixes.iter().flat_map(|fix| fix.changes.clone()).collect();
-    if all.is_empty() || fixes.iter().any(|fix| fix.adds.is_some()) {
+    if fixes.iter().all(|fix| fix.changes.is_empty()) || fixes.iter().any(|fix| fix.adds.is_some())
+    {
         return comment_edits(fixes);
     }
-    if let Ok(edits) = yaml::apply(tree, &all) {
-        return Some(edits);
-    }
-    all.clear();
     let mut edits = None;
-    for fix in fixes {
-        let before = all.len();
-        all.extend(fix.changes.iter().cloned());
-        match yaml::apply(tree, &all) {
-            Ok(more) => edits = Some(more),
-            Err(_) => all.truncate(before),
-        }
-    }
+    accepted(fixes.len(), ATTEMPTS, |good, group| {
+        // In the order of the findings, whatever is tried first.
+        let places: BTreeSet<usize> = good.iter().chain(group).copied().collect();
+        let together = places.into_iter().filter_map(|at| fixes.get(at));
+        let changes: Vec<_> = together.flat_map(|fix| fix.changes.clone()).collect();
+        let found = yaml::apply(tree, &changes).ok();
+        let is_good = found.is_some();
+        edits = found.or(edits.take());
+        is_good
+    });
     edits
 }
 
 /// Edits that are taken as bytes, proven one by one; each line goes once.
 fn comment_edits(fixes: &[&Fix]) -> Option<Vec<Edit>> {
     let mut edits: Vec<Edit> = Vec::new();
+    // No two of them overlap, so that only the one before can meet the next.
+    let mut taken: BTreeSet<(usize, usize)> = BTreeSet::new();
     for edit in fixes.iter().flat_map(|fix| &fix.edits) {
         let span = edit.span;
-        let meets = |other: &Edit| other.span.start < span.end && span.start < other.span.end;
-        if !edits.iter().any(meets) {
+        let before = taken.range(..(span.end, 0)).next_back();
+        if before.is_none_or(|(_, end)| *end <= span.start) {
+            taken.insert((span.start, span.end));
             let text = edit.text.clone();
             edits.push(Edit { span, text });
         }
@@ -241,6 +263,8 @@ mod tests {
     use super::*;
     use crate::finding::{FileEdit, Label, Severity};
     use crate::yaml::{Change, Route, Span, Value};
+
+    use super::super::place_fixes::place_fixes;
 
     const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a # why\n  labels: {b: c}\n";
 
@@ -350,9 +374,11 @@ mod tests {
         };
         if let Some(fix) = &mut broken.fix {
             fix.edits.push(edit);
-            super::super::check::place(&SourceSet::from_text("a.yaml", POD), fix);
-            assert_eq!(fix.applicability, Applicability::DisplayOnly);
         }
+        let set = SourceSet::from_text("a.yaml", POD);
+        place_fixes(&set, std::slice::from_mut(&mut broken));
+        let degree = broken.fix.map(|fix| fix.applicability);
+        assert_eq!(degree, Some(Applicability::DisplayOnly));
         // A change that does not fit is left out, the others are made.
         let done = fixed(|text| {
             if text.contains("name: a") {

@@ -43,13 +43,18 @@ pub fn judge<T: Default>(set: &SourceSet, run: impl Fn(&SourceSet) -> T) -> Judg
     for file in &set.files {
         let alone = SourceSet {
             files: vec![file.clone()],
+            max_rendered: set.max_rendered,
         };
         match attempt(&alone) {
             Ok(_) => rest.push(file.clone()),
             Err(panic) => faults.push(fault(&file.path, &panic.to_string())),
         }
     }
-    match attempt(&SourceSet { files: rest }) {
+    let rest = SourceSet {
+        files: rest,
+        max_rendered: set.max_rendered,
+    };
+    match attempt(&rest) {
         Ok(value) => Judged { value, faults },
         // Only several files together cause the panic, so it is reported for all of them.
         Err(panic) => Judged {

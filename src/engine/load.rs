@@ -33,6 +33,7 @@ pub fn load(request: &Request) -> SourceSet {
     mark_repositories(&mut set, request, &folders);
     mark_patches(&mut set, &folders);
     mark_origins(&mut set, request);
+    set.max_rendered = request.max_rendered;
     set
 }
 

@@ -24,6 +24,7 @@ pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
 pub(super) const NOT_RENDERED: &str = "not-rendered";
 pub(super) const NOT_REWRITTEN: &str = "not-rewritten-ahead";
 pub(super) const NOT_UTF8: &str = "not-utf8";
+pub(super) const OVERLAY_LEFT_OUT: &str = "overlay-left-out";
 pub(super) const SYNTAX_ERROR: &str = "syntax-error";
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
 pub(super) const UNUSED_SUPPRESSION: &str = "unused-suppression";
@@ -170,6 +171,24 @@ otherwise a note.
 ## What to do
 
 Save the file as UTF-8.
+",
+    },
+    Notice {
+        id: OVERLAY_LEFT_OUT,
+        severity: Severity::Warning,
+        docs: "\
+The kustomizations, Flux Kustomizations or Argo CD Applications of the tree stand for more objects than meshprobe
+holds in memory at a time. Those that the message names were not checked.
+
+## Why it matters
+
+A few kilobytes of kustomizations can stand for millions of objects. The limit is 192 MiB, or 16 bytes for each byte
+of the files that are read, whichever is more. It is an estimate of what rendered objects take. What is left out does
+not depend on the number of threads.
+
+## What to do
+
+Raise the limit with `--max-rendered 1GiB`, or check fewer overlays at once.
 ",
     },
     Notice {

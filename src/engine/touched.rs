@@ -8,6 +8,7 @@ use crate::yaml::{Change, Route};
 
 use super::check::Outcome;
 use super::notices::UNUSED_SUPPRESSION;
+use super::route_set::RouteSet;
 
 /// What a finding is, wherever it has moved to.
 pub(super) type Key = (
@@ -37,7 +38,7 @@ pub(super) struct Touched {
     known: BTreeSet<Key>,
     /// Suppressions that silenced nothing before anything was fixed, by what is said of them.
     idle: BTreeMap<(Arc<str>, String), usize>,
-    written: BTreeSet<(Arc<str>, usize, Route)>,
+    written: BTreeMap<(Arc<str>, usize), RouteSet>,
 }
 
 impl Touched {
@@ -46,7 +47,7 @@ impl Touched {
         Self {
             known: first.findings.iter().map(key).collect(),
             idle: idle(first),
-            written: BTreeSet::new(),
+            written: BTreeMap::new(),
         }
     }
 
@@ -66,20 +67,19 @@ impl Touched {
 
     fn rewrites(&self, fix: Option<&Fix>) -> bool {
         let Some(fix) = fix else { return false };
-        fix.changes.iter().any(|change| {
-            let route = change.route().steps();
-            self.written.iter().any(|(path, document, written)| {
-                (path, document) == (&fix.path, &fix.document) && written.steps().starts_with(route)
-            })
-        })
+        let written = self.written.get(&(Arc::clone(&fix.path), fix.document));
+        let mut routes = fix.changes.iter().map(Change::route);
+        written.is_some_and(|written| routes.any(|route| written.has_within(route)))
     }
 
     /// Remembers what fixes write.
     pub(super) fn note(&mut self, fixes: &[&Fix]) {
         for fix in fixes {
-            let routes = fix.changes.iter().filter_map(written);
-            let place = |route| (Arc::clone(&fix.path), fix.document, route);
-            self.written.extend(routes.map(place));
+            let key = (Arc::clone(&fix.path), fix.document);
+            let known = self.written.entry(key).or_default();
+            for route in fix.changes.iter().filter_map(written) {
+                known.insert(&route);
+            }
         }
     }
 }
@@ -112,15 +112,24 @@ fn idle(outcome: &Outcome) -> BTreeMap<(Arc<str>, String), usize> {
 /// Asks for consent where a fix changes what the fix of a silenced finding would change: the user
 /// has decided about it.
 pub(super) fn respect_silence(silenced: &[Finding], findings: &mut [Finding]) {
-    let decided: Vec<&Fix> = silenced.iter().filter_map(|one| one.fix.as_ref()).collect();
+    let mut decided: BTreeMap<(Arc<str>, usize), RouteSet> = BTreeMap::new();
+    for fix in silenced.iter().filter_map(|one| one.fix.as_ref()) {
+        let key = (Arc::clone(&fix.path), fix.document);
+        let routes = decided.entry(key).or_default();
+        for change in &fix.changes {
+            routes.insert(change.route());
+        }
+    }
     for finding in findings {
         let Some(fix) = finding.fix.as_mut() else {
             continue;
         };
-        let shares = |other: &&Fix| {
-            (&other.path, other.document) == (&fix.path, fix.document) && fix.overlaps(other)
-        };
-        if fix.applicability == Applicability::Safe && decided.iter().any(shares) {
+        if fix.applicability != Applicability::Safe {
+            continue;
+        }
+        let decided = decided.get(&(Arc::clone(&fix.path), fix.document));
+        let mut routes = fix.changes.iter().map(Change::route);
+        if decided.is_some_and(|decided| routes.any(|route| decided.overlaps(route))) {
             fix.applicability = Applicability::Unsafe;
             let said = "a silenced finding rests on the same setting";
             finding.help = Some(match finding.help.take() {

@@ -120,10 +120,15 @@ impl<'t> ServicePort<'t> {
 /// the labels of the pods of `workload`.
 #[must_use]
 pub fn selects_workload(object: &Object<'_>, workload: &Workload<'_>) -> bool {
+    workload_selector(object).matches(workload.template.labels())
+}
+
+/// Returns the labels that the `workloadSelector` of an object (`Sidecar`, `EnvoyFilter`) asks for.
+#[must_use]
+pub fn workload_selector<'t>(object: &Object<'t>) -> LabelSelector<'t> {
     let spec = object.node.get("spec");
     let selector = spec.and_then(|spec| spec.get("workloadSelector"));
-    let labels = selector.and_then(|selector| selector.get("labels"));
-    LabelSelector::from_mapping(labels).matches(workload.template.labels())
+    LabelSelector::from_mapping(selector.and_then(|selector| selector.get("labels")))
 }
 
 /// Tells whether an object of another tool may bring pods that stand in no manifest: a

@@ -21,6 +21,12 @@ impl<'t> LabelSelector<'t> {
         }
     }
 
+    /// Returns the labels that the selector asks for.
+    #[must_use]
+    pub fn into_labels(self) -> Vec<(&'t str, &'t str)> {
+        self.labels
+    }
+
     /// Tells whether the selector asks for nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {

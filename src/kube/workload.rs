@@ -1,7 +1,10 @@
 //! Workloads: objects that hold a pod template, and its containers.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::yaml::{Entry, NodeRef, Route, Step};
 
+use super::container_index::ContainerIndex;
 use super::handler::{Handler, Slot};
 use super::object::Object;
 
@@ -69,6 +72,7 @@ impl<'t> Workload<'t> {
                 within,
                 labels: metadata.and_then(|all| all.get("labels")),
                 annotations: metadata.and_then(|all| all.get("annotations")),
+                index: Arc::default(),
             },
         })
     }
@@ -105,6 +109,8 @@ pub struct PodTemplate<'t> {
     pub within: Route,
     labels: Option<NodeRef<'t>>,
     annotations: Option<NodeRef<'t>>,
+    /// Built once, shared by all copies.
+    index: Arc<OnceLock<ContainerIndex>>,
 }
 
 impl<'t> PodTemplate<'t> {
@@ -156,6 +162,13 @@ impl<'t> PodTemplate<'t> {
         .into_iter()
         .flat_map(|list| self.containers_in(list))
         .collect()
+    }
+
+    /// Returns the names that the containers declare, looked up once for all handlers of the pod.
+    #[must_use]
+    pub fn index(&self) -> &ContainerIndex {
+        self.index
+            .get_or_init(|| ContainerIndex::of(&self.containers()))
     }
 
     /// Iterates over the names of the containers of one list, each with its container: a look before

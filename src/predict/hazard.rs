@@ -1,7 +1,5 @@
 //! Why pointing a handler at the agent would not keep its meaning.
 
-use std::collections::BTreeMap;
-
 use crate::context::Context;
 use crate::kube::{Action, Port, Unreadable, is_dns_label, refused_number};
 use crate::source::placeholder;
@@ -101,12 +99,7 @@ fn container_hazard(
         let said = format!("the agent can't serve a container named `{name}`");
         return Some(Hazard::new("container-name", "", said));
     }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let containers = pod.workload.template.containers();
-    for container in &containers {
-        *counts.entry(container.name()).or_default() += 1;
-    }
-    if counts.get(name).is_some_and(|&count| count > 1) {
+    if pod.workload.template.index().is_shared_name(name) {
         let said = format!("two containers are named `{name}` and would share one prober");
         return Some(Hazard::new("duplicate-container-name", "", said));
     }

@@ -50,7 +50,6 @@ pub(super) fn resolve(
         Port::Number(number) => return Ok(*number),
         Port::Name(name) => name,
     };
-    let declared = |container: &Container<'_>| declaration(container, name).and_then(|p| p.number);
     if let Some(port) = declaration(container, name) {
         // A declaration without a number is one that another tool fills in, or a fault of its own.
         return port.number.ok_or(Cause::Placeholder);
@@ -58,12 +57,7 @@ pub(super) fn resolve(
     if name.parse::<i64>().is_ok() {
         return Err(Cause::PortQuoted);
     }
-    if workload
-        .template
-        .containers()
-        .iter()
-        .any(|other| declared(other).is_some())
-    {
+    if workload.template.index().declares_port(name) {
         return Err(Cause::PortOfOtherContainer);
     }
     Err(Cause::PortUnresolved)

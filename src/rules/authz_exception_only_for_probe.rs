@@ -4,7 +4,7 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::allows_to;
 use crate::finding::Finding;
-use crate::kube::{Action, Object};
+use crate::kube::{Action, Object, PeerAuthentication};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::yaml::NodeRef;
 
@@ -112,7 +112,7 @@ fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Vec<Finding> {
         return Vec::new();
     }
     let handlers = scene
-        .hearing(policy)
+        .hearing_selected(policy, PeerAuthentication::of(policy).selector())
         .into_iter()
         .filter(|pod| allows_to(policy, &pod.workload))
         .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)));

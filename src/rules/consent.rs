@@ -1,30 +1,64 @@
 //! Nothing is safe on a pod that was rewritten ahead: its probes, the prober env and the opt-out
 //! hold each other up, and no rule sees all of them.
 
+use std::cell::OnceCell;
+
+use hashbrown::HashMap;
+
 use crate::finding::{Applicability, Finding};
 use crate::predict::WorkloadPrediction;
+use crate::yaml::{Route, Step};
 
-/// Asks for consent where a fix touches a pod that holds a part of a rewrite.
-pub(super) fn guard(predictions: &[WorkloadPrediction<'_>], finding: &mut Finding) {
-    let Some(fix) = &mut finding.fix else {
-        return;
-    };
-    let touched = predictions.iter().filter(|pod| {
-        let object = &pod.workload.object;
-        let here = (&**object.path(), object.document.index) == (&*fix.path, fix.document);
-        let within = |route: &[_]| route.starts_with(object.route.steps());
-        here && fix
-            .changes
-            .iter()
-            .any(|change| within(change.route().steps()))
-    });
-    if fix.applicability == Applicability::Safe
-        && touched
-            .into_iter()
-            .any(WorkloadPrediction::is_rewritten_ahead)
-    {
-        fix.applicability = Applicability::Unsafe;
+/// The pods by their documents and the routes of their objects in them.
+pub(super) struct Guard<'p, 't> {
+    pods: HashMap<(&'p str, usize), HashMap<&'p [Step], Pods<'p, 't>>>,
+}
+
+/// The pods that one object stands for: one for each overlay.
+#[derive(Default)]
+struct Pods<'p, 't> {
+    all: Vec<&'p WorkloadPrediction<'t>>,
+    is_rewritten_ahead: OnceCell<bool>,
+}
+
+impl<'p, 't> Guard<'p, 't> {
+    /// Sorts the pods.
+    pub(super) fn new(predictions: &'p [WorkloadPrediction<'t>]) -> Self {
+        let mut pods: HashMap<_, HashMap<_, Pods<'p, 't>>> = HashMap::new();
+        for pod in predictions {
+            let object = &pod.workload.object;
+            let of_document = pods.entry((&**object.path(), object.document.index));
+            let of_object = of_document.or_default().entry(object.route.steps());
+            of_object.or_default().all.push(pod);
+        }
+        Self { pods }
     }
+
+    /// Asks for consent where a fix touches a pod that holds a part of a rewrite.
+    pub(super) fn apply(&self, finding: &mut Finding) {
+        let Some(fix) = &mut finding.fix else {
+            return;
+        };
+        let Some(pods) = self.pods.get(&(&*fix.path, fix.document)) else {
+            return;
+        };
+        let mut routes = fix.changes.iter().map(|change| change.route());
+        if fix.applicability == Applicability::Safe
+            && routes.any(|route| touches_rewritten(pods, route))
+        {
+            fix.applicability = Applicability::Unsafe;
+        }
+    }
+}
+
+/// Tells whether a route leads into an object whose pods are rewritten ahead.
+fn touches_rewritten(pods: &HashMap<&[Step], Pods<'_, '_>>, route: &Route) -> bool {
+    let steps = route.steps();
+    let objects = (0..=steps.len()).filter_map(|len| pods.get(steps.get(..len)?));
+    objects.into_iter().any(|pods| {
+        let all = || pods.all.iter().any(|pod| pod.is_rewritten_ahead());
+        *pods.is_rewritten_ahead.get_or_init(all)
+    })
 }
 
 #[cfg(test)]
@@ -61,7 +95,7 @@ mod tests {
             adds: None,
             edits: Vec::new(),
         });
-        guard(&predict::predict_all(&context), &mut finding);
+        Guard::new(&predict::predict_all(&context)).apply(&mut finding);
         finding.fix.unwrap().applicability
     }
 

@@ -1,6 +1,7 @@
 //! The cure that several rules share: let the mesh rewrite the pod's probes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::finding::{Applicability, Certainty, Finding};
 use crate::mesh::Fact;
@@ -10,6 +11,8 @@ use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction, hazard, pre
 use crate::yaml::{Change, Value};
 
 use super::pod_key::{self, Place, has_comment};
+use super::pod_labels::PodLabels;
+use super::rewrite_cure::{RewriteCure, RewriteCures};
 use super::scene::by_namespace;
 use super::{
     Rule, Scene, app_probe_on_status_port, http_probe_host_rewritten,
@@ -54,22 +57,28 @@ pub(super) fn offer<'t>(
             (title, vec![Change::Set { route, value }])
         }
     };
-    let (applicability, help) = applicability(scene, pod);
-    finding.help = help;
-    finding.fix = Some(scene::fix(object, title, applicability, changes));
+    let cure = cure(scene, pod);
+    finding.help.clone_from(&cure.help);
+    finding.fix = Some(scene::fix(object, title, cure.applicability, changes));
 }
 
-/// Tells whether switching the rewrite on would give a handler its meaning back.
+/// Tells whether enabling the rewrite would make a hook do again what it does without a mesh.
 pub(super) fn cures(
     scene: &Scene<'_, '_>,
     pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
+    hook: &HandlerPrediction<'_>,
 ) -> bool {
-    let on = Fact::settled(true, "the rewrite is on");
-    let after = predict_with(scene.context, &pod.workload, on);
-    let mut handlers = after.handlers.iter();
-    let same = handlers.find(|other| other.handler.route == handler.handler.route);
-    same.is_some_and(|same| same.verdict.outcome == Outcome::Ok)
+    cure(scene, pod).restores_hook(&hook.handler.route)
+}
+
+/// Returns what enabling the rewrite does to a pod; predicted once per pod.
+fn cure(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>) -> Arc<RewriteCure> {
+    scene.cures.of(pod, || {
+        let on = Fact::settled(true, "the rewrite is on");
+        let after = predict_with(scene.context, &pod.workload, on);
+        let (applicability, help) = applicability(scene, pod, &after);
+        RewriteCure::new(&after, applicability, help)
+    })
 }
 
 /// The mesh default is on, and the tree or the user says so: then the switch is not needed.
@@ -84,13 +93,12 @@ pub(super) fn is_default_sure<'t>(scene: &Scene<'_, 't>, pod: &WorkloadPredictio
 fn applicability<'t>(
     scene: &Scene<'_, 't>,
     pod: &WorkloadPrediction<'t>,
+    after: &WorkloadPrediction<'t>,
 ) -> (Applicability, Option<String>) {
     if pod.prober_env.is_some() {
         let help = "the pod was rewritten ahead: the injector would append a second prober env";
         return (Applicability::DisplayOnly, Some(help.to_owned()));
     }
-    let on = Fact::settled(true, "the rewrite is on");
-    let after = predict_with(scene.context, &pod.workload, on);
     let mut handlers = after.handlers.iter();
     if let Some(spoiled) = handlers.find(|handler| handler.verdict.outcome.is_bad()) {
         let cause = spoiled.verdict.cause.describe();
@@ -100,9 +108,9 @@ fn applicability<'t>(
     let keeps_meaning = after.handlers.iter().all(|handler| {
         handler.agent_path().is_none()
             && handler.verdict.outcome == Outcome::Ok
-            && hazard(scene.context, &after, handler).is_none()
+            && hazard(scene.context, after, handler).is_none()
     });
-    if let Some(rule) = uncovered(scene, pod, &after) {
+    if let Some(rule) = uncovered(scene, pod, after) {
         let help = format!("the rewrite alone would bring `{rule}`: see to that first");
         return (Applicability::Unsafe, Some(help));
     }
@@ -139,6 +147,8 @@ fn uncovered<'t>(
             context: scene.context,
             predictions,
             by_namespace: &by_namespace,
+            by_label: &PodLabels::default(),
+            cures: &RewriteCures::default(),
         };
         let findings = (rule.check)(&alone).into_iter();
         let key = |one: Finding| (one.object, one.container, one.field);

@@ -4,7 +4,7 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::inbound_patch;
 use crate::finding::Finding;
-use crate::kube::Object;
+use crate::kube::{Object, workload_selector};
 
 declare_rule! {
     /// Finds EnvoyFilters that change what an unrewritten probe meets.
@@ -112,7 +112,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 fn report<'t>(scene: &Scene<'_, 't>, filter: &Object<'t>) -> Option<Finding> {
     let (index, place) = inbound_patch(filter)?;
     let pods = scene
-        .hearing(filter)
+        .hearing_selected(filter, workload_selector(filter))
         .into_iter()
         .filter(|pod| scene.context.filters(filter, &pod.workload));
     let mut met = pods.flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)));

@@ -111,6 +111,7 @@ mod peerauth_portlevel_without_selector;
 mod peerauth_root_selector_ignored;
 mod peerauth_unset_inherits;
 mod pod_key;
+mod pod_labels;
 mod port_exception;
 mod poststart_http_before_sidecar;
 mod prerewritten_custom_port_recursion;
@@ -134,6 +135,7 @@ mod refused;
 mod release_gap;
 mod rev_label_with_disabled_inject;
 mod revision_not_installed;
+mod rewrite_cure;
 mod rewrite_disabled_globally;
 mod rewrite_off_before_1_6;
 mod rewritten_and_rewrite_off;
@@ -188,6 +190,9 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
+
+use pod_labels::PodLabels;
+use rewrite_cure::RewriteCures;
 
 pub use rule::{Example, FixAvailability, Rule, Scope, Sections};
 pub use scene::{ByNamespace, Scene};
@@ -384,10 +389,13 @@ pub fn check_marked(
     mark: Mark<'_>,
 ) -> Vec<Finding> {
     let by_namespace = scene::by_namespace(context, predictions);
+    let by_label = PodLabels::of(context, predictions);
     let whole = Scene {
         context,
         predictions,
         by_namespace: &by_namespace,
+        by_label: &by_label,
+        cures: &RewriteCures::default(),
     };
     let of_tree: Vec<&Rule> = of_scope(Scope::Tree).collect();
     let found: Vec<Vec<Finding>> = of_tree
@@ -407,6 +415,8 @@ pub fn check_marked(
                 context,
                 predictions,
                 by_namespace: &by_namespace,
+                by_label: &by_label,
+                cures: &RewriteCures::default(),
             };
             let other_worlds = worlds::check(context, predictions);
             run(Scope::Workloads, &scene).chain(other_worlds).collect()
@@ -419,8 +429,9 @@ pub fn check_marked(
             found.map(|finding| overlay::place(context, home, marked(mark, predictions, finding))),
         );
     }
+    let guard = consent::Guard::new(predictions);
     for finding in &mut findings {
-        consent::guard(predictions, finding);
+        guard.apply(finding);
     }
     overlay::merged(findings)
 }

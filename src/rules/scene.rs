@@ -6,13 +6,15 @@ use hashbrown::HashMap;
 
 use crate::context::{Context, Facts, Reach};
 use crate::finding::{Applicability, Certainty, Finding, Fix, Label};
-use crate::kube::{Object, Workload};
+use crate::kube::{LabelSelector, Object, PeerAuthentication, Workload};
 use crate::mesh::{Fact, Reason};
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
 use crate::settings::MeshKind;
 use crate::yaml::{Change, Span};
 
 use super::Rule;
+use super::pod_labels::PodLabels;
+use super::rewrite_cure::RewriteCures;
 
 /// Everything a rule may ask.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,10 @@ pub struct Scene<'s, 't> {
     pub predictions: &'s [WorkloadPrediction<'t>],
     /// The same by namespace: policies ask for it all the time.
     pub by_namespace: &'s ByNamespace<'s, 't>,
+    /// The same by label, where many policies ask for it.
+    pub by_label: &'s PodLabels<'s, 't>,
+    /// What enabling the rewrite does to each of the pods, predicted once per pod.
+    pub(super) cures: &'s RewriteCures,
 }
 
 /// Predictions by the namespace they go to.
@@ -76,8 +82,14 @@ impl<'s, 't> Scene<'s, 't> {
             |pod: &WorkloadPrediction<'t>| self.context.reaches(policy, reach, &pod.workload);
         match reach {
             Reach::Mesh => self.predictions.iter().filter(|pod| reaches(pod)).collect(),
-            Reach::Namespace | Reach::Workloads => {
-                self.beside(policy).filter(|pod| reaches(pod)).collect()
+            Reach::Namespace => self.beside(policy).filter(|pod| reaches(pod)).collect(),
+            Reach::Workloads => {
+                let namespace = self.context.namespace_of(policy).0;
+                let selector = PeerAuthentication::of(policy).selector();
+                match self.by_label.carrying(namespace, selector) {
+                    Some(pods) => pods.iter().copied().filter(|pod| reaches(pod)).collect(),
+                    None => self.beside(policy).filter(|pod| reaches(pod)).collect(),
+                }
             }
             Reach::Nobody => Vec::new(),
         }
@@ -93,6 +105,28 @@ impl<'s, 't> Scene<'s, 't> {
             Reach::Namespace
         };
         self.reached_by(policy, reach)
+    }
+
+    /// Returns those of [`Scene::hearing`] that carry the labels of `selector`, and perhaps others.
+    #[must_use]
+    pub fn hearing_selected(
+        &self,
+        policy: &Object<'t>,
+        selector: LabelSelector<'t>,
+    ) -> Vec<&'s WorkloadPrediction<'t>> {
+        let namespace = self.context.namespace_of(policy).0;
+        let of_namespace = !self.context.is_in_root_namespace(policy);
+        let carrying = self.by_label.carrying(namespace, selector);
+        match carrying.filter(|_| of_namespace) {
+            Some(pods) => {
+                let reaches = |pod: &&WorkloadPrediction<'t>| {
+                    let reach = Reach::Namespace;
+                    self.context.reaches(policy, reach, &pod.workload)
+                };
+                pods.iter().copied().filter(reaches).collect()
+            }
+            None => self.hearing(policy),
+        }
     }
 
     /// Returns those of some facts that stand in a namespace of the workloads, in their order.

@@ -4,7 +4,7 @@ use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::Dataplane;
 use crate::finding::Finding;
-use crate::kube::{Object, integer, selects_workload};
+use crate::kube::{Object, integer, selects_workload, workload_selector};
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::yaml::NodeRef;
 
@@ -103,7 +103,8 @@ fn report<'t>(
     let context = scene.context;
     let tls = listener.entry("tls").filter(|tls| !tls.value.is_null())?;
     let port = listener.get("port")?.get("number").and_then(integer)?;
-    let pods = scene.hearing(sidecar).into_iter().filter(|pod| {
+    let hearing = scene.hearing_selected(sidecar, workload_selector(sidecar));
+    let pods = hearing.into_iter().filter(|pod| {
         pod.dataplane.value == Dataplane::Sidecar && selects_workload(sidecar, &pod.workload)
     });
     let mode = pods

@@ -5,6 +5,8 @@ use crate::context::Context;
 use crate::finding::{Applicability, Certainty, Finding, Severity};
 use crate::predict::{Outcome, WorkloadPrediction, World, evident_worlds};
 
+use super::pod_labels::PodLabels;
+use super::rewrite_cure::RewriteCures;
 use super::{Scene, Scope, run, scene};
 
 /// What spoils a handler; the words of the outcomes are those of the findings.
@@ -30,6 +32,8 @@ fn notes(world: &World<'_>) -> Vec<Finding> {
         context: &world.context,
         predictions,
         by_namespace: &by_namespace,
+        by_label: &PodLabels::default(),
+        cures: &RewriteCures::default(),
     };
     // Only what a verdict leads to differs between worlds.
     let is_verdict =

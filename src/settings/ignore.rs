@@ -18,11 +18,3 @@ pub struct Ignore {
     /// The line of the entry, from 1.
     pub line: usize,
 }
-
-impl Ignore {
-    /// Tells whether the entry holds for a file.
-    #[must_use]
-    pub fn holds_for(&self, shown: &str) -> bool {
-        self.scope.paths.is_empty() || self.scope.holds_for(shown)
-    }
-}

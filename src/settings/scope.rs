@@ -34,17 +34,6 @@ impl Scope {
             .ok()
             .map(Path::to_path_buf)
     }
-
-    /// Tells whether one of `paths` matches a file, or a folder that it lies in.
-    #[must_use]
-    pub fn holds_for(&self, shown: &str) -> bool {
-        let Ok(globs) = GlobSet::new(&self.paths) else {
-            return false;
-        };
-        let is_match = |part: &Path| !part.as_os_str().is_empty() && globs.is_match(part);
-        self.relative(shown)
-            .is_some_and(|path| path.ancestors().any(is_match))
-    }
 }
 
 /// Reads a glob.

@@ -173,6 +173,8 @@ impl SourceFile {
 pub struct SourceSet {
     /// Sorted by path, each path once.
     pub files: Vec<SourceFile>,
+    /// What renderings of kustomizations may hold in memory: bytes; `None` for what suits the files.
+    pub max_rendered: Option<usize>,
 }
 
 impl SourceSet {
@@ -180,7 +182,10 @@ impl SourceSet {
     #[must_use]
     pub fn new(mut files: Vec<SourceFile>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { files }
+        Self {
+            files,
+            max_rendered: None,
+        }
     }
 
     /// Returns the set of one file with this text.

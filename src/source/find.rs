@@ -49,6 +49,8 @@ pub struct Request {
     pub working_directory: PathBuf,
     /// How directories are walked.
     pub walk: WalkOptions,
+    /// What renderings of kustomizations may hold in memory: bytes; `None` for what suits the files.
+    pub max_rendered: Option<usize>,
 }
 
 /// A file that is to be read.

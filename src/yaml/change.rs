@@ -3,7 +3,7 @@
 use super::route::Route;
 
 /// A value to be written.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// `null`.
     Null,
@@ -35,7 +35,7 @@ impl From<i64> for Value {
 
 /// One intended change. Routes start at the root of the document and speak of the document
 /// before any change.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// Gives the field at `route` this value; missing mappings on the way are made.
     Set {

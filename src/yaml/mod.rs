@@ -25,7 +25,7 @@ pub use change::{Change, Value};
 pub use comment::comments;
 pub use compose::Composer;
 pub use de::{DeError, from_node};
-pub use edit::{Edit, EditError, apply, splice};
+pub use edit::{Edit, EditError, apply, plan, prove, splice};
 pub use parse::{SyntaxError, parse, parse_fully};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};

@@ -42,7 +42,7 @@ const PLACES: &[(&str, &[&str])] = &[
 ];
 
 /// Where programs are run: at the user's wish, and nowhere else.
-const PROGRAMS: &[&str] = &["cli/mod.rs", "cli/render.rs", "cli/session.rs"];
+const PROGRAMS: &[&str] = &["cli/mod.rs", "cli/render/process.rs", "cli/session.rs"];
 
 struct SourceText {
     /// Relative to `src`, with `/`.

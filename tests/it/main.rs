@@ -25,6 +25,8 @@ mod fuzz_regressions;
     reason = "shared with the fuzz targets, which use more of it"
 )]
 mod fuzz_targets;
+#[cfg(target_os = "linux")]
+mod growth;
 mod install;
 mod istio;
 mod kustomize;

@@ -16,6 +16,7 @@ use crate::kube::Object;
 use crate::source::{SourceSet, place};
 use crate::yaml::NodeRef;
 
+use super::budget::{self, Budget};
 use super::copy::read;
 use super::node::{Node, Origin, Value};
 use super::{RenderedDocument, Rendering, write};
@@ -76,6 +77,7 @@ impl<'s> Folders<'s> {
 /// What sets make, each worked out once: deploying objects are gone through several times.
 pub(super) struct Sets<'s> {
     folders: Folders<'s>,
+    budget: &'s Budget,
     /// By the bytes of each set; with its text, so that no other text takes its place.
     known: HashMap<Place, (Arc<str>, Option<Arc<Rendering>>)>,
 }
@@ -84,9 +86,10 @@ pub(super) struct Sets<'s> {
 type Place = (*const u8, usize, u32);
 
 impl<'s> Sets<'s> {
-    pub(super) fn of(sources: &'s SourceSet) -> Self {
+    pub(super) fn of(sources: &'s SourceSet, budget: &'s Budget) -> Self {
         Self {
             folders: Folders::of(sources),
+            budget,
             known: HashMap::new(),
         }
     }
@@ -103,14 +106,14 @@ impl<'s> Sets<'s> {
         let tree = set.node.tree();
         let place = (tree.text().as_ptr(), tree.segment().start, set.node.id());
         let (_, made) = self.known.entry(place).or_insert_with(|| {
-            let made = of_set(&self.folders, set).map(Arc::new);
+            let made = of_set(&self.folders, self.budget, set).map(Arc::new);
             (Arc::clone(tree.text()), made)
         });
         made.clone()
     }
 }
 
-fn of_set(folders: &Folders<'_>, set: &Object<'_>) -> Option<Rendering> {
+fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Rendering> {
     let place = |span| {
         let label = set.label_at(span, "");
         Origin {
@@ -127,23 +130,35 @@ fn of_set(folders: &Folders<'_>, set: &Object<'_>) -> Option<Rendering> {
         each.extend(parameters(folders, set, generator, true));
         each.truncate(APPLICATIONS);
     }
-    let documents = each.iter().filter_map(|parameters| {
+    let mut documents = Vec::new();
+    let (mut held, mut left_out) = (0, false);
+    for parameters in &each {
         let mut application = base.clone();
         fill(&mut application, parameters);
-        let (document, origin) = write::document(&application, set.document)?;
-        Some(RenderedDocument {
+        let Some((document, origin)) = write::document(&application, set.document) else {
+            continue;
+        };
+        let size = budget::of_document(&document, &origin, false);
+        if !budget.hold(size) {
+            left_out = true;
+            break;
+        }
+        held += size;
+        documents.push(RenderedDocument {
             document,
             origin,
             may_deploy: true,
-        })
-    });
+        });
+    }
     Some(Rendering {
         root: Arc::clone(set.path()),
         deployed: None,
-        documents: documents.collect(),
+        documents,
         used: BTreeSet::new(),
         notes: Vec::new(),
-        is_open: false,
+        is_open: left_out,
+        left_out,
+        held,
     })
 }
 

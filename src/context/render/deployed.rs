@@ -8,19 +8,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::kube::Object;
 use crate::source::{SourceFile, SourceSet, is_kustomization, place};
 
 use super::super::deployment::{self, Deployment, Dialect};
 use super::application_set;
+use super::budget::Budget;
 use super::gather::{Gathered, Gatherer};
 use super::kustomization::Kustomization;
 use super::locate::{self, Located};
 use super::post_build;
 use super::resource::Resource;
-use super::roots;
+use super::roots::{self, Group};
 use super::{Deployed, Rendering, finish};
 
 /// Deploying objects may be deployed themselves: how often that is followed.
@@ -34,8 +35,8 @@ pub(super) fn render(
     sources: &SourceSet,
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
 ) -> Vec<Rendering> {
-    let (mut own, mut gatherer) = own(sources, is_wanted);
-    let mut sets = application_set::Sets::of(sources);
+    let (mut own, mut gatherer, budget) = own(sources, is_wanted);
+    let mut sets = application_set::Sets::of(sources, &budget);
     let mut generated: Vec<Arc<Rendering>> = Vec::new();
     let mentions =
         |file: &&SourceFile| file.text.contains("fluxcd.io/") || file.text.contains("argoproj.io/");
@@ -69,7 +70,9 @@ pub(super) fn render(
         if is_done {
             break;
         }
-        made = next;
+        for replaced in std::mem::replace(&mut made, next) {
+            budget.release(replaced.held);
+        }
         taken = entered;
         before = keys;
     }
@@ -81,32 +84,52 @@ pub(super) fn render(
     own
 }
 
-/// Renders the kustomizations that nothing else takes in, groups of them side by side.
+/// Renders the kustomizations that nothing else takes in, groups of them side by side; also returns what later
+/// renderings may hold.
 fn own<'s>(
     sources: &'s SourceSet,
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
-) -> (Vec<Rendering>, Gatherer<'s>) {
+) -> (Vec<Rendering>, Gatherer<'s>, Arc<Budget>) {
     let groups = roots::groups(sources);
     let all: usize = groups.iter().map(|group| group.size).sum();
-    let rendered: Vec<(Vec<Rendering>, Gatherer<'s>)> = groups
-        .into_par_iter()
-        .map(|group| {
-            let mut gatherer = Gatherer::for_share(sources, group.size, all);
-            let each = group.roots.into_iter().map(|root| {
-                let gathered = gatherer.root(&root);
-                finish(sources, root, None, &gathered, is_wanted)
-            });
-            (each.collect(), gatherer)
-        })
+    let render = |group: &Group, budget: &Arc<Budget>| {
+        let mut gatherer = Gatherer::for_share(sources, Arc::clone(budget), group.size, all);
+        let each = group.roots.iter().map(|root| {
+            let gathered = gatherer.root(root);
+            finish(
+                sources,
+                budget,
+                Arc::clone(root),
+                None,
+                &gathered,
+                is_wanted,
+            )
+        });
+        let renderings: Vec<Rendering> = each.collect();
+        (renderings, gatherer)
+    };
+    let attempt = Arc::new(Budget::of_attempt(sources));
+    let mut rendered: Vec<_> = groups
+        .par_iter()
+        .map(|group| render(group, &attempt))
         .collect();
-    let mut gatherer = Gatherer::new(sources);
+    let mut budget = Arc::new(attempt.settled());
+    if attempt.is_exceeded() {
+        // What fits must not depend on which thread is faster: one after the other.
+        rendered = Vec::new();
+        budget = Arc::new(Budget::of(sources));
+        for group in &groups {
+            rendered.push(render(group, &budget));
+        }
+    }
+    let mut gatherer = Gatherer::new(sources, Arc::clone(&budget));
     let mut own = Vec::new();
     for (renderings, other) in rendered {
         own.extend(renderings);
         gatherer.take_over(other);
     }
     own.sort_by(|a, b| a.root.cmp(&b.root));
-    (own, gatherer)
+    (own, gatherer, budget)
 }
 
 /// What a deployment is known by from round to round.
@@ -227,7 +250,8 @@ fn of_deployment<'s>(
     };
     let root = file.map_or(path, |file| &file.path);
     let root = Arc::clone(root);
-    let rendering = finish(sources, root, Some(deployed), &gathered, is_wanted);
+    let budget = gatherer.budget();
+    let rendering = finish(sources, budget, root, Some(deployed), &gathered, is_wanted);
     (rendering, taken)
 }
 

@@ -16,6 +16,7 @@ use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
 use super::super::deployment::Dialect;
+use super::budget::{self, Budget};
 use super::kustomization::Kustomization;
 use super::locate::{Located, locate, strings};
 use super::not_followed;
@@ -43,6 +44,8 @@ pub(super) struct Gathered {
     pub(super) notes: BTreeSet<Note>,
     /// Objects come in that are not seen: a patch without target may be for one of them.
     pub(super) is_open: bool,
+    /// Objects are left out because renderings would hold too much memory.
+    pub(super) left_out: bool,
     /// Of the objects; `None` where a change may have made others of them.
     known: Option<Known>,
 }
@@ -102,8 +105,9 @@ impl Gathered {
         let others = &self.resources;
         let known = self.known.get_or_insert_with(|| Known::of(others));
         let message = if others.len() >= RESOURCES {
-            self.is_open = true;
-            format!("more than {RESOURCES} objects: the rest is left out")
+            // One note for all of them: what is left out must not be held either.
+            let message = format!("more than {RESOURCES} objects: the rest is left out");
+            return self.miss(k, at, message);
         } else if known.is_new(&resource, others) {
             self.resources.push(resource);
             return;
@@ -123,6 +127,15 @@ impl Gathered {
         self.used.extend(other.used.iter().cloned());
         self.notes.extend(other.notes.iter().cloned());
         self.is_open |= other.is_open;
+        self.left_out |= other.left_out;
+    }
+
+    /// Drops all objects: there is no memory for them.
+    fn leave_out(&mut self) {
+        self.resources = Vec::new();
+        self.known = None;
+        self.is_open = true;
+        self.left_out = true;
     }
 
     /// Says that something of `k` at `at` concerns all objects.
@@ -178,26 +191,38 @@ pub(super) struct Gatherer<'s> {
     /// The kustomizations that are being gathered, the outermost first.
     open: Vec<Arc<str>>,
     work: usize,
+    budget: Arc<Budget>,
 }
 
 impl<'s> Gatherer<'s> {
-    pub(super) fn new(sources: &'s SourceSet) -> Self {
+    pub(super) fn new(sources: &'s SourceSet, budget: Arc<Budget>) -> Self {
         Self {
             sources,
             done: HashMap::new(),
             open: Vec::new(),
             work: WORK,
+            budget,
         }
+    }
+
+    /// Returns the memory that renderings may hold.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Returns a gatherer for `size` kustomizations of `all`, which may cost their share of what all
     /// may cost, and always enough for what people write: how much a group may cost must not
     /// depend on which thread is faster.
-    pub(super) fn for_share(sources: &'s SourceSet, size: usize, all: usize) -> Self {
+    pub(super) fn for_share(
+        sources: &'s SourceSet,
+        budget: Arc<Budget>,
+        size: usize,
+        all: usize,
+    ) -> Self {
         let share = WORK / all.max(1) * size;
         Self {
             work: share.max(ENOUGH.saturating_mul(size)).min(WORK),
-            ..Self::new(sources)
+            ..Self::new(sources, budget)
         }
     }
 
@@ -243,6 +268,9 @@ impl<'s> Gatherer<'s> {
         }
         let mut gathered = Gathered::default();
         self.fill(&[*k], &[], &mut gathered);
+        if !self.budget.hold(budget::of_resources(&gathered.resources)) {
+            gathered.leave_out();
+        }
         let gathered = Arc::new(gathered);
         self.done.insert(Arc::clone(k.path), Arc::clone(&gathered));
         gathered
@@ -279,7 +307,9 @@ impl<'s> Gatherer<'s> {
         entries: &[Located<'s>],
         gathered: &mut Gathered,
     ) {
-        let Some(k) = layers.first() else { return };
+        let Some(k) = layers.first().filter(|_| !self.budget.is_over()) else {
+            return;
+        };
         let Some(left) = self.work.checked_sub(OPENING + entries.len()) else {
             let at = Span::empty(k.root.span().start);
             gathered.miss(

@@ -13,6 +13,7 @@
 
 mod application_set;
 mod body;
+mod budget;
 mod copy;
 mod deployed;
 mod field_path;
@@ -51,6 +52,7 @@ use crate::kube::{Destination, Object};
 use crate::source::{Document, SourceSet};
 use crate::yaml::Span;
 
+use budget::Budget;
 use gather::Gathered;
 use resource::Resource;
 
@@ -74,6 +76,10 @@ pub struct Rendering {
     pub notes: Vec<Note>,
     /// Objects come in that are not seen.
     pub is_open: bool,
+    /// Objects are left out because all renderings together would hold too much memory.
+    pub left_out: bool,
+    /// What it takes of the memory of renderings.
+    held: usize,
 }
 
 /// What deploys a rendering.
@@ -225,8 +231,15 @@ fn may_deploy(kind: &str) -> bool {
     DEPLOYING.contains(&kind) || kind.ends_with("List")
 }
 
+/// Tells whether an object runs pods.
+fn runs_pods(resource: &Resource) -> bool {
+    let kind = resource.name().kind;
+    matches!(kind, "CronJob" | "Pod" | "PodTemplate") || resource.body.has(&["spec", "template"])
+}
+
 fn finish(
     sources: &SourceSet,
+    budget: &Budget,
     root: Arc<str>,
     deployed: Option<Deployed>,
     gathered: &Gathered,
@@ -234,6 +247,7 @@ fn finish(
 ) -> Rendering {
     let mut documents = Vec::with_capacity(gathered.resources.len());
     let mut notes = gathered.notes.clone();
+    let (mut held, mut left_out) = (0, gathered.left_out);
     let resources = gathered.resources.iter().filter(|one| !one.is_local());
     for resource in resources.filter(|one| is_wanted(one)) {
         let Some(base) = sources.document(&resource.path, resource.index) else {
@@ -245,14 +259,22 @@ fn finish(
             write::document(&resource.body.whole(), base)
         };
         match rendered {
-            Some((document, origin)) => documents.push(RenderedDocument {
-                document: Document {
-                    patch: false,
-                    ..document
-                },
-                origin,
-                may_deploy: may_deploy(resource.name().kind),
-            }),
+            Some((document, origin)) => {
+                let size = budget::of_document(&document, &origin, runs_pods(resource));
+                if !budget.hold(size) {
+                    left_out = true;
+                    break;
+                }
+                held += size;
+                documents.push(RenderedDocument {
+                    document: Document {
+                        patch: false,
+                        ..document
+                    },
+                    origin,
+                    may_deploy: may_deploy(resource.name().kind),
+                });
+            }
             None => {
                 notes.insert(Note {
                     path: Arc::clone(&resource.path),
@@ -266,10 +288,17 @@ fn finish(
             }
         }
     }
+    if left_out && !gathered.left_out {
+        // A part of an overlay is judged otherwise than the whole.
+        documents = Vec::new();
+        budget.release(std::mem::take(&mut held));
+    }
     Rendering {
         root,
         deployed,
-        is_open: gathered.is_open,
+        is_open: gathered.is_open || left_out,
+        left_out,
+        held,
         documents,
         used: gathered.used.clone(),
         notes: notes.into_iter().collect(),

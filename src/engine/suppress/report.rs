@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity, SuppressedBy};
 use crate::rules;
-use crate::settings::{Settings, not_one_of};
+use crate::settings::not_one_of;
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
-use super::super::check::is_on;
+use super::super::levels::{Ignores, Levels};
 use super::super::notices::{INVALID_SUPPRESSION, NOTICES, UNUSED_SUPPRESSION};
 use super::Suppressions;
 use super::collect::Directive;
@@ -24,18 +24,21 @@ fn known() -> Vec<&'static str> {
 
 impl Suppressions {
     /// Reports what is wrong with suppressions; to be asked when all findings are marked.
-    pub(in crate::engine) fn findings(&self, set: &SourceSet, settings: &Settings) -> Vec<Finding> {
+    pub(in crate::engine) fn findings(
+        &self,
+        set: &SourceSet,
+        levels: &Levels<'_>,
+        ignores: &Ignores<'_>,
+    ) -> Vec<Finding> {
         let known = known();
         let mut found = Vec::new();
         for (at, directive) in self.directives.iter().enumerate() {
             match &directive.said {
-                Some(said) => {
-                    found.extend(self.of_directive(at, directive, said, &known, settings))
-                }
+                Some(said) => found.extend(self.of_directive(at, directive, said, &known, levels)),
                 None => found.push(not_understood(directive)),
             }
         }
-        found.extend(self.unused_entries(set, settings));
+        found.extend(unused_entries(set, levels, ignores));
         found
     }
 
@@ -45,16 +48,14 @@ impl Suppressions {
         directive: &Directive,
         said: &Said,
         known: &[&str],
-        settings: &Settings,
+        levels: &Levels<'_>,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut idle = Vec::new();
         for (index, name) in said.names.iter().enumerate() {
             if !known.contains(&name.rule.as_str()) {
                 found.push(unknown(directive, name, known));
-            } else if !self.used.borrow().contains(&(at, index))
-                && is_on(settings, &name.rule, &directive.place.path)
-            {
+            } else if !self.is_used(at, index) && levels.is_on(&name.rule, &directive.place.path) {
                 idle.push(name);
             }
         }
@@ -66,32 +67,35 @@ impl Suppressions {
         found
     }
 
-    /// Entries whose files were read and in which they silenced nothing.
-    fn unused_entries(&self, set: &SourceSet, settings: &Settings) -> Vec<Finding> {
-        let used = self.used_entries.borrow();
-        let entries = settings.ignore.iter().enumerate();
-        let idle = entries.filter(|(at, entry)| {
-            let mut files = set.targets().filter(|file| entry.holds_for(&file.path));
-            !used.contains(at) && files.any(|file| is_on(settings, &entry.rule, &file.path))
-        });
-        idle.map(|(_, entry)| {
-            // A file that was not read as a manifest has no text to show.
-            let line = set.file(&entry.file).and_then(|file| file.lines().line(&file.text, entry.line));
-            let place = Label {
-                path: Arc::clone(&entry.file),
-                span: line.unwrap_or(Span::empty(0)),
-                message: String::new(),
-            };
-            let message = format!(
-                "the entry of `ignore` in line {} silences nothing: no finding of `{}` where it holds",
-                entry.line, entry.rule
-            );
-            let mut finding = Finding::new(UNUSED_SUPPRESSION, Severity::Note, place, message);
-            finding.help = Some("delete the entry".to_owned());
-            finding
-        })
-        .collect()
+    fn is_used(&self, directive: usize, name: usize) -> bool {
+        let group = self.index.group_of(directive, name);
+        group.is_some_and(|group| self.used.borrow().contains(&group))
     }
+}
+
+/// Entries whose files were read and in which they silenced nothing.
+fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -> Vec<Finding> {
+    let files = set.targets().map(|file| &file.path);
+    let idle = ignores.unused(files, levels).into_iter();
+    idle.map(|entry| {
+        // A file that was not read as a manifest has no text to show.
+        let line = set
+            .file(&entry.file)
+            .and_then(|file| file.lines().line(&file.text, entry.line));
+        let place = Label {
+            path: Arc::clone(&entry.file),
+            span: line.unwrap_or(Span::empty(0)),
+            message: String::new(),
+        };
+        let message = format!(
+            "the entry of `ignore` in line {} silences nothing: no finding of `{}` where it holds",
+            entry.line, entry.rule
+        );
+        let mut finding = Finding::new(UNUSED_SUPPRESSION, Severity::Note, place, message);
+        finding.help = Some("delete the entry".to_owned());
+        finding
+    })
+    .collect()
 }
 
 fn finding(rule: &'static str, directive: &Directive, message: String) -> Finding {

@@ -177,8 +177,17 @@ fn shift(edits: &mut [Edit], from: usize, to: usize) {
 /// [`EditError`] as of [`plan`], and where the edited document does not hold what it should.
 pub fn apply(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     let edits = plan(tree, changes)?;
+    prove(tree, changes, &edits)?;
+    Ok(edits)
+}
+
+/// Reads the document again with `edits`, which are sorted and do not overlap: it must hold exactly what `changes` say.
+///
+/// # Errors
+/// [`EditError`] where it does not.
+pub fn prove(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(), EditError> {
     if edits.is_empty() {
-        return Ok(edits);
+        return Ok(());
     }
     if let Some((_, later)) = tree.duplicate_keys().first() {
         return Err(EditError {
@@ -188,7 +197,7 @@ pub fn apply(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     }
     let segment = tree.segment();
     let before = segment.slice(tree.text());
-    let mut local = edits.clone();
+    let mut local = edits.to_vec();
     shift(&mut local, segment.start, 0);
     let after = splice(before, &local);
     if segment.end < tree.text().len() && before.ends_with('\n') && !after.ends_with('\n') {
@@ -200,8 +209,7 @@ pub fn apply(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     verify::check(tree, changes, &after).map_err(|reason| EditError {
         offset: segment.start,
         reason,
-    })?;
-    Ok(edits)
+    })
 }
 
 /// Returns `text` with all `edits` made; they must be sorted and must not overlap, others are

@@ -21,9 +21,7 @@ fn sources(files: &[(&str, &str)]) -> SourceSet {
     let read = files
         .iter()
         .map(|(path, text)| SourceSet::from_text(path, text));
-    SourceSet {
-        files: read.flat_map(|set| set.files).collect(),
-    }
+    SourceSet::new(read.flat_map(|set| set.files).collect())
 }
 
 /// Asks the context of a tree about its workload named `web`.

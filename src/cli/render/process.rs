@@ -1,0 +1,141 @@
+//! Runs a renderer, with limits on its time and on its output.
+
+use std::io::{self, ErrorKind, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use crate::source::{read_stream, reason};
+
+/// How long a renderer may run: a chart may have to be fetched.
+const LONGEST: Duration = Duration::from_secs(600);
+/// What is read of its messages: bytes.
+const MESSAGES: u64 = 1 << 20;
+/// How often a renderer that has closed its output is asked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Why there is no output.
+pub(super) enum Failure {
+    /// The program is not on the PATH.
+    NotThere,
+    /// In the words of the renderer, or of the system.
+    Said(String),
+}
+
+/// Returns what a renderer prints, once it has ended successfully.
+///
+/// # Errors
+/// The program is missing or fails, prints more than 512 MiB, or does not end within ten minutes. It is then ended.
+pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
+    output_within(command, LONGEST)
+}
+
+fn output_within(command: &mut Command, longest: Duration) -> Result<Vec<u8>, Failure> {
+    let end = Instant::now() + longest;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Failure::NotThere,
+            _ => Failure::Said(reason(&error)),
+        })?;
+    // Both streams are read at once: a full one would stop the renderer. The threads are not waited for, since
+    // what the renderer has started may keep the streams open.
+    let text = in_background(child.stdout.take(), read_stream);
+    let messages = in_background(child.stderr.take(), |stream| {
+        let mut bytes = Vec::new();
+        stream.take(MESSAGES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    let read = text.recv_timeout(longest);
+    let done = match read {
+        Ok(Ok(text)) => wait(&mut child, end).map(|status| (text, status)),
+        Ok(Err(error)) => Err(Failure::Said(reason(&error))),
+        Err(RecvTimeoutError::Timeout) => Err(too_long(longest)),
+        Err(RecvTimeoutError::Disconnected) => Err(Failure::Said("it cannot be read".to_owned())),
+    };
+    let (text, status) = done.inspect_err(|_| {
+        let _ = child.kill();
+        let _ = child.wait();
+    })?;
+    if status.success() {
+        return Ok(text);
+    }
+    let messages = messages.recv_timeout(Duration::from_secs(1));
+    let messages = messages.ok().and_then(Result::ok).unwrap_or_default();
+    let words = String::from_utf8_lossy(&messages);
+    let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said = lines.collect::<Vec<_>>().join("; ");
+    Err(Failure::Said(if said.is_empty() {
+        status.to_string()
+    } else {
+        said
+    }))
+}
+
+fn in_background<S: Read + Send + 'static>(
+    stream: Option<S>,
+    read: impl FnOnce(S) -> io::Result<Vec<u8>> + Send + 'static,
+) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = channel();
+    let work = move || {
+        let read = stream.map_or_else(|| Ok(Vec::new()), read);
+        // No one waits for it once the time is over.
+        let _ = sender.send(read);
+    };
+    // Without a thread the sender is dropped, which the receiver takes for a failure.
+    let _ = std::thread::Builder::new().spawn(work);
+    receiver
+}
+
+fn wait(child: &mut Child, end: Instant) -> Result<ExitStatus, Failure> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) if Instant::now() >= end => return Err(too_long(LONGEST)),
+            Ok(None) => std::thread::sleep(PAUSE),
+            Err(error) => return Err(Failure::Said(reason(&error))),
+        }
+    }
+}
+
+fn too_long(longest: Duration) -> Failure {
+    Failure::Said(format!("it did not end within {} s", longest.as_secs()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(line: &str, longest: u64) -> Result<String, String> {
+        let done = output_within(
+            Command::new("sh").args(["-c", line]),
+            Duration::from_secs(longest),
+        );
+        match done {
+            Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+            Err(Failure::NotThere) => Err("not there".to_owned()),
+            Err(Failure::Said(said)) => Err(said),
+        }
+    }
+
+    #[test]
+    fn output_and_messages_are_told_apart() {
+        assert_eq!(shell("echo a; echo b >&2", 60), Ok("a\n".to_owned()));
+        assert_eq!(shell("echo a; echo b >&2; exit 3", 60), Err("b".to_owned()));
+    }
+
+    #[test]
+    fn a_renderer_without_end_is_stopped() {
+        let said = shell("sleep 600", 1).unwrap_err();
+        assert_eq!(said, "it did not end within 1 s");
+    }
+
+    #[test]
+    fn output_without_end_is_refused() {
+        let said = shell("yes", 600).unwrap_err();
+        assert_eq!(said, "it is larger than 512 MiB");
+    }
+}

@@ -1,0 +1,177 @@
+//! The levels of rules and the `ignore` entries of the configuration, looked up once per file.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::rules;
+use crate::settings::{Ignore, RuleLevel, ScopeSet, Settings};
+
+/// What the configuration says for the files of a run.
+#[derive(Debug)]
+pub(super) struct Levels<'s> {
+    settings: &'s Settings,
+    known: HashSet<&'static str>,
+    scopes: ScopeSet<'s>,
+    by_path: RefCell<HashMap<Arc<str>, Rc<ScopedLevels<'s>>>>,
+    by_scopes: RefCell<HashMap<Vec<usize>, Rc<ScopedLevels<'s>>>>,
+}
+
+/// The levels that scopes set, by rule.
+type ScopedLevels<'s> = BTreeMap<&'s str, RuleLevel>;
+
+impl<'s> Levels<'s> {
+    /// Prepares the lookups for the settings of a run.
+    pub(super) fn new(settings: &'s Settings) -> Self {
+        Self {
+            settings,
+            known: rules::all().iter().map(|rule| rule.id).collect(),
+            scopes: ScopeSet::new(&settings.scopes),
+            by_path: RefCell::default(),
+            by_scopes: RefCell::default(),
+        }
+    }
+
+    /// Returns the level of a rule for a file: that of the last scope that sets one, else the general one.
+    pub(super) fn level(&self, rule: &str, path: &Arc<str>) -> Option<RuleLevel> {
+        let general = || self.settings.rules.get(rule).copied();
+        if self.settings.scopes.is_empty() {
+            return general();
+        }
+        self.scoped(path).get(rule).copied().or_else(general)
+    }
+
+    /// Tells whether findings of a rule are wanted for a file. `--select` chooses among rules: files that cannot be
+    /// read are reported in any case.
+    pub(super) fn is_on(&self, rule: &str, path: &Arc<str>) -> bool {
+        let select = self.settings.select.as_ref();
+        let selected =
+            select.is_none_or(|select| select.contains(rule) || !self.known.contains(rule));
+        selected && self.level(rule, path) != Some(RuleLevel::Ignore)
+    }
+
+    fn scoped(&self, path: &Arc<str>) -> Rc<ScopedLevels<'s>> {
+        if let Some(known) = self.by_path.borrow().get(path) {
+            return Rc::clone(known);
+        }
+        let matching = self.scopes.matching(path);
+        let mut by_scopes = self.by_scopes.borrow_mut();
+        let levels = by_scopes.entry(matching).or_insert_with_key(|matching| {
+            let scopes = matching
+                .iter()
+                .filter_map(|at| self.settings.scopes.get(*at));
+            let levels = scopes.flat_map(|scope| &scope.rules);
+            // Later scopes win.
+            Rc::new(levels.map(|(rule, level)| (&**rule, *level)).collect())
+        });
+        let levels = Rc::clone(levels);
+        self.by_path
+            .borrow_mut()
+            .insert(Arc::clone(path), Rc::clone(&levels));
+        levels
+    }
+}
+
+type RuleAndFile = (&'static str, Arc<str>);
+
+/// The `ignore` entries of the configuration.
+#[derive(Debug)]
+pub(super) struct Ignores<'s> {
+    entries: &'s [Ignore],
+    scopes: ScopeSet<'s>,
+    /// Entries without a path, by rule.
+    general: HashMap<&'s str, Vec<usize>>,
+    /// The rules whose entries without a path are used.
+    general_used: RefCell<HashSet<&'static str>>,
+    /// The first entry that holds for a rule and a file.
+    first: RefCell<HashMap<RuleAndFile, Option<usize>>>,
+    used: RefCell<HashSet<usize>>,
+}
+
+impl<'s> Ignores<'s> {
+    /// Prepares the lookups for the entries of a run.
+    pub(super) fn new(entries: &'s [Ignore]) -> Self {
+        let mut general: HashMap<&str, Vec<usize>> = HashMap::new();
+        let without = entries.iter().enumerate();
+        for (at, entry) in without.filter(|(_, entry)| entry.scope.paths.is_empty()) {
+            general.entry(&entry.rule).or_default().push(at);
+        }
+        Self {
+            entries,
+            scopes: ScopeSet::new(entries.iter().map(|entry| &entry.scope)),
+            general,
+            general_used: RefCell::default(),
+            first: RefCell::default(),
+            used: RefCell::default(),
+        }
+    }
+
+    /// Tells whether there are no entries.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the first entry that silences a finding of `rule` in one of the files, and remembers that all that do
+    /// so are used.
+    pub(super) fn silencing(&self, rule: &'static str, paths: &[Arc<str>]) -> Option<&'s Ignore> {
+        let found = paths.iter().filter_map(|path| self.first_of(rule, path));
+        found.min().and_then(|at| self.entries.get(at))
+    }
+
+    fn first_of(&self, rule: &'static str, path: &Arc<str>) -> Option<usize> {
+        let mut known = self.first.borrow_mut();
+        let first = known.entry((rule, Arc::clone(path)));
+        *first.or_insert_with(|| {
+            let mut used = self.used.borrow_mut();
+            let general = self.general.get(rule).map_or(&[][..], Vec::as_slice);
+            if self.general_used.borrow_mut().insert(rule) {
+                used.extend(general);
+            }
+            let is_about = |at: &usize| self.entries.get(*at).is_some_and(|one| one.rule == rule);
+            let mut scoped = self.scopes.matching(path);
+            scoped.retain(is_about);
+            used.extend(&scoped);
+            general
+                .first()
+                .into_iter()
+                .chain(scoped.first())
+                .copied()
+                .min()
+        })
+    }
+
+    /// Returns the entries that silenced nothing, although one of the files is theirs and their rule is on for it.
+    pub(super) fn unused<'f>(
+        &self,
+        files: impl Iterator<Item = &'f Arc<str>>,
+        levels: &Levels<'_>,
+    ) -> Vec<&'s Ignore> {
+        let used = self.used.borrow();
+        let mut idle: Vec<bool> = vec![false; self.entries.len()];
+        let mut open: Vec<usize> = self.general.values().flatten().copied().collect();
+        open.retain(|at| !used.contains(at));
+        let mut look = |at: usize, path: &Arc<str>| {
+            let entry = self.entries.get(at);
+            let is_idle = entry.is_some_and(|entry| levels.is_on(&entry.rule, path));
+            if let Some(idle) = idle.get_mut(at) {
+                *idle |= is_idle;
+            }
+            is_idle
+        };
+        for path in files {
+            // Entries without a path are settled by the first file of their rule.
+            open.retain(|at| !look(*at, path));
+            let matching = self.scopes.matching(path).into_iter();
+            for at in matching.filter(|at| !used.contains(at)) {
+                look(at, path);
+            }
+        }
+        let entries = self.entries.iter().zip(idle);
+        entries
+            .filter_map(|(entry, is_idle)| is_idle.then_some(entry))
+            .collect()
+    }
+}

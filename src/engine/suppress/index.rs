@@ -1,0 +1,188 @@
+//! Suppressions by the finding that they name and the place that they cover.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::finding::{Finding, Label};
+use crate::yaml::Span;
+
+use super::collect::{Covers, Directive};
+
+/// The file, the rule and the container that a name of a suppression is about.
+type Key = (Arc<str>, String, Option<String>);
+
+/// Groups of names that silence the same findings.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    by_line: HashMap<(Key, usize), usize>,
+    by_object: HashMap<Key, Nested>,
+    groups: Vec<Group>,
+    /// The group of a name, by its directive and its place there.
+    of_name: HashMap<(usize, usize), usize>,
+}
+
+#[derive(Debug)]
+struct Group {
+    /// The first directive.
+    first: usize,
+    /// Where its directives stand.
+    places: Vec<Span>,
+}
+
+/// Spans that hold each other or lie apart, as objects of a file do, each with its group.
+#[derive(Debug, Default)]
+struct Nested {
+    /// By start, the widest first; with the one around each.
+    spans: Vec<(Span, usize, Option<usize>)>,
+}
+
+impl Nested {
+    fn new(mut found: Vec<(Span, usize)>) -> Self {
+        found.sort_unstable_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
+        let mut spans: Vec<(Span, usize, Option<usize>)> = Vec::with_capacity(found.len());
+        let mut open: Vec<usize> = Vec::new();
+        for (span, group) in found {
+            let is_past = |at: &usize| spans.get(*at).is_none_or(|(one, ..)| one.end < span.end);
+            while open.last().is_some_and(is_past) {
+                open.pop();
+            }
+            spans.push((span, group, open.last().copied()));
+            open.push(spans.len() - 1);
+        }
+        Self { spans }
+    }
+
+    /// Lists the groups whose spans hold `place`.
+    fn around(&self, place: Span) -> Vec<usize> {
+        let after = self
+            .spans
+            .partition_point(|(span, ..)| span.start <= place.start);
+        let mut next = after.checked_sub(1);
+        let mut found = Vec::new();
+        while let Some((span, group, outer)) = next.and_then(|at| self.spans.get(at)) {
+            if span.contains(place) {
+                found.push(*group);
+            }
+            next = *outer;
+        }
+        found
+    }
+}
+
+impl Index {
+    /// Sorts the names of all directives into groups.
+    pub(super) fn of(directives: &[Directive]) -> Self {
+        let mut index = Self::default();
+        let mut by_object: HashMap<Key, HashMap<Span, usize>> = HashMap::new();
+        for (at, directive) in directives.iter().enumerate() {
+            let names = directive.said.iter().flat_map(|said| &said.names);
+            for (number, name) in names.enumerate() {
+                let path = Arc::clone(&directive.place.path);
+                let key = (path, name.rule.clone(), name.container.clone());
+                let group = match directive.covers {
+                    Covers::Line(line) => index.by_line.entry((key, line)),
+                    Covers::Bytes(span) => {
+                        let found = by_object.entry(key).or_default().entry(span);
+                        let group = *found.or_insert_with(|| new_group(&mut index.groups, at));
+                        index.join(group, (at, number), directive);
+                        continue;
+                    }
+                };
+                let group = *group.or_insert_with(|| new_group(&mut index.groups, at));
+                index.join(group, (at, number), directive);
+            }
+        }
+        let nested = by_object
+            .into_iter()
+            .map(|(key, spans)| (key, Nested::new(spans.into_iter().collect())));
+        index.by_object = nested.collect();
+        index
+    }
+
+    fn join(&mut self, group: usize, name: (usize, usize), directive: &Directive) {
+        self.of_name.insert(name, group);
+        if let Some(group) = self.groups.get_mut(group) {
+            group.places.push(directive.place.span);
+        }
+    }
+
+    /// Returns the first directive of a group.
+    pub(super) fn first_of(&self, group: usize) -> Option<usize> {
+        self.groups.get(group).map(|group| group.first)
+    }
+
+    /// Returns the group of a name of a directive.
+    pub(super) fn group_of(&self, directive: usize, name: usize) -> Option<usize> {
+        self.of_name.get(&(directive, name)).copied()
+    }
+
+    /// Lists the groups that silence a finding, whose place starts on `line`.
+    pub(super) fn covering(&self, finding: &Finding, line: Option<usize>) -> Vec<usize> {
+        if self.groups.is_empty() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for key in keys(finding, &finding.primary.path) {
+            if let Some(nested) = self.by_object.get(&key) {
+                found.extend(nested.around(finding.primary.span));
+            }
+            let here = line.and_then(|line| self.by_line.get(&(key, line)));
+            found.extend(here);
+        }
+        found
+    }
+
+    /// Lists the groups that name a finding and stand in a value.
+    pub(super) fn written_in(&self, finding: &Finding, value: &Label) -> Vec<usize> {
+        let keys = keys(finding, &value.path);
+        let nested = keys.iter().filter_map(|key| self.by_object.get(key));
+        let is_inside =
+            |place: &Span| place.start >= value.span.start && place.start <= value.span.end;
+        let around = nested.flat_map(|nested| nested.around(value.span));
+        around
+            .filter(|group| {
+                let group = self.groups.get(*group);
+                group.is_some_and(|group| group.places.iter().any(is_inside))
+            })
+            .collect()
+    }
+}
+
+fn new_group(groups: &mut Vec<Group>, first: usize) -> usize {
+    groups.push(Group {
+        first,
+        places: Vec::new(),
+    });
+    groups.len() - 1
+}
+
+/// What a name may say to be about a finding: with its container, or without.
+fn keys(finding: &Finding, path: &Arc<str>) -> Vec<Key> {
+    let key = |container| (Arc::clone(path), finding.rule.to_owned(), container);
+    let with = finding.container.iter().map(|name| key(Some(name.clone())));
+    with.chain([key(None)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_spans_are_found_from_the_inside() {
+        let span = Span::new;
+        let nested = Nested::new(vec![
+            (span(0, 100), 0),
+            (span(10, 20), 1),
+            (span(30, 60), 2),
+            (span(30, 40), 3),
+            (span(200, 210), 4),
+        ]);
+        assert_eq!(nested.around(span(32, 33)), [3, 2, 0]);
+        assert_eq!(nested.around(span(50, 55)), [2, 0]);
+        assert_eq!(nested.around(span(12, 15)), [1, 0]);
+        assert_eq!(nested.around(span(25, 26)), [0]);
+        assert_eq!(nested.around(span(150, 151)), [0_usize; 0]);
+        assert_eq!(nested.around(span(205, 206)), [4]);
+    }
+}

@@ -1,0 +1,44 @@
+//! What the containers of a pod declare, by name.
+
+use hashbrown::{HashMap, HashSet};
+
+use super::workload::Container;
+
+/// Names that the containers of one pod declare. It owns them, so that views of pods stay covariant.
+#[derive(Clone, Debug, Default)]
+pub struct ContainerIndex {
+    /// How many containers have a name.
+    containers: HashMap<Box<str>, usize>,
+    /// Names of ports whose number is written where the container declares the name for the last time.
+    ports: HashSet<Box<str>>,
+}
+
+impl ContainerIndex {
+    /// Collects the names of containers and of their ports.
+    pub(super) fn of(containers: &[Container<'_>]) -> Self {
+        let mut index = Self::default();
+        for container in containers {
+            *index.containers.entry(container.name().into()).or_default() += 1;
+            // The last declaration of a name in a container is the one that counts.
+            let declared: HashMap<&str, Option<i64>> = container
+                .ports()
+                .filter_map(|port| Some((port.name?, port.number)))
+                .collect();
+            let numbered = declared.into_iter().filter(|(_, number)| number.is_some());
+            index.ports.extend(numbered.map(|(name, _)| name.into()));
+        }
+        index
+    }
+
+    /// Tells whether several containers of the pod have this name.
+    #[must_use]
+    pub fn is_shared_name(&self, name: &str) -> bool {
+        self.containers.get(name).is_some_and(|&count| count > 1)
+    }
+
+    /// Tells whether any container declares a port of this name with its number.
+    #[must_use]
+    pub fn declares_port(&self, name: &str) -> bool {
+        self.ports.contains(name)
+    }
+}

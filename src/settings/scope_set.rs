@@ -1,0 +1,119 @@
+//! Many scopes, looked up by path: their globs are compiled once, and matched together.
+
+use std::path::Path;
+
+use globset::{Glob, GlobSet};
+
+use super::Scope;
+
+/// The scopes of a configuration, in their order.
+#[derive(Debug, Default)]
+pub struct ScopeSet<'s> {
+    groups: Vec<Group<'s>>,
+}
+
+/// Scopes whose paths are relative to one folder.
+#[derive(Debug)]
+struct Group<'s> {
+    first: &'s Scope,
+    sets: Vec<Compiled>,
+}
+
+/// Globs that compile together, with the numbers of their scopes.
+#[derive(Debug)]
+struct Compiled {
+    globs: GlobSet,
+    scopes: Vec<usize>,
+}
+
+impl<'s> ScopeSet<'s> {
+    /// Compiles the globs of `scopes`; their numbers are what [`ScopeSet::matching`] returns.
+    pub fn new(scopes: impl IntoIterator<Item = &'s Scope>) -> Self {
+        let mut groups: Vec<(&Scope, Vec<(usize, &Glob)>)> = Vec::new();
+        for (at, scope) in scopes.into_iter().enumerate() {
+            let is_same = |(first, _): &&mut (&Scope, Vec<_>)| {
+                (&first.folder, &first.directory) == (&scope.folder, &scope.directory)
+            };
+            let globs = scope.paths.iter().map(|glob| (at, glob));
+            // There are as many groups as configuration files: one.
+            match groups.iter_mut().find(is_same) {
+                Some((_, known)) => known.extend(globs),
+                None => groups.push((scope, globs.collect())),
+            }
+        }
+        let compiled = groups.into_iter().map(|(first, globs)| Group {
+            first,
+            sets: compiled(&globs),
+        });
+        Self {
+            groups: compiled.collect(),
+        }
+    }
+
+    /// Returns the numbers of the scopes that hold for a file: one of their globs matches it, or a folder that it
+    /// lies in. Sorted.
+    #[must_use]
+    pub fn matching(&self, shown: &str) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut matched = Vec::new();
+        for group in &self.groups {
+            let Some(path) = group.first.relative(shown) else {
+                continue;
+            };
+            let parts = path.ancestors().filter(|part| *part != Path::new(""));
+            for (part, set) in parts.flat_map(|part| group.sets.iter().map(move |set| (part, set)))
+            {
+                set.globs.matches_into(part, &mut matched);
+                found.extend(matched.iter().filter_map(|at| set.scopes.get(*at)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// Compiles globs together; in halves where all of them are too large for that.
+fn compiled(globs: &[(usize, &Glob)]) -> Vec<Compiled> {
+    if let Ok(set) = GlobSet::new(globs.iter().map(|(_, glob)| *glob)) {
+        let scopes = globs.iter().map(|(at, _)| *at).collect();
+        return vec![Compiled { globs: set, scopes }];
+    }
+    match globs.len() {
+        0 | 1 => Vec::new(),
+        count => {
+            let (front, back) = globs.split_at(count / 2);
+            let mut all = compiled(front);
+            all.extend(compiled(back));
+            all
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::scope::glob;
+
+    #[test]
+    fn scopes_are_found_by_file_and_by_folder() {
+        let scope = |paths: &[&str], folder: &str| Scope {
+            paths: paths.iter().map(|path| glob(path).unwrap()).collect(),
+            folder: folder.into(),
+            directory: "/r".into(),
+            ..Scope::default()
+        };
+        let scopes = [
+            scope(&["a/**", "b"], "/r"),
+            scope(&[], "/r"),
+            scope(&["*/x.yaml"], "/r"),
+            scope(&["x.yaml"], "/r/a"),
+            scope(&["a"], "/r"),
+        ];
+        let set = ScopeSet::new(&scopes);
+        assert_eq!(set.matching("a/x.yaml"), [0, 2, 3, 4]);
+        assert_eq!(set.matching("b/c/x.yaml"), [0]);
+        assert_eq!(set.matching("c.yaml"), [0_usize; 0]);
+        assert_eq!(set.matching("../a/x.yaml"), [0_usize; 0]);
+    }
+}

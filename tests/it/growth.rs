@@ -1,0 +1,170 @@
+//! Cost and memory of input that multiplies. The generators are those of `benches/growth.rs`.
+//!
+//! Times are compared with each other, never with a clock: four times the input may cost nine times as much at most.
+//! Linear growth is a ratio of four, quadratic growth one of sixteen.
+
+#[path = "../../fixtures/hostile/generators/mod.rs"]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "shared with the benchmark, which uses more of it"
+)]
+mod generators;
+
+use std::path::Path;
+
+use generators::measure::{Run, check, seconds};
+use generators::{AXES, LOADS};
+
+use crate::support::PROGRAM;
+
+/// Four times the input costs less than this many times as much.
+const BOUND: f64 = 9.0;
+/// A run that is shorter is not compared: seconds.
+const SHORTEST: f64 = 0.02;
+/// Peak memory of the program: MiB.
+const MEMORY: u64 = 512;
+
+fn grows_slowly(name: &str, size: usize) {
+    let axis = AXES.iter().find(|axis| axis.name == name).unwrap();
+    let program = Path::new(PROGRAM);
+    let ratio = || {
+        let empty = seconds(program, axis, 1);
+        let small = (seconds(program, axis, size) - empty).max(SHORTEST);
+        (seconds(program, axis, size * 4) - empty) / small
+    };
+    // Another program that takes the processor's cache makes a run dearer, never cheaper.
+    let ratios: Vec<f64> = (0..3)
+        .map(|_| ratio())
+        .take_while(|ratio| *ratio >= BOUND)
+        .collect();
+    assert!(ratios.len() < 3, "{name}: {ratios:?}");
+}
+
+macro_rules! axes {
+    ($($test:ident: $name:literal, $size:literal;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                grows_slowly($name, $size);
+            }
+        )*
+
+        /// The axes that have a test.
+        const TESTED: &[&str] = &[$($name),*];
+    };
+}
+
+axes! {
+    containers: "containers", 50;
+    containers_suppressed_by_comments: "containers, suppressed by comments", 50;
+    containers_suppressed_by_annotation: "containers, suppressed by annotation", 50;
+    containers_in_sarif: "containers, SARIF", 50;
+    containers_fixed: "containers, --diff", 50;
+    containers_rewritten: "containers, rewrite", 100;
+    unresolved_port_names: "unresolved port names", 100;
+    prober_env_entries: "prober env entries", 100;
+    excluded_ports: "excluded ports", 100;
+    items_of_a_list: "kind: List", 50;
+    items_of_a_list_in_sarif: "kind: List, SARIF", 50;
+    items_of_a_list_in_json: "kind: List, JSON", 50;
+    items_of_a_list_fixed: "kind: List, --diff", 50;
+    items_of_a_list_rewritten: "kind: List, rewrite", 50;
+    items_of_a_function: "ResourceList", 50;
+    documents: "documents", 100;
+    documents_fixed: "documents, --diff", 50;
+    documents_suppressed: "documents, suppressed by comments", 100;
+    services: "Services", 150;
+    peer_authentications: "PeerAuthentications", 100;
+    peer_authentications_of_a_rewrite: "PeerAuthentications, rewrite", 100;
+    authorization_policies: "AuthorizationPolicies", 100;
+    envoy_filters: "EnvoyFilters", 150;
+    network_policies: "NetworkPolicies", 150;
+    sidecars: "Sidecars", 150;
+    ignore_entries: "ignore entries", 100;
+    scopes: "scopes", 100;
+    rules_of_scopes: "rules of scopes", 100;
+    folders: "folders", 150;
+    overlays_of_one_workload: "overlays of one workload", 150;
+    kustomizations_in_one: "kustomizations in one", 150;
+}
+
+/// Axes that still grow faster; `docs/performance.md` names them.
+const OPEN: &[&str] = &[
+    "native sidecars",
+    "PeerAuthentications, one selector",
+    "port-level modes",
+    "IstioOperators",
+    "Applications of istiod",
+    "Applications of istiod, one revision",
+    "Linkerd Servers",
+    "Kuma policies",
+    "WorkloadGroups",
+    "Namespaces",
+    "patches",
+];
+
+#[test]
+fn every_axis_is_tested_or_known_to_be_open() {
+    for axis in AXES {
+        let known = TESTED.contains(&axis.name) != OPEN.contains(&axis.name);
+        assert!(known, "{}", axis.name);
+    }
+}
+
+fn loaded(name: &str) -> Run {
+    let load = LOADS.iter().find(|load| load.name == name).unwrap();
+    let run = check(Path::new(PROGRAM), &(load.files)(), &["-q"]);
+    assert!(run.code.is_some(), "{name}: {}", run.output);
+    assert!(run.peak / 1024 < MEMORY, "{name}: {} MiB", run.peak / 1024);
+    run
+}
+
+fn reports_overlays(name: &str) {
+    let run = loaded(name);
+    assert_eq!(run.code, Some(1), "{}", run.output);
+    assert!(run.output.contains("overlay-left-out"), "{}", run.output);
+    assert!(run.output.contains("--max-rendered"), "{}", run.output);
+}
+
+#[test]
+fn levels_of_kustomizations_stay_within_the_memory_limit() {
+    reports_overlays("10 kustomizations per level, 25 levels");
+}
+
+#[test]
+fn workloads_times_overlays_stay_within_the_memory_limit() {
+    reports_overlays("300 workloads, 300 overlays");
+}
+
+#[test]
+fn what_fits_does_not_depend_on_threads() {
+    let files = generators::LOADS[1].files;
+    let run = |threads: &str| {
+        let arguments = [
+            "--threads",
+            threads,
+            "--output-format",
+            "concise",
+            "--max-rendered",
+            "4MiB",
+        ];
+        check(Path::new(PROGRAM), &files(), &arguments).output
+    };
+    let one = run("1");
+    assert!(one.contains("overlay-left-out"), "{one}");
+    assert_eq!(one, run("4"));
+}
+
+#[test]
+fn the_limit_can_be_raised() {
+    let axis = AXES
+        .iter()
+        .find(|axis| axis.name == "overlays of one workload")
+        .unwrap();
+    let files = (axis.files)(40);
+    let run = |limit: &str| check(Path::new(PROGRAM), &files, &["-q", "--max-rendered", limit]);
+    let (low, high) = (run("1KiB").output, run("1GiB").output);
+    assert!(low.contains("overlay-left-out"), "{low}");
+    assert!(!high.contains("overlay-left-out"), "{high}");
+}
