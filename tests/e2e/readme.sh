@@ -2,7 +2,7 @@
 # What the README tells its readers to type and to paste, done: every line of its `sh` blocks, in order, and every
 # YAML snippet. tests/it/docs/readme.rs runs its `console` blocks. In place of what is not published stands what is built
 # here: the wheel for PyPI, this tree for the repository of the action.
-# Builds take the profile of the gate instead of those of the README, and the gate's wheel is used where there is one.
+# In the gate, commands that build take the binary and the wheel of the gate instead; .ci/nightly builds.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -25,6 +25,11 @@ cp -R "$root/fixtures/krm/production" "$tree/overlays/production"
 cp -R "$root/fixtures/krm/base" "$tree/overlays/base"
 cp -R "$root/fixtures/helm/shop" "$tree/charts/shop"
 cp "$root/fixtures/helm/production.yaml" "$tree/"
+
+if [ "$profile" != release ]; then
+  export MESHPROBE_BIN="$meshprobe" MESHPROBE_PROFILE="$profile"
+  export PATH="$root/.ci/prebuilt:$PATH"
+fi
 
 # 1. The commands, as they stand but for the profile and the folder of the wheel.
 while IFS= read -r command; do

@@ -45,6 +45,7 @@ macro_rules! axes {
     ($($test:ident: $name:literal, $size:literal;)*) => {
         $(
             #[test]
+            #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
             fn $test() {
                 grows_slowly($name, $size);
             }
@@ -128,16 +129,19 @@ fn reports_overlays(name: &str) {
 }
 
 #[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn levels_of_kustomizations_stay_within_the_memory_limit() {
     reports_overlays("10 kustomizations per level, 25 levels");
 }
 
 #[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn workloads_times_overlays_stay_within_the_memory_limit() {
     reports_overlays("300 workloads, 300 overlays");
 }
 
 #[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn what_fits_does_not_depend_on_threads() {
     let files = generators::LOADS[1].files;
     let run = |threads: &str| {
@@ -157,6 +161,7 @@ fn what_fits_does_not_depend_on_threads() {
 }
 
 #[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn the_limit_can_be_raised() {
     let axis = AXES
         .iter()

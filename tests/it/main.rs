@@ -39,3 +39,7 @@ mod upstream_examples;
 mod vm_goldens;
 mod walk_against_ignore;
 mod yaml;
+
+/// That of the program: the tests allocate from many threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
