@@ -211,7 +211,10 @@ has "$work/act.log" '| error | [strict-probe-not-rewritten](https://meshprobe.de
 check-jsonschema --quiet --regex-variant python --schemafile "$tools_schemas/sarif-2.1.0.json" "$work/kept.sarif" ||
   fail "the SARIF report of the action is not valid"
 python3 - "$work/kept.sarif" "$repository" <<'PYTHON'
-import json, os, sys
+import json
+import os
+import sys
+
 results = json.load(open(sys.argv[1], encoding="utf-8"))["runs"][0]["results"]
 uris = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results]
 assert len(uris) >= 3, uris

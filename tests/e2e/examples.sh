@@ -30,7 +30,9 @@ PATH="$(dirname "$MESHPROBE_KUSTOMIZE"):$PATH"
 # The gate closes: with the rewrite switched off a tcpSocket probe can never fail.
 cp -R app app.sound
 python - app/app.yaml <<'P'
-import pathlib, sys
+import pathlib
+import sys
+
 path = pathlib.Path(sys.argv[1])
 labels = "      labels:\n        app: web\n"
 text = path.read_text()
@@ -48,6 +50,7 @@ pass "both fail the build for a probe that can never fail"
 # container.sh runs the container; here: it is the same function.
 python - <<'P'
 import yaml
+
 both = [yaml.safe_load(open(f"kustomize-{kind}/meshprobe.yaml")) for kind in ("exec", "container")]
 runtimes = [yaml.safe_load(config["metadata"].pop("annotations")["config.kubernetes.io/function"]) for config in both]
 assert both[0] == both[1], both
@@ -65,6 +68,7 @@ has "$work/eval/app.yaml" /app-health/web/readyz
 # What kpt hands over: all files of the package, the Kptfile too, and the file of configPath.
 python - <<'P' >"$work/list.yaml"
 import yaml
+
 items = []
 for name in ("Kptfile", "app.yaml", "meshprobe.yaml", "namespace.yaml"):
     for index, item in enumerate(yaml.safe_load_all(open(f"kpt-render/{name}"))):
@@ -74,7 +78,8 @@ for name in ("Kptfile", "app.yaml", "meshprobe.yaml", "namespace.yaml"):
 step, = items[0]["pipeline"]["mutators"]
 assert step["exec"] == "meshprobe-krm", step
 config = yaml.safe_load(open("kpt-render/" + step["configPath"]))
-print(yaml.safe_dump({"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": config}))
+resources = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": config}
+print(yaml.safe_dump(resources))
 P
 meshprobe-krm <"$work/list.yaml" >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "kpt-render"
 has "$work/out.yaml" /app-health/web/readyz
@@ -101,7 +106,10 @@ pass "Argo CD: the build options"
 generate() {
   local words
   readarray -d '' words < <(python - <<'P'
-import sys, yaml
+import sys
+
+import yaml
+
 generate = yaml.safe_load(open("argocd-plugin/plugin.yaml"))["spec"]["generate"]
 sys.stdout.write("".join(word + "\0" for word in generate["command"] + generate["args"]))
 P
@@ -128,8 +136,13 @@ fi
 
 # Every YAML file parses, and every configuration fits the published schema.
 python - "$root/docs/schema/meshprobe.schema.json" <<'P'
-import json, pathlib, sys
-import jsonschema, yaml
+import json
+import pathlib
+import sys
+
+import jsonschema
+import yaml
+
 schema = json.load(open(sys.argv[1]))
 configs = 0
 for path in sorted(pathlib.Path(".").rglob("*.yaml")):

@@ -8,7 +8,12 @@ find_meshprobe
 # error is sent.
 slow() {
   python3 - "$meshprobe" "$@" <<'PYTHON'
-import os, pty, subprocess, sys, time
+import os
+import pty
+import subprocess
+import sys
+import time
+
 program, seconds, *arguments = sys.argv[1:]
 terminal, error = pty.openpty()
 run = subprocess.Popen([program, "check", "--isolated", *arguments, "-"], stdin=subprocess.PIPE,

@@ -17,7 +17,7 @@ export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOM
 export HOME="$work/home"
 mkdir -p "$HOME/.cargo/bin"
 export PATH="$HOME/.cargo/bin:$PATH" CARGO_TARGET_DIR="$target" CARGO_INSTALL_ROOT="$HOME/.cargo"
-python3 -m venv "$work/venv"
+virtualenv --quiet "$work/venv"
 tree="$work/tree"
 mkdir -p "$tree/overlays" "$tree/charts"
 cp -R "$root/fixtures/krm/base" "$tree/base"
@@ -78,7 +78,11 @@ mkdir -p "$repository/.github/workflows"
 cp -R "$root/action.yml" "$root/action" "$repository/"
 cp -R "$root/fixtures/demo" "$repository/clusters"
 python - "$work" "$repository" "$version" <<'P'
-import pathlib, sys, yaml
+import pathlib
+import sys
+
+import yaml
+
 work, repository = map(pathlib.Path, sys.argv[1:3])
 def workflow(steps, **more):
     job = {"runs-on": "ubuntu-latest", "steps": steps, **more}
@@ -112,17 +116,25 @@ for snippet in "$work/readme/2.yaml" "$work/reports/2.yaml"; do
 done
 cmp "$work/readme/2.yaml" "$work/reports/2.yaml" || fail "README and docs/reports.md show different jobs"
 python - "$work/gitlab-ci.yml" >"$work/script" <<'P'
-import sys, yaml
+import sys
+
+import yaml
+
 print(*yaml.safe_load(open(sys.argv[1]))["meshprobe"]["script"], sep="\n")
 P
 cp -R "$root/fixtures/demo" "$work/project"
-python3 -m venv "$work/gitlab"
+virtualenv --quiet "$work/gitlab"
 status 1 "$work/log" env -C "$work/project" PATH="$work/gitlab/bin:$PATH" CI_PROJECT_DIR="$work/project" \
   PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/dist" bash -eo pipefail "$work/script"
 [ -x "$work/gitlab/bin/meshprobe" ] || fail "the job has not installed the wheel"
 python - "$work/gitlab-ci.yml" "$work/project" <<'P'
-import json, pathlib, sys, yaml
+import json
+import pathlib
+import sys
 import xml.etree.ElementTree as xml
+
+import yaml
+
 reports = yaml.safe_load(open(sys.argv[1]))["meshprobe"]["artifacts"]["reports"]
 project = pathlib.Path(sys.argv[2])
 issues = json.loads((project / reports["codequality"]).read_text())
@@ -134,7 +146,10 @@ pass "GitLab: the job is valid, fails, and leaves both reports"
 # 4. pre-commit: tests/e2e/pre-commit.sh runs the hooks; here: the snippet names one of them, at this version.
 pre-commit validate-config "$work/readme/3.yaml"
 python - "$work/readme/3.yaml" "$root/.pre-commit-hooks.yaml" "$version" <<'P'
-import sys, yaml
+import sys
+
+import yaml
+
 config, hooks = (yaml.safe_load(open(path)) for path in sys.argv[1:3])
 repository, = config["repos"]
 assert repository["rev"] == f"v{sys.argv[3]}", repository
@@ -144,7 +159,11 @@ pass "pre-commit: the snippet is valid and names our hooks"
 
 # 5. kustomize: the two files, the flags of the text, and the link that was made above.
 python - "$work/readme/4.yaml" "$tree/overlays/production" <<'P'
-import pathlib, sys, yaml
+import pathlib
+import sys
+
+import yaml
+
 transformers, function = open(sys.argv[1]).read().split("---\n")
 folder = pathlib.Path(sys.argv[2])
 with (folder / "kustomization.yaml").open("a") as kustomization:

@@ -87,7 +87,9 @@ valid_predict "$work"/reports/*.predict
 "$meshprobe" rule --output-format json >"$work/reports/demo.rules"
 valid_rules "$work/reports/demo.rules"
 count="$(python3 - "$work"/reports/*.sarif <<'PYTHON'
-import json, sys
+import json
+import sys
+
 print(sum(len(json.load(open(path, encoding="utf-8"))["runs"][0]["results"]) for path in sys.argv[1:]))
 PYTHON
 )"
@@ -148,7 +150,11 @@ for file in "$work"/names/*.yaml "$work"/names/*/*.yaml; do
     --report-root . "$file")
 done >"$work/annotations"
 python3 - "$work" <<'PYTHON'
-import os, re, sys, urllib.parse
+import os
+import re
+import sys
+import urllib.parse
+
 folder = os.path.join(sys.argv[1], "names")
 text = open(os.path.join(sys.argv[1], "annotations"), encoding="utf-8", newline="").read()
 commands = [line for line in text.split("\n") if line.startswith("::")]

@@ -16,12 +16,18 @@ pass "$(cat "$work/log")"
 
 # The page shows a configuration with every key; the definition for catalogues knows a part of them.
 python - "$root" "$published" <<'P'
-import json, pathlib, re, sys
-import jsonschema, yaml
+import json
+import pathlib
+import re
+import sys
+
+import jsonschema
+import yaml
+
 root = pathlib.Path(sys.argv[1])
 schema = json.loads(pathlib.Path(sys.argv[2]).read_text())
 seen = 0
-for page in sorted(root.glob("docs/*.md")) + [root / "README.md"]:
+for page in [*sorted(root.glob("docs/*.md")), root / "README.md"]:
     for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.M | re.S):
         for document in yaml.safe_load_all(block):
             if isinstance(document, dict) and document.get("kind") == "MeshProbe":

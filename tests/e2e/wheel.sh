@@ -13,7 +13,7 @@ case "${wheel[0]}" in
   */"meshprobe-$version-py3-none-"*.whl) ;;
   *) fail "the wheel is named ${wheel[0]}" ;;
 esac
-python3 -m venv "$work/venv"
+virtualenv --quiet "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "${wheel[0]}" >"$work/log" 2>&1 ||
   fail_with "$work/log" "the wheel was not installed"
 [ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "another version"
@@ -21,6 +21,7 @@ status 1 "$work/log" "$work/venv/bin/meshprobe" check --isolated --output-format
 has "$work/log" 'error[strict-probe-not-rewritten]'
 "$work/venv/bin/python" - >"$work/log" <<'PYTHON'
 from importlib.metadata import distribution
+
 meshprobe = distribution("meshprobe")
 print(meshprobe.metadata["License-Expression"])
 print(*sorted(str(file) for file in meshprobe.files), sep="\n")
