@@ -20,6 +20,7 @@ use crate::yaml::Tree;
 
 use super::deployment::{self, Deployments};
 use super::envoy_filter::inbound_patch;
+use super::fact_kind::FactKind;
 use super::facts::{Facts, Place};
 use super::render::Rendering;
 use super::scope::Forks;
@@ -208,17 +209,17 @@ impl<'t> Inventory<'t> {
     }
 
     fn add(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
-        let facts = match (object.group(), object.kind) {
-            ("", "Namespace") => {
+        let facts = match FactKind::of(object.group(), object.kind) {
+            Some(FactKind::Namespace) => {
                 let namespace = object.name();
                 return self.namespaces.push(Place { namespace, ..place }, object);
             }
-            ("", "Service") => &mut self.services,
-            ("security.istio.io", "PeerAuthentication") => &mut self.peer_authentications,
-            ("security.istio.io", "AuthorizationPolicy") => &mut self.authorization_policies,
-            ("networking.k8s.io", "NetworkPolicy") => &mut self.network_policies,
-            ("networking.istio.io", "Sidecar") => &mut self.mesh_signs,
-            ("networking.istio.io", "EnvoyFilter") => {
+            Some(FactKind::Service) => &mut self.services,
+            Some(FactKind::PeerAuthentication) => &mut self.peer_authentications,
+            Some(FactKind::AuthorizationPolicy) => &mut self.authorization_policies,
+            Some(FactKind::NetworkPolicy) => &mut self.network_policies,
+            Some(FactKind::Sidecar) => &mut self.mesh_signs,
+            Some(FactKind::EnvoyFilter) => {
                 if inbound_patch(&object).is_some() {
                     let place = Place {
                         namespace: "",
@@ -228,30 +229,35 @@ impl<'t> Inventory<'t> {
                 }
                 return self.envoy_filters.push(object);
             }
-            ("networking.istio.io", "WorkloadGroup") => return self.workload_groups.push(object),
-            ("networking.istio.io", "WorkloadEntry") => return self.workload_entries.push(object),
-            ("authentication.istio.io", _) => return self.legacy_policies.push(object),
-            _ => {
-                if let Some((mesh, is_definition)) = signs::of_object(&object) {
-                    let sign = OtherSign {
-                        mesh,
-                        is_definition,
-                        object,
-                    };
-                    self.other_signs.push(place, sign);
-                } else if let Some(workload) = Workload::from_object(&object) {
-                    let subject = Subject {
-                        workload,
-                        is_target,
-                    };
-                    self.workloads.push(place, subject);
-                } else if may_bring_pods(&object) {
-                    self.makers.push(object);
-                }
-                return;
-            }
+            Some(FactKind::WorkloadGroup) => return self.workload_groups.push(object),
+            Some(FactKind::WorkloadEntry) => return self.workload_entries.push(object),
+            Some(FactKind::LegacyPolicy) => return self.legacy_policies.push(object),
+            Some(
+                FactKind::OfMesh | FactKind::Definition | FactKind::Workload | FactKind::Maker,
+            )
+            | None => return self.add_by_content(place, object, is_target),
         };
         facts.push(place, object);
+    }
+
+    /// Takes an object whose content decides what it is, if it is anything.
+    fn add_by_content(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
+        if let Some((mesh, is_definition)) = signs::of_object(&object) {
+            let sign = OtherSign {
+                mesh,
+                is_definition,
+                object,
+            };
+            self.other_signs.push(place, sign);
+        } else if let Some(workload) = Workload::from_object(&object) {
+            let subject = Subject {
+                workload,
+                is_target,
+            };
+            self.workloads.push(place, subject);
+        } else if may_bring_pods(object.group(), object.kind) {
+            self.makers.push(object);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod dataplane;
 mod deployment;
 mod doubt;
 mod envoy_filter;
+mod fact_kind;
 mod facts;
 mod given;
 mod hidden;

@@ -27,6 +27,41 @@ pub struct Destination<'t> {
     pub span: Span,
 }
 
+/// Where the user wrote an object. Every rendering of the object keeps it, whatever a step changes
+/// in the object, its name included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey<'t> {
+    /// The file.
+    pub path: &'t str,
+    /// The number of the document in the file, from 0.
+    pub document: usize,
+    /// The route from the root of that document to the object: the root, or the item of a list.
+    pub item: &'t Route,
+}
+
+/// An [`ObjectKey`] that owns its parts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId {
+    /// The file.
+    pub path: Arc<str>,
+    /// The number of the document in the file, from 0.
+    pub document: usize,
+    /// The route from the root of that document to the object.
+    pub item: Route,
+}
+
+impl ObjectId {
+    /// Returns the key to look the object up by.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey<'_> {
+        ObjectKey {
+            path: &self.path,
+            document: self.document,
+            item: &self.item,
+        }
+    }
+}
+
 /// One Kubernetes object and where it stands.
 #[derive(Clone, Debug)]
 pub struct Object<'t> {
@@ -49,6 +84,8 @@ pub struct Object<'t> {
     pub node: NodeRef<'t>,
     /// The route from the root of the document to the object; empty unless it is in a list.
     pub route: Route,
+    /// Set for rendered objects: the route to the object in the document of the user's file.
+    pub source_item: Option<&'t Route>,
     /// `apiVersion`.
     pub api_version: &'t str,
     /// `kind`.
@@ -91,10 +128,11 @@ impl<'t> Object<'t> {
     }
 
     /// Returns the objects of a document that the kustomization `rendered_by` renders; `home` is
-    /// that, or what deploys it.
+    /// that, or what deploys it, and `item` is the route to the object in the user's document.
     #[must_use]
     pub fn all_rendered_in(
         document: &'t Document,
+        item: &'t Route,
         home: &'t Arc<str>,
         rendered_by: &'t Arc<str>,
         provenance: &'t dyn Provenance,
@@ -106,9 +144,30 @@ impl<'t> Object<'t> {
                 rendered_by: Some(rendered_by),
                 overlay: Some(home),
                 provenance: Some(provenance),
+                source_item: Some(item),
                 ..object
             })
             .collect()
+    }
+
+    /// Returns what identifies the object through all renderings.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey<'_> {
+        ObjectKey {
+            path: &self.document.path,
+            document: self.document.index,
+            item: self.source_item.unwrap_or(&self.route),
+        }
+    }
+
+    /// Returns what identifies the object through all renderings, to be kept.
+    #[must_use]
+    pub fn id(&self) -> ObjectId {
+        ObjectId {
+            path: Arc::clone(&self.document.path),
+            document: self.document.index,
+            item: self.source_item.unwrap_or(&self.route).clone(),
+        }
     }
 
     /// Returns the API group: `apps` for `apps/v1`, empty for the core group.
@@ -218,6 +277,7 @@ fn collect<'t>(
             document,
             node,
             route: route.clone(),
+            source_item: None,
             api_version,
             kind,
             identity: Identity::of(node),

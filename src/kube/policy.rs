@@ -134,10 +134,9 @@ pub fn workload_selector<'t>(object: &Object<'t>) -> LabelSelector<'t> {
 /// Tells whether an object of another tool may bring pods that stand in no manifest: a
 /// `HelmRelease`, a `Gateway`, the object of an operator.
 #[must_use]
-pub fn may_bring_pods(object: &Object<'_>) -> bool {
-    let group = object.group();
+pub fn may_bring_pods(group: &str, kind: &str) -> bool {
     let built_in = !group.contains('.') || group.ends_with(".k8s.io");
     let of_mesh = group.ends_with(".istio.io") || group == "kustomize.config.k8s.io";
-    let gateway = group == "gateway.networking.k8s.io" && object.kind == "Gateway";
+    let gateway = group == "gateway.networking.k8s.io" && kind == "Gateway";
     gateway || !built_in && !of_mesh
 }

@@ -57,7 +57,9 @@ impl<'t> Workload<'t> {
         let mut steps = keys.iter();
         let node = steps.try_fold(object.node, |node, key| node.get(key))?;
         let spec = node.get("spec").filter(|spec| spec.is_mapping())?;
-        if !is_known_kind(object) && !spec.get("containers").is_some_and(NodeRef::is_sequence) {
+        if !runs_pods(object.group(), object.kind)
+            && !spec.get("containers").is_some_and(NodeRef::is_sequence)
+        {
             return None;
         }
         let within = Route::keys(keys);
@@ -84,9 +86,11 @@ impl<'t> Workload<'t> {
     }
 }
 
-fn is_known_kind(object: &Object<'_>) -> bool {
+/// Tells whether objects of this kind run pods, whatever they hold.
+#[must_use]
+pub fn runs_pods(group: &str, kind: &str) -> bool {
     matches!(
-        (object.group(), object.kind),
+        (group, kind),
         ("", "Pod" | "PodTemplate" | "ReplicationController")
             | (
                 "apps" | "extensions",

@@ -41,6 +41,7 @@ pub(crate) struct Sign {
     pub place: Label,
 }
 
+/// What shows that something belongs to one mesh.
 struct Marks {
     mesh: Mesh,
     /// Of labels and annotations.
@@ -51,75 +52,141 @@ struct Marks {
     containers: &'static [&'static str],
     /// Of the proxy.
     volumes: &'static [&'static str],
+    /// API groups whose objects are all facts for the mesh.
     groups: &'static [&'static str],
+    /// Kinds of other API groups that hold facts for the mesh.
+    shared: &'static [SharedKind],
 }
 
-const MARKS: [Marks; 6] = [
-    Marks {
-        mesh: Mesh::Istio,
-        prefixes: &[
-            "sidecar.istio.io/",
-            "traffic.sidecar.istio.io/",
-            "proxy.istio.io/",
-            "inject.istio.io/",
-            "security.istio.io/",
-            "istio.io/",
-            "istio-injection",
-        ],
-        switches: &[
-            "istio-injection",
-            "istio.io/rev",
-            "istio.io/dataplane-mode",
-            "sidecar.istio.io/inject",
-        ],
-        containers: &["istio-proxy"],
-        volumes: &[],
-        groups: &["networking.istio.io", "security.istio.io"],
-    },
-    Marks {
-        mesh: Mesh::Osm,
-        prefixes: &["openservicemesh.io/"],
-        switches: &[
-            "openservicemesh.io/monitored-by",
-            "openservicemesh.io/sidecar-injection",
-        ],
-        containers: &["osm-healthcheck", "osm-init"],
-        volumes: &[super::osm::BOOTSTRAP_VOLUME],
-        groups: &["config.openservicemesh.io", "policy.openservicemesh.io"],
-    },
-    Marks {
-        mesh: Mesh::Kuma,
-        prefixes: &["kuma.io/", "traffic.kuma.io/"],
-        switches: &["kuma.io/sidecar-injection"],
-        containers: &["kuma-sidecar"],
-        volumes: &[],
-        groups: &["kuma.io"],
-    },
-    Marks {
-        mesh: Mesh::Consul,
-        prefixes: &["consul.hashicorp.com/"],
-        switches: &["consul.hashicorp.com/connect-inject"],
-        containers: &["consul-dataplane"],
-        volumes: &[],
-        groups: &["consul.hashicorp.com"],
-    },
-    Marks {
-        mesh: Mesh::Linkerd,
-        prefixes: &["linkerd.io/", "config.linkerd.io/"],
-        switches: &["linkerd.io/inject"],
-        containers: &["linkerd-proxy"],
-        volumes: &[],
-        groups: &["linkerd.io", "policy.linkerd.io"],
-    },
-    Marks {
-        mesh: Mesh::AppMesh,
-        prefixes: &["appmesh.k8s.aws/"],
-        switches: &[super::app_mesh::INJECT],
-        containers: &[],
-        volumes: &[],
-        groups: &["appmesh.k8s.aws"],
-    },
-];
+/// A kind of objects that serve several meshes, or none.
+struct SharedKind {
+    group: &'static str,
+    kind: &'static str,
+    /// Tells from the `spec` whether an object is a fact for the mesh.
+    is_fact: fn(NodeRef<'_>) -> bool,
+}
+
+impl Marks {
+    /// Returns the marks of a mesh: the one place that says which of its objects are facts.
+    const fn of(mesh: Mesh) -> Self {
+        const NONE: Marks = Marks {
+            mesh: Mesh::Istio,
+            prefixes: &[],
+            switches: &[],
+            containers: &[],
+            volumes: &[],
+            groups: &[],
+            shared: &[],
+        };
+        match mesh {
+            Mesh::Istio => Self {
+                mesh,
+                prefixes: &[
+                    "sidecar.istio.io/",
+                    "traffic.sidecar.istio.io/",
+                    "proxy.istio.io/",
+                    "inject.istio.io/",
+                    "security.istio.io/",
+                    "istio.io/",
+                    "istio-injection",
+                ],
+                switches: &[
+                    "istio-injection",
+                    "istio.io/rev",
+                    "istio.io/dataplane-mode",
+                    "sidecar.istio.io/inject",
+                ],
+                containers: &["istio-proxy"],
+                groups: &["networking.istio.io", "security.istio.io"],
+                ..NONE
+            },
+            Mesh::Osm => Self {
+                mesh,
+                prefixes: &["openservicemesh.io/"],
+                switches: &[
+                    "openservicemesh.io/monitored-by",
+                    "openservicemesh.io/sidecar-injection",
+                ],
+                containers: &["osm-healthcheck", "osm-init"],
+                volumes: &[super::osm::BOOTSTRAP_VOLUME],
+                groups: &["config.openservicemesh.io", "policy.openservicemesh.io"],
+                ..NONE
+            },
+            Mesh::Kuma => Self {
+                mesh,
+                prefixes: &["kuma.io/", "traffic.kuma.io/"],
+                switches: &["kuma.io/sidecar-injection"],
+                containers: &["kuma-sidecar"],
+                groups: &["kuma.io"],
+                ..NONE
+            },
+            Mesh::Consul => Self {
+                mesh,
+                prefixes: &["consul.hashicorp.com/"],
+                switches: &["consul.hashicorp.com/connect-inject"],
+                containers: &["consul-dataplane"],
+                groups: &["consul.hashicorp.com"],
+                ..NONE
+            },
+            Mesh::Linkerd => Self {
+                mesh,
+                prefixes: &["linkerd.io/", "config.linkerd.io/"],
+                switches: &["linkerd.io/inject"],
+                containers: &["linkerd-proxy"],
+                groups: &["linkerd.io", "policy.linkerd.io"],
+                shared: &[
+                    SharedKind {
+                        group: GATEWAY_API,
+                        kind: "HTTPRoute",
+                        is_fact: is_route_of_linkerd,
+                    },
+                    SharedKind {
+                        group: GATEWAY_API,
+                        kind: "GRPCRoute",
+                        is_fact: is_route_of_linkerd,
+                    },
+                ],
+                ..NONE
+            },
+            Mesh::AppMesh => Self {
+                mesh,
+                prefixes: &["appmesh.k8s.aws/"],
+                switches: &[super::app_mesh::INJECT],
+                groups: &["appmesh.k8s.aws"],
+                ..NONE
+            },
+            // Cilium alone is no mesh, it is the network of many.
+            Mesh::Cilium => Self {
+                mesh,
+                shared: &[
+                    SharedKind {
+                        group: "cilium.io",
+                        kind: "CiliumNetworkPolicy",
+                        is_fact: demands_authentication,
+                    },
+                    SharedKind {
+                        group: "cilium.io",
+                        kind: "CiliumClusterwideNetworkPolicy",
+                        is_fact: demands_authentication,
+                    },
+                ],
+                ..NONE
+            },
+        }
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        Mesh::ALL.into_iter().map(Self::of)
+    }
+
+    /// Returns what decides about an object of a shared kind.
+    fn shared(&self, group: &str, kind: &str) -> Option<&'static SharedKind> {
+        let mut shared = self.shared.iter();
+        shared.find(|one| (one.group, one.kind) == (group, kind))
+    }
+}
+
+const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// Values that switch a mesh off, in lower case.
 const OFF: [&str; 6] = ["disabled", "false", "no", "none", "off", ""];
@@ -127,51 +194,73 @@ const OFF: [&str; 6] = ["disabled", "false", "no", "none", "off", ""];
 /// Returns the mesh whose objects have this API group.
 #[must_use]
 pub(crate) fn mesh_of_group(group: &str) -> Option<Mesh> {
-    let marks = MARKS.iter().find(|marks| marks.groups.contains(&group));
+    let marks = Marks::all().find(|marks| marks.groups.contains(&group));
     marks.map(|marks| marks.mesh)
+}
+
+/// Tells whether objects of this kind may be facts for a mesh that is not Istio: surely not where it
+/// says no.
+#[must_use]
+pub(crate) fn may_be_fact(group: &str, kind: &str) -> bool {
+    let mut others = Marks::all().filter(|marks| marks.mesh != Mesh::Istio);
+    others.any(|marks| marks.groups.contains(&group) || marks.shared(group, kind).is_some())
+}
+
+/// Tells whether a label or an annotation with this key may matter to a mesh.
+#[must_use]
+pub(crate) fn is_key_of_mesh(key: &str) -> bool {
+    let mut prefixes = Marks::all().flat_map(|marks| marks.prefixes);
+    prefixes.any(|prefix| key.starts_with(prefix))
+}
+
+/// Returns the mesh that a definition of objects of this API group installs; none for Istio.
+#[must_use]
+pub(crate) fn defined_mesh(group: &str) -> Option<Mesh> {
+    mesh_of_group(group).filter(|mesh| *mesh != Mesh::Istio)
 }
 
 /// Returns whose object this is, and whether it is the definition of such objects, which shows an
 /// installation; `None` for all others. Istio's own objects are kept apart.
 #[must_use]
 pub(crate) fn of_object(object: &Object<'_>) -> Option<(Mesh, bool)> {
-    if object.kind == "CustomResourceDefinition" {
+    if object.kind == DEFINITION {
         let group = object.node.get("spec")?.get("group")?.text()?;
-        let mesh = mesh_of_group(group).filter(|mesh| *mesh != Mesh::Istio)?;
-        return Some((mesh, true));
+        return Some((defined_mesh(group)?, true));
     }
     let mesh = mesh_of_group(object.group()).or_else(|| by_content(object))?;
     (mesh != Mesh::Istio).then_some((mesh, false))
 }
 
-/// Objects of a shared API that are for one mesh: routes of a `Server` of Linkerd, and policies of
-/// Cilium that demand authentication. Cilium alone is no mesh, it is the network of many.
+/// The kind of objects that define others.
+pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
+
+/// Returns the mesh that an object of a shared kind is for.
 fn by_content(object: &Object<'_>) -> Option<Mesh> {
-    let spec = || object.node.get("spec");
-    match (object.group(), object.kind) {
-        ("gateway.networking.k8s.io", "HTTPRoute" | "GRPCRoute") => {
-            let mut parents = spec()?.get("parentRefs")?.items();
-            let group = |one: NodeRef<'_>| one.get("group")?.text().map(str::to_owned);
-            parents
-                .any(|one| group(one).as_deref() == Some("policy.linkerd.io"))
-                .then_some(Mesh::Linkerd)
-        }
-        ("cilium.io", "CiliumNetworkPolicy" | "CiliumClusterwideNetworkPolicy") => {
-            let spec = spec()?;
-            let lists = ["ingress", "egress"].into_iter();
-            let mut rules = lists
-                .filter_map(|key| spec.get(key))
-                .flat_map(NodeRef::items);
-            let mode = |rule: NodeRef<'_>| {
-                let mode = rule.get("authentication")?.get("mode")?.text()?;
-                Some(mode == "required")
-            };
-            rules
-                .any(|rule| mode(rule) == Some(true))
-                .then_some(Mesh::Cilium)
-        }
-        _ => None,
-    }
+    let spec = object.node.get("spec")?;
+    let marks = Marks::all().find(|marks| {
+        let shared = marks.shared(object.group(), object.kind);
+        shared.is_some_and(|shared| (shared.is_fact)(spec))
+    });
+    marks.map(|marks| marks.mesh)
+}
+
+/// A route of a `Server` of Linkerd.
+fn is_route_of_linkerd(spec: NodeRef<'_>) -> bool {
+    let parents = spec.get("parentRefs").into_iter();
+    let mut groups = parents
+        .flat_map(NodeRef::items)
+        .filter_map(|one| one.get("group")?.text());
+    groups.any(|group| group == "policy.linkerd.io")
+}
+
+/// A policy that demands mutual authentication.
+fn demands_authentication(spec: NodeRef<'_>) -> bool {
+    let lists = ["ingress", "egress"].into_iter();
+    let rules = lists
+        .filter_map(|key| spec.get(key))
+        .flat_map(NodeRef::items);
+    let mut modes = rules.filter_map(|rule| rule.get("authentication")?.get("mode")?.text());
+    modes.any(|mode| mode == "required")
 }
 
 /// Returns the signs at a pod and at its Namespace, for every mesh.
@@ -185,7 +274,7 @@ pub(crate) fn signs<'t>(workload: &Workload<'t>, namespace: Option<&Object<'t>>)
         of_namespace("annotations"),
     ])));
     let mut found = Vec::new();
-    for marks in &MARKS {
+    for marks in Marks::all() {
         found.extend(marks.at_pod(&workload.object, &pod));
         let keys = namespace.iter();
         found.extend(keys.flat_map(|(object, keys)| {

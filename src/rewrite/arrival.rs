@@ -7,14 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::context::render::{DocumentId, Note, Rendering, Scope};
-use crate::kube::{Object, Workload};
+use crate::context::render::{Note, Rendering, Scope};
+use crate::kube::{Object, ObjectId, Workload};
 use crate::predict::WorkloadPrediction;
 use crate::source::SourceSet;
 
 use super::essence::Essence;
 use super::guard::Refusal;
-use super::overlay::{Overlays, is_same};
+use super::overlay::Overlays;
+use super::remainder::remainder;
 use super::{Plan, PodRewrite, Seen};
 
 /// The files after the changes of a plan.
@@ -57,19 +58,18 @@ impl Plan {
 /// What is made of the edited files.
 struct After<'e> {
     sources: &'e SourceSet,
-    /// All workloads of documents that change.
-    rendered: BTreeMap<DocumentId, Vec<Workload<'e>>>,
+    /// What is made of the workloads of documents that change.
+    rendered: BTreeMap<ObjectId, Vec<Workload<'e>>>,
     /// What does not fit any more: the rendering and the note.
     broken: Vec<(&'e Rendering, &'e Note)>,
 }
 
 impl<'e> After<'e> {
     fn new(before: &[Rendering], edited: Edited<'e>) -> Self {
-        let mut rendered: BTreeMap<DocumentId, Vec<Workload<'e>>> = BTreeMap::new();
+        let mut rendered: BTreeMap<ObjectId, Vec<Workload<'e>>> = BTreeMap::new();
         let objects = edited.renderings.iter().flat_map(Rendering::objects);
         for workload in objects.filter_map(|object| Workload::from_object(&object)) {
-            let document = workload.object.document;
-            let id = (Arc::clone(&document.path), document.index);
+            let id = workload.object.id();
             rendered.entry(id).or_default().push(workload);
         }
         let known = |one: &Rendering| -> BTreeSet<(Arc<str>, String)> {
@@ -106,9 +106,10 @@ impl<'e> After<'e> {
         plain: &WorkloadPrediction<'_>,
         overlays: &Overlays<'_, '_>,
     ) -> Option<Refusal> {
-        let id = (Arc::clone(&pod.path), pod.document);
+        let id = plain.workload.object.id();
+        let document = (Arc::clone(&pod.path), pod.document);
         let is_about = |rendering: &Rendering, note: &Note| match &note.scope {
-            Scope::All => rendering.used.contains(&id),
+            Scope::All => rendering.used.contains(&document),
             Scope::Objects(all) => all.contains(&id),
         };
         let document = self.sources.document(&pod.path, pod.document)?;
@@ -116,22 +117,50 @@ impl<'e> After<'e> {
         let object = objects.into_iter().find(|object| pod.is_of(object))?;
         let own = Workload::from_object(&object)?;
         let wanted = Essence::of(&own);
-        let seen = self.rendered.get(&id).into_iter().flatten();
-        let mut seen = seen.filter(|seen| is_same(&own, seen));
+        let mut seen = self.rendered.get(&id).into_iter().flatten();
         if let Some(lost) = seen.find(|seen| Essence::of(seen) != wanted) {
             let said = "would not take over what is written";
             return Some(overlays.refusal(plain, &lost.object, said));
         }
-        let (rendering, note) = self
-            .broken
-            .iter()
-            .find(|(rendering, note)| is_about(rendering, note))?;
-        let said = format!("would no longer fit: {}", note.message);
-        let home = Object {
-            home: rendering.home(),
-            rendered_by: Some(&rendering.root),
-            ..object
-        };
-        Some(overlays.refusal(plain, &home, &said))
+        let mut broken = self.broken.iter();
+        if let Some((rendering, note)) = broken.find(|(rendering, note)| is_about(rendering, note))
+        {
+            let message = format!("would no longer fit: {}", note.message);
+            let home = Object {
+                home: rendering.home(),
+                rendered_by: Some(&rendering.root),
+                ..object
+            };
+            return Some(overlays.refusal(plain, &home, &message));
+        }
+        let changed = self.changed_beside(&id, pod, plain, overlays)?;
+        let message = "would change in other fields, too";
+        Some(overlays.refusal(plain, &changed.object, message))
+    }
+
+    /// Returns what an overlay makes of the pod today if it makes something else of it after the
+    /// changes, apart from the changes themselves: a patch may be for other objects then.
+    fn changed_beside<'a, 't>(
+        &self,
+        id: &ObjectId,
+        pod: &PodRewrite,
+        plain: &WorkloadPrediction<'t>,
+        overlays: &Overlays<'a, 't>,
+    ) -> Option<&'a Workload<'t>> {
+        let after = self.rendered.get(id).map(Vec::as_slice).unwrap_or_default();
+        let mut left: Vec<&Workload<'_>> = after.iter().collect();
+        let rest = |one: &Workload<'_>| remainder(&one.object, &plain.workload.object, pod);
+        let before = overlays.of(plain).map(|seen| &seen.workload);
+        let mut before = before.filter(|seen| seen.object.rendered_by.is_some());
+        before.find(|seen| {
+            let here = |one: &&Workload<'_>| {
+                (one.object.home, one.object.rendered_by)
+                    == (seen.object.home, seen.object.rendered_by)
+            };
+            let Some(at) = left.iter().position(here) else {
+                return true;
+            };
+            rest(left.remove(at)) != rest(seen)
+        })
     }
 }

@@ -12,6 +12,7 @@ mod notes;
 mod overlay;
 mod pod;
 mod preview;
+mod remainder;
 mod undo;
 
 use std::collections::BTreeSet;
@@ -138,7 +139,11 @@ pub(crate) fn plan(seen: &Seen<'_, '_>) -> Plan {
                 pod::rewrite(seen.context, there, &agreed.prediction)
             }
             Overlaid::Refused(refusal) => {
-                if pod::has_work(prediction) {
+                // An overlay may bring in what the file does not hold.
+                let is_due = |seen: &WorkloadPrediction<'_>| {
+                    seen.dataplane.value == Dataplane::Sidecar && !outstanding(seen).is_empty()
+                };
+                if pod::has_work(prediction) || overlays.of(prediction).any(is_due) {
                     plan.findings.push(refusal.finding(prediction));
                 }
                 continue;

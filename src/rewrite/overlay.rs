@@ -1,17 +1,15 @@
 //! Bases of kustomizations: a file is rewritten only where every overlay of it agrees.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
 use crate::context::Context;
 use crate::context::render::Rendering;
 use crate::finding::Finding;
-use crate::kube::{Object, Workload};
+use crate::kube::{Object, ObjectKey, Workload};
 use crate::mesh::Mesh;
 use crate::predict::{Becomes, HandlerPrediction, WorkloadPrediction};
-use crate::yaml::Route;
 
 use super::essence::Essence;
 use super::guard::Refusal;
@@ -42,9 +40,8 @@ pub(super) struct Overlays<'a, 't> {
     context: &'a Context<'t>,
     renderings: &'t [Rendering],
     predictions: &'a [WorkloadPrediction<'t>],
-    /// Where in `predictions` what comes of an object of a document stands: what is rendered by the
-    /// document alone, since its name may have changed.
-    places: HashMap<(&'a str, usize, Option<&'a Route>), Vec<usize>>,
+    /// The positions in `predictions` of everything that is made of an object.
+    places: HashMap<ObjectKey<'a>, Vec<usize>>,
     direction: Direction,
 }
 
@@ -52,10 +49,8 @@ impl<'a, 't> Overlays<'a, 't> {
     pub(super) fn new(seen: &Seen<'a, 't>, direction: Direction) -> Self {
         let mut places: HashMap<_, Vec<usize>> = HashMap::new();
         for (at, one) in seen.rendered.iter().enumerate() {
-            let object = &one.workload.object;
-            let route = object.rendered_by.is_none().then_some(&object.route);
-            let place = (&**object.path(), object.document.index, route);
-            places.entry(place).or_default().push(at);
+            let key = one.workload.object.key();
+            places.entry(key).or_default().push(at);
         }
         Self {
             context: seen.overlaid,
@@ -66,20 +61,14 @@ impl<'a, 't> Overlays<'a, 't> {
         }
     }
 
-    /// Iterates over what comes of a workload of a file.
-    fn of(
-        &self,
-        plain: &WorkloadPrediction<'t>,
-    ) -> impl Iterator<Item = &'a WorkloadPrediction<'t>> {
-        let object = &plain.workload.object;
-        let places = [None, Some(&object.route)].into_iter().filter_map(|route| {
-            let place = (&**object.path(), object.document.index, route);
-            self.places.get(&place)
-        });
-        let mut found: Vec<usize> = places.flatten().copied().collect();
-        found.sort_unstable();
-        let found = found.into_iter().filter_map(|at| self.predictions.get(at));
-        found.filter(|seen| is_same(&plain.workload, &seen.workload))
+    /// Iterates over everything that is made of a workload of a file, whatever it is called there.
+    pub(super) fn of<'s>(
+        &'s self,
+        plain: &'s WorkloadPrediction<'t>,
+    ) -> impl Iterator<Item = &'a WorkloadPrediction<'t>> + use<'s, 'a, 't> {
+        let found = self.places.get(&plain.workload.object.key());
+        let found = found.into_iter().flatten();
+        found.filter_map(|at| self.predictions.get(*at))
     }
 
     /// Returns what an overlay does that a change of the file would not go with.
@@ -87,9 +76,13 @@ impl<'a, 't> Overlays<'a, 't> {
         if Essence::of(&seen.workload) != *own {
             return Some("changes its probes or how they are rewritten".to_owned());
         }
-        let hidden = self.context.hidden_changes(&seen.workload.object);
-        let note = hidden.first()?;
-        Some(format!("cannot be seen: {}", note.message))
+        let object = &seen.workload.object;
+        if let Some(note) = self.context.hidden_changes(object).first() {
+            return Some(format!("cannot be seen: {}", note.message));
+        }
+        let note = self.context.hidden_copies(object).first()?;
+        let what = "may copy its probes into other objects";
+        Some(format!("{what}: {}", note.message))
     }
 
     /// Refuses a workload of a file for what an overlay, in which it becomes `object`, does.
@@ -169,24 +162,13 @@ pub(super) fn only_context(
     plain: &[WorkloadPrediction<'_>],
     rendered: &[WorkloadPrediction<'_>],
 ) -> Vec<Finding> {
-    let place = |one: &WorkloadPrediction<'_>| {
-        let document = one.workload.object.document;
-        (Arc::clone(&document.path), document.index)
-    };
-    let mut bases: BTreeMap<_, Vec<&WorkloadPrediction<'_>>> = BTreeMap::new();
-    for base in plain.iter().filter(|base| !base.is_target) {
-        bases.entry(place(base)).or_default().push(base);
-    }
-    let mut told = BTreeSet::new();
+    let bases = plain.iter().filter(|base| !base.is_target);
+    let bases: BTreeSet<ObjectKey<'_>> = bases.map(|base| base.workload.object.key()).collect();
+    let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for seen in rendered.iter().filter(|one| one.is_target && has_work(one)) {
-        let Some(bases) = bases.get(&place(seen)) else {
-            continue;
-        };
-        let is_base = bases
-            .iter()
-            .any(|base| is_same(&base.workload, &seen.workload));
-        if is_base && told.insert((place(seen), seen.workload.object.name())) {
+        let key = seen.workload.object.key();
+        if bases.contains(&key) && reported.insert(key) {
             let path = seen.workload.object.path();
             let said = format!("{path} is read as context only and is not edited");
             let refusal = Refusal::new("context-only", seen.workload.object.name_span(), said)
@@ -224,18 +206,6 @@ fn is_alike(one: &WorkloadPrediction<'_>, other: &WorkloadPrediction<'_>) -> boo
 /// What the handlers of a pod are turned into.
 fn becomes<'a>(pod: &'a WorkloadPrediction<'_>) -> impl Iterator<Item = Option<&'a Becomes>> {
     pod.handlers.iter().map(|one| one.becomes.as_ref())
-}
-
-/// A prefix or suffix may have been added to the name.
-pub(super) fn is_same(plain: &Workload<'_>, seen: &Workload<'_>) -> bool {
-    let (base, rendered) = (&plain.object, &seen.object);
-    let same_document =
-        base.path() == rendered.path() && base.document.index == rendered.document.index;
-    let same_object = match rendered.rendered_by {
-        Some(_) => rendered.name().contains(base.name()),
-        None => base.route == rendered.route,
-    };
-    same_document && base.kind == rendered.kind && same_object
 }
 
 /// What proves least that the mesh takes the pod in comes first.

@@ -18,7 +18,8 @@ declare_rule! {
     /// Values of pod annotations that the injector checks: lists of ports (numbers; `*` only to
     /// include), `status.sidecar.istio.io/port`, `sidecar.istio.io/interceptionMode`, ranges of
     /// addresses, the settings of the readiness probe of the sidecar, `prometheus.istio.io/merge-
-    /// metrics`, the resources of the sidecar, and whether `proxy.istio.io/config` is YAML.
+    /// metrics`, the resources of the sidecar, and whether `proxy.istio.io/config` is YAML with fields of
+    /// the right types.
     ///
     /// ## Why it matters
     /// The webhook answers that the pod is not allowed, and the API server obeys: no pod is created.

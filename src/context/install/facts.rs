@@ -8,7 +8,7 @@ use crate::mesh::istio::keys::{self, DEFAULT_ROOT_NAMESPACE};
 use crate::mesh::{Fact, Mesh, Version};
 
 use super::super::Context;
-use super::super::pod::proxy_container;
+use super::super::pod::{proxy_config, proxy_container};
 use super::InstallView;
 
 /// The option that settles the rewrite default.
@@ -171,9 +171,7 @@ impl<'t> Context<'t> {
         if release.is_some_and(|release| release < Version::new(1, 10)) {
             return true;
         }
-        let annotation = workload.template.annotation(keys::PROXY_CONFIG);
-        let config = annotation.and_then(|entry| entry.value.text());
-        if config.is_some_and(|text| text.contains(keys::LOCALHOST_PROBES)) {
+        if proxy_config(workload).is_some_and(|config| config.calls_localhost()) {
             return true;
         }
         let view = self.install(workload);

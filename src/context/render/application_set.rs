@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 
 use crate::kube::Object;
 use crate::source::{SourceSet, place};
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, Route};
 
 use super::budget::{self, Budget};
 use super::copy::read;
@@ -146,6 +146,7 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
         held += size;
         documents.push(RenderedDocument {
             document,
+            item: Route::root(),
             origin,
             may_deploy: true,
         });

@@ -132,6 +132,20 @@ impl Body {
         }
     }
 
+    /// Returns the text at the end of `keys`.
+    pub(super) fn text(&self, keys: &[&str]) -> Option<&str> {
+        match self.rest.as_ref().and_then(Rest::root) {
+            Some(root) => {
+                let found = keys.iter().try_fold(root, |node, key| node.get(key));
+                found?.text()
+            }
+            None => {
+                let found = keys.iter().try_fold(&*self.node, |node, key| node.get(key));
+                found?.text()
+            }
+        }
+    }
+
     /// Tells whether `words` may stand in a value, or in a key that the document has: surely not where
     /// it says no.
     pub(super) fn may_mention(&self, words: &str) -> bool {

@@ -4,6 +4,7 @@
 //! next character as it is, and what stands in brackets is one step.
 
 use crate::mesh::istio::keys;
+use crate::mesh::signs;
 
 /// How the steps of a path are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,11 +62,49 @@ fn of_template(inner: &[&str]) -> bool {
     }
 }
 
-/// Labels and annotations of the mesh, but for what only calls of the pod to others go by.
+/// Labels and annotations of a mesh, but for what only calls of the pod to others go by.
 fn of_keys(rest: &[&str]) -> bool {
     rest.first().is_none_or(|key| {
-        (key.contains("istio.io") && !key.contains("Outbound")) || key.contains('*')
+        let is_known =
+            key.contains("istio.io") || signs::is_key_of_mesh(key.trim_matches(['[', ']']));
+        (is_known && !key.contains("Outbound")) || key.contains('*')
     })
+}
+
+/// Tells whether a value at `path` of a pod's object is one that a rewrite may change.
+pub(super) fn is_rewritten(path: &str, style: Style, kind: &str) -> bool {
+    const KEPT: [&str; 6] = [
+        "hostNetwork",
+        "labels",
+        "name",
+        "namespace",
+        "ports",
+        "restartPolicy",
+    ];
+    let is_kept = |step: &String| KEPT.contains(&step.as_str());
+    concerns_probes(path, style, kind) && !steps(path, style).iter().any(is_kept)
+}
+
+/// Tells whether a value at `path` of a Namespace may decide about the pods in it.
+pub(super) fn concerns_namespace(path: &str, style: Style, _kind: &str) -> bool {
+    let steps = steps(path, style);
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    match steps.as_slice() {
+        [] | ["metadata" | "*"] | ["metadata", "name" | "*", ..] => true,
+        ["metadata", "annotations" | "labels", rest @ ..] => of_keys(rest),
+        _ => false,
+    }
+}
+
+/// Tells whether a value at `path` of a policy may decide about the pods of its namespace.
+pub(super) fn concerns_policy(path: &str, style: Style, _kind: &str) -> bool {
+    let steps = steps(path, style);
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    match steps.as_slice() {
+        [] | ["metadata"] => true,
+        ["metadata", field, ..] => matches!(*field, "namespace" | "*"),
+        [field, ..] => matches!(*field, "spec" | "*"),
+    }
 }
 
 fn of_containers(rest: &[&str]) -> bool {

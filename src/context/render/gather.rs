@@ -23,7 +23,7 @@ use super::not_followed;
 use super::objects;
 use super::resource::Resource;
 use super::transform;
-use super::{DocumentId, Note, Scope};
+use super::{DocumentId, Note, ObjectId, Scope};
 
 /// How deep kustomizations may stand in each other.
 const DEPTH: usize = 32;
@@ -95,13 +95,14 @@ pub(super) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
         message,
         scope,
         touched: Vec::new(),
+        copied: Vec::new(),
     }
 }
 
 impl Gathered {
     /// Takes an object in, unless there is one with the same identity.
     pub(super) fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
-        self.used.insert(resource.id());
+        self.used.insert(resource.document());
         let others = &self.resources;
         let known = self.known.get_or_insert_with(|| Known::of(others));
         let message = if others.len() >= RESOURCES {
@@ -152,18 +153,18 @@ impl Gathered {
 
     /// The same of what is said of `at` already.
     fn doubt_told(&mut self, k: &Kustomization<'_>, at: Span) {
-        let all = self.documents_of(|_| true);
+        let all = self.ids_of(|_| true);
         self.touch(k, at, &all);
     }
 
-    /// Returns the documents of the objects that are there so far and that are meant.
-    pub(super) fn documents_of(&self, is_meant: impl Fn(&Resource) -> bool) -> Vec<DocumentId> {
+    /// Returns the objects that are there so far and that are meant.
+    pub(super) fn ids_of(&self, is_meant: impl Fn(&Resource) -> bool) -> Vec<ObjectId> {
         let meant = self.resources.iter().filter(|one| is_meant(one));
         meant.map(Resource::id).collect()
     }
 
-    /// Says that what is said of `at` may change the pods of these documents.
-    pub(super) fn touch(&mut self, k: &Kustomization<'_>, at: Span, all: &[DocumentId]) {
+    /// Says that what is said of `at` may change the pods of these objects.
+    pub(super) fn touch(&mut self, k: &Kustomization<'_>, at: Span, all: &[ObjectId]) {
         let place = k.origin(at);
         let notes = std::mem::take(&mut self.notes).into_iter();
         self.notes = notes
@@ -256,6 +257,7 @@ impl<'s> Gatherer<'s> {
                     message: "the kustomization cannot be read".to_owned(),
                     scope: Scope::All,
                     touched: Vec::new(),
+                    copied: Vec::new(),
                 });
                 Arc::new(gathered)
             }

@@ -48,9 +48,12 @@ mod write;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::kube::{Destination, Object};
+use crate::kube::{Destination, Object, ObjectId};
+use crate::mesh::signs;
 use crate::source::{Document, SourceSet};
-use crate::yaml::Span;
+use crate::yaml::{Route, Span};
+
+use super::fact_kind::FactKind;
 
 use budget::Budget;
 use gather::Gathered;
@@ -132,9 +135,13 @@ impl Rendering {
         let meant = self.documents.iter();
         let meant = meant.filter(move |one| is_meant(one));
         meant.flat_map(move |rendered| {
-            let origin = &rendered.origin;
-            let found =
-                Object::all_rendered_in(&rendered.document, self.home(), &self.root, origin);
+            let found = Object::all_rendered_in(
+                &rendered.document,
+                &rendered.item,
+                self.home(),
+                &self.root,
+                &rendered.origin,
+            );
             let destination = destination.clone();
             found.into_iter().map(move |object| Object {
                 destination: destination.clone(),
@@ -149,6 +156,8 @@ impl Rendering {
 pub struct RenderedDocument {
     /// The object with a text of its own; path and index are those of the base document.
     pub document: Document,
+    /// The route to the object in the base document.
+    pub item: Route,
     /// From places in that text to places in the user's files.
     pub origin: OriginMap,
     /// The object may deploy others.
@@ -166,8 +175,10 @@ pub struct Note {
     pub message: String,
     /// Which objects it may concern.
     pub scope: Scope,
-    /// The documents whose pods come out in a way that is not seen, by what this is about.
-    pub touched: Vec<DocumentId>,
+    /// The objects whose pods come out in a way that is not seen, by what this is about.
+    pub touched: Vec<ObjectId>,
+    /// The objects whose probes are copied to others by what this is about.
+    pub copied: Vec<ObjectId>,
 }
 
 /// The objects that a [`Note`] may concern.
@@ -175,8 +186,8 @@ pub struct Note {
 pub enum Scope {
     /// Every object of the rendering, and objects that are not seen.
     All,
-    /// The objects that come from these documents.
-    Objects(Vec<DocumentId>),
+    /// These objects.
+    Objects(Vec<ObjectId>),
 }
 
 /// The kinds of objects that deploy others.
@@ -200,26 +211,21 @@ pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
 #[must_use]
 pub fn render_of(sources: &SourceSet, documents: &BTreeSet<DocumentId>) -> Vec<Rendering> {
     rendered(sources, |resource| {
-        DEPLOYING.contains(&resource.name().kind) || documents.contains(&resource.id())
+        DEPLOYING.contains(&resource.name().kind) || documents.contains(&resource.document())
     })
 }
 
 fn is_relevant(resource: &Resource) -> bool {
-    const FACTS: [&str; 12] = [
-        "Application",
-        "ApplicationSet",
-        "AuthorizationPolicy",
-        "CronJob",
-        "Kustomization",
-        "Namespace",
-        "NetworkPolicy",
-        "PeerAuthentication",
-        "Pod",
-        "PodTemplate",
-        "Service",
-        "Sidecar",
-    ];
-    FACTS.contains(&resource.name().kind) || resource.body.has(&["spec", "template"])
+    let (group, _) = resource.group_version();
+    let kind = resource.name().kind;
+    match FactKind::of(group, kind) {
+        Some(FactKind::Definition) => {
+            let defined = resource.body.text(&["spec", "group"]);
+            defined.is_some_and(|group| signs::defined_mesh(group).is_some())
+        }
+        Some(_) => true,
+        None => DEPLOYING.contains(&kind) || resource.body.has(&["spec", "template"]),
+    }
 }
 
 fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Resource) -> bool + Sync) -> Vec<Rendering> {
@@ -271,6 +277,7 @@ fn finish(
                         patch: false,
                         ..document
                     },
+                    item: resource.item.clone(),
                     origin,
                     may_deploy: may_deploy(resource.name().kind),
                 });
@@ -282,8 +289,9 @@ fn finish(
                     message: "the object cannot be rendered: its values nest too deep or a key is \
                               too long"
                         .to_owned(),
-                    scope: Scope::Objects(vec![(Arc::clone(&resource.path), resource.index)]),
+                    scope: Scope::Objects(vec![resource.id()]),
                     touched: Vec::new(),
+                    copied: Vec::new(),
                 });
             }
         }

@@ -8,7 +8,12 @@
 use crate::source::SourceSet;
 use crate::yaml::{Entry, NodeRef};
 
-use super::field_path::{Style, concerns_probes};
+use crate::mesh::signs;
+
+use super::super::fact_kind::FactKind;
+use super::field_path::{
+    Style, concerns_namespace, concerns_policy, concerns_probes, is_rewritten,
+};
 use super::gather::Gathered;
 use super::inline;
 use super::kustomization::{Kustomization, says_something};
@@ -26,8 +31,16 @@ pub(super) fn tell(sources: &SourceSet, k: &Kustomization<'_>, gathered: &mut Ga
         let Some((message, changes)) = read(sources, k, &entry) else {
             continue;
         };
-        let touched = gathered.resources.iter().filter(|one| changes.may(one));
-        let touched = touched.map(Resource::id).collect();
+        let all = &gathered.resources;
+        // A fact decides about every pod beside it.
+        let is_fact_changed = all.iter().any(|one| changes.may_change_fact(one));
+        let touched = all.iter();
+        let touched = touched.filter(|one| is_fact_changed || changes.may_change(one));
+        let copied = all.iter().filter(|one| changes.may_copy(one));
+        let (touched, copied) = (
+            touched.map(Resource::id).collect(),
+            copied.map(Resource::id).collect(),
+        );
         let place = k.origin(entry.key.span());
         gathered.notes.insert(Note {
             path: place.path,
@@ -35,6 +48,7 @@ pub(super) fn tell(sources: &SourceSet, k: &Kustomization<'_>, gathered: &mut Ga
             message,
             scope: Scope::All,
             touched,
+            copied,
         });
     }
 }
@@ -49,6 +63,8 @@ enum Changes {
 
 /// Something of some objects.
 struct Change {
+    /// It is copied from there, and not changed.
+    is_source: bool,
     /// Which; `None` stands for all.
     target: Option<Target>,
     /// Of a field spec: the only kind, where it names one.
@@ -58,16 +74,39 @@ struct Change {
 }
 
 impl Changes {
-    fn may(&self, resource: &Resource) -> bool {
+    /// Tells whether the probes of an object may change.
+    fn may_change(&self, resource: &Resource) -> bool {
         match self {
             Self::All => true,
-            Self::Some(changes) => changes.iter().any(|change| change.may(resource)),
+            Self::Some(changes) => changes
+                .iter()
+                .any(|change| !change.is_source && change.leads_to(resource, concerns_probes)),
+        }
+    }
+
+    /// Tells whether an object may change that decides about the pods beside it.
+    fn may_change_fact(&self, resource: &Resource) -> bool {
+        match self {
+            Self::All => false,
+            Self::Some(changes) => changes
+                .iter()
+                .any(|change| !change.is_source && change.leads_to_fact(resource)),
+        }
+    }
+
+    /// Tells whether probes of an object may be copied into another one.
+    fn may_copy(&self, resource: &Resource) -> bool {
+        match self {
+            Self::All => false,
+            Self::Some(changes) => changes
+                .iter()
+                .any(|change| change.is_source && change.leads_to(resource, is_rewritten)),
         }
     }
 }
 
 impl Change {
-    fn may(&self, resource: &Resource) -> bool {
+    fn leads_to(&self, resource: &Resource, concerns: fn(&str, Style, &str) -> bool) -> bool {
         let kind = resource.name().kind;
         let is_meant = self.kind.is_empty() || self.kind == kind;
         let is_chosen = || {
@@ -76,9 +115,21 @@ impl Change {
         };
         let is_there = || {
             let path = self.path.as_ref();
-            path.is_none_or(|(path, style)| concerns_probes(path, *style, kind))
+            path.is_none_or(|(path, style)| concerns(path, *style, kind))
         };
         is_meant && is_chosen() && is_there()
+    }
+
+    fn leads_to_fact(&self, resource: &Resource) -> bool {
+        let (group, _) = resource.group_version();
+        match FactKind::of(group, resource.name().kind) {
+            Some(FactKind::Namespace) => self.leads_to(resource, concerns_namespace),
+            Some(FactKind::PeerAuthentication) => self.leads_to(resource, concerns_policy),
+            Some(FactKind::OfMesh) if signs::mesh_of_group(group).is_some() => {
+                self.leads_to(resource, concerns_policy)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -93,7 +144,7 @@ fn read(
         // Only `$(NAME)` is replaced, and a value with such a text is never rewritten.
         "vars" => {
             let said = "`vars` is not modelled: `$(NAME)` is taken as it is written";
-            return Some((said.to_owned(), Changes::Some(Vec::new())));
+            return Some((said.to_owned(), Changes::Some(variables(k))));
         }
         "openapi" => openapi(k),
         "configurations" => configurations(sources, k),
@@ -103,6 +154,27 @@ fn read(
     };
     let said = format!("`{key}` is not modelled: what it changes is not seen");
     Some((said, changes))
+}
+
+/// Returns where the values of `vars` come from.
+fn variables(k: &Kustomization<'_>) -> Vec<Change> {
+    let each = k.items("vars");
+    let read = |one: NodeRef<'_>| {
+        let object = k.copy(one.get("objref")?)?;
+        let path = one.get("fieldref").and_then(|field| field.get("fieldpath"));
+        source(&object, path.and_then(NodeRef::text))
+    };
+    each.filter_map(read).collect()
+}
+
+/// Returns what is copied from an object; none for its name.
+fn source(object: &Node, path: Option<&str>) -> Option<Change> {
+    Some(Change {
+        is_source: true,
+        target: Some(Target::read(object).ok()?),
+        kind: String::new(),
+        path: Some((path?.to_owned(), Style::Dots)),
+    })
 }
 
 /// Another schema changes how patches are merged.
@@ -169,6 +241,7 @@ fn transformers(sources: &SourceSet, k: &Kustomization<'_>) -> Changes {
             "PatchTransformer" | "PatchJson6902Transformer" => {
                 let target = Target::read(config.get("target")?).ok()?;
                 Some(vec![Change {
+                    is_source: false,
                     target: Some(target),
                     kind: String::new(),
                     path: None,
@@ -214,6 +287,7 @@ fn field_specs(holder: &Node, key: &str) -> Vec<Change> {
 
 fn field_spec(spec: &Node) -> Change {
     Change {
+        is_source: false,
         target: None,
         kind: spec.text_below(&["kind"]).to_owned(),
         path: Some((spec.text_below(&["path"]).to_owned(), Style::Slashes)),
@@ -246,7 +320,10 @@ fn in_list(sources: &SourceSet, k: &Kustomization<'_>, list: NodeRef<'_>) -> Cha
 fn replacement(one: &Node) -> Option<Vec<Change>> {
     let targets = one.get("targets")?.items().iter();
     let all: Option<Vec<Vec<Change>>> = targets.map(replaced).collect();
-    all.map(concat)
+    let mut all = all.map(concat)?;
+    let from = one.get("source");
+    all.extend(from.and_then(|from| source(from, from.get("fieldPath")?.text())));
+    Some(all)
 }
 
 fn replaced(target: &Node) -> Option<Vec<Change>> {
@@ -260,6 +337,7 @@ fn replaced(target: &Node) -> Option<Vec<Change>> {
     };
     let read = |path: &str| {
         Some(Change {
+            is_source: false,
             target: Some(Target::read(target.get("select")?).ok()?),
             kind: String::new(),
             path: Some((path.to_owned(), Style::Dots)),

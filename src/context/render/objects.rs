@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::source::{Content, SourceFile};
-use crate::yaml::{Span, Tree};
+use crate::yaml::{Route, Span, Tree};
 
 use super::Scope;
 use super::body::Body;
@@ -32,21 +32,20 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
             gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
             continue;
         };
-        for body in bodies {
+        for (body, item) in bodies {
             let resource = Resource {
                 body,
                 path: Arc::clone(&file.path),
                 index: document.index,
+                item,
                 is_intact: is_whole,
                 previous: Vec::new(),
             };
             if resource.name().name.is_empty() {
-                let id = (Arc::clone(&file.path), document.index);
                 let message = "an object has no name: kustomize refuses to build it".to_owned();
-                gathered.used.insert(id.clone());
-                gathered
-                    .notes
-                    .insert(note(k, at, message, Scope::Objects(vec![id])));
+                gathered.used.insert(resource.document());
+                let scope = Scope::Objects(vec![resource.id()]);
+                gathered.notes.insert(note(k, at, message, scope));
             } else {
                 gathered.add(k, at, resource);
             }
@@ -54,12 +53,15 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
     }
 }
 
+/// An object, and the route to it in its document.
+type Member<T> = (T, Route);
+
 /// Returns the objects of a document, and whether it is one object; nothing if it is too large.
-fn bodies(tree: &Arc<Tree>, path: &Arc<str>) -> Option<(Vec<Body>, bool)> {
+fn bodies(tree: &Arc<Tree>, path: &Arc<str>) -> Option<(Vec<Member<Body>>, bool)> {
     let is_list = |body: &Body| body.head().text_below(&["kind"]).ends_with("List");
     let body = Body::of_document(tree, path);
     if let Some(body) = body.filter(|body| !(is_list(body) && body.has(&["items"]))) {
-        return Some((vec![body], true));
+        return Some((vec![(body, Route::root())], true));
     }
     let place = |span| Origin {
         path: Arc::clone(path),
@@ -68,7 +70,7 @@ fn bodies(tree: &Arc<Tree>, path: &Arc<str>) -> Option<(Vec<Body>, bool)> {
     let copied = read(tree.root()?, &place).ok()?;
     let is_whole = !self::is_list(&copied.node);
     let members = members(copied.node).into_iter();
-    let bodies = members.map(|node| Body::copied(node, copied.is_reread));
+    let bodies = members.map(|(node, item)| (Body::copied(node, copied.is_reread), item));
     Some((bodies.collect(), is_whole))
 }
 
@@ -78,15 +80,17 @@ fn is_list(node: &Node) -> bool {
 }
 
 /// Returns the objects of a list, of lists in lists too, or the object itself.
-fn members(node: Node) -> Vec<Node> {
-    let mut waiting = VecDeque::from([node]);
+fn members(node: Node) -> Vec<Member<Node>> {
+    let mut waiting = VecDeque::from([(node, Route::root())]);
     let mut found = Vec::new();
-    while let Some(node) = waiting.pop_front() {
+    while let Some((node, route)) = waiting.pop_front() {
         if is_list(&node) {
             let items = node.get("items").map(Node::items).unwrap_or_default();
-            waiting.extend(items.iter().cloned());
+            let route = route.child("items");
+            let items = items.iter().enumerate();
+            waiting.extend(items.map(|(at, item)| (item.clone(), route.child(at))));
         } else {
-            found.push(node);
+            found.push((node, route));
         }
     }
     found

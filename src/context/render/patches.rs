@@ -18,7 +18,7 @@ use super::node::{Node, Value};
 use super::resource::{Resource, identity};
 use super::schema::Type;
 use super::selector::Target;
-use super::{DocumentId, Scope};
+use super::{ObjectId, Scope};
 
 /// A patch that cannot be used.
 pub(super) struct Refused {
@@ -296,7 +296,7 @@ impl Patch {
     fn tell(
         &self,
         k: &Kustomization<'_>,
-        failed: Vec<(DocumentId, Misfit)>,
+        failed: Vec<(ObjectId, Misfit)>,
         gathered: &mut Gathered,
     ) {
         for (id, Misfit(reason)) in failed {

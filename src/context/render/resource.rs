@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use super::DocumentId;
+use crate::yaml::Route;
+
 use super::body::Body;
 use super::fields::group_version;
 use super::node::{Node, Origin};
 use super::schema::is_cluster_scoped;
+use super::{DocumentId, ObjectId};
 
 /// What kustomize takes objects without a namespace for.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -22,6 +24,8 @@ pub(super) struct Resource {
     pub(super) path: Arc<str>,
     /// The number of the base document in its file.
     pub(super) index: usize,
+    /// The route to it in that document: the root, or the item of a list.
+    pub(super) item: Route,
     /// It is the whole document and nothing has changed it.
     pub(super) is_intact: bool,
     /// What it was called before, the oldest first.
@@ -95,8 +99,17 @@ fn name_of(node: &Node) -> NameRef<'_> {
 
 impl Resource {
     /// Returns the document that it comes from.
-    pub(super) fn id(&self) -> DocumentId {
+    pub(super) fn document(&self) -> DocumentId {
         (Arc::clone(&self.path), self.index)
+    }
+
+    /// Returns the object that it comes from.
+    pub(super) fn id(&self) -> ObjectId {
+        ObjectId {
+            path: Arc::clone(&self.path),
+            document: self.index,
+            item: self.item.clone(),
+        }
     }
 
     pub(super) fn identity(&self) -> Identity<'_> {

@@ -1,7 +1,7 @@
 //! What a rendering shows, on small trees.
 
 use super::*;
-use crate::kube::{Object, Workload};
+use crate::kube::{Object, ObjectId, Workload};
 use crate::source::SourceFile;
 use crate::yaml::{NodeRef, Route, Step};
 
@@ -258,7 +258,11 @@ fn a_note_about_one_object_names_its_document() {
     let text = "resources: [web.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: '[{op: remove, path: /none}]'\n";
     let sources = set(&[("kustomization.yaml", text), ("web.yaml", WEB)]);
     let rendering = only(&sources);
-    let expected = Scope::Objects(vec![("web.yaml".into(), 0)]);
+    let expected = Scope::Objects(vec![ObjectId {
+        path: "web.yaml".into(),
+        document: 0,
+        item: Route::root(),
+    }]);
     assert_eq!(rendering.notes[0].scope, expected);
 }
 

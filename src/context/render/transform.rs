@@ -99,7 +99,7 @@ impl Steps<'_> {
             Err(refused) => {
                 let target = refused.target.as_deref();
                 let is_meant = |one: &Resource| target.is_none_or(|target| target.selects(one));
-                let touched = self.gathered.documents_of(is_meant);
+                let touched = self.gathered.ids_of(is_meant);
                 self.gathered.tell(k, refused.at, refused.message);
                 self.gathered.touch(k, refused.at, &touched);
             }

@@ -148,7 +148,7 @@ pub fn refused(key: &str, value: &str) -> Option<String> {
         "prometheus.istio.io/merge-metrics" => parse_bool(value)
             .is_none()
             .then(|| "it must be \"true\" or \"false\"".to_owned()),
-        keys::PROXY_CONFIG => not_a_mapping(value),
+        keys::PROXY_CONFIG => proxy_config(value),
         "sidecar.istio.io/proxyCPU"
         | "sidecar.istio.io/proxyCPULimit"
         | "sidecar.istio.io/proxyMemory"
@@ -205,13 +205,12 @@ fn address_ranges(value: &str) -> Option<String> {
     Some(format!("`{wrong}` is no address range such as 10.0.0.0/8"))
 }
 
-fn not_a_mapping(value: &str) -> Option<String> {
+fn proxy_config(value: &str) -> Option<String> {
     let config = match ProxyConfig::parse(value) {
         Ok(config) => config,
         Err(error) => return Some(format!("its text is no YAML: {}", error.message)),
     };
-    let root = config.tree()?.root()?;
-    (!root.is_mapping() && !root.is_null()).then(|| "its text must be a YAML mapping".to_owned())
+    config.fault()
 }
 
 /// Source: Kubernetes 1.36, `apimachinery/pkg/api/resource/quantity.go`.

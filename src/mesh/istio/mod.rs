@@ -8,6 +8,7 @@ pub mod install;
 pub(crate) mod keys;
 pub mod mtls;
 pub mod prober_json;
+mod proto_json;
 pub(crate) mod protocol;
 pub mod proxy_config;
 pub mod recorded;

@@ -1,14 +1,64 @@
 //! The `proxy.istio.io/config` annotation: YAML inside a string, and the prober env it may carry.
 //!
+//! The text is a `ProxyConfig` of Istio's API, read by the rules of `proto_json`.
+//!
 //! The injection template pastes each `proxyMetadata` value between double quotes without
 //! escaping (injection-template.yaml), so a value is the inside of a double-quoted YAML scalar.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::yaml::{NodeRef, Scalar, Span, SyntaxError, Tree, parse};
+use serde_json::{Map, Value as Json};
 
-use super::keys::PROBERS_ENV;
+use crate::source::placeholder;
+use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse};
+
+use super::keys::{LOCALHOST_PROBES, PROBERS_ENV};
+use super::proto_json::{self, Type};
+use super::rewrite::parse_bool;
+
+/// The field that becomes the env of the sidecar.
+const METADATA: &str = "proxyMetadata";
+/// The ways of interception, by number.
+pub(super) const INTERCEPTION_MODES: [&str; 3] = ["REDIRECT", "TPROXY", "NONE"];
+
+/// The fields that all releases since 1.10 have, and their types.
+/// Source: istio.io/api 1.31, `mesh/v1alpha1/proxy.proto`.
+const FIELDS: [(&str, Type); 29] = [
+    ("availabilityZone", Type::String),
+    ("binaryPath", Type::String),
+    ("caCertificatesPem", Type::List),
+    ("concurrency", Type::Int32),
+    ("configPath", Type::String),
+    (
+        "controlPlaneAuthPolicy",
+        Type::Enum(&["NONE", "MUTUAL_TLS"]),
+    ),
+    ("customConfigFile", Type::String),
+    ("discoveryAddress", Type::String),
+    ("discoveryRefreshDelay", Type::Duration),
+    ("drainDuration", Type::Duration),
+    ("envoyAccessLogService", Type::Message),
+    ("envoyMetricsService", Type::Message),
+    ("extraStatTags", Type::List),
+    ("gatewayTopology", Type::Message),
+    ("holdApplicationUntilProxyStarts", Type::Bool),
+    ("interceptionMode", Type::Enum(&INTERCEPTION_MODES)),
+    ("meshId", Type::String),
+    ("proxyAdminPort", Type::Int32),
+    ("proxyBootstrapTemplatePath", Type::String),
+    (METADATA, Type::Strings),
+    ("proxyStatsMatcher", Type::Message),
+    ("readinessProbe", Type::Message),
+    ("serviceCluster", Type::String),
+    ("statNameLength", Type::Int32),
+    ("statsdUdpAddress", Type::String),
+    ("statusPort", Type::Int32),
+    ("terminationDrainDuration", Type::Duration),
+    ("tracing", Type::Message),
+    ("zipkinAddress", Type::String),
+];
 
 /// The parsed annotation.
 #[derive(Clone, Debug)]
@@ -36,32 +86,66 @@ impl ProxyConfig {
         self.tree.as_ref()
     }
 
-    fn get(&self, key: &str) -> Option<NodeRef<'_>> {
-        self.tree.as_ref()?.root()?.get(key)
+    fn root(&self) -> Option<NodeRef<'_>> {
+        self.tree.as_ref()?.root()
+    }
+
+    fn value(&self, field: &str) -> Option<NodeRef<'_>> {
+        proto_json::value(self.root()?, field)
     }
 
     /// Returns `statusPort`, if it is an integer.
     #[must_use]
     pub fn status_port(&self) -> Option<i64> {
-        match self.get("statusPort")?.scalar()? {
-            Scalar::Int(port) => Some(port),
-            _ => None,
-        }
+        proto_json::int32(self.value("statusPort")?)
     }
 
     /// Returns `interceptionMode`.
     #[must_use]
-    pub fn interception_mode(&self) -> Option<&str> {
-        self.get("interceptionMode")?.as_str()
+    pub fn interception_mode(&self) -> Option<&'static str> {
+        proto_json::enumeration(self.value("interceptionMode")?, &INTERCEPTION_MODES)
     }
 
     /// Returns `holdApplicationUntilProxyStarts`, if it is a boolean.
     #[must_use]
     pub fn hold_application(&self) -> Option<bool> {
-        match self.get("holdApplicationUntilProxyStarts")?.scalar()? {
-            Scalar::Bool(hold) => Some(hold),
-            _ => None,
+        proto_json::boolean(self.value("holdApplicationUntilProxyStarts")?)
+    }
+
+    /// Tells whether the agent is asked to call the application on 127.0.0.1.
+    #[must_use]
+    pub fn calls_localhost(&self) -> bool {
+        let variable = self
+            .value(METADATA)
+            .and_then(|all| all.get(LOCALHOST_PROBES)?.text());
+        variable.and_then(parse_bool) == Some(true)
+    }
+
+    /// Returns `proxyMetadata` in the spelling that the annotation uses for it, which an entry has
+    /// to be added to: of two spellings the decoder takes one.
+    #[must_use]
+    pub fn metadata_key(&self) -> &str {
+        let entry = self
+            .root()
+            .and_then(|root| proto_json::entry(root, METADATA));
+        entry.and_then(|entry| entry.key.text()).unwrap_or(METADATA)
+    }
+
+    /// Returns why the injector refuses a pod with this annotation; `None` where it takes it, as
+    /// far as the types of the fields decide.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let root = self.root().filter(|root| !root.is_null())?;
+        if !root.is_mapping() {
+            return Some("its text must be a YAML mapping".to_owned());
         }
+        FIELDS.iter().find_map(|(name, kind)| {
+            let entry = proto_json::entry(root, name)?;
+            let wanted = proto_json::expected(entry.value, *kind)?;
+            let is_filled_in = placeholder::contains(entry.value.source());
+            let key = entry.key.text().unwrap_or(name);
+            (!is_filled_in).then(|| format!("`{key}` in it must be {wanted}"))
+        })
     }
 
     /// Returns the prober env that the sidecar will receive from here, escapes undone.
@@ -76,8 +160,28 @@ impl ProxyConfig {
     /// Returns the prober env as it is written here, before the injection template reads it.
     #[must_use]
     pub fn raw_probers(&self) -> Option<&str> {
-        self.get("proxyMetadata")?.get(PROBERS_ENV)?.text()
+        self.value(METADATA)?.get(PROBERS_ENV)?.text()
     }
+}
+
+/// Gives the fields of a `ProxyConfig` their names of JSON, which decide where both are written, and
+/// its port the number that it may hold in quotes.
+pub(super) fn canonical(mut config: Map<String, Json>) -> Map<String, Json> {
+    for (name, _) in FIELDS {
+        if let Cow::Owned(original) = proto_json::original_name(name)
+            && let Some(value) = config.remove(&original)
+        {
+            config.entry(name).or_insert(value);
+        }
+    }
+    if let Some(port) = config.get_mut("statusPort")
+        && let Some(number) = port
+            .as_str()
+            .and_then(|text| text.trim().parse::<i32>().ok())
+    {
+        *port = number.into();
+    }
+    config
 }
 
 /// Returns `text` as the inside of a double-quoted YAML scalar.

@@ -31,7 +31,10 @@ pub(super) fn carry(pod: &WorkloadPrediction<'_>, json: &str) -> Result<Change, 
             value: Value::Block(text),
         });
     };
-    let text = merge_into(tree, escaped).map_err(|reason| {
+    let key = config
+        .as_ref()
+        .map_or("proxyMetadata", ProxyConfig::metadata_key);
+    let text = merge_into(tree, key, escaped).map_err(|reason| {
         let said = format!("`{}` can't be extended: {reason}", keys::PROXY_CONFIG);
         Refusal::new("proxy-config-invalid", entry.key.span(), said)
     })?;
@@ -50,12 +53,12 @@ fn fresh(escaped: &str) -> String {
     format!("proxyMetadata:\n  {}: '{quoted}'\n", keys::PROBERS_ENV)
 }
 
-/// Adds the env to the embedded document, whose own layout is kept.
-fn merge_into(tree: &Tree, escaped: String) -> Result<String, String> {
+/// Adds the env to the mapping at `key` of the embedded document, whose own layout is kept.
+fn merge_into(tree: &Tree, key: &str, escaped: String) -> Result<String, String> {
     if !tree.root().is_some_and(NodeRef::is_mapping) {
         return Err("it is not a mapping".to_owned());
     }
-    let route = Route::keys(&["proxyMetadata", keys::PROBERS_ENV]);
+    let route = Route::root().child(key.to_owned()).child(keys::PROBERS_ENV);
     let change = Change::Set {
         route,
         value: Value::Str(escaped),

@@ -4,7 +4,6 @@ use crate::context::Context;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::predict::WorkloadPrediction;
-use crate::yaml::{NodeRef, Tree};
 
 use super::Refusal;
 
@@ -42,10 +41,9 @@ pub(super) fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) 
             return Some(Refusal::new("proxy-config-invalid", span, said));
         }
     };
-    let root = config.tree().and_then(Tree::root);
-    if root.is_some_and(|root: NodeRef<'_>| !root.is_mapping() && !root.is_null()) {
-        let said = format!("`{}` is not a mapping", keys::PROXY_CONFIG);
-        return Some(Refusal::new("proxy-config-invalid", span, said));
+    if let Some(fault) = config.fault() {
+        let message = format!("the injector refuses `{}`: {fault}", keys::PROXY_CONFIG);
+        return Some(Refusal::new("proxy-config-invalid", span, message));
     }
     let port = config.status_port()?;
     let mesh_port = context.mesh_status_port(&pod.workload).value;

@@ -139,7 +139,7 @@ fn left(config: &ProxyConfig) -> Result<Option<String>, String> {
     let Some(tree) = config.tree() else {
         return Ok(None);
     };
-    let metadata = Route::keys(&["proxyMetadata"]);
+    let metadata = Route::root().child(config.metadata_key().to_owned());
     let size = |route: &Route| {
         let node = tree.root().and_then(|root| root.at(route));
         node.map_or(0, |node| node.entries().len())

@@ -3,6 +3,7 @@
 mod matrix;
 mod predict_goldens;
 mod predict_live;
+mod proxy_config_decoder;
 mod rewrite_goldens;
 mod rewrite_scenarios;
 mod vectors;

@@ -1,5 +1,9 @@
 //! Kustomize in process, compared with the real one.
 
+mod overlay_properties;
 mod predict;
+mod random_overlay;
+mod random_tree;
 mod rendering;
 mod rewrite;
+mod tree_and_pipe;

@@ -84,6 +84,11 @@ fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
         ..Values::default()
     };
     istiod::mesh_config(&mut install, &values);
+    // The chart writes the name of JSON; who writes this text by hand may take the other one.
+    if install.root_namespace.is_none() {
+        let namespace = "meshConfig.root_namespace";
+        install.root_namespace = values.string(namespace, keys::DEFAULT_ROOT_NAMESPACE);
+    }
     install
 }
 

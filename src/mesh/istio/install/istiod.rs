@@ -5,7 +5,9 @@
 //! `templates/zzz_profile.yaml`), `manifests/charts/istio-cni`, `manifests/helm-profiles`.
 
 use crate::kube::Requirements;
-use crate::mesh::istio::keys::{DEFAULT_ROOT_NAMESPACE, DEFAULT_STATUS_PORT};
+use crate::mesh::istio::keys::{DEFAULT_ROOT_NAMESPACE, DEFAULT_STATUS_PORT, LOCALHOST_PROBES};
+use crate::mesh::istio::proto_json::{enumeration, original_name};
+use crate::mesh::istio::proxy_config::INTERCEPTION_MODES;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::{Fact, Reason, Version};
 use crate::yaml::NodeRef;
@@ -107,19 +109,38 @@ pub(super) fn mesh_config(install: &mut Install, values: &Values<'_>) {
     install.root_namespace = values
         .string("meshConfig.rootNamespace", DEFAULT_ROOT_NAMESPACE)
         .or_else(|| values.string("global.istioNamespace", DEFAULT_ROOT_NAMESPACE));
-    install.mesh_status_port = values.integer("meshConfig.defaultConfig.statusPort", port);
-    let mode = "meshConfig.defaultConfig.interceptionMode";
-    install.interception_mode = values.string(mode, "REDIRECT");
-    let policy = "meshConfig.inboundTrafficPolicy.mode";
-    install.inbound_traffic_policy = values.string(policy, "PASSTHROUGH");
+    let status_port = field(values, "meshConfig.defaultConfig", "statusPort");
+    install.mesh_status_port = values.integer(&status_port, port);
+    let mode = field(values, "meshConfig.defaultConfig", "interceptionMode");
+    install.interception_mode = values.fact(&mode, Some("REDIRECT".to_owned()), |found| {
+        let mode = enumeration(found.node, &INTERCEPTION_MODES).map(str::to_owned);
+        mode.or_else(|| found.string().map(str::to_owned))
+    });
+    let policy = field(values, "meshConfig", "inboundTrafficPolicy");
+    install.inbound_traffic_policy = values.string(&format!("{policy}.mode"), "PASSTHROUGH");
     let hold = "holdApplicationUntilProxyStarts";
     install.hold_application = values
-        .boolean(&format!("meshConfig.defaultConfig.{hold}"), false)
+        .boolean(&field(values, "meshConfig.defaultConfig", hold), false)
         .or_else(|| values.boolean(&format!("global.proxy.{hold}"), false));
-    let localhost = "meshConfig.defaultConfig.proxyMetadata.\
-                     REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION";
-    install.probe_localhost = values.fact(localhost, Some(false), switch);
-    install.discovery_selectors = selectors(values, "meshConfig.discoverySelectors");
+    let metadata = field(values, "meshConfig.defaultConfig", "proxyMetadata");
+    let localhost = format!("{metadata}.{LOCALHOST_PROBES}");
+    install.probe_localhost = values.fact(&localhost, Some(false), switch);
+    let discovery = field(values, "meshConfig", "discoverySelectors");
+    install.discovery_selectors = selectors(values, &discovery);
+}
+
+/// Returns the path of a field of the mesh configuration in the spelling that is written; of two
+/// spellings Istio takes that of JSON. `defaultConfig` itself has one spelling (`ApplyMeshConfig` in
+/// `pkg/config/mesh/mesh.go` of Istio 1.31).
+fn field(values: &Values<'_>, message: &str, json: &str) -> String {
+    let path = format!("{message}.{json}");
+    if values.find(&path).is_none() {
+        let original = format!("{message}.{}", original_name(json));
+        if values.find(&original).is_some() {
+            return original;
+        }
+    }
+    path
 }
 
 /// Charts since 1.24 also take the keys of `pilot` at the top.

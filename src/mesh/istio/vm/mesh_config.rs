@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::kube::{Object, integer};
 use crate::mesh::istio::keys::PROXY_CONFIG;
 use crate::mesh::istio::prober_json::string;
+use crate::mesh::istio::proxy_config::canonical;
 use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse};
 
 use super::probe::{Misread, field, read};
@@ -45,7 +46,7 @@ impl MeshConfig {
     /// Returns `defaultConfig`.
     fn default_config(&self) -> Map<String, Json> {
         match self.whole.get("defaultConfig") {
-            Some(Json::Object(config)) => config.clone(),
+            Some(Json::Object(config)) => canonical(config.clone()),
             _ => Map::new(),
         }
     }
@@ -53,7 +54,7 @@ impl MeshConfig {
     /// Returns `defaultConfig.statusPort`, if it is a number.
     #[must_use]
     pub fn status_port(&self) -> Option<i64> {
-        status_port(self.whole.get("defaultConfig")?.as_object()?)
+        status_port(&self.default_config())
     }
 
     /// Returns `trustDomain`, `cluster.local` where none is written.
@@ -95,7 +96,8 @@ fn whole(
 ) -> Result<Map<String, Json>, Misread> {
     let mut default = config.default_config();
     for text in annotations(group) {
-        let over = object(text.value.text().unwrap_or_default()).map_err(|error| Misread {
+        let over = proxy_config(text.value.text().unwrap_or_default());
+        let over = over.map_err(|error| Misread {
             span: text.value.span(),
             route: crate::yaml::Route::root(),
             message: format!("{PROXY_CONFIG} is no YAML: {}", error.message),
@@ -126,7 +128,7 @@ fn annotations<'t>(group: &Object<'t>) -> impl Iterator<Item = Entry<'t>> + use<
 #[must_use]
 pub(crate) fn annotated_probes<'t>(group: &Object<'t>) -> Vec<Entry<'t>> {
     let holds = |entry: &Entry<'t>| {
-        let config = object(entry.value.text().unwrap_or_default()).unwrap_or_default();
+        let config = proxy_config(entry.value.text().unwrap_or_default()).unwrap_or_default();
         config
             .get("readinessProbe")
             .is_some_and(|probe| !probe.is_null())
@@ -143,7 +145,7 @@ fn status_port(config: &Map<String, Json>) -> Option<i64> {
 #[must_use]
 pub(crate) fn annotated_status_port<'t>(group: &Object<'t>) -> Option<(i64, Entry<'t>)> {
     let named = annotations(group).filter_map(|entry| {
-        let config = object(entry.value.text().unwrap_or_default()).ok()?;
+        let config = proxy_config(entry.value.text().unwrap_or_default()).ok()?;
         Some((status_port(&config)?, entry))
     });
     named.last()
@@ -234,6 +236,11 @@ fn merge(base: &mut Map<String, Json>, over: Map<String, Json>) {
             }
         }
     }
+}
+
+/// Reads the text of an annotation.
+fn proxy_config(text: &str) -> Result<Map<String, Json>, SyntaxError> {
+    object(text).map(canonical)
 }
 
 fn object(text: &str) -> Result<Map<String, Json>, SyntaxError> {

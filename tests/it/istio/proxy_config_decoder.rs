@@ -1,0 +1,59 @@
+//! `proxy.istio.io/config` is read as Istio's own decoder reads it: `fixtures/istio/README.md`.
+
+use meshprobe::mesh::istio::proxy_config::ProxyConfig;
+use serde_json::{Map, Value, json};
+
+const CASES: &str = include_str!("../../../fixtures/istio/proxy-config.jsonl");
+
+/// The entries of `proxyMetadata` in the spelling that counts, as strings.
+fn metadata(config: &ProxyConfig, text: &str) -> Option<Value> {
+    let root: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
+    let mut root = root;
+    root.apply_merge().unwrap();
+    let map = root.get(config.metadata_key())?.as_mapping()?;
+    let entries = map.iter().map(|(key, value)| {
+        let text = |value: &serde_yaml::Value| match value {
+            serde_yaml::Value::Null => String::new(),
+            serde_yaml::Value::String(text) => text.clone(),
+            other => serde_yaml::to_string(other).unwrap().trim().to_owned(),
+        };
+        (text(key), json!(text(value)))
+    });
+    Some(Value::Object(entries.collect::<Map<String, Value>>()))
+}
+
+#[test]
+fn the_annotation_is_read_as_istio_decodes_it() {
+    let mut count = 0;
+    for line in CASES.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let text = case["text"].as_str().unwrap();
+        let config = ProxyConfig::parse(text).unwrap();
+        count += 1;
+        let fault = config.fault();
+        assert_eq!(
+            fault.is_some(),
+            case.get("refused").is_some(),
+            "{line}\n{fault:?}"
+        );
+        if fault.is_some() {
+            continue;
+        }
+        let port = config.status_port().unwrap_or(15020);
+        assert_eq!(json!(port), case["statusPort"], "{line}");
+        let mode = config.interception_mode().unwrap_or("REDIRECT");
+        assert_eq!(json!(mode), case["interceptionMode"], "{line}");
+        let hold = case.get("holdApplicationUntilProxyStarts");
+        assert_eq!(
+            config.hold_application(),
+            hold.and_then(Value::as_bool),
+            "{line}"
+        );
+        assert_eq!(
+            metadata(&config, text).as_ref(),
+            case.get("proxyMetadata"),
+            "{line}"
+        );
+    }
+    assert!(count > 90, "{count}");
+}
