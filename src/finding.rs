@@ -86,6 +86,14 @@ pub struct Label {
     pub message: String,
 }
 
+impl Label {
+    /// Tells whether both labels point at the same place, whatever they say about it.
+    #[must_use]
+    pub fn is_at(&self, other: &Self) -> bool {
+        self.path == other.path && self.span == other.span
+    }
+}
+
 /// Whether a fix may be applied without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Applicability {

@@ -47,8 +47,7 @@ pub(super) fn opt_out(
         // Only a proxyless template does it by itself, and that is where it is chosen.
         let chosen = pod.workload.template.annotation(keys::TEMPLATES)?;
         let at = object.label_at(chosen.value.span(), String::new());
-        let by_itself =
-            place.is_some_and(|place| (place.path, place.span) == (at.path.clone(), at.span));
+        let by_itself = place.is_some_and(|place| place.is_at(&at));
         let said = format!("{title} is left as it is: {}", reason.message);
         return by_itself.then(|| note_at(pod, "proxyless", at, said));
     }

@@ -122,7 +122,7 @@ fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Vec<Finding> {
         fact.because
             .iter()
             .filter_map(|reason| reason.place.as_ref())
-            .any(|other| other.path == place.path && other.span == place.span)
+            .any(|other| other.is_at(&place))
     };
     let title = pod.workload.title();
     let mut findings = Vec::new();

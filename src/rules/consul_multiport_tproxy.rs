@@ -83,7 +83,8 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let span = several_services(&pod.workload)?.value.span();
     let mut places = pod.dataplane.because.iter();
     let decides = places.find_map(|reason| reason.place.as_ref())?;
-    if decides.span != span {
+    let written = pod.workload.object.label_at(span, "");
+    if !decides.is_at(&written) {
         return None;
     }
     let message = format!(
@@ -93,7 +94,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     );
     let mut finding = scene::about_workload(&RULE, &pod.workload, span, message);
     scene::rest_on_fact(&mut finding, &pod.dataplane);
-    finding.related.retain(|label| label.span != span);
+    finding.related.retain(|label| !label.is_at(&written));
     finding.help = Some(format!(
         "give the pod one service, or switch the transparent proxy off: `{TRANSPARENT}: \"false\"`"
     ));

@@ -124,12 +124,10 @@ fn of_pod(scene: &Scene<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Finding
     is_own.then(|| about_pod(workload, &entry, entry.value.span(), &place.message))
 }
 
-/// The entry whose value stands at a place.
+/// Returns the entry whose value is at a place.
 fn at<'t>(place: &Label, object: &Object<'t>, keys: Option<NodeRef<'t>>) -> Option<Entry<'t>> {
     let mut entries = keys?.entries();
-    entries
-        .find(|entry| object.label_at(entry.value.span(), "").span == place.span)
-        .filter(|_| **object.path() == *place.path)
+    entries.find(|entry| object.label_at(entry.value.span(), "").is_at(place))
 }
 
 fn about_pod(

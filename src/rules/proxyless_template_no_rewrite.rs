@@ -100,8 +100,8 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         .because
         .first()
         .and_then(|reason| reason.place.as_ref());
-    let by_template = workload.object.label_at(templates.value.span(), "").span;
-    if !on || decider.is_none_or(|place| place.span != by_template) {
+    let by_template = workload.object.label_at(templates.value.span(), "");
+    if !on || !decider.is_some_and(|place| place.is_at(&by_template)) {
         return None;
     }
     let message = format!(

@@ -34,9 +34,7 @@ pub(super) fn all(
             let name = refusal.policy.label_at(refusal.policy.name_span(), "");
             if by == RefusedBy::Deny {
                 // The rule says more than the name of its policy.
-                finding
-                    .related
-                    .retain(|label| label.path != name.path || label.span != name.span);
+                finding.related.retain(|label| !label.is_at(&name));
             }
             finding.related.insert(0, place);
         }

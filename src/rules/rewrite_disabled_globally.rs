@@ -108,10 +108,7 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
         else {
             continue;
         };
-        if found
-            .iter()
-            .all(|finding| finding.primary.span != place.span || finding.primary.path != place.path)
-        {
+        if found.iter().all(|finding| !finding.primary.is_at(place)) {
             found.push(report(scene, place));
         }
     }
@@ -126,7 +123,7 @@ fn is_target(scene: &Scene<'_, '_>, place: &Label) -> bool {
 /// Another installation, equally near, says the opposite: that is a fault of its own.
 fn is_disputed(scene: &Scene<'_, '_>, place: &Label) -> bool {
     let disputes = |conflict: &Conflict| {
-        let here = |(_, side): &(String, Label)| side.path == place.path && side.span == place.span;
+        let here = |(_, side): &(String, Label)| side.is_at(place);
         conflict.sides.iter().any(here)
     };
     scene.predictions.iter().any(|pod| {
@@ -163,14 +160,13 @@ fn report(scene: &Scene<'_, '_>, place: &Label) -> Finding {
 /// Counts the workloads whose probes are left alone because of the switch at `place`.
 fn dependents(scene: &Scene<'_, '_>, place: &Label) -> usize {
     let depends = scene.predictions.iter().filter(|pod| {
-        let here = |at: &Label| at.path == place.path && at.span == place.span;
         let mut reasons = pod.rewrite.because.iter();
         let asks = |handler: &crate::predict::HandlerPrediction<'_>| handler.port.is_some();
         matches!(
             pod.dataplane.value,
             Dataplane::Sidecar | Dataplane::Uncaptured
         ) && pod.handlers.iter().any(asks)
-            && reasons.any(|reason| reason.place.as_ref().is_some_and(here))
+            && reasons.any(|reason| reason.place.as_ref().is_some_and(|at| at.is_at(place)))
     });
     depends.count()
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::Dataplane;
-use crate::finding::Finding;
+use crate::finding::{Finding, Label};
+use crate::kube::{Object, PeerAuthentication};
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
-use crate::yaml::Span;
+use crate::yaml::{Entry, Span};
 
 declare_rule! {
     /// Finds exceptions from mutual TLS that only a probe seems to need, and does not need any more.
@@ -161,19 +162,21 @@ fn exception<'t>(
     if is_used || handler.verdict.cause != Cause::Rewritten {
         return Some((place, None));
     }
-    let policies = scene.context.inventory.peer_authentications.iter();
-    let policy = policies
+    let (policy, mode) = scene
+        .context
+        .beside(
+            &scene.context.inventory.peer_authentications,
+            &workload.object,
+        )
         .filter(|policy| scene.is_target(policy))
-        .find(|policy| {
-            **policy.path() == *written.path && policy.node.span().contains(written.span)
-        })?;
+        .find_map(|policy| Some((policy, mode_at(policy, port, written)?)))?;
     let message = format!(
         "port {port} is open to plain text ({}), as it seems for the {}: the agent makes that check, \
          which needs no exception",
         mtls.value.as_str(),
         handler.title(),
     );
-    let mut finding = scene::about_object(&RULE, policy, written.span, message);
+    let mut finding = scene::about_object(&RULE, policy, mode.value.span(), message);
     let said = "the agent makes this check";
     let probe = workload.object.label_at(handler.handler.key.span(), said);
     finding.related.push(probe);
@@ -182,4 +185,13 @@ fn exception<'t>(
     finding.help =
         Some("remove the exception, unless other clients speak plain text there".to_owned());
     Some((place, Some(finding)))
+}
+
+/// Returns the mode of a policy for a port if it is written at this place.
+fn mode_at<'t>(policy: &Object<'t>, port: i64, place: &Label) -> Option<Entry<'t>> {
+    PeerAuthentication::of(policy)
+        .ports()
+        .filter(|one| one.port == Some(port))
+        .filter_map(|one| one.mode)
+        .find(|mode| policy.label_at(mode.value.span(), "").is_at(place))
 }

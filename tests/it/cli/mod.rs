@@ -24,6 +24,7 @@ mod kustomization_references;
 mod linked_patches;
 mod merge_keys;
 mod message_causes;
+mod overlay_findings;
 mod overlay_identity;
 mod overlays;
 mod panics;
