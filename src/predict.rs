@@ -26,6 +26,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::context::{Context, Dataplane, Doubt, ProberEnv, Refusal};
 use crate::finding::Certainty;
 use crate::kube::{self, Action, Container, ContainerList, Handler, Workload};
+use crate::mesh::istio::annotations;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::{agent_path, is_agent_path, rewritten_since};
@@ -218,6 +219,9 @@ pub struct WorkloadPrediction<'t> {
     pub status_port_captured: Option<Fact<bool>>,
     /// The prober env that the manifest carries.
     pub prober_env: Option<ProberEnv>,
+    /// That the injector refuses the pod, with the annotation for which it does; `None` where it
+    /// does not.
+    pub refused: Option<Fact<()>>,
     /// Why the agent does not start on it, where it does not.
     pub env_refusal: Option<EnvRefusal>,
     /// Its probes and hooks.
@@ -319,12 +323,16 @@ pub fn predict_with<'t>(
         agent_port: context.agent_port(workload),
         status_port_captured: None,
         prober_env: context.prober_env(workload),
+        refused: None,
         env_refusal: None,
         handlers: Vec::new(),
     };
     if let Some(other) = context.other_pod(workload) {
         prediction.handlers = other::handlers(context, &prediction, &other);
         return prediction;
+    }
+    if prediction.is_asked {
+        prediction.refused = refused(workload);
     }
     if prediction.dataplane.value.has_agent() {
         prediction.env_refusal = env::refusal(context, &prediction);
@@ -338,6 +346,16 @@ pub fn predict_with<'t>(
         .map(|(container, handler)| predict_handler(context, &prediction, &container, handler));
     prediction.handlers = handlers.collect();
     prediction
+}
+
+/// Returns the first annotation for which the injector refuses the pods of a workload. The port of
+/// the agent has a cause of its own.
+fn refused(workload: &Workload<'_>) -> Option<Fact<()>> {
+    let (entry, why) = annotations::refused_in(&workload.template)
+        .find(|(entry, _)| entry.key.text() != Some(keys::STATUS_PORT))?;
+    let message = format!("the injector refuses the pod: {why}");
+    let place = workload.object.label_at(entry.value.span(), message);
+    Some(Fact::known((), place))
 }
 
 /// Returns the handlers of a workload that are judged: those of its own containers.

@@ -198,6 +198,11 @@ fn in_mesh<'t>(
             weighing.verdict(Outcome::Fails, Cause::RewrittenWithoutSidecar)
         }
         Dataplane::None => weighing.verdict(Outcome::NotInMesh, Cause::NoMesh),
+        Dataplane::Sidecar | Dataplane::Uncaptured if let Some(refused) = &pod.refused => {
+            let mut weighing = weighing;
+            weighing.rests_on(refused);
+            weighing.verdict(Outcome::NotInMesh, Cause::PodRefused)
+        }
         Dataplane::Sidecar if pod.rewrite.certainty == Certainty::Unknown => {
             weighing.verdict(Outcome::Unknown, Cause::Placeholder)
         }

@@ -8,8 +8,7 @@ use crate::kube::{Container, Workload};
 use crate::mesh::istio::annotations;
 use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
-use crate::source::placeholder;
-use crate::yaml::{Change, NodeRef, Value};
+use crate::yaml::{Change, Value};
 
 declare_rule! {
     /// Finds annotations that make Istio refuse the pod.
@@ -95,14 +94,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     let workload = &pod.workload;
-    let entries = workload.template.annotations();
-    let entries = entries.into_iter().flat_map(NodeRef::effective_entries);
-    let findings = entries.filter_map(|entry| {
+    let refused = annotations::refused_in(&workload.template);
+    let findings = refused.filter_map(|(entry, why)| {
         let (key, value) = (entry.key.text()?, entry.value.as_str()?);
-        if placeholder::contains(value) || is_stand_in(key, value) {
-            return None;
-        }
-        let why = annotations::refused(key, value)?;
         let message = format!(
             "Istio refuses the pod: `{key}` is invalid ({why}), so {}",
             pod_key::not_created(workload),
@@ -114,17 +108,6 @@ fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
         Some(finding)
     });
     findings.collect()
-}
-
-/// `DB_PORT` and the like stand in for a number that a later step writes, such as `replacements`
-/// of a kustomization: no port has such a name.
-fn is_stand_in(key: &str, value: &str) -> bool {
-    let is_name = |word: &str| {
-        let mut bytes = word.trim().bytes();
-        word.contains('_')
-            && bytes.all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-    };
-    key != keys::PROXY_CONFIG && value.split(',').any(is_name)
 }
 
 fn help(key: &str, value: &str) -> String {

@@ -5,6 +5,10 @@
 
 use core::net::IpAddr;
 
+use crate::kube::PodTemplate;
+use crate::source::placeholder;
+use crate::yaml::{Entry, NodeRef};
+
 use super::keys;
 use super::proxy_config::ProxyConfig;
 use super::rewrite::parse_bool;
@@ -157,6 +161,33 @@ pub fn refused(key: &str, value: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns the annotations for which the injector refuses the pods of a template, each with the
+/// reason. Values that another tool fills in are left out.
+pub(crate) fn refused_in<'t>(
+    template: &PodTemplate<'t>,
+) -> impl Iterator<Item = (Entry<'t>, String)> + use<'t> {
+    let annotations = template.annotations().into_iter();
+    annotations
+        .flat_map(NodeRef::effective_entries)
+        .filter_map(|entry| {
+            let (key, value) = (entry.key.text()?, entry.value.as_str()?);
+            let is_filled_in = placeholder::contains(value) || is_stand_in(key, value);
+            let why = refused(key, value).filter(|_| !is_filled_in)?;
+            Some((entry, why))
+        })
+}
+
+/// Tells whether a value is a name such as `DB_PORT` that a later step replaces with a number, for
+/// example `replacements` of a kustomization: no port has such a name.
+fn is_stand_in(key: &str, value: &str) -> bool {
+    let is_name = |word: &str| {
+        let mut bytes = word.trim().bytes();
+        word.contains('_')
+            && bytes.all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    };
+    key != keys::PROXY_CONFIG && value.split(',').any(is_name)
 }
 
 /// Returns the ports of a list, in order; what is no port is left out.

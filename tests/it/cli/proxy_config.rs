@@ -193,6 +193,7 @@ fn values_that_the_injector_refuses_are_reported_and_not_extended() {
         }
         let run = project.run(&["check", "."]).exits(1);
         run.says("error[invalid-traffic-annotation]");
+        assert_eq!(outcome(&project), "not-in-mesh", "{config}");
     }
     for config in [
         "unknown: {a: 1}",
