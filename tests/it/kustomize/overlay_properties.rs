@@ -14,12 +14,20 @@ use meshprobe::kube::{Object, ObjectId};
 use meshprobe::settings::{Form, Settings};
 use meshprobe::source::{SourceFile, SourceSet};
 use meshprobe::yaml::from_node;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::Deserialize as _;
 use serde_json::Value;
+use tempfile::TempDir;
 
-const TREES: u64 = 120;
-/// To build a tree with the real kustomize takes a process for each overlay.
-const BUILT_TREES: u64 = 12;
+/// How many trees are tried in process; `MESHPROBE_OVERLAY_TREES` sets another number.
+const TREES: u64 = 60;
+/// For one tree that the real kustomize builds, which takes a process for each overlay.
+const TREES_PER_BUILT: u64 = 8;
+
+fn trees() -> u64 {
+    let number = std::env::var("MESHPROBE_OVERLAY_TREES");
+    number.map_or(TREES, |number| number.parse().unwrap())
+}
 
 fn settings(form: Form) -> Settings {
     Settings {
@@ -100,13 +108,30 @@ fn is_refused(findings: &[Finding], object: &Value) -> bool {
     objects.any(|one| Some(one.name.as_str()) == name)
 }
 
-#[derive(Debug, Default)]
+/// What became of the workloads and facts in the overlays.
+#[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    written: usize,
+    overlays: usize,
+    rewritten: usize,
     refused: usize,
-    left: usize,
+    /// There is nothing to rewrite, before the build or after it.
+    unchanged: usize,
+    differences: usize,
 }
 
+impl Count {
+    fn and(self, other: Self) -> Self {
+        Self {
+            overlays: self.overlays + other.overlays,
+            rewritten: self.rewritten + other.rewritten,
+            refused: self.refused + other.refused,
+            unchanged: self.unchanged + other.unchanged,
+            differences: self.differences + other.differences,
+        }
+    }
+}
+
+/// The text of a failure: what went wrong and the files of the tree.
 fn explained(seed: u64, files: &Files, what: &str) -> String {
     let files = files.iter();
     let text: String = files
@@ -115,59 +140,99 @@ fn explained(seed: u64, files: &Files, what: &str) -> String {
     format!("seed {seed}: {what}\n{text}")
 }
 
-fn holds(seed: u64, form: Form, count: &mut Count) {
+fn show(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap()
+}
+
+fn both(rewritten_first: &Value, built_first: &Value) -> String {
+    format!(
+        "rewritten, then built: {}\nbuilt, then rewritten: {}",
+        show(rewritten_first),
+        show(built_first)
+    )
+}
+
+/// A tree before and after the rewrite, in process.
+struct Rewritten {
+    findings: Vec<Finding>,
+    own: BTreeMap<ObjectId, Value>,
+    edited: BTreeMap<ObjectId, Value>,
+}
+
+impl Rewritten {
+    /// Counts one object of an overlay: as it was built, as it is built from the rewritten files,
+    /// and as the rewrite of the build has it.
+    fn judged(&self, id: &ObjectId, old: &Value, new: &Value, wanted: &Value) -> (Count, String) {
+        let mut count = Count::default();
+        let (own, edited) = (&self.own[id], &self.edited[id]);
+        let (field, holds) = if own != edited {
+            (&mut count.rewritten, new == wanted)
+        } else if wanted == old {
+            (&mut count.unchanged, new == old)
+        } else {
+            (&mut count.refused, is_refused(&self.findings, own))
+        };
+        *field += 1;
+        if holds {
+            return (count, String::new());
+        }
+        count.differences += 1;
+        let messages = self.findings.iter().map(|one| one.message.as_str());
+        let messages: Vec<&str> = messages.collect();
+        (count, format!("{}\n{messages:#?}", both(new, wanted)))
+    }
+}
+
+/// Compares both orders on one tree; the second value describes the first difference.
+fn compared(seed: u64, form: Form) -> (Count, Option<String>) {
     let files = tree(seed, Builder::InProcess);
     let before = set(&files);
     let run = engine::rewrite(&before, &settings(form));
-    let (own, edited) = (objects(&before), objects(&run.set));
     let after: Vec<Vec<(ObjectId, Value)>> = render(&run.set).iter().map(built).collect();
+    let rewritten = Rewritten {
+        own: objects(&before),
+        edited: objects(&run.set),
+        findings: run.findings,
+    };
     let renderings = render(&before);
     assert_eq!(renderings.len(), after.len(), "seed {seed}");
+    let mut all = Count {
+        overlays: renderings.len(),
+        ..Count::default()
+    };
+    let mut first = None;
     for (rendering, after) in renderings.iter().zip(&after) {
         let pairs = built(rendering);
-        let rewritten = rewritten_stream(&stream(rendering), form);
-        assert_eq!(pairs.len(), rewritten.len(), "seed {seed}");
+        let piped = rewritten_stream(&stream(rendering), form);
+        assert_eq!(pairs.len(), piped.len(), "seed {seed}");
         assert_eq!(pairs.len(), after.len(), "seed {seed}");
-        for (((id, old), (_, new)), wanted) in pairs.iter().zip(after).zip(&rewritten) {
-            let what = || {
-                let show = |value| serde_json::to_string_pretty(value).unwrap();
-                let messages: Vec<&str> = run
-                    .findings
-                    .iter()
-                    .map(|one| one.message.as_str())
-                    .collect();
-                let home = rendering.home();
-                format!(
-                    "{home}\nbuilt after the rewrite: {}\nrewritten after the build: {}\n{messages:#?}",
-                    show(new),
-                    show(wanted)
-                )
-            };
-            let (own, edited) = (&own[id], &edited[id]);
-            if own != edited {
-                count.written += 1;
-                assert!(new == wanted, "{}", explained(seed, &files, &what()));
-            } else if wanted == old {
-                count.left += 1;
-            } else {
-                count.refused += 1;
-                let is_refused = is_refused(&run.findings, own);
-                assert!(is_refused, "{}", explained(seed, &files, &what()));
+        for (((id, old), (_, new)), wanted) in pairs.iter().zip(after).zip(&piped) {
+            let (count, what) = rewritten.judged(id, old, new, wanted);
+            all = all.and(count);
+            if count.differences > 0 && first.is_none() {
+                let what = format!("{form:?} {}\n{what}", rendering.home());
+                first = Some(explained(seed, &files, &what));
             }
         }
     }
+    (all, first)
 }
 
 #[test]
 fn rewriting_and_building_change_places() {
-    let mut count = Count::default();
-    for seed in 0..TREES {
-        for form in [Form::Sealed, Form::Stub] {
-            holds(seed, form, &mut count);
-        }
-    }
-    println!("{TREES} trees, two forms: {count:?}");
-    assert!(count.written > 100 && count.refused > 100, "{count:?}");
+    let seeds: Vec<u64> = (0..trees()).collect();
+    let each = seeds.par_iter().map(|seed| {
+        let (sealed, first) = compared(*seed, Form::Sealed);
+        let (stub, second) = compared(*seed, Form::Stub);
+        (sealed.and(stub), first.or(second))
+    });
+    let each: Vec<(Count, Option<String>)> = each.collect();
+    let counts = each.iter().map(|(count, _)| *count);
+    let count = counts.fold(Count::default(), Count::and);
+    println!("{} trees in two forms: {count:?}", seeds.len());
+    let first = each.into_iter().find_map(|(_, difference)| difference);
+    assert_eq!(first, None, "{count:?}");
+    assert!(count.rewritten > 50 && count.refused > 50, "{count:?}");
 }
 
 fn build(kustomize: &Path, folder: &Path) -> Option<String> {
@@ -193,72 +258,93 @@ fn piece(object: &Value) -> Option<&str> {
     object.pointer("/metadata/labels/piece")?.as_str()
 }
 
-#[test]
-fn rewriting_and_building_with_kustomize_change_places() {
-    let Some(kustomize) = kustomize() else { return };
-    let mut count = Count::default();
-    let (mut seed, mut trees) = (10_000, 0);
-    while trees < BUILT_TREES {
-        seed += 1;
-        let files = tree(seed, Builder::Kustomize);
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in &files {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        std::fs::create_dir(folder.path().join(".git")).unwrap();
-        let Some(before) = builds(&kustomize, folder.path()) else {
-            continue;
-        };
-        trees += 1;
-        let options = ["rewrite", "--isolated", "--mesh-version", "1.28"];
-        let own = values(&files["base/app.yaml"]);
-        let run = meshprobe(
-            folder.path(),
-            &[&options[..], &["--write", "."]].concat(),
-            "",
-        );
-        let edited = std::fs::read_to_string(folder.path().join("base/app.yaml")).unwrap();
-        let edited = values(&edited);
-        let changed: BTreeSet<String> = pieces(&own)
-            .iter()
-            .zip(pieces(&edited))
-            .filter(|(own, edited)| **own != *edited)
-            .filter_map(|(own, _)| piece(own).map(str::to_owned))
-            .collect();
-        let after = builds(&kustomize, folder.path());
-        let title = |what: &str| explained(seed, &files, &format!("{what}\n{}", run.stderr));
-        let after = after.unwrap_or_else(|| panic!("{}", title("builds no longer")));
-        for (before, after) in before.iter().zip(&after) {
-            let piped = meshprobe(folder.path(), &[&options[..], &["-"]].concat(), before);
-            let (old, new) = (values(before), values(after));
-            let wanted = values(&piped.stdout);
-            assert_eq!(old.len(), new.len(), "{}", title("objects"));
-            for ((old, new), wanted) in old.iter().zip(&new).zip(&wanted) {
-                let is_changed = piece(old).is_some_and(|piece| changed.contains(piece));
-                if is_changed || new != old {
-                    count.written += 1;
-                    let show = |value| serde_json::to_string_pretty(value).unwrap();
-                    let what = || {
-                        format!(
-                            "built after the rewrite: {}\nrewritten after the build: {}",
-                            show(new),
-                            show(wanted)
-                        )
-                    };
-                    assert!(new == wanted, "{}", title(&what()));
-                } else if wanted == old {
-                    count.left += 1;
-                } else {
-                    count.refused += 1;
-                    assert_eq!(run.code, 1, "{}", title("not refused"));
-                }
+/// A tree on disk, with what kustomize builds of it.
+struct Built {
+    files: Files,
+    folder: TempDir,
+    before: Vec<String>,
+}
+
+/// Writes the tree of a seed; `None` where kustomize refuses to build it.
+fn on_disk(kustomize: &Path, seed: u64) -> Option<Built> {
+    let files = tree(seed, Builder::Kustomize);
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in &files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    std::fs::create_dir(folder.path().join(".git")).unwrap();
+    let before = builds(kustomize, folder.path())?;
+    Some(Built {
+        files,
+        folder,
+        before,
+    })
+}
+
+/// The labels of the objects that differ between two versions of a file.
+fn changed(own: &str, edited: &str) -> BTreeSet<String> {
+    let (own, edited) = (pieces(&values(own)), pieces(&values(edited)));
+    own.iter()
+        .zip(edited)
+        .filter(|(own, edited)| **own != *edited)
+        .filter_map(|(own, _)| piece(own).map(str::to_owned))
+        .collect()
+}
+
+const OPTIONS: [&str; 4] = ["rewrite", "--isolated", "--mesh-version", "1.28"];
+
+/// Compares both orders on a tree that kustomize builds.
+fn compared_with_kustomize(kustomize: &Path, seed: u64, built: &Built) -> Count {
+    let folder = built.folder.path();
+    let run = meshprobe(folder, &[&OPTIONS[..], &["--write", "."]].concat(), "");
+    let title = |what: &str| explained(seed, &built.files, &format!("{what}\n{}", run.stderr));
+    let edited = std::fs::read_to_string(folder.join("base/app.yaml")).unwrap();
+    let changed = changed(&built.files["base/app.yaml"], &edited);
+    let after = builds(kustomize, folder).unwrap_or_else(|| panic!("{}", title("fails to build")));
+    let mut count = Count {
+        overlays: after.len(),
+        ..Count::default()
+    };
+    for (before, after) in built.before.iter().zip(&after) {
+        let piped = meshprobe(folder, &[&OPTIONS[..], &["-"]].concat(), before);
+        let (old, new, wanted) = (values(before), values(after), values(&piped.stdout));
+        assert_eq!(old.len(), new.len(), "{}", title("objects"));
+        assert_eq!(old.len(), wanted.len(), "{}", title("objects of the pipe"));
+        for ((old, new), wanted) in old.iter().zip(&new).zip(&wanted) {
+            let is_changed = piece(old).is_some_and(|piece| changed.contains(piece));
+            if is_changed || new != old {
+                count.rewritten += 1;
+                assert!(new == wanted, "{}", title(&both(new, wanted)));
+            } else if wanted == old {
+                count.unchanged += 1;
+            } else {
+                count.refused += 1;
+                assert_eq!(run.code, 1, "{}", title("not refused"));
             }
         }
     }
-    println!("{trees} trees built by kustomize: {count:?}");
-    assert!(count.written > 0 && count.refused > 0, "{count:?}");
+    count
+}
+
+#[test]
+fn rewriting_and_building_with_kustomize_change_places() {
+    let Some(kustomize) = kustomize() else { return };
+    let wanted = trees().div_ceil(TREES_PER_BUILT);
+    let mut count = Count::default();
+    let mut seed = 10_000;
+    for _ in 0..wanted {
+        let built = loop {
+            seed += 1;
+            if let Some(built) = on_disk(&kustomize, seed) {
+                break built;
+            }
+        };
+        count = count.and(compared_with_kustomize(&kustomize, seed, &built));
+    }
+    println!("{wanted} trees built by kustomize: {count:?}");
+    assert!(count.rewritten > 0 && count.refused > 0, "{count:?}");
 }
 
 /// The objects of a file: those of its documents, or the items of its list.
