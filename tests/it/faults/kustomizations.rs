@@ -63,6 +63,31 @@ fn chain(levels: usize) -> Project {
     project
 }
 
+const RENAME: &str = "{op: replace, path: /metadata/name, value: shop-front}";
+const OPT_OUT: &str =
+    "{op: add, path: /spec/template/metadata/labels/sidecar.istio.io~1inject, value: 'false'}";
+const ANNOTATIONS: &str = "{op: add, path: /spec/template/metadata/annotations, value: {a: b}}";
+const COPIED_PROBE: &str = "resources: [web.yaml, ../ns.yaml]
+replacements:
+- source: {kind: Deployment, fieldPath: spec.template.spec.containers.0.readinessProbe.httpGet.path}
+  targets: [{select: {kind: Namespace}, fieldPaths: [metadata.annotations.path], options: {create: true}}]
+";
+
+/// A kustomization with these operations of a JSON patch.
+fn patched(operations: &[&str]) -> Project {
+    let operations: String = operations
+        .iter()
+        .map(|operation| format!("    - {operation}\n"))
+        .collect();
+    app(&format!(
+        "resources: [web.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n{operations}"
+    ))
+}
+
+fn rewrite(project: &Project) -> Run {
+    project.run(&["rewrite", "--write", "."])
+}
+
 fn flux(path: &str) -> Project {
     let project = app("resources: [web.yaml]\n");
     let text = format!(
@@ -125,6 +150,9 @@ fn kustomizations() {
             row("a base that is included 2^30 times", &diamonds(30), 0, "kustomization.yaml", check),
             row("a chain of 200 overlays", &chain(200), 0, "kustomization.yaml", check),
             row("a patch that copies its own list sixty times", &app(&format!("resources: [web.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n{}", "    - {op: copy, from: /spec/template/spec/containers, path: /spec/template/spec/containers/-}\n".repeat(60))), 0, ROOT, check),
+            row("a patch that renames a pod and takes it out of the mesh", &patched(&[RENAME, OPT_OUT]), 0, "Nothing to", rewrite),
+            row("a patch that renames a pod and replaces its annotations", &patched(&[RENAME, ANNOTATIONS]), 1, "kustomize-overlay", rewrite),
+            row("a replacement that copies a probe into another object", &app(COPIED_PROBE), 1, "kustomize-overlay", rewrite),
             row("a path of Flux that leads out of the repository", &flux(&format!("{up}/etc")), 0, "No findings", check),
             row("a path of Argo CD that leads out of the repository", &argo(&format!("{up}/etc")), 0, "No findings", check),
             row("`--helm`: templates that include each other", &app("resources: [web.yaml]\n"), 1, "nested reference", |project| helm(project, LOOP)),

@@ -188,6 +188,13 @@ fn aliases_and_depth() {
                 check,
             ),
             row(
+                "`proxy.istio.io/config` with a boolean where Istio expects a string",
+                &Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &wrong_type())]),
+                1,
+                "invalid-traffic-annotation",
+                check,
+            ),
+            row(
                 "standard input without end",
                 &Project::new(),
                 2,
@@ -245,6 +252,14 @@ fn aliases_and_depth() {
             ),
         ],
     );
+}
+
+fn wrong_type() -> String {
+    let annotation = "annotations: {proxy.istio.io/config: 'proxyMetadata: {DEBUG: true}'}";
+    deployment("web").replace(
+        "metadata: {labels: {app: web}}",
+        &format!("metadata: {{labels: {{app: web}}, {annotation}}}"),
+    )
 }
 
 fn sparse() -> Project {
