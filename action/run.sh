@@ -17,7 +17,9 @@ give_up() {
   exit 2
 }
 
+# An output is one line of a file: a value of several lines would set others.
 output() {
+  case "$2" in *[[:cntrl:]]*) return ;; esac
   if [ -n "${GITHUB_OUTPUT:-}" ]; then
     printf '%s=%s\n' "$1" "$2" >>"$GITHUB_OUTPUT"
   fi
@@ -29,6 +31,15 @@ wants() {
     false) return 1 ;;
     *) give_up "$1 must be \"true\" or \"false\"" ;;
   esac
+}
+
+# Inputs that name one thing. A line break in them is a mistake, or an attack on
+# the outputs and the log of the step.
+one_line() {
+  local name
+  for name in INPUT_VERSION INPUT_CONFIG INPUT_ANNOTATIONS INPUT_SUMMARY INPUT_SARIF_FILE INPUT_FAIL_ON INPUT_WORKING_DIRECTORY; do
+    case "${!name}" in *[[:cntrl:]]*) give_up "an input has a line break or a control character where one line is expected" ;; esac
+  done
 }
 
 # A counter of the summary in the JSON report. Its lines are ours alone: texts
@@ -67,6 +78,17 @@ build_command() {
   done <<<"$INPUT_PATHS"
 }
 
+# Whether no folder on the way to a file is a link: a repository may contain one
+# that leads anywhere. A path from the root was chosen by the workflow as a whole.
+is_direct() {
+  local way="$1"
+  case "$way" in /* | [A-Za-z]:*) return 0 ;; esac
+  while [ "${way%/*}" != "$way" ]; do
+    way="${way%/*}"
+    if [ -L "$way" ]; then return 1; fi
+  done
+}
+
 # The way to the SARIF report from the workspace, for the step that uploads it.
 sarif_from_workspace() {
   case "$INPUT_SARIF_FILE" in
@@ -101,16 +123,25 @@ print_outputs() {
 }
 
 main() {
+  one_line
   scratch="$(mktemp -d "${RUNNER_TEMP:-/tmp}/meshprobe.XXXXXX")"
   trap 'rm -rf "$scratch"' EXIT
   build_command
   find_binary
   cd "${GITHUB_WORKSPACE:-.}"
   [ -d "$INPUT_WORKING_DIRECTORY" ] || give_up 'working-directory is not a folder of the workspace'
-  cd "$INPUT_WORKING_DIRECTORY"
+  local workspace
+  workspace="$(pwd -P)"
+  cd -- "$INPUT_WORKING_DIRECTORY"
+  # A repository may contain a link of this name.
+  case "$(pwd -P)/" in
+    "${workspace%/}/"*) ;;
+    *) give_up 'working-directory leads out of the workspace' ;;
+  esac
 
+  is_direct "$INPUT_SARIF_FILE" || give_up 'a folder on the way to sarif-file is a link'
   # What an earlier step has left there is not what this one has found.
-  if [ -f "$INPUT_SARIF_FILE" ]; then rm -f "$INPUT_SARIF_FILE"; fi
+  if [ -f "$INPUT_SARIF_FILE" ] || [ -L "$INPUT_SARIF_FILE" ]; then rm -f -- "$INPUT_SARIF_FILE"; fi
   local code=0
   "$binary" "${command[@]}" >"$scratch/log" 2>&1 || code=$?
   print_log

@@ -106,7 +106,30 @@ for wrong in INPUT_VERSION=latest INPUT_VERSION='1.0/../2' INPUT_ANNOTATIONS=yes
   outputs 'exit-code=2'
   [ ! -e "$work/seen" ] || fail "$wrong: the tool was run"
 done
+for wrong in INPUT_SARIF_FILE=$'x.sarif\nerrors=0' INPUT_FAIL_ON=$'error\n::set-output name=a::b' INPUT_CONFIG=$'a\rb' \
+  INPUT_WORKING_DIRECTORY=$'sub folder\n'; do
+  step 2 '' "$wrong"
+  has "$work/log" '::error title=meshprobe::an input has a line break'
+  outputs 'exit-code=2'
+  [ ! -e "$work/seen" ] || fail "$wrong: the tool was run"
+done
 pass "step: arguments, exit codes, outputs, silenced commands"
+
+# Links of the repository lead neither the SARIF report nor the working folder out of it.
+mkdir -p "$work/outside"
+printf 'not ours' >"$work/outside/x.sarif"
+ln -s "$work/outside" "$work/space/sub folder/linked"
+step 2 "$(report 0 0 0)" INPUT_SARIF_FILE=linked/x.sarif
+has "$work/log" 'a folder on the way to sarif-file is a link'
+has "$work/outside/x.sarif" 'not ours'
+step 2 '' INPUT_WORKING_DIRECTORY='sub folder/linked'
+has "$work/log" 'working-directory leads out of the workspace'
+rm "$work/space/sub folder/linked"
+ln -s "$work/outside/x.sarif" "$work/space/sub folder/own.sarif"
+step 0 "$(report 0 0 0)" INPUT_SARIF_FILE=own.sarif
+has "$work/outside/x.sarif" 'not ours'
+rm "$work/space/sub folder/own.sarif"
+pass "step: links of the repository are not followed"
 
 # 2. A release: the archive of this runner, and no other bytes than its checksum says.
 name="meshprobe-9.9.9-x86_64-unknown-linux-musl"

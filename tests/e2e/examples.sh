@@ -129,6 +129,26 @@ cmp "$work/generated.yaml" "$work/rendered.yaml" || fail "render.sh gives someth
 if flux-ci/render.sh broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build became an empty artifact"; fi
 pass "Flux: rendered in CI"
 
+# Names that are options, or something to a shell, are names in each of them.
+hostile='--help/$(touch pwned); touch pwned'
+mkdir -p -- "./$hostile"
+cp app/* "./$hostile/"
+mv "./$hostile/app.yaml" "./$hostile/--write \$(touch pwned).yaml"
+python - "./$hostile" <<'P'
+import pathlib, sys
+path = pathlib.Path(sys.argv[1]) / "kustomization.yaml"
+text = path.read_text()
+assert "app.yaml" in text
+path.write_text(text.replace("app.yaml", '"--write $(touch pwned).yaml"'))
+P
+flux-ci/render.sh "$hostile" >"$work/hostile.yaml" 2>"$work/log" || fail_with "$work/log" "render.sh with a hostile name"
+cmp "$work/rendered.yaml" "$work/hostile.yaml" || fail "render.sh gives something else for a hostile name"
+generate "./$hostile" >"$work/hostile.yaml" 2>"$work/log" || fail_with "$work/log" "the plugin with a hostile name"
+cmp "$work/generated.yaml" "$work/hostile.yaml" || fail "the plugin gives something else for a hostile name"
+[ -z "$(find . -name pwned)" ] || fail "a name was run"
+rm -r -- ./--help
+pass "Argo CD and Flux: hostile names are names"
+
 # One flag alone makes kustomize skip the function without a word: no page may name it so.
 if grep -rhE --include='*.md' 'kustomize build.*--enable-exec' "$root/README.md" "$root/docs" . | grep -v -- --enable-alpha-plugins; then
   fail "a page names --enable-exec alone"

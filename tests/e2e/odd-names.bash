@@ -39,3 +39,17 @@ spec:
               port: 82}
 YAML
 }
+
+# hostile_names FOLDER: manifests whose names are options, workflow commands, and what a shell expands.
+hostile_names() {
+  local name number=0
+  mkdir -p "$1/--report=sarif=victim" "$1/::warning::" "$1/victim"
+  odd_workload victim >"$1/victim/x.yaml"
+  # shellcheck disable=SC2016 # the names are not expanded
+  for name in '--add-ignore=x.yaml' '--config=evil.yaml' '--exclude=*.yaml' '--report=sarif=victim/x.yaml' '-q.yaml' \
+    '::error::x.yaml' '::warning::/##vso[task.complete]x.yaml' '##[group]x.yaml' '$(touch pwned).yaml' '`touch pwned`.yaml' \
+    $'new\n::error::line.yaml' "quote'\".yaml" '%0A::error::x.yaml' '; touch pwned;.yaml'; do
+    number=$((number + 1))
+    odd_workload "hostile-$number" >"$1/$name"
+  done
+}

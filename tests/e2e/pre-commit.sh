@@ -133,3 +133,18 @@ git commit --quiet --all --message 'rewritten'
 status 0 "$work/rewrite.log" pre-commit run meshprobe-rewrite --all-files --verbose --hook-stage manual
 git diff --exit-code || fail "a second rewrite changed something"
 pass "meshprobe-rewrite writes once, and the second time nothing"
+
+# 3. Names of files that are options, workflow commands, or something to a shell.
+# shellcheck source=odd-names.bash
+source "$root/tests/e2e/odd-names.bash"
+new_repository "$work/hostile" ''
+hostile_names "$work/hostile"
+cp "$work/clean/.pre-commit-config.yaml" "$work/hostile/"
+commit_all "$work/hostile"
+cd "$work/hostile"
+status 1 "$work/hostile.log" env GITHUB_ACTIONS=true pre-commit run meshprobe-check --all-files --verbose
+has "$work/hostile.log" ' in 18 files (16 workloads, '
+[ ! -e pwned ] || fail "a file name was run"
+git diff --exit-code || fail "a file name was an option"
+! grep -E '^[[:space:]]*::|##\[|##vso\[' "$work/hostile.log" || fail_with "$work/hostile.log" "a file name is a workflow command"
+pass "meshprobe-check takes the names of files for nothing else"
