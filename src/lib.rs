@@ -9,6 +9,7 @@
 pub mod cli;
 pub mod context;
 pub mod engine;
+pub mod filesystem;
 pub mod finding;
 pub mod krm;
 pub mod kube;

@@ -8,7 +8,7 @@ use crate::report::{self, Hint, Look, counted};
 use crate::settings::{FailOn, Layer, RuleLevel, Settings, not_one_of};
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
-use super::input::{Instead, Run, prepare, tell_files};
+use super::input::{Gate, Instead, Run, prepare, tell_files};
 use super::output::{Stop, write};
 use super::reports::Reports;
 use super::session::{Output, Session};
@@ -17,7 +17,11 @@ use super::terminal::look;
 pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let chosen = chosen(args)?;
     keep_rendered(args)?;
-    let mut run = prepare(session, &args.common, Instead::Files)?;
+    let gate = match args.fail_on {
+        Some(_) => Gate::Yes,
+        None => Gate::IfConfigured,
+    };
+    let mut run = prepare(session, &args.common, Instead::Files, gate)?;
     run.layer = chosen.over(std::mem::take(&mut run.layer));
     let settings = run.layer.resolved(FailOn::default());
     tell_files(session, &run.set, &args.common);
@@ -34,7 +38,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let outcome = run.on_threads(session, || engine::check(&run.set, &settings));
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
-    session.print(&reports.shown(&run.set, &outcome, look_of_stdout(session, args), hint)?)?;
+    reports.print(&run.set, &outcome, look_of_stdout(session, args), hint)?;
     let exit = exit(&run, &outcome, &settings).or(failed, Exit::Failure);
     session.release((run, outcome));
     Ok(exit)
@@ -112,7 +116,7 @@ fn add_ignore(
         session.print_whole(done.set.from_stdin())?;
     } else {
         let look = look_of_stdout(session, args);
-        session.print(&reports.shown(&done.set, &done.outcome, look, Hint::Nothing)?)?;
+        reports.print(&done.set, &done.outcome, look, Hint::Nothing)?;
     }
     if !args.common.quiet {
         session.errln(&said);
@@ -148,11 +152,11 @@ fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> R
     if run.from_stdin {
         // The fixed text takes the place of the report, as the next program reads it.
         let look = look(session, Output::Stderr, args.common.color);
-        session.eprint(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?);
+        reports.eprint(&fixed.set, &fixed.outcome, look, hint)?;
         failed |= !session.print_whole(fixed.set.from_stdin())?;
     } else {
         let look = look_of_stdout(session, args);
-        session.print(&reports.shown(&fixed.set, &fixed.outcome, look, hint)?)?;
+        reports.print(&fixed.set, &fixed.outcome, look, hint)?;
     }
     Ok(exit(run, &fixed.outcome, settings).or(failed, Exit::Failure))
 }
@@ -179,7 +183,7 @@ fn diff(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> 
 
 pub(super) fn print_diffs(session: &Session, changed: &[Changed], look: Look) -> Result<(), Stop> {
     for file in changed {
-        session.print(&report::diff(file, look))?;
+        session.print_text(&report::diff(file, look))?;
     }
     Ok(())
 }

@@ -8,16 +8,19 @@ use crate::finding::{Finding, Severity};
 use crate::mesh::Version;
 use crate::report;
 use crate::settings::{Layer, Mesh, MeshKind};
-use crate::source::{Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions};
+use crate::source::{
+    Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions, resolved_as_named,
+    shown_path,
+};
 
 use super::STACK;
 use super::args::Common;
-use super::config;
+use super::config::{self, Configured};
 use super::output::Stop;
 use super::progress::Progress;
 use super::render;
 use super::session::{Output, Session};
-use super::terminal::look;
+use super::terminal::{is_ci, look};
 
 /// What every command starts from.
 pub(super) struct Run {
@@ -60,12 +63,33 @@ pub(super) enum Instead {
     Nothing,
 }
 
+/// Whether a run decides if a change passes: then what is hidden from it is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// The user set a limit for it.
+    Yes,
+    /// Where the configuration sets one, and in CI.
+    IfConfigured,
+    /// The command is not one for a gate.
+    No,
+}
+
 /// Reads settings and files.
-pub(super) fn prepare(session: &Session, common: &Common, instead: Instead) -> Result<Run, Stop> {
+pub(super) fn prepare(
+    session: &Session,
+    common: &Common,
+    instead: Instead,
+    gate: Gate,
+) -> Result<Run, Stop> {
     let directory = session.directory()?;
-    let layer = config::layer(common, directory)?;
+    let Configured { layer, context } = config::configured(common, directory)?;
     check_release(session, &layer, common)?;
-    let request = request(session, common, &layer, instead)?;
+    let mut request = request(session, common, context, instead)?;
+    request.walk.report_hidden = match gate {
+        Gate::Yes => true,
+        Gate::IfConfigured => layer.fail_on.is_some() || is_ci(session),
+        Gate::No => false,
+    };
     let pool = pool(common.threads.map_or_else(cores, usize::from))?;
     let from_stdin = request
         .targets
@@ -142,7 +166,7 @@ fn cores() -> usize {
 fn request(
     session: &Session,
     common: &Common,
-    layer: &Layer,
+    mut context: Vec<Input>,
     instead: Instead,
 ) -> Result<Request, Stop> {
     let directory = session.directory()?;
@@ -168,18 +192,31 @@ fn request(
     if targets.is_empty() {
         targets.push(Input::Path(PathBuf::from(".")));
     }
-    let from_file = layer.context.iter().map(PathBuf::from);
-    let context = from_file.chain(common.context.iter().cloned());
+    context.extend(common.context.iter().cloned().map(Input::Path));
     Ok(Request {
         targets,
-        context: context.map(Input::Path).collect(),
+        context,
         working_directory: directory.to_path_buf(),
         walk: WalkOptions {
             no_ignore: common.no_ignore,
             exclude,
             force_exclude: common.force_exclude,
+            report_hidden: false,
         },
         max_rendered: common.max_rendered,
+    })
+}
+
+/// Returns the resolved path of what the user names for an option.
+///
+/// # Errors
+/// Where a link of the repository leads it out of the repository.
+pub(super) fn named(option: &str, path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
+    resolved_as_named(&directory.join(path)).map_err(|link| {
+        let (path, link) = (path.display(), shown_path(&link, directory));
+        Stop::usage(format!(
+            "{option}: cannot read {path}: the link {link} leads out of the repository"
+        ))
     })
 }
 

@@ -7,13 +7,13 @@ use crate::settings::FailOn;
 use crate::source::SourceSet;
 
 use super::args::RewriteArgs;
-use super::input::{Instead, prepare, tell_files, tell_findings};
+use super::input::{Gate, Instead, prepare, tell_files, tell_findings};
 use super::output::{Stop, tell_failures};
 use super::rewrite::leave_out_copies;
 use super::session::Session;
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
-    let mut run = prepare(session, &args.common, Instead::Nothing)?;
+    let mut run = prepare(session, &args.common, Instead::Nothing, Gate::No)?;
     if let Some(directory) = &args.output {
         leave_out_copies(&mut run, directory);
     }

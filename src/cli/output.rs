@@ -27,7 +27,9 @@ impl Stop {
             Self::ClosedPipe => Exit::Success,
             Self::Arguments(error) => {
                 let plain = error.render().to_string();
-                if plain.lines().any(|line| visible(line) != line) {
+                if plain.lines().any(|line| visible(line) != line)
+                    || session.for_log(&plain) != plain
+                {
                     // A file name may have been read as an option.
                     plain.lines().for_each(|line| session.errln(line));
                 } else if session.is_process() {

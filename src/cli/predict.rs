@@ -10,13 +10,13 @@ use crate::rules;
 use crate::settings::FailOn;
 
 use super::args::{PredictArgs, TableFormat};
-use super::input::{Instead, prepare, tell_files, tell_findings};
+use super::input::{Gate, Instead, prepare, tell_files, tell_findings};
 use super::output::Stop;
 use super::session::{Output, Session};
 use super::terminal::look;
 
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
-    let run = prepare(session, &args.common, Instead::Files)?;
+    let run = prepare(session, &args.common, Instead::Files, Gate::No)?;
     let settings = run.layer.resolved(FailOn::default());
     tell_files(session, &run.set, &args.common);
     let judged = run.on_threads(session, || {
@@ -48,11 +48,11 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
         None => {}
         Some(Shown::Rows(rows)) => {
             let look = look(session, Output::Stdout, args.common.color);
-            session.print(&report::table(&rows, look))?;
+            session.print_text(&report::table(&rows, look))?;
         }
         Some(Shown::Explanations(all)) => {
             let look = look(session, Output::Stdout, args.common.color);
-            session.print(&report::explanations(&all, look))?;
+            session.print_text(&report::explanations(&all, look))?;
         }
         Some(Shown::Json(text)) => {
             let text = text.map_err(|error| Stop::usage(error.to_string()))?;

@@ -11,6 +11,7 @@ use crate::source::{
 };
 
 use super::args::Common;
+use super::input::named;
 use super::output::Stop;
 use super::session::Session;
 
@@ -54,11 +55,12 @@ pub(super) fn all(session: &Session, common: &Common) -> Result<Vec<Run>, Stop> 
 
 /// The one spelling of a path. What is not on disk would have to be fetched.
 fn existing(option: &str, path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
-    let place = directory.join(path);
-    canonical(&place).map_err(|error| {
+    let place = named(option, path, directory)?;
+    std::fs::metadata(&place).map_err(|error| {
         let (shown, reason) = (path.display(), reason(&error));
         Stop::usage(format!("{option}: cannot read {shown}: {reason}"))
-    })
+    })?;
+    Ok(place)
 }
 
 fn kustomize(session: &Session, folder: &Path, place: &Path, directory: &Path) -> Run {
@@ -85,6 +87,7 @@ fn kustomize(session: &Session, folder: &Path, place: &Path, directory: &Path) -
             trail: Trail::Annotations {
                 output: output.map(Arc::from),
                 folder: base.unwrap_or_default(),
+                built: place.to_path_buf(),
             },
         },
     }

@@ -85,15 +85,39 @@ impl<'a> Reports<'a> {
         Ok(failed)
     }
 
-    /// Returns what goes to standard output.
-    pub(super) fn shown(
+    /// Prints the report that goes to standard output.
+    pub(super) fn print(
         &self,
         set: &SourceSet,
         outcome: &Outcome,
         look: Look,
         hint: Hint,
-    ) -> Result<String, Stop> {
-        self.text(set, outcome, self.args.output_format, look, hint)
+    ) -> Result<(), Stop> {
+        let format = self.args.output_format;
+        let text = self.text(set, outcome, format, look, hint)?;
+        if is_for_people(format) {
+            self.session.print_text(&text)
+        } else {
+            self.session.print(&text)
+        }
+    }
+
+    /// Prints the same report to standard error, where standard output has a manifest.
+    pub(super) fn eprint(
+        &self,
+        set: &SourceSet,
+        outcome: &Outcome,
+        look: Look,
+        hint: Hint,
+    ) -> Result<(), Stop> {
+        let format = self.args.output_format;
+        let text = self.text(set, outcome, format, look, hint)?;
+        if is_for_people(format) {
+            self.session.eprint(&text);
+        } else {
+            self.session.eprint_as_is(&text);
+        }
+        Ok(())
     }
 
     fn results<'b>(&'b self, set: &'b SourceSet, outcome: &'b Outcome) -> Results<'b> {
@@ -137,6 +161,14 @@ impl<'a> Reports<'a> {
         };
         machine.map_err(|error| Stop::usage(error.to_string()))
     }
+}
+
+/// Tells whether a format is text: others have no line that a CI system must not take for a command.
+const fn is_for_people(format: OutputFormat) -> bool {
+    matches!(
+        format,
+        OutputFormat::Full | OutputFormat::Concise | OutputFormat::Summary
+    )
 }
 
 /// The folder that paths in reports start at. Links are resolved on both sides: a runner may name

@@ -11,7 +11,7 @@ use crate::settings::{FailOn, Form};
 
 use super::args::RewriteArgs;
 use super::check::print_diffs;
-use super::input::{Instead, Run, prepare, tell_files, tell_findings};
+use super::input::{Gate, Instead, Run, prepare, tell_files, tell_findings};
 use super::machine;
 use super::output::{Stop, tell_failures, write};
 use super::session::{Output, Session};
@@ -29,7 +29,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
             "what --kustomize or --helm renders goes to standard output: leave out --write and -o",
         ));
     }
-    let mut run = prepare(session, &args.common, Instead::Nothing)?;
+    let mut run = prepare(session, &args.common, Instead::Nothing, Gate::No)?;
     if args.emit_envoy {
         return emit(session, &run, args);
     }

@@ -2,6 +2,7 @@
 //!
 //! The binary passes those of the process. Tests pass their own, so that many runs share one process.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, IsTerminal as _, Read, Write};
@@ -9,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use crate::report::visible;
+use crate::report::{visible, without_commands};
 use crate::source::{read_stream, reason};
 
 use super::output::Stop;
+use super::terminal::log_has_commands;
 
 /// The streams, the working directory and the environment of one run.
 pub struct Session {
@@ -139,6 +141,20 @@ impl Session {
         }
     }
 
+    /// Writes text for people to standard output: in the log of a CI system no line is a command.
+    pub(super) fn print_text(&self, text: &str) -> Result<(), Stop> {
+        self.print(&self.for_log(text))
+    }
+
+    /// Returns text for people as it may be written to a log.
+    pub(super) fn for_log<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if log_has_commands(self) {
+            without_commands(text)
+        } else {
+            Cow::Borrowed(text)
+        }
+    }
+
     /// Writes a whole manifest to standard output; returns whether there was one. A part of one is
     /// never written, as the next program would take it for the whole.
     pub(super) fn print_whole(&self, text: Option<&str>) -> Result<bool, Stop> {
@@ -146,8 +162,13 @@ impl Session {
         Ok(text.is_some())
     }
 
-    /// Writes to standard error without changes.
+    /// Writes text for people to standard error: in the log of a CI system no line is a command.
     pub(super) fn eprint(&self, text: &str) {
+        self.eprint_as_is(&self.for_log(text));
+    }
+
+    /// Writes to standard error without changes.
+    pub(super) fn eprint_as_is(&self, text: &str) {
         // Where standard error is closed, the failure cannot be reported anywhere.
         let _ = locked(&self.stderr).inner.write_all(text.as_bytes());
     }

@@ -1,6 +1,6 @@
 //! A file before and after.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::SourceSet;
@@ -10,7 +10,7 @@ use crate::source::SourceSet;
 pub struct Changed {
     /// As shown to the user.
     pub path: Arc<str>,
-    /// Where it lies; `None` for standard input.
+    /// The resolved path; `None` for standard input.
     pub location: Option<PathBuf>,
     /// The text as it was read.
     pub before: Arc<str>,
@@ -29,7 +29,7 @@ impl Changed {
             .filter(|(old, new)| old.text != new.text)
             .map(|(old, new)| Self {
                 path: Arc::clone(&old.path),
-                location: old.location.clone(),
+                location: old.resolved_location().map(Path::to_path_buf),
                 before: Arc::clone(&old.text),
                 after: Arc::clone(&new.text),
             })

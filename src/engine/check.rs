@@ -77,7 +77,13 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         mark_configured(set, &ignores, &mut finding);
         finding
     }));
-    let mut findings = settled_by(set, findings, &levels);
+    let Settled {
+        mut findings,
+        ignored,
+        severity_changed,
+    } = settled_by(set, findings, &levels);
+    summary.ignored = ignored;
+    summary.severity_changed = severity_changed;
     place_fixes(set, &mut findings);
     let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
@@ -236,35 +242,43 @@ fn keep_unedited(set: &SourceSet, finding: &mut Finding) {
     });
 }
 
+/// Findings after the levels of the settings were applied, in their order.
+#[derive(Default)]
+struct Settled {
+    findings: Vec<Finding>,
+    /// How many findings the level `ignore` has removed.
+    ignored: usize,
+    /// How many findings have another severity.
+    severity_changed: usize,
+}
+
 /// Applies the levels of the settings and brings findings in their order.
 pub(super) fn settled(
     set: &SourceSet,
     findings: Vec<Finding>,
     settings: &Settings,
 ) -> Vec<Finding> {
-    settled_by(set, findings, &Levels::new(settings))
+    settled_by(set, findings, &Levels::new(settings)).findings
 }
 
-fn settled_by(set: &SourceSet, findings: Vec<Finding>, levels: &Levels<'_>) -> Vec<Finding> {
-    let mut kept: Vec<Finding> = findings
-        .into_iter()
-        .filter_map(|mut finding| {
-            let paths = paths_of(set, &finding);
-            let mut all = paths.iter();
-            if !all.all(|path| levels.is_on(finding.rule, path)) {
-                return None;
-            }
-            let mut levels = paths
-                .iter()
-                .filter_map(|path| levels.level(finding.rule, path));
-            if let Some(RuleLevel::Severity(severity)) = levels.next() {
-                finding.severity = severity;
-            }
-            Some(finding)
-        })
-        .collect();
-    kept.sort_by(|a, b| order(a).cmp(&order(b)));
-    kept
+fn settled_by(set: &SourceSet, findings: Vec<Finding>, levels: &Levels<'_>) -> Settled {
+    let mut settled = Settled::default();
+    for mut finding in findings {
+        let paths = paths_of(set, &finding);
+        let level = |path: &Arc<str>| levels.level(finding.rule, path);
+        if !paths.iter().all(|path| levels.is_on(finding.rule, path)) {
+            let is_ignored = paths.iter().any(|path| level(path) == Some(RuleLevel::Ignore));
+            settled.ignored += usize::from(is_ignored);
+            continue;
+        }
+        if let Some(RuleLevel::Severity(severity)) = paths.iter().find_map(level) {
+            settled.severity_changed += usize::from(severity != finding.severity);
+            finding.severity = severity;
+        }
+        settled.findings.push(finding);
+    }
+    settled.findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    settled
 }
 
 /// The paths that settings may mean a finding by: of what was rendered, the file that it was made

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::source::{
-    Candidate, Fault, Folders, Named, Request, SourceFile, SourceSet, find, mark_origins,
-    mark_patches, mark_repositories,
+    Candidate, Fault, Folders, Named, Request, SourceFile, SourceSet, find, mark_hidden,
+    mark_origins, mark_patches, mark_repositories,
 };
 
 use super::panic_report::catch_panic;
@@ -30,6 +30,7 @@ pub fn load(request: &Request) -> SourceSet {
         set.files.extend(more);
         set = SourceSet::new(set.files);
     }
+    mark_hidden(&mut set, request, &folders);
     mark_repositories(&mut set, request, &folders);
     mark_patches(&mut set, &folders);
     mark_origins(&mut set, request);

@@ -1,12 +1,12 @@
 //! Makes files for virtual machines, as text.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::context::Context;
 use crate::context::render::render_relevant;
+use crate::filesystem::Kind;
 use crate::finding::{Finding, Label, Severity};
 use crate::predict;
 use crate::rewrite::{self, Made};
@@ -18,8 +18,10 @@ use super::check::settled;
 use super::emit::text_of;
 use super::guard::judge;
 use super::notices::EDIT_REFUSED;
+use super::output_folder::OutputFolder;
 use super::problems::problems;
-use super::write::{Like, WriteFailure, is_read, replace};
+use super::replace::{Like, replace};
+use super::write::{WriteFailure, is_read};
 
 /// A file that was made; nothing is written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,13 +129,13 @@ fn unwritable(name: &str, reason: &str) -> Finding {
     Finding::new(EDIT_REFUSED, Severity::Error, label, message)
 }
 
-/// Writes files into a folder: where one was asked for as `DIR/FILE`, else as
-/// `DIR/NAMESPACE/NAME/FILE`, whatever became of the others. `directory` is the folder as the user
-/// named it, relative to `working_directory`. Returns what could not be written.
+/// Writes files into a folder, seen from the working directory: where one was asked for as
+/// `DIR/FILE`, else as `DIR/NAMESPACE/NAME/FILE`, whatever became of the others. Returns what could
+/// not be written.
 ///
 /// # Errors
 /// In words, before anything is written, where two files would have one place, or would take that
-/// of a file of `set`.
+/// of a file of `set`; where a link of the repository leads the folder out of it.
 pub fn write_made(
     made: &MadeFiles,
     file: &str,
@@ -141,38 +143,40 @@ pub fn write_made(
     directory: &Path,
     set: &SourceSet,
 ) -> Result<Vec<WriteFailure>, String> {
+    let output = OutputFolder::find(&working_directory.join(directory))
+        .map_err(|link| format!("the link {} leads out of the repository", link.display()))?;
     let is_alone = made.files.len() + made.refused == 1;
     let made = &made.files;
     let place = |one: &MadeFile| -> PathBuf {
         if is_alone {
-            return directory.join(file);
+            return PathBuf::from(file);
         }
         let namespace = if one.namespace.is_empty() {
             "default"
         } else {
             &one.namespace
         };
-        let folders = directory.join(folder(namespace)).join(folder(&one.name));
+        let folders = Path::new(&folder(namespace)).join(folder(&one.name));
         folders.join(file)
     };
     let mut places = BTreeSet::new();
     for one in made {
-        if !places.insert(place(one)) {
-            return Err(format!("{} would be written twice", place(one).display()));
+        let place = place(one);
+        let shown = directory.join(&place);
+        if is_read(set, &output.place(&place)) {
+            return Err(format!("{} was read in this run", shown.display()));
         }
-        if is_read(set, &working_directory.join(place(one))) {
-            let place = place(one);
-            return Err(format!("{} was read in this run", place.display()));
+        if !places.insert(place) {
+            return Err(format!("{} would be written twice", shown.display()));
         }
     }
-    let written = made.iter().map(|one| {
-        let place = place(one);
-        let result = write_one(&working_directory.join(&place), &one.text);
-        (place, result)
-    });
+    let written = made
+        .iter()
+        .map(|one| (place(one), write_one(&output, &place(one), &one.text)));
     let failed = written.filter_map(|(place, result)| {
         Some(WriteFailure {
-            path: place
+            path: directory
+                .join(place)
                 .to_string_lossy()
                 .replace(std::path::MAIN_SEPARATOR, "/")
                 .into(),
@@ -192,11 +196,15 @@ fn folder(name: &str) -> String {
     }
 }
 
-fn write_one(place: &Path, text: &str) -> Result<(), String> {
-    let words = |error: std::io::Error| reason(&error);
-    let folder = place.parent().unwrap_or_else(|| Path::new("."));
-    fs::create_dir_all(folder).map_err(words)?;
-    let there = fs::metadata(place).ok();
-    let like = there.as_ref().map_or(Like::New, Like::File);
-    replace(folder, place, text.as_bytes(), like).map_err(words)
+fn write_one(output: &OutputFolder, below: &Path, text: &str) -> Result<(), String> {
+    let write = || {
+        let (folder, name) = output.folder_of(below)?;
+        let original = match folder.kind(&name)? {
+            Some(Kind::File) => Some(folder.open_file(&name)?),
+            _ => None,
+        };
+        let like = original.as_ref().map_or(Like::New, Like::File);
+        replace(&folder, &name, text.as_bytes(), like)
+    };
+    write().map_err(|error: std::io::Error| reason(&error))
 }

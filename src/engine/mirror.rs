@@ -1,17 +1,20 @@
 //! Copies a tree with its changed files to another folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::filesystem::{Kind, open_file};
 use crate::source::{
-    Input, Request, TreeItem, TreeKind, canonical, read_text, reason, shown_path, tree_items,
+    Input, Request, TrackedFiles, TreeItem, TreeKind, canonical, read_open, read_resolved, reason,
+    shown_path, tracked_with, tree_items,
 };
 
 use super::changed::Changed;
-use super::write::{Like, WriteFailure, replace};
+use super::output_folder::OutputFolder;
+use super::replace::{Like, replace};
+use super::write::WriteFailure;
 
 /// The file in a copy that lists what was copied: these files may be overwritten by the next copy.
 const LIST: &str = ".meshprobe-copy";
@@ -36,7 +39,6 @@ pub struct Mirror {
 /// One item and where its copy goes.
 struct Copy<'c> {
     item: TreeItem,
-    to: PathBuf,
     changed: Option<&'c Changed>,
 }
 
@@ -44,27 +46,32 @@ struct Copy<'c> {
 /// new text. Places are kept relative to the folder that holds all targets; permissions are kept,
 /// links to files become files. A link to a folder stays a link where that folder is copied, else
 /// it becomes a folder. What lies below `directory` itself is left out. Each file is written whole
-/// or not at all.
+/// or not at all, and never through a link that is in `directory`.
 ///
 /// # Errors
 /// In words, before anything is written, where a copy would take the place of a file of the tree,
-/// or of another file that is no copy of an earlier run.
+/// or of another file that is no copy of an earlier run; where a link of the repository leads
+/// `directory` out of it, or a link is in the way of a copy.
 pub fn mirror_all(
     request: &Request,
     changed: &[Changed],
     directory: &Path,
 ) -> Result<Mirror, String> {
     let directory = request.working_directory.join(directory);
-    let mut above = directory.ancestors();
-    let existing = above.find(|above| fs::symlink_metadata(above).is_ok());
+    let shown = |path: &Path| Arc::from(shown_path(path, &request.working_directory));
+    let output = OutputFolder::find(&directory).map_err(|link| {
+        let link: Arc<str> = shown(&link);
+        format!("the link {link} leads out of the repository")
+    })?;
+    let top = output.place(Path::new(""));
+    let existing = top.ancestors().find(|above| above.exists());
     if let Some(file) = existing.filter(|existing| !existing.is_dir()) {
-        let file = shown_path(file, &request.working_directory);
+        let file: Arc<str> = shown(file);
         return Err(format!("{file} is no folder"));
     }
-    let shown = |path: &Path| Arc::from(shown_path(path, &request.working_directory));
     let texts: BTreeMap<PathBuf, &Changed> = changed
         .iter()
-        .filter_map(|file| Some((canonical(file.location.as_deref()?).ok()?, file)))
+        .filter_map(|file| Some((file.location.clone()?, file)))
         .collect();
     let mut done = Mirror::default();
     let mut copies = Vec::new();
@@ -78,32 +85,33 @@ pub fn mirror_all(
             TreeKind::Dangling(reason) => done.left_out.push(failure(reason)),
             TreeKind::Fault(reason) => done.failures.push(failure(reason)),
             TreeKind::File(identity) => copies.push(Copy {
-                to: directory.join(&item.below),
                 changed: texts.get(identity).copied(),
                 item,
             }),
             TreeKind::Link(_) => copies.push(Copy {
-                to: directory.join(&item.below),
                 changed: None,
                 item,
             }),
         }
     }
     copies.retain(|copy| copy.item.below != Path::new(LIST));
-    let mut list = List::read(&directory);
-    refuse(&copies, &list).map_err(|(path, why)| format!("{} {why}", shown(path)))?;
+    let mut list = List::read(&output);
+    refuse(&copies, &output, &list).map_err(|(below, why)| {
+        let place: Arc<str> = shown(&directory.join(below));
+        format!("{place} {why}")
+    })?;
     // Links come last: nothing is written through them.
     copies.sort_by_key(|copy| matches!(copy.item.kind, TreeKind::Link(_)));
     let mut written = BTreeSet::new();
     for copy in &copies {
-        match copy.write() {
+        match copy.write(&output) {
             Ok(()) => {
                 done.files += 1;
-                list.0.insert(slashed(&copy.item.below));
+                list.copied.insert(slashed(&copy.item.below));
                 written.extend(copy.changed.map(|file| Arc::clone(&file.path)));
             }
             Err(reason) => {
-                let path = shown(&copy.to);
+                let path = shown(&directory.join(&copy.item.below));
                 done.failures.push(WriteFailure { path, reason });
             }
         }
@@ -112,7 +120,7 @@ pub fn mirror_all(
     let lost = on_disk.filter(|file| !written.contains(&file.path));
     done.lost = lost.map(|file| Arc::clone(&file.path)).collect();
     if done.files > 0
-        && let Err(error) = list.write(&directory)
+        && let Err(error) = list.write(&output)
     {
         let path = shown(&directory.join(LIST));
         let reason = reason(&error);
@@ -121,8 +129,12 @@ pub fn mirror_all(
     Ok(done)
 }
 
-/// Names a place that must not be written to, and why.
-fn refuse<'c>(copies: &'c [Copy<'_>], list: &List) -> Result<(), (&'c Path, &'static str)> {
+/// Names a copy that must not be written, by its place in the output folder, and why.
+fn refuse<'c>(
+    copies: &'c [Copy<'_>],
+    output: &OutputFolder,
+    list: &List,
+) -> Result<(), (&'c Path, String)> {
     let sources: BTreeSet<&PathBuf> = copies
         .iter()
         .filter_map(|copy| match &copy.item.kind {
@@ -131,14 +143,17 @@ fn refuse<'c>(copies: &'c [Copy<'_>], list: &List) -> Result<(), (&'c Path, &'st
         })
         .collect();
     for copy in copies {
-        let there = canonical(&copy.to);
-        if there.is_ok_and(|there| sources.contains(&there)) {
-            return Err((&copy.to, "is a file of the tree itself"));
+        let below = copy.item.below.as_path();
+        if sources.contains(&output.place(below)) {
+            return Err((below, "is a file of the tree itself".to_owned()));
         }
-        if !list.0.contains(&slashed(&copy.item.below)) && copy.differs() {
-            let why = "is there already, and is no copy of an earlier run: remove it or take another \
-                       folder";
-            return Err((&copy.to, why));
+        let there = match output.kind(below) {
+            Ok(there) => there,
+            Err(error) => return Err((below, format!("cannot be written: {}", reason(&error)))),
+        };
+        let differs = there.is_some_and(|kind| copy.differs(output, kind));
+        if differs && let Some(why) = list.refuses(below) {
+            return Err((below, why.to_owned()));
         }
     }
     Ok(())
@@ -152,7 +167,7 @@ pub fn is_earlier_copy(request: &Request, directory: &Path, path: &Path) -> bool
         return false;
     };
     let is_named = request.targets.iter().any(|target| match target {
-        Input::Path(named) => {
+        Input::Path(named) | Input::Resolved(named) => {
             let named = canonical(&request.working_directory.join(named));
             named.is_ok_and(|named| named.starts_with(&directory))
         }
@@ -163,88 +178,99 @@ pub fn is_earlier_copy(request: &Request, directory: &Path, path: &Path) -> bool
 }
 
 impl Copy<'_> {
-    /// Something else is there.
-    fn differs(&self) -> bool {
-        let Ok(there) = fs::symlink_metadata(&self.to) else {
-            return false;
-        };
+    /// Tells whether something else is there.
+    fn differs(&self, output: &OutputFolder, there: Kind) -> bool {
+        let below = &self.item.below;
         if let TreeKind::Link(way) = &self.item.kind {
-            return !fs::read_link(&self.to).is_ok_and(|there| there == *way);
+            return !output.read_link(below).is_ok_and(|there| there == *way);
         }
-        let same = |there: Vec<u8>| self.bytes().is_ok_and(|bytes| bytes == there);
-        !(there.is_file() && fs::read(&self.to).is_ok_and(same))
+        let read = || read_open(output.open_file(below)?);
+        let is_same = |there: Vec<u8>| self.bytes().is_ok_and(|bytes| bytes == there);
+        !(there == Kind::File && read().is_ok_and(is_same))
     }
 
     fn bytes(&self) -> io::Result<Vec<u8>> {
-        match self.changed {
-            Some(file) => Ok(file.after.as_bytes().to_vec()),
-            None => fs::read(&self.item.path),
+        match (self.changed, &self.item.kind) {
+            (Some(file), _) => Ok(file.after.as_bytes().to_vec()),
+            (None, TreeKind::File(real)) => read_resolved(real),
+            (None, _) => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
 
-    fn write(&self) -> Result<(), String> {
-        self.written().map_err(|error| reason(&error))
+    fn write(&self, output: &OutputFolder) -> Result<(), String> {
+        self.written(output).map_err(|error| reason(&error))
     }
 
-    fn written(&self) -> io::Result<()> {
-        let folder = self.to.parent().unwrap_or_else(|| Path::new("."));
-        fs::create_dir_all(folder)?;
-        if let TreeKind::Link(way) = &self.item.kind {
-            if self.differs() {
-                unlink(&self.to)?;
-            } else if fs::symlink_metadata(&self.to).is_ok() {
-                return Ok(());
+    fn written(&self, output: &OutputFolder) -> io::Result<()> {
+        let (folder, name) = output.folder_of(&self.item.below)?;
+        match &self.item.kind {
+            TreeKind::Link(way) => {
+                match folder.kind(&name)? {
+                    Some(kind) if self.differs(output, kind) => folder.remove(&name)?,
+                    Some(_) => return Ok(()),
+                    None => {}
+                }
+                folder.link(way, &name)
             }
-            return link(way, &self.to);
+            TreeKind::File(real) => {
+                let permissions = open_file(real)?.metadata()?.permissions();
+                replace(&folder, &name, &self.bytes()?, Like::Copy(&permissions))
+            }
+            TreeKind::Dangling(_) | TreeKind::Fault(_) => Ok(()),
         }
-        let permissions = fs::metadata(&self.item.path)?.permissions();
-        replace(folder, &self.to, &self.bytes()?, Like::Copy(&permissions))
     }
 }
 
-#[cfg(unix)]
-fn link(way: &Path, at: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(way, at)
+/// What earlier runs have copied.
+struct List {
+    /// Relative to the folder, with `/`.
+    copied: BTreeSet<String>,
+    /// What git tracks, where it tracks the list: such a list comes from the repository, and
+    /// vouches only for files that come from it, too.
+    tracked: Option<(PathBuf, TrackedFiles)>,
+    /// The resolved path of the folder.
+    folder: PathBuf,
 }
-
-#[cfg(unix)]
-fn unlink(link: &Path) -> io::Result<()> {
-    fs::remove_file(link)
-}
-
-/// Links to folders are removed like folders on Windows, other files like files.
-#[cfg(windows)]
-fn unlink(link: &Path) -> io::Result<()> {
-    use std::os::windows::fs::FileTypeExt as _;
-    if fs::symlink_metadata(link)?.file_type().is_symlink_dir() {
-        fs::remove_dir(link)
-    } else {
-        fs::remove_file(link)
-    }
-}
-
-#[cfg(windows)]
-fn link(way: &Path, at: &Path) -> io::Result<()> {
-    std::os::windows::fs::symlink_dir(way, at)
-}
-
-/// What earlier runs have copied, relative to the folder, with `/`.
-struct List(BTreeSet<String>);
 
 impl List {
-    fn read(directory: &Path) -> Self {
-        let text = read_text(&directory.join(LIST)).unwrap_or_default();
+    fn read(output: &OutputFolder) -> Self {
+        let bytes = output.open_file(Path::new(LIST)).and_then(read_open);
+        let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Self(lines.map(str::to_owned).collect())
+        Self {
+            copied: lines.map(str::to_owned).collect(),
+            tracked: tracked_with(&output.place(Path::new(LIST))),
+            folder: output.place(Path::new("")),
+        }
     }
 
-    fn write(&self, directory: &Path) -> io::Result<()> {
+    /// Why a file that is there, and differs from its copy, must not be overwritten.
+    fn refuses(&self, below: &Path) -> Option<&'static str> {
+        if !self.copied.contains(&slashed(below)) {
+            return Some(
+                "is there already, and is no copy of an earlier run: remove it or take another \
+                 folder",
+            );
+        }
+        let (root, tracked) = self.tracked.as_ref()?;
+        let place = self.folder.join(below);
+        let is_tracked = place
+            .strip_prefix(root)
+            .is_ok_and(|path| tracked.contains(path));
+        (!is_tracked).then_some(
+            "is there already, and only a list that git tracks calls it a copy: remove it, add \
+             it to git, or take another folder",
+        )
+    }
+
+    fn write(&self, output: &OutputFolder) -> io::Result<()> {
         let mut text = format!("{HEADER}\n");
-        for path in &self.0 {
+        for path in &self.copied {
             text.push_str(path);
             text.push('\n');
         }
-        replace(directory, &directory.join(LIST), text.as_bytes(), Like::New)
+        let (folder, name) = output.folder_of(Path::new(LIST))?;
+        replace(&folder, &name, text.as_bytes(), Like::New)
     }
 }
 

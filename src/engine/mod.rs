@@ -4,6 +4,7 @@
 //! after every step that runs in parallel.
 
 mod addition;
+mod attributes;
 mod baseline;
 mod changed;
 mod check;
@@ -19,11 +20,13 @@ mod load;
 mod machine;
 mod mirror;
 mod notices;
+mod output_folder;
 mod panic_report;
 mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
 mod problems;
+mod replace;
 mod required;
 mod rewrite;
 mod route_set;

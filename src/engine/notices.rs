@@ -26,6 +26,7 @@ pub(super) const NOT_REWRITTEN: &str = "not-rewritten-ahead";
 pub(super) const NOT_UTF8: &str = "not-utf8";
 pub(super) const OVERLAY_LEFT_OUT: &str = "overlay-left-out";
 pub(super) const SYNTAX_ERROR: &str = "syntax-error";
+pub(super) const TRACKED_HIDDEN: &str = "tracked-file-hidden";
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
 pub(super) const UNUSED_SUPPRESSION: &str = "unused-suppression";
 
@@ -199,6 +200,31 @@ A document is not YAML. It was not judged; the other documents of the file were.
 
 An error where the document has the marks of a Kubernetes manifest (`apiVersion:` and `kind:` at
 the start of a line), otherwise a note.
+",
+    },
+    Notice {
+        id: TRACKED_HIDDEN,
+        severity: Severity::Warning,
+        docs: "\
+An ignore file hides Kubernetes manifests that git tracks, so they were not checked.
+
+Reported by `check` where it is a gate: with `--fail-on`, with `failOn` in the configuration, or in CI
+(the environment variable `CI` is set).
+
+## Why it matters
+
+An ignore file is for files that are not part of the repository. A line in `.ignore` or `.gitignore`
+that hides a tracked manifest switches the linter off for it, and hides the facts that it states from
+the checks of other files. In a pull request no one notices it.
+
+Which files git tracks is read from its index. Where that cannot be read (a split index, for example),
+a note says so.
+
+## What to do
+
+Remove the line, or check what it hides all the same with `--no-ignore`. To leave files out on
+purpose, name them with `--exclude` where the gate is called, or suppress this finding with a reason
+under `ignore` of the configuration: both are visible where the gate is reviewed.
 ",
     },
     Notice {

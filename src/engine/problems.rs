@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::finding::{Finding, Label, Severity};
-use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
+use crate::source::{Content, Document, Fault, HiddenFiles, Role, SourceFile, SourceSet};
 use crate::yaml::Span;
 
 use super::guard;
-use super::notices::{DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
+use super::notices::{
+    DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN, UNREADABLE_FILE,
+};
 
 /// Reports everything that kept a file or a document from being judged.
 #[must_use]
@@ -16,6 +18,7 @@ pub fn problems(set: &SourceSet) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &set.files {
         found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
+        found.extend(file.hides.iter().map(|hidden| of_hidden(file, hidden)));
         if file.role == Role::Target {
             found.extend(
                 file.documents
@@ -86,6 +89,45 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
             Some(finding)
         }
     }
+}
+
+/// How many hidden files a finding names.
+const NAMED: usize = 10;
+
+fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Finding {
+    let (severity, message) = match &hidden.tracked {
+        Ok(paths) => (Severity::Warning, names(paths)),
+        Err(reason) => {
+            let message =
+                format!("it is not known whether this hides manifests that git tracks: {reason}");
+            (Severity::Note, message)
+        }
+    };
+    let mut finding = Finding::new(TRACKED_HIDDEN, severity, label(file, hidden.line), message);
+    let help = "remove the line, check what it hides with `--no-ignore`, or leave it out with \
+                `--exclude`";
+    finding.help = Some(help.into());
+    finding
+}
+
+fn names(paths: &[Arc<str>]) -> String {
+    let named: Vec<String> = paths
+        .iter()
+        .take(NAMED)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let manifests = match paths.len() {
+        1 => "a manifest that git tracks, which was",
+        _ => "manifests that git tracks, which were",
+    };
+    format!(
+        "this hides {manifests} not checked: {}{more}",
+        named.join(", ")
+    )
 }
 
 fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {

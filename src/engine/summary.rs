@@ -87,6 +87,12 @@ pub struct Summary {
     pub suppressed: usize,
     /// Findings below `--min-severity`.
     pub hidden: usize,
+    /// Findings of rules with the level `ignore`.
+    pub ignored: usize,
+    /// Findings whose severity the settings have changed.
+    pub severity_changed: usize,
+    /// Manifests that git tracks and that an ignore file hides; only counted in a gate.
+    pub tracked_hidden: usize,
 }
 
 impl Summary {
@@ -97,6 +103,9 @@ impl Summary {
         for file in set.targets() {
             summary.count_file(file);
         }
+        let hidden = set.files.iter().flat_map(|file| &file.hides);
+        let hidden = hidden.filter_map(|hidden| hidden.tracked.as_ref().ok());
+        summary.tracked_hidden = hidden.map(Vec::len).sum();
         summary
     }
 

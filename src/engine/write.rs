@@ -1,16 +1,19 @@
 //! Writes changed files: all of a file or nothing of it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tempfile::NamedTempFile;
-
-use crate::source::{Content, SourceFile, SourceSet, TEMPORARY, canonical, read_file, reason};
+use crate::filesystem::{Folder, Kind};
+use crate::source::{
+    Content, SourceFile, SourceSet, canonical, read_open, reason, resolved_as_named,
+};
 
 use super::changed::Changed;
+use super::replace::{Like, clean, replace, replace_while};
 
 /// A file that could not be written, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +24,10 @@ pub struct WriteFailure {
     pub reason: String,
 }
 
-/// Writes each file to a temporary one beside it and renames it; symbolic links stay links, and
-/// permissions and owners are kept. Other hard links keep the old text. Files without text on disk
-/// are left out. What a run that was killed has left in these folders is removed.
+/// Writes each file to a temporary one beside it and renames it; permissions, owners and extended
+/// attributes are kept. Other hard links keep the old text. Files without text on disk are left
+/// out. Paths are resolved: a link that was put into one of them since is an error. What a run that
+/// was killed has left in these folders is removed.
 #[must_use]
 pub fn write_all(changed: &[Changed]) -> Vec<WriteFailure> {
     let mut cleaned = BTreeSet::new();
@@ -41,29 +45,26 @@ pub fn write_all(changed: &[Changed]) -> Vec<WriteFailure> {
         .collect()
 }
 
-fn write_one(
-    location: &Path,
-    file: &Changed,
-    cleaned: &mut BTreeSet<PathBuf>,
-) -> Result<(), String> {
-    let target = canonical(location).map_err(words)?;
-    let metadata = fs::metadata(&target).map_err(words)?;
-    if !metadata.is_file() {
-        return Err("it is not a regular file".into());
-    }
-    if metadata.permissions().readonly() {
+fn write_one(target: &Path, file: &Changed, cleaned: &mut BTreeSet<PathBuf>) -> Result<(), String> {
+    let (directory, name) = place(target)?;
+    let folder = Folder::open(directory).map_err(words)?;
+    let original = folder.open_file(name).map_err(words)?;
+    if original.metadata().map_err(words)?.permissions().readonly() {
         return Err("it is read-only".into());
     }
-    let directory = target.parent().unwrap_or_else(|| Path::new("."));
     // Elsewhere temporary files are not locked, so one that another run is writing looks left over.
     if cfg!(unix) && cleaned.insert(directory.to_path_buf()) {
-        clean(directory);
+        clean(&folder);
     }
     let bytes = file.after.as_bytes();
-    replace_while(directory, &target, bytes, Like::File(&metadata), || {
-        is_wanted(&target, file)
-    })
-    .map_err(words)
+    let is_wanted = || is_wanted(&folder, name, file);
+    replace_while(&folder, name, bytes, Like::File(&original), is_wanted).map_err(words)
+}
+
+/// The folder and the name of a file.
+fn place(file: &Path) -> Result<(&Path, &OsStr), String> {
+    let place = file.parent().zip(file.file_name());
+    place.ok_or_else(|| "it is a folder".to_owned())
 }
 
 /// Tells whether a file still holds what was read; not so where another run has written the same
@@ -71,159 +72,63 @@ fn write_one(
 ///
 /// # Errors
 /// Where it holds anything else.
-fn is_wanted(target: &Path, file: &Changed) -> io::Result<bool> {
-    let there = read_file(target)?;
+fn is_wanted(folder: &Folder, name: &OsStr, file: &Changed) -> io::Result<bool> {
+    let there = read_open(folder.open_file(name)?)?;
     if there == file.after.as_bytes() {
         Ok(false)
     } else if there == file.before.as_bytes() {
         Ok(true)
     } else {
-        let said = "it was changed by somebody else in the meantime";
-        Err(io::Error::other(said))
+        Err(io::Error::other(
+            "it was changed by somebody else in the meantime",
+        ))
     }
 }
 
-/// How often a file is written before another run is to blame.
-const TRIES: usize = 3;
-
-/// What a new file is like.
-#[derive(Clone, Copy)]
-pub(super) enum Like<'m> {
-    /// As open as the user lets files be.
-    New,
-    /// As a copy of the file with these permissions.
-    Copy(&'m fs::Permissions),
-    /// As the file whose place it takes: its permissions, and its owner where we may give it away.
-    File(&'m fs::Metadata),
-}
-
-/// Gives `target`, in `directory`, these bytes at once.
-pub(super) fn replace(
-    directory: &Path,
-    target: &Path,
-    bytes: &[u8],
-    like: Like<'_>,
-) -> io::Result<()> {
-    replace_while(directory, target, bytes, like, || Ok(true))
-}
-
-/// As [`replace`], unless `is_wanted` says no; it is asked as late as can be, as writing takes time.
-fn replace_while(
-    directory: &Path,
-    target: &Path,
-    bytes: &[u8],
-    like: Like<'_>,
-    is_wanted: impl Fn() -> io::Result<bool>,
-) -> io::Result<()> {
-    let mut left = TRIES;
-    loop {
-        let beside = beside(directory, bytes, like)?;
-        if !is_wanted()? {
-            return Ok(());
-        }
-        left -= 1;
-        match beside.persist(target) {
-            // Another run may take a file for left over before it is locked.
-            Err(failed) if left > 0 && failed.error.kind() == io::ErrorKind::NotFound => {}
-            done => return done.map(drop).map_err(|failed| failed.error),
-        }
-    }
-}
-
-/// Writes these bytes to a temporary file, which is gone unless it is given a name.
-fn beside(directory: &Path, bytes: &[u8], like: Like<'_>) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY.0).suffix(TEMPORARY.1);
-    #[cfg(unix)]
-    if matches!(like, Like::New) {
-        use std::os::unix::fs::PermissionsExt as _;
-        // A new file is as open as the user lets files be, not for its owner alone.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut beside = builder.tempfile_in(directory)?;
-    // Tells other runs that this file is in use. A lock of Windows would keep readers out.
-    #[cfg(unix)]
-    let _ = beside.as_file().lock();
-    beside.write_all(bytes)?;
-    match like {
-        Like::New => {}
-        Like::Copy(permissions) => beside.as_file().set_permissions(permissions.clone())?,
-        Like::File(metadata) => {
-            give(beside.as_file(), metadata)?;
-            // A change of owner may take bits away, so they come last.
-            beside.as_file().set_permissions(metadata.permissions())?;
-        }
-    }
-    // Without this, a crash soon after could leave an empty file under the old name.
-    beside.as_file().sync_all()?;
-    Ok(beside)
-}
-
-/// Gives a file the owner and group of another, as far as we may: only root gives files away.
-#[cfg(unix)]
-fn give(file: &fs::File, like: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, fchown};
-    let own = file.metadata()?;
-    let (user, group) = (Some(like.uid()), Some(like.gid()));
-    if (own.uid(), own.gid()) != (like.uid(), like.gid())
-        && fchown(file, user, group).is_err()
-        && own.gid() != like.gid()
-    {
-        // Then it is ours, as with any editor that writes a new file.
-        let _ = fchown(file, None, group);
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "there is something to give on Unix"
-)]
-fn give(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
-}
-
-/// Removes the temporary files of a folder that no run holds any more.
-fn clean(directory: &Path) {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return;
-    };
-    for entry in entries.filter_map(Result::ok) {
-        let name = entry.file_name();
-        let is_ours = name
-            .to_str()
-            .is_some_and(|name| name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1));
-        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            continue;
-        }
-        let path = entry.path();
-        let opened = fs::OpenOptions::new().write(true).open(&path);
-        if opened.is_ok_and(|file| file.try_lock().is_ok()) {
-            // Where it cannot be removed, it stays: nothing reads it.
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-/// Writes a report to a file, all of it or nothing, in place of what it holds. What is no regular
-/// file, such as a pipe, is written to as it is.
+/// Writes a report to the file at an absolute path, all of it or nothing, in place of what it holds.
+/// A link of that name is replaced; what is no regular file, such as a pipe, is written to as it is.
 ///
 /// # Errors
 /// Why it cannot be written, in words.
 pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
-    if path.starts_with("/dev") {
-        // Such as /dev/stdout, behind which may lie a file that somebody holds open.
+    if is_of_system(path) {
         return fs::write(path, text).map_err(words);
     }
-    let target = canonical(path).unwrap_or_else(|_| path.to_path_buf());
-    match fs::metadata(&target) {
-        Ok(metadata) if metadata.is_dir() => Err("it is a folder".into()),
-        Ok(metadata) if metadata.permissions().readonly() => Err("it is read-only".into()),
-        Ok(metadata) if metadata.is_file() => put(&target, text, Like::File(&metadata)),
-        Ok(_) => fs::write(&target, text).map_err(words),
-        Err(_) => put(&target, text, Like::New),
+    let (folder, place) = report_folder(path)?;
+    let name = place.file_name().unwrap_or_default();
+    match folder.kind(name).map_err(words)? {
+        Some(Kind::Folder) => Err("it is a folder".into()),
+        Some(Kind::File) => {
+            let original = folder.open_file(name).map_err(words)?;
+            if original.metadata().map_err(words)?.permissions().readonly() {
+                return Err("it is read-only".into());
+            }
+            replace(&folder, name, text.as_bytes(), Like::File(&original)).map_err(words)
+        }
+        None | Some(Kind::Link) => {
+            replace(&folder, name, text.as_bytes(), Like::New).map_err(words)
+        }
+        Some(Kind::Pipe | Kind::Socket | Kind::Device) => fs::write(&place, text).map_err(words),
     }
+}
+
+/// Such as `/dev/stdout` and `/proc/self/fd/1`, behind which may be a file that someone holds open.
+fn is_of_system(path: &Path) -> bool {
+    path.starts_with("/dev") || path.starts_with("/proc")
+}
+
+/// Opens the folder of a report; returns the report's path in it, too.
+fn report_folder(path: &Path) -> Result<(Folder, PathBuf), String> {
+    let (directory, name) = place(path)?;
+    let real = resolved_as_named(directory).map_err(|link| {
+        let name = link.file_name().unwrap_or_default().display();
+        format!("the link {name} leads out of the repository")
+    })?;
+    if !real.is_dir() {
+        return Err("its folder does not exist".into());
+    }
+    let folder = Folder::open(&real).map_err(words)?;
+    Ok((folder, real.join(name)))
 }
 
 /// Tells whether `path` is a manifest that was read: a report must not take its place. A report of
@@ -254,7 +159,7 @@ fn holds_manifest(file: &SourceFile) -> bool {
     })
 }
 
-/// Writes a report behind what a file holds.
+/// Writes a report behind what the file at an absolute path holds. A link of that name is refused.
 ///
 /// # Errors
 /// Why it cannot be written, in words.
@@ -262,21 +167,15 @@ pub fn append_report(path: &Path, text: &str) -> Result<(), String> {
     if path.is_dir() {
         return Err("it is a folder".into());
     }
-    let mut file = fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(words)?;
+    let mut file = if is_of_system(path) {
+        let mut options = fs::OpenOptions::new();
+        options.append(true).open(path).map_err(words)?
+    } else {
+        let (folder, place) = report_folder(path)?;
+        let name = place.file_name().unwrap_or_default();
+        folder.append(name).map_err(words)?
+    };
     file.write_all(text.as_bytes()).map_err(words)
-}
-
-fn put(target: &Path, text: &str, like: Like<'_>) -> Result<(), String> {
-    let parent = target.parent().filter(|parent| *parent != Path::new(""));
-    let directory = parent.unwrap_or_else(|| Path::new("."));
-    if !directory.is_dir() {
-        return Err("its folder does not exist".into());
-    }
-    replace(directory, target, text.as_bytes(), like).map_err(words)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
@@ -287,6 +186,13 @@ fn words(error: io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A folder that is gone at the end, and its resolved path.
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        (directory, path)
+    }
 
     fn changed(location: &Path, before: &str, after: &str) -> Changed {
         Changed {
@@ -299,18 +205,18 @@ mod tests {
 
     #[test]
     fn a_file_is_replaced_and_nothing_is_left_beside_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("x.yaml");
+        let (_directory, folder) = folder();
+        let path = folder.join("x.yaml");
         fs::write(&path, "a").unwrap();
         assert_eq!(write_all(&[changed(&path, "a", "b")]), []);
         assert_eq!(fs::read_to_string(&path).unwrap(), "b");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     }
 
     #[test]
     fn a_file_that_has_changed_is_left_alone() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("x.yaml");
+        let (_directory, folder) = folder();
+        let path = folder.join("x.yaml");
         fs::write(&path, "other").unwrap();
         let failures = write_all(&[changed(&path, "a", "b")]);
         assert!(failures[0].reason.contains("somebody else"));
@@ -319,41 +225,45 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn reports_are_for_everybody_and_keep_links_and_permissions() {
+    fn reports_are_for_everybody_replace_links_and_keep_permissions() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
-        let directory = tempfile::tempdir().unwrap();
+        let (_directory, folder) = folder();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let plain = directory.path().join("plain");
+        let plain = folder.join("plain");
         fs::write(&plain, "").unwrap();
-        let new = directory.path().join("new");
+        let new = folder.join("new");
         write_report(&new, "a").unwrap();
         assert_eq!(mode(&new), mode(&plain));
         fs::set_permissions(&new, fs::Permissions::from_mode(0o640)).unwrap();
-        let link = directory.path().join("link");
+        let link = folder.join("link");
         symlink("new", &link).unwrap();
         write_report(&link, "b").unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+        assert_eq!(fs::read_to_string(&new).unwrap(), "a");
+        write_report(&new, "b").unwrap();
         assert_eq!(
             (fs::read_to_string(&new).unwrap().as_str(), mode(&new)),
             ("b", 0o640)
         );
         fs::set_permissions(&new, fs::Permissions::from_mode(0o444)).unwrap();
         assert_eq!(write_report(&new, "c").unwrap_err(), "it is read-only");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
     }
 
     #[cfg(unix)]
     #[test]
-    fn links_and_permissions_are_kept_and_read_only_files_left_alone() {
+    fn permissions_are_kept_and_links_and_read_only_files_left_alone() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("x.yaml");
-        let link = directory.path().join("link.yaml");
+        let (_directory, folder) = folder();
+        let path = folder.join("x.yaml");
+        let link = folder.join("link.yaml");
         fs::write(&path, "a").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         symlink("x.yaml", &link).unwrap();
-        assert_eq!(write_all(&[changed(&link, "a", "b")]), []);
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        // A link that was put in the place of what was read.
+        let failures = write_all(&[changed(&link, "a", "b")]);
+        assert_eq!(failures[0].reason, "a symbolic link is in the way");
+        assert_eq!(write_all(&[changed(&path, "a", "b")]), []);
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o640
@@ -365,5 +275,23 @@ mod tests {
             "it is read-only"
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "b");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn extended_attributes_are_kept() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let (_directory, folder) = folder();
+        let path = folder.join("x.yaml");
+        fs::write(&path, "a").unwrap();
+        let set = setxattr(&path, "user.owner", b"shop", XattrFlags::empty());
+        if set == Err(rustix::io::Errno::NOTSUP) {
+            // The file system of this machine has none.
+            return;
+        }
+        assert_eq!(write_all(&[changed(&path, "a", "b")]), []);
+        let mut value = [0; 16];
+        let length = getxattr(&path, "user.owner", &mut value).unwrap();
+        assert_eq!(&value[..length], b"shop");
     }
 }

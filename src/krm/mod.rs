@@ -17,7 +17,7 @@ use crate::engine::{self, Exit, Outcome, failing};
 use crate::finding::{Finding, Severity};
 use crate::report::visible;
 use crate::settings::{Action, Emit, FailOn, Layer, Settings};
-use crate::source::{Fault, Input, Request, SourceSet};
+use crate::source::{Fault, Input, Request, SourceSet, boundary, resolved_within};
 use crate::yaml::{self, Change, Route, Value};
 
 pub use definition::definition;
@@ -106,17 +106,20 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
 /// # Errors
 /// meshprobe panicked on standard input, or a file cannot be read.
 fn load(input: &[u8], directory: &Path, layer: &Layer) -> Result<SourceSet, Vec<String>> {
+    let boundary = boundary(directory);
+    let context = layer.context.iter().map(|path| {
+        let place = resolved_within(directory, Path::new(path), &boundary);
+        let place = place.map_err(|why| vec![format!("context: cannot read {path}: {why}")])?;
+        Ok(Input::Resolved(place))
+    });
+    let context = context.collect::<Result<_, Vec<String>>>()?;
     let set = engine::load(&Request {
         targets: vec![Input::Bytes {
             name: NAME.into(),
             bytes: input.into(),
             lies_at: None,
         }],
-        context: layer
-            .context
-            .iter()
-            .map(|path| Input::Path(path.into()))
-            .collect(),
+        context,
         working_directory: directory.to_path_buf(),
         ..Request::default()
     });

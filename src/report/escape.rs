@@ -33,19 +33,33 @@ pub(super) fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns JSON with the characters escaped that JSON itself would let through.
+/// Returns JSON with the characters escaped that JSON itself would let through, and with `##[` and
+/// `##vso[`, which CI systems take for commands wherever they are in a line.
 #[must_use]
 pub fn json_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if is_harmless(c) || c == '\n' {
+    let mut rest = json.chars();
+    while let Some(c) = rest.next() {
+        if c == '#' && starts_command(rest.as_str()) {
+            out.push_str("\\u0023");
+        } else if is_harmless(c) || c == '\n' {
             out.push(c);
         } else {
-            // All of them lie in the first plane, and only ever inside of strings.
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            // Only ever inside of strings.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
         }
     }
     out
+}
+
+/// Tells whether `#` before a text makes it a command of Azure Pipelines or GitHub Actions.
+pub(super) fn starts_command(rest: &str) -> bool {
+    rest.strip_prefix('#').is_some_and(|rest| {
+        let word = rest.get(..4).unwrap_or_default();
+        rest.starts_with('[') || word.eq_ignore_ascii_case("vso[")
+    })
 }
 
 pub(super) fn push_visible(out: &mut String, c: char) {
@@ -65,11 +79,17 @@ const fn is_bidirectional(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What takes no room, and what some programs end a line at.
+/// What takes no room, and what some programs end a line at: the line separators, and what the
+/// Unicode property `Default_Ignorable_Code_Point` names (soft hyphens, joiners, fillers, variation
+/// selectors, tags). Source: Unicode 16.0, `DerivedCoreProperties.txt`.
 const fn is_unseen(c: char) -> bool {
     matches!(
         c,
-        '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
+        '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200d}' | '\u{2028}'..='\u{2029}'
+            | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
     )
 }
 
@@ -85,6 +105,12 @@ mod tests {
             visible("\u{61c}\u{200b}\u{2028}"),
             "\\u{61c}\\u{200b}\\u{2028}"
         );
+        assert_eq!(
+            visible("\u{ad}\u{fe0f}\u{200d}\u{e0041}"),
+            "\\u{ad}\\u{fe0f}\\u{200d}\\u{e0041}"
+        );
+        assert_eq!(json_safe("\"\u{e0041}\""), "\"\\udb40\\udc41\"");
+        assert_eq!(json_safe("\"##[x] ## y\""), "\"\\u0023#[x] ## y\"");
         assert!(matches!(visible("größe…"), Cow::Borrowed(_)));
         assert_eq!(visible_lines("a\n\tb\u{7}"), "a\n\tb\\u{7}");
         assert_eq!(

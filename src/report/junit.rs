@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::engine::Summary;
 use crate::finding::{Finding, Label};
 
 use super::account::{account, subject};
-use super::escape::visible;
+use super::escape::{starts_command, visible};
+use super::left_out::{milder, not_shown};
 use super::place::{region, told_path};
 use super::results::Results;
 
@@ -18,6 +20,7 @@ pub fn junit(results: &Results<'_>) -> String {
         .iter()
         .map(|(path, findings)| suite(results, path, findings))
         .collect();
+    let suites: Vec<Suite> = suites.into_iter().chain(left_out(results)).collect();
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -54,6 +57,33 @@ fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
             .push(finding);
     }
     files
+}
+
+/// A suite with one skipped case that counts what no other case shows; `None` where there is
+/// nothing to count.
+fn left_out(results: &Results<'_>) -> Option<Suite> {
+    let summary = &results.outcome.summary;
+    let not_shown = not_shown(&Summary {
+        suppressed: 0,
+        ..*summary
+    });
+    let not_shown =
+        (!not_shown.is_empty()).then(|| format!("Not shown: {}.", not_shown.join(", ")));
+    let sentences: Vec<String> = not_shown.into_iter().chain(milder(summary)).collect();
+    if sentences.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "  <testsuite name=\"meshprobe\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n    \
+         <testcase name=\"left out\" classname=\"meshprobe\">\n      \
+         <skipped message=\"{}\"/>\n    </testcase>\n  </testsuite>\n",
+        xml(&sentences.join(" "))
+    );
+    Some(Suite {
+        tests: 1,
+        failures: 0,
+        text,
+    })
 }
 
 fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
@@ -146,12 +176,14 @@ fn xml(text: &str) -> String {
 /// XML 1.0 has no way to write control characters and the last two of the first plane.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
+            '#' if starts_command(rest.as_str()) => out.push_str("&#35;"),
             '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
             c => out.push(c),
         }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::finding::{Finding, docs_url};
 
 use super::escape::visible;
+use super::left_out::{milder, not_shown};
 use super::place::{region, told_path};
 use super::results::Results;
 use super::summary::counted;
@@ -66,12 +67,14 @@ fn heading(results: &Results<'_>) -> String {
     } else {
         format!("**{}**", counts.join(", "))
     };
-    let silenced = match summary.suppressed {
-        0 => String::new(),
-        count => format!(" {} silenced by the user.", counted(count, "finding")),
+    let not_shown = match not_shown(summary) {
+        parts if parts.is_empty() => String::new(),
+        parts => format!(" Not shown: {}.", parts.join(", ")),
     };
+    let milder = milder(summary).into_iter();
+    let milder: String = milder.map(|sentence| format!(" {sentence}")).collect();
     format!(
-        "## meshprobe\n\n{found} in {} ({}, {}).{silenced}\n",
+        "## meshprobe\n\n{found} in {} ({}, {}).{not_shown}{milder}\n",
         counted(summary.files.read, "file"),
         counted(summary.workloads, "workload"),
         counted(summary.handlers, "handler"),
@@ -124,11 +127,19 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Text of which nothing is taken for Markdown or HTML.
+/// Text of which nothing is taken for Markdown, HTML, a link, a mention or a formula. A character
+/// in an element of its own is what GitHub recommends for a dollar sign; it also ends what would be
+/// made a link (`https://`, `www.`, `name@host`).
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
+            '$' | '@' => out.push_str(&alone(c)),
+            ':' if rest.as_str().starts_with("//") => out.push_str(&alone(c)),
+            '.' if out.len() >= 3 && out.get(out.len() - 3..).is_some_and(is_www) => {
+                out.push_str(&alone(c));
+            }
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
@@ -142,9 +153,28 @@ fn plain(text: &str) -> String {
     out
 }
 
+fn alone(c: char) -> String {
+    format!("<span>{c}</span>")
+}
+
+fn is_www(text: &str) -> bool {
+    text.eq_ignore_ascii_case("www")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_of_a_manifest_becomes_a_link_or_a_formula() {
+        assert_eq!(prose("https://a.b"), "https<span>:</span>//a.b");
+        assert_eq!(prose("WWW.a.b"), "WWW<span>.</span>a.b");
+        assert_eq!(
+            prose("$x$ a@b.c"),
+            "<span>$</span>x<span>$</span> a<span>@</span>b.c"
+        );
+        assert_eq!(prose("port: 80. a/b.yaml"), "port: 80. a/b.yaml");
+    }
 
     #[test]
     fn nothing_of_a_manifest_becomes_markup() {

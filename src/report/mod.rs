@@ -1,6 +1,7 @@
 //! Writes results in one format per file; every function returns text and prints nothing.
 
 mod account;
+mod ci_log;
 mod concise;
 mod diff;
 mod escape;
@@ -11,6 +12,7 @@ mod gitlab;
 mod human;
 mod json;
 mod junit;
+mod left_out;
 mod line_hash;
 mod look;
 mod markdown;
@@ -24,6 +26,7 @@ mod summary;
 mod table;
 mod wrap;
 
+pub use ci_log::without_commands;
 pub use concise::concise;
 pub use diff::diff;
 pub use escape::{json_safe, visible};

@@ -58,6 +58,13 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
             // Our columns count code points; without this word readers take them for UTF-16.
             "columnKind": "unicodeCodePoints",
             "results": found,
+            "properties": {
+                "suppressed": results.outcome.summary.suppressed,
+                "ignored": results.outcome.summary.ignored,
+                "severityChanged": results.outcome.summary.severity_changed,
+                "belowMinSeverity": results.outcome.summary.hidden,
+                "trackedHidden": results.outcome.summary.tracked_hidden,
+            },
         }],
     });
     if let Some(run) = report.pointer_mut("/runs/0").filter(|_| left > 0) {
@@ -132,7 +139,7 @@ fn result(
     let mut result = json!({
         "ruleId": finding.rule,
         "level": finding.severity.as_str(),
-        "message": { "text": account(finding).join("\n\n") },
+        "message": { "text": unlinked(&account(finding).join("\n\n")) },
         "relatedLocations": related,
         // Of no run may some results say nothing about it.
         "suppressions": suppressions.map(|one| suppression(set, root, one)).collect::<Vec<_>>(),
@@ -197,8 +204,14 @@ fn related_location(results: &Results<'_>, number: usize, label: &Label) -> Valu
     json!({
         "id": number + 1,
         "physicalLocation": physical(results, label),
-        "message": { "text": message },
+        "message": { "text": unlinked(message) },
     })
+}
+
+/// Returns a text in which nothing is an embedded link, which is `[text](destination)`: a bracket
+/// behind a backslash ends no text (SARIF 2.1.0, 3.11.6).
+fn unlinked(text: &str) -> String {
+    text.replace("](", "\\](")
 }
 
 fn artifact(set: &SourceSet, root: &Root, path: &str) -> Value {
@@ -239,7 +252,7 @@ fn written(set: &SourceSet, root: &Root, fix: &Fix) -> Option<Value> {
         json!({ "artifactLocation": artifact(set, root, path), "replacements": replacements })
     });
     Some(json!({
-        "description": { "text": fix.title },
+        "description": { "text": unlinked(&fix.title) },
         "artifactChanges": changes.collect::<Vec<_>>(),
         "properties": { "applicability": fix.applicability.as_str() },
     }))

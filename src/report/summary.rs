@@ -3,6 +3,7 @@
 use crate::engine::{Gaps, Outcome};
 use crate::finding::{Applicability, Finding};
 
+use super::left_out::{milder, not_shown};
 use super::look::{Look, Tone};
 
 /// What the summary may advise.
@@ -41,8 +42,13 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
         counted(summary.workloads, "workload"),
         counted(summary.handlers, "handler"),
     ));
-    if summary.suppressed + summary.hidden > 0 {
-        out.push_str(&left_out(summary.suppressed, summary.hidden));
+    let not_shown = not_shown(summary);
+    if !not_shown.is_empty() {
+        out.push_str(&format!("Not shown: {}.\n", not_shown.join(", ")));
+    }
+    for sentence in milder(summary) {
+        out.push_str(&sentence);
+        out.push('\n');
     }
     out.push_str(&not_judged(summary.gaps));
     if summary.unseen > 0 {
@@ -91,19 +97,6 @@ fn not_judged(gaps: Gaps) -> String {
         format!("{workloads} not judged: {why} (`predict --explain` shows which).\n")
     });
     lines.collect()
-}
-
-fn left_out(suppressed: usize, hidden: usize) -> String {
-    let parts = [
-        (suppressed, "silenced by the user"),
-        (hidden, "below `--min-severity`"),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, why)| format!("{} {why}", counted(count, "finding")))
-        .collect();
-    format!("Not shown: {}.\n", parts.join(", "))
 }
 
 fn fixable(findings: &[Finding]) -> String {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::yaml::{LineIndex, Position, Span};
 
 use super::document::Document;
+use super::hidden::HiddenFiles;
 use super::origin::Origins;
 use super::split::segments;
 
@@ -78,6 +79,8 @@ pub struct SourceFile {
     pub documents: Vec<Document>,
     /// Why there is no, or not all of the, text.
     pub fault: Option<Fault>,
+    /// An ignore file: the tracked manifests that it hides.
+    pub hides: Vec<HiddenFiles>,
     lines: OnceLock<LineIndex>,
     /// Where rendered objects come from.
     origins: Arc<Origins>,
@@ -91,6 +94,14 @@ impl SourceFile {
         let mut file = Self::unparsed(path, text, explicit);
         file.parse();
         file
+    }
+
+    /// Returns the resolved path of the file on disk, as it was read; `None` for what came from
+    /// elsewhere.
+    #[must_use]
+    pub fn resolved_location(&self) -> Option<&Path> {
+        let on_disk = self.location.is_some();
+        self.real.as_deref().filter(|_| on_disk)
     }
 
     pub(super) fn unparsed(path: Arc<str>, text: Arc<str>, explicit: bool) -> Self {
@@ -108,6 +119,7 @@ impl SourceFile {
             text,
             documents: Vec::new(),
             fault: None,
+            hides: Vec::new(),
             lines: OnceLock::new(),
             origins: Arc::default(),
         }

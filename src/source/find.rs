@@ -9,6 +9,9 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
+use crate::filesystem::Kind;
+
+use super::boundary::resolved_as_named;
 use super::chart::is_in_chart;
 use super::document::looks_like_kubernetes;
 use super::file::{Fault, Role, SourceFile};
@@ -16,15 +19,17 @@ use super::folders::Folders;
 use super::kustomization::{folded, identity};
 use super::origin::relative_path;
 use super::place::without_detours;
-use super::read::read_file;
+use super::read::{read_file, read_resolved};
 use super::rendered::Rendered;
-use super::walk::{Met, PIPE, Root, WalkOptions, special, walk};
+use super::walk::{Met, Root, WalkOptions, walk};
 
 /// What the user asks to read.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A file or a directory.
+    /// A file or a directory that the user names.
     Path(PathBuf),
+    /// A file or a directory that a file of the tree names, by its resolved path.
+    Resolved(PathBuf),
     /// Standard input, read by the caller.
     Bytes {
         /// The path to show.
@@ -67,7 +72,10 @@ pub struct Candidate {
 
 #[derive(Clone, Debug)]
 enum Origin {
+    /// A regular file, opened by its resolved path.
     Disk(PathBuf),
+    /// A pipe that the user names.
+    Pipe(PathBuf),
     Bytes(Arc<[u8]>, Option<PathBuf>),
     Fault(String),
     Rendered(Arc<Rendered>),
@@ -108,7 +116,7 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
 
 fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     let path = match input {
-        Input::Path(path) => path,
+        Input::Path(path) | Input::Resolved(path) => path,
         Input::Bytes {
             name,
             bytes,
@@ -137,19 +145,30 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
         }
     };
     let working_directory = request.working_directory.clone();
-    let full = without_detours(&working_directory.join(path));
+    let named = working_directory.join(path);
+    let full = without_detours(&named);
     let shown = shown_path(&full, &working_directory);
-    if full.is_dir() {
-        return expand_directory(&full, role, request, folders);
+    let real = match input {
+        Input::Resolved(real) => Ok(real.clone()),
+        _ => resolved_as_named(&named),
+    };
+    if full.is_dir()
+        && let Ok(real) = &real
+    {
+        let root = Root::resolved(&full, real.clone(), &working_directory);
+        return expand_directory(&root, role, request, folders);
     }
     let options = &request.walk;
     if options.force_exclude && options.exclude.excludes(&shown, false) {
         return Vec::new();
     }
-    let identity = identity(&full);
-    let origin = match explicit_fault(&full) {
-        Some(fault) => Origin::Fault(fault),
-        None => Origin::Disk(full),
+    let (identity, origin) = match real {
+        Ok(real) => (real, explicit(input, full)),
+        Err(link) => {
+            let link = shown_path(&link, &working_directory);
+            let fault = format!("the link {link} leads out of the repository");
+            (identity(&full), Origin::Fault(fault))
+        }
     };
     vec![Candidate {
         path: shown.into(),
@@ -161,18 +180,22 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
 }
 
 fn expand_directory(
-    full: &Path,
+    root: &Root,
     role: Role,
     request: &Request,
     folders: &mut Folders,
 ) -> Vec<Candidate> {
     let base = &request.working_directory;
-    if request.walk.force_exclude && request.walk.exclude.excludes(&shown_path(full, base), true) {
+    if request.walk.force_exclude
+        && request
+            .walk
+            .exclude
+            .excludes(&shown_path(&root.path, base), true)
+    {
         return Vec::new();
     }
-    let root = Root::new(full);
     let shown = |path: &Path| shown_path(path, base);
-    let met = walk(&root, &request.walk, shown, folders);
+    let met = walk(root, &request.walk, shown, folders);
     // The name of a file comes before those of links to it.
     let is_file = |met: &Met| matches!(met, Met::File(_));
     let (files, mut others): (Vec<Met>, Vec<Met>) = met.into_iter().partition(is_file);
@@ -180,34 +203,47 @@ fn expand_directory(
     let candidate = |met| {
         let (path, identity, origin) = match met {
             Met::File(path) => (path.clone(), root.real(&path), Origin::Disk(path)),
-            Met::Link(path) | Met::FolderLink(path) => {
-                (path.clone(), identity(&path), Origin::Disk(path))
-            }
+            // Not resolved again: the link may lead elsewhere by now.
+            Met::Link(path, real) => (path.clone(), real, Origin::Disk(path)),
             Met::Unopened(path, reason) | Met::Fault(path, reason) => {
                 (path.clone(), root.real(&path), Origin::Fault(reason))
             }
+            Met::FolderLink(_) => return None,
+            Met::Hidden(real, hider) => {
+                folders.hidden.push((real, hider));
+                return None;
+            }
         };
         let explicit = matches!(origin, Origin::Fault(_)) && path == root.path;
-        Candidate {
+        Some(Candidate {
             path: shown(&path).into(),
             role,
             explicit,
             origin,
             identity,
-        }
+        })
     };
-    files.into_iter().chain(others).map(candidate).collect()
+    files
+        .into_iter()
+        .chain(others)
+        .filter_map(candidate)
+        .collect()
 }
 
-/// Why a path that the user named is not opened at all.
-fn explicit_fault(path: &Path) -> Option<String> {
-    let metadata = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) => return Some(reason(&error)),
+/// How a path that was named is read.
+fn explicit(input: &Input, path: PathBuf) -> Origin {
+    let kind = match std::fs::metadata(&path) {
+        Ok(metadata) => Kind::from(metadata.file_type()),
+        Err(error) => return Origin::Fault(reason(&error)),
     };
     // A pipe is fine where the user names it: `meshprobe check <(kustomize build .)`.
-    let what = special(metadata.file_type()).filter(|what| *what != PIPE);
-    what.map(|what| format!("it is {what}"))
+    if kind == Kind::Pipe && matches!(input, Input::Path(_)) {
+        return Origin::Pipe(path);
+    }
+    match kind.special() {
+        Some(what) => Origin::Fault(format!("it is {what}")),
+        None => Origin::Disk(path),
+    }
 }
 
 impl Candidate {
@@ -228,6 +264,11 @@ impl Candidate {
         let (location, lies_at, bytes) = match &self.origin {
             Origin::Bytes(bytes, lies_at) => (None, lies_at.clone(), Ok(bytes.to_vec())),
             Origin::Disk(path) => (
+                Some(path.clone()),
+                Some(path.clone()),
+                read_resolved(&self.identity).map_err(|error| Fault::Unreadable(reason(&error))),
+            ),
+            Origin::Pipe(path) => (
                 Some(path.clone()),
                 Some(path.clone()),
                 read_file(path).map_err(|error| Fault::Unreadable(reason(&error))),

@@ -1,27 +1,40 @@
 //! Ignore files: what they hide, and which of them must not be opened.
 //!
-//! Where one is a pipe, a device or something huge, nothing below its folder is hidden: a link to
-//! `/dev/zero` has no end to read to.
+//! Where one is a pipe, a device or something huge, or a link out of the repository, nothing below
+//! its folder is hidden: a link to `/dev/zero` has no end to read to.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
-use super::named::is_ordinary;
-use super::read::read_text;
-use super::walk::{Met, special};
+use crate::filesystem::Kind;
+
+use super::boundary::is_within;
+use super::git::git_folders;
+use super::kustomization::identity;
+use super::read::read_resolved;
+use super::walk::{LEADS_OUT, Met};
 
 /// The ignore files of a folder, by what prevails.
 const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
 
-/// What is larger was not written by anybody: bytes.
+/// No one wrote an ignore file that is larger: bytes.
 const LIMIT: u64 = 4 << 20;
 
 /// The ignore files of one folder, by what prevails.
-type Files = [Option<PathBuf>; NAMES.len()];
+type Files = [Option<IgnoreFile>; NAMES.len()];
+
+/// An ignore file that may be opened.
+#[derive(Debug)]
+struct IgnoreFile {
+    /// As it was found.
+    path: PathBuf,
+    /// Its resolved path.
+    real: PathBuf,
+}
 
 /// What the ignore files of a folder and of those above it hide.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +43,15 @@ pub(super) struct Rules([Globs; NAMES.len()]);
 /// The ignore files of one name, the nearest first.
 #[derive(Clone, Debug, Default)]
 struct Globs(Option<Arc<(Gitignore, Globs)>>);
+
+/// The line of an ignore file that hides something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Hider {
+    /// The ignore file.
+    pub(super) file: PathBuf,
+    /// The pattern, as it is written there.
+    pub(super) pattern: String,
+}
 
 impl Rules {
     /// Reads the ignore files of the folders above one, which is given by its one spelling.
@@ -81,30 +103,51 @@ impl Rules {
 
     /// Tells whether a path, in its one spelling, is hidden.
     pub(super) fn hide(&self, path: &Path, is_directory: bool) -> bool {
-        let mut said = self.0.iter().map(|globs| globs.matched(path, is_directory));
-        said.find(|said| !said.is_none())
-            .is_some_and(|said| said.is_ignore())
+        self.decisive(path, is_directory).is_ignore()
+    }
+
+    /// Returns the line that hides a path, in its one spelling.
+    pub(super) fn hider(&self, path: &Path, is_directory: bool) -> Option<Hider> {
+        match self.decisive(path, is_directory) {
+            Match::Ignore(glob) => Some(Hider {
+                file: glob.from()?.to_path_buf(),
+                pattern: glob.original().to_owned(),
+            }),
+            Match::None | Match::Whitelist(_) => None,
+        }
+    }
+
+    fn decisive(&self, path: &Path, is_directory: bool) -> Match<&Glob> {
+        let mut matches = self.0.iter().map(|globs| globs.matched(path, is_directory));
+        let decisive = matches.find(|decision| !decision.is_none());
+        decisive.unwrap_or(Match::None)
     }
 }
 
 impl Globs {
-    fn add(&mut self, folder: &Path, file: &Path) {
+    fn add(&mut self, folder: &Path, file: &IgnoreFile) {
+        let Ok(bytes) = read_resolved(&file.real) else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&bytes);
         let mut builder = GitignoreBuilder::new(folder);
-        // A line that cannot be read hides nothing.
-        builder.add(file);
+        for line in text.trim_start_matches('\u{feff}').lines() {
+            // A line that cannot be read hides nothing.
+            let _ = builder.add_line(Some(file.path.clone()), line);
+        }
         match builder.build() {
             Ok(globs) if !globs.is_empty() => self.0 = Some(Arc::new((globs, self.clone()))),
             _ => {}
         }
     }
 
-    fn matched(&self, path: &Path, is_directory: bool) -> Match<()> {
+    fn matched(&self, path: &Path, is_directory: bool) -> Match<&Glob> {
         let mut files = std::iter::successors(self.0.as_deref(), |(_, above)| above.0.as_deref());
-        let said = files.find_map(|(globs, _)| match globs.matched(path, is_directory) {
+        let decisive = files.find_map(|(globs, _)| match globs.matched(path, is_directory) {
             Match::None => None,
-            said => Some(said.map(|_| ())),
+            decision => Some(decision),
         });
-        said.unwrap_or(Match::None)
+        decisive.unwrap_or(Match::None)
     }
 }
 
@@ -112,47 +155,64 @@ impl Globs {
 fn ignore_files(folder: &Path, holds: impl Fn(&str) -> bool) -> Result<Files, Met> {
     let mut found = Files::default();
     for (found, name) in found.iter_mut().zip(NAMES).filter(|(_, name)| holds(name)) {
-        let file = match name {
+        let path = match name {
             ".git" => exclude_file(folder),
             _ => Some(folder.join(name)),
         };
-        let Some(file) = file else { continue };
-        let Ok(metadata) = std::fs::metadata(&file) else {
+        let Some(path) = path else { continue };
+        let Ok(metadata) = std::fs::symlink_metadata(&path) else {
             continue;
         };
-        if let Some(what) = unusable(&metadata) {
-            let reason = format!("it is {what}, so nothing is hidden by it");
-            return Err(Met::Unopened(file, reason));
-        }
-        *found = Some(file);
+        *found = usable(folder, path, &metadata, name == ".git")?;
     }
     Ok(found)
 }
 
+/// Resolves an ignore file, which may be a link; nothing where that leads nowhere.
+///
+/// # Errors
+/// The file, where it must not be opened.
+fn usable(
+    folder: &Path,
+    path: PathBuf,
+    metadata: &Metadata,
+    is_of_git: bool,
+) -> Result<Option<IgnoreFile>, Met> {
+    let refused = |path: PathBuf, what: &str| {
+        let reason = format!("{what}, so nothing is hidden by it");
+        Err(Met::Unopened(path, reason))
+    };
+    let real = if metadata.is_symlink() {
+        let real = identity(&path);
+        // A repository cannot contain what is in `.git`: a link there is the user's.
+        if !is_of_git && !is_within(folder, &real) {
+            return refused(path, LEADS_OUT);
+        }
+        real
+    } else {
+        identity(&path)
+    };
+    let Ok(metadata) = std::fs::metadata(&real) else {
+        return Ok(None);
+    };
+    match unusable(&metadata) {
+        Some(what) => refused(path, &format!("it is {what}")),
+        None => Ok(Some(IgnoreFile { path, real })),
+    }
+}
+
 /// Why an ignore file must not be opened.
 fn unusable(metadata: &Metadata) -> Option<&'static str> {
-    let what = special(metadata.file_type());
-    what.or((metadata.len() > LIMIT).then_some("larger than 4 MiB"))
+    let special = Kind::from(metadata.file_type()).special();
+    special.or((metadata.len() > LIMIT).then_some("larger than 4 MiB"))
 }
 
-/// What a clone hides without saying so to others.
+/// What a clone hides without telling others.
 fn exclude_file(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
-    let git = if git.is_file() {
-        shared(folder, &git)?
-    } else {
-        git
-    };
-    Some(git.join("info/exclude"))
-}
-
-/// What the `.git` of a worktree shares with the clone that it belongs to.
-fn shared(folder: &Path, git: &Path) -> Option<PathBuf> {
-    let own = folder.join(first_line(git)?.strip_prefix("gitdir: ")?);
-    Some(own.join(first_line(&own.join("commondir"))?))
-}
-
-fn first_line(file: &Path) -> Option<String> {
-    let text = is_ordinary(file).then(|| read_text(file).ok())??;
-    text.lines().next().map(str::to_owned)
+    if git.is_dir() {
+        return Some(git.join("info/exclude"));
+    }
+    let folders = git_folders(&identity(folder))?;
+    Some(folders.shared?.join("info/exclude"))
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::filesystem::canonical;
 use crate::yaml::{self, NodeRef, Span, Tree};
 
-use super::canonical::canonical;
+use super::boundary::is_within;
 use super::document::Document;
 use super::file::{SourceFile, SourceSet};
 use super::folders::Folders;
-use super::read::read_text;
+use super::read::read_resolved_text;
 
 /// The file names that kustomize looks for.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -158,8 +159,9 @@ fn patches_of(file: &SourceFile, directory: &Path) -> Vec<PathBuf> {
 /// The patch files that the kustomization in `directory` names, if there is one.
 fn patches_below(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
     let file = folders.kustomization_in(directory);
-    // Never block on a pipe.
-    let text = file.and_then(|path| read_text(&path).ok());
+    let file = file.map(|path| identity(&path));
+    let within = file.filter(|real| is_within(directory, real));
+    let text = within.and_then(|real| read_resolved_text(&real).ok());
     let Some(text) = text else { return Vec::new() };
     let text: Arc<str> = Arc::from(text);
     let Ok(Some(tree)) = yaml::parse(&text, Span::new(0, text.len())) else {

@@ -2,12 +2,14 @@
 //!
 //! Broken input is kept as data ([`Fault`], [`Content`]); only `engine` makes findings of it.
 
-mod canonical;
+mod boundary;
 mod chart;
 mod document;
 mod file;
 mod find;
 mod folders;
+mod git;
+mod hidden;
 mod ignores;
 mod kustomization;
 mod named;
@@ -20,15 +22,18 @@ mod split;
 mod tree;
 mod walk;
 
-pub use canonical::canonical;
+pub use crate::filesystem::canonical;
+pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
 pub use document::{Content, Document};
 pub use file::{Fault, Role, SourceFile, SourceSet};
 pub use find::{Candidate, Input, Request, find, reason, shown_path};
 pub use folders::Folders;
+pub use git::TrackedFiles;
+pub use hidden::{HiddenFiles, mark_hidden};
 pub use kustomization::{is_kustomization, kustomization_in, mark_patches};
 pub use named::{Named, mark_repositories};
 pub use origin::{Source, mark_origins, relative_path};
-pub use read::{read_file, read_stream, read_text};
+pub use read::{read_file, read_open, read_resolved, read_resolved_text, read_stream, read_text};
 pub use rendered::{Rendered, Trail};
 pub use tree::{TreeItem, TreeKind, tree_items};
 pub use walk::{Exclude, TEMPORARY, WalkOptions};

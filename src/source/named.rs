@@ -10,15 +10,15 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::yaml::{NodeRef, Tree};
 
+use super::boundary::repository_root;
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Candidate, Request, shown_path};
 use super::folders::Folders;
 use super::kustomization::{NAMES, identity, is_kustomization, place_of};
+use super::read::is_ordinary;
 
 /// How many files are read in this way at most.
 const FILES: usize = 5_000;
-/// A file larger than this is no manifest that somebody wrote.
-const BYTES: u64 = 16 << 20;
 
 /// Finds what the kustomizations of a set name, round by round.
 #[derive(Debug)]
@@ -71,18 +71,22 @@ impl<'r> Named<'r> {
         }
         let (mut place, mut spelled) =
             (folder.join(entry), directory.join(shown_folder).join(entry));
-        if std::fs::metadata(&place).ok()?.is_dir() {
+        // Links are followed, but not out of the repository: nothing outside is looked at.
+        let mut real = identity(&place);
+        if !self.is_within(folder, &real) {
+            return None;
+        }
+        if real.is_dir() {
             let name = NAMES.iter().find(|name| place.join(name).is_file())?;
             place.push(name);
             spelled.push(name);
+            real = identity(&place);
         }
         let shown = shown_path(&spelled, directory);
-        let is_read = set.file(&shown).is_some() || !is_ordinary(&place);
+        let is_read = set.file(&shown).is_some() || !is_ordinary(&real);
         if is_read || self.request.walk.exclude.excludes(&shown, false) {
             return None;
         }
-        // Links are followed to where the file really lies, which must be in the same repository.
-        let real = identity(&place);
         if !self.is_within(folder, &real) || self.left == 0 {
             return None;
         }
@@ -132,23 +136,6 @@ fn entries(file: &SourceFile) -> Vec<&str> {
         .filter_map(NodeRef::text)
         .filter(|text| !text.is_empty() && !text.contains(['\n', ':']) && !text.starts_with('/'))
         .collect()
-}
-
-/// A regular file of ordinary size.
-pub(super) fn is_ordinary(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|one| one.is_file() && one.len() <= BYTES)
-}
-
-/// Tells whether a file lies in the repository of `folder`; outside of a repository any will do.
-pub(super) fn is_within(folder: &Path, real: &Path) -> bool {
-    let folder = identity(folder);
-    repository_root(&folder).is_none_or(|root| real.starts_with(root))
-}
-
-/// Returns the nearest repository that holds a folder, given by its one spelling.
-pub(super) fn repository_root(folder: &Path) -> Option<&Path> {
-    let mut above = folder.ancestors();
-    above.find(|folder| folder.join(".git").exists())
 }
 
 /// Tells each file which repository it lies in, as seen from the working directory.

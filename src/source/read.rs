@@ -4,8 +4,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::filesystem;
+
 /// What is larger is no manifest: bytes.
 const LIMIT: u64 = 512 << 20;
+/// No one wrote a manifest that is larger: bytes.
+const ORDINARY: u64 = 16 << 20;
 
 /// Reads a stream to its end.
 ///
@@ -26,7 +30,22 @@ pub fn read_stream(stream: impl Read) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_stream`]; a file that is too large is not read at all.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    read_open(File::open(path)?)
+}
+
+/// Reads the regular file at a resolved path.
+///
+/// # Errors
+/// As [`read_file`]; an error too where a link was put into the path since it was resolved.
+pub fn read_resolved(path: &Path) -> io::Result<Vec<u8>> {
+    read_open(filesystem::open_file(path)?)
+}
+
+/// Reads an open file to its end.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_open(file: File) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     if length > LIMIT {
         return Err(too_large());
@@ -45,8 +64,25 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_file`]; [`io::ErrorKind::InvalidData`] for what is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_file(path)?)
+    text(read_file(path)?)
+}
+
+/// Reads the regular file of text at a resolved path.
+///
+/// # Errors
+/// As [`read_resolved`]; [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn read_resolved_text(path: &Path) -> io::Result<String> {
+    text(read_resolved(path)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// Tells whether there is a regular file of a size that someone may have written.
+pub(super) fn is_ordinary(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= ORDINARY)
 }
 
 fn too_large() -> io::Error {

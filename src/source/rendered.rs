@@ -25,6 +25,8 @@ pub enum Trail {
         output: Option<Arc<[u8]>>,
         /// The folder that the paths in it are relative to.
         folder: PathBuf,
+        /// The folder that was built.
+        built: PathBuf,
     },
     /// The folder of the chart; `# Source:` comments name files below it.
     Chart(PathBuf),

@@ -2,9 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::boundary::{repository_root, resolved_as_named};
 use super::find::{Input, Request, shown_path};
 use super::kustomization::identity;
-use super::named::repository_root;
 use super::walk::{LEADS_OUT, Met, Root, walk_all};
 
 /// How often links to folders may lead on.
@@ -39,35 +39,41 @@ pub enum TreeKind {
 /// place once. Of a link to a folder outside of what is listed the files in it are.
 #[must_use]
 pub fn tree_items(request: &Request) -> Vec<TreeItem> {
-    let targets: Vec<PathBuf> = request
+    let targets: Vec<(PathBuf, PathBuf)> = request
         .targets
         .iter()
         .filter_map(|target| match target {
-            Input::Path(path) => Some(request.working_directory.join(path)),
+            Input::Path(path) | Input::Resolved(path) => {
+                let path = request.working_directory.join(path);
+                // A link out of the repository is reported where files are read.
+                let real = resolved_as_named(&path).ok()?;
+                Some((path, real))
+            }
             Input::Bytes { .. } | Input::Rendered(_) => None,
         })
-        .filter(|path| {
+        .filter(|(path, real)| {
             let shown = shown_path(path, &request.working_directory);
             let options = &request.walk;
-            !(options.force_exclude && options.exclude.excludes(&shown, path.is_dir()))
+            !(options.force_exclude && options.exclude.excludes(&shown, real.is_dir()))
         })
         .collect();
-    let root = common(targets.iter().map(|target| folder(target)));
+    let root = common(targets.iter().map(|(path, real)| folder(path, real)));
     let mut tree = Tree {
         request,
         folders: Vec::new(),
         items: Vec::new(),
         links: Vec::new(),
     };
-    for target in &targets {
-        let real = folder(target);
-        let within = real.strip_prefix(&root).unwrap_or(Path::new(""));
-        if target.is_dir() {
-            tree.folders.push((real.clone(), within.to_path_buf()));
-            tree.walk(target, within);
+    for (target, real) in &targets {
+        let holder = folder(target, real);
+        let within = holder.strip_prefix(&root).unwrap_or(Path::new(""));
+        if real.is_dir() {
+            tree.folders.push((holder.clone(), within.to_path_buf()));
+            tree.walk(target, holder.clone(), within);
         } else {
             let top = target.parent().unwrap_or(target);
-            tree.add(Met::File(target.clone()), top, within);
+            let resolved = |_: &Path| real.clone();
+            tree.add(Met::File(target.clone()), resolved, top, within);
         }
     }
     for _ in 0..LINKS {
@@ -97,23 +103,26 @@ struct Tree<'r> {
 
 impl Tree<'_> {
     /// Lists what lies below `top`, which stands at `within`.
-    fn walk(&mut self, top: &Path, within: &Path) {
+    fn walk(&mut self, top: &Path, real: PathBuf, within: &Path) {
         let shown = |path: &Path| shown_path(path, &self.request.working_directory);
-        let met = walk_all(&Root::new(top), &self.request.walk, shown);
+        let root = Root::resolved(top, real, &self.request.working_directory);
+        let met = walk_all(&root, &self.request.walk, shown);
         for one in met {
-            self.add(one, top, within);
+            self.add(one, |path| root.real(path), top, within);
         }
     }
 
-    fn add(&mut self, met: Met, top: &Path, within: &Path) {
+    fn add(&mut self, met: Met, real: impl Fn(&Path) -> PathBuf, top: &Path, within: &Path) {
         let (path, kind) = match met {
-            Met::File(path) | Met::Link(path) => {
-                let kind = TreeKind::File(identity(&path));
+            Met::File(path) => {
+                let kind = TreeKind::File(real(&path));
                 (path, Some(kind))
             }
+            Met::Link(path, real) => (path, Some(TreeKind::File(real))),
             Met::FolderLink(path) => (path, None),
             Met::Unopened(path, reason) => (path, Some(TreeKind::Dangling(reason))),
             Met::Fault(path, reason) => (path, Some(TreeKind::Fault(reason))),
+            Met::Hidden(..) => return,
         };
         let below = within.join(path.strip_prefix(top).unwrap_or(&path));
         match kind {
@@ -152,8 +161,9 @@ impl Tree<'_> {
             self.items.push(TreeItem { path, below, kind });
             return;
         }
-        self.folders.push((real, below.clone()));
-        self.walk(&path, &below);
+        self.folders.push((real.clone(), below.clone()));
+        // Not resolved again: the link may lead elsewhere by now.
+        self.walk(&path, real, &below);
     }
 
     /// A link may lead anywhere in its repository; where there is none, to what lies beside the
@@ -192,10 +202,10 @@ fn way(from: &Path, to: &Path) -> PathBuf {
     }
 }
 
-/// The folder itself, or the one that a file lies in.
-fn folder(target: &Path) -> PathBuf {
-    if target.is_dir() {
-        return identity(target);
+/// The folder itself, or the one that a file is named in.
+fn folder(target: &Path, real: &Path) -> PathBuf {
+    if real.is_dir() {
+        return real.to_path_buf();
     }
     identity(target.parent().unwrap_or(target))
 }

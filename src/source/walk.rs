@@ -1,18 +1,19 @@
 //! Walks directories: each is listed once, and what that shows is kept for those who ask later.
 
 use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
-use std::fs::FileType;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::filesystem::{self, Entry, Kind, canonical};
+
+use super::boundary::repository_root;
 use super::find::reason;
 use super::folders::{Folders, Holds};
-use super::ignores::Rules;
+use super::ignores::{Hider, Rules};
 use super::kustomization::{NAMES, identity, is_kustomization};
-use super::named::is_within;
 
 /// What the user does not want to see, as globs with the meaning of `.gitignore`.
 #[derive(Clone, Debug)]
@@ -73,14 +74,16 @@ pub struct WalkOptions {
     pub exclude: Exclude,
     /// Leave that out even where the user names it.
     pub force_exclude: bool,
+    /// Report tracked manifests that ignore files hide.
+    pub report_hidden: bool,
 }
 
 /// What the walk met, in the order in which one file with several names is named.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Met {
     File(PathBuf),
-    /// A symbolic link to a file.
-    Link(PathBuf),
+    /// A symbolic link to a file, with the resolved path of the file.
+    Link(PathBuf, PathBuf),
     /// A symbolic link to a directory; only [`walk_all`] tells of them.
     FolderLink(PathBuf),
     /// What is not opened, and why: a link that leads nowhere or out of the repository, a pipe, a
@@ -88,16 +91,18 @@ pub(super) enum Met {
     Unopened(PathBuf, String),
     /// A directory that cannot be read, and why.
     Fault(PathBuf, String),
+    /// What an ignore file hides, by its resolved path; only where that is to be reported.
+    Hidden(PathBuf, Hider),
 }
 
 /// How the names of our temporary files start and end. What a run that was killed has left is no
 /// part of the tree.
 pub const TEMPORARY: (&str, &str) = (".meshprobe-", ".tmp");
 
-/// A named pipe, in words.
-pub(super) const PIPE: &str = "a pipe";
+/// Why a link is not followed where there is no repository.
+pub(super) const LEADS_FAR: &str = "it leads out of the tree";
 
-/// Why a link is not followed: where there is a repository.
+/// Why a link is not followed where there is a repository.
 pub(super) const LEADS_OUT: &str = "it leads out of the repository";
 
 /// Where version control keeps its own files.
@@ -108,15 +113,33 @@ const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 pub(super) struct Root {
     /// As it was named.
     pub(super) path: PathBuf,
-    /// The one spelling of where it lies.
+    /// Its resolved path.
     real: PathBuf,
+    /// What links must stay in where there is no repository, by its resolved path.
+    around: PathBuf,
 }
 
 impl Root {
-    pub(super) fn new(path: &Path) -> Self {
+    /// The folder at `path`, with its resolved path.
+    pub(super) fn resolved(path: &Path, real: PathBuf, working_directory: &Path) -> Self {
+        let working_directory = identity(working_directory);
+        let around = if real.starts_with(&working_directory) {
+            working_directory
+        } else {
+            real.clone()
+        };
         Self {
             path: path.to_path_buf(),
-            real: identity(path),
+            real,
+            around,
+        }
+    }
+
+    /// Why a link in `folder` that leads to `real` is not followed.
+    fn leads_out(&self, folder: &Path, real: &Path) -> Option<&'static str> {
+        match repository_root(&identity(folder)) {
+            Some(root) => (!real.starts_with(root)).then_some(LEADS_OUT),
+            None => (!real.starts_with(&self.around)).then_some(LEADS_FAR),
         }
     }
 
@@ -186,7 +209,8 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         let path = self.root.path.clone();
         let mut next = VecDeque::from([Folder { path, rules }]);
         while let Some(folder) = next.pop_front() {
-            let entries = match entries(&folder.path, &mut met) {
+            let real = self.root.real(&folder.path);
+            let entries = match entries(&folder.path, &real, &mut met) {
                 Ok(entries) => entries,
                 Err(error) => {
                     met.push(Met::Fault(folder.path, reason(&error)));
@@ -222,28 +246,65 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         next: &mut VecDeque<Folder>,
         met: &mut Vec<Met>,
     ) {
-        let is_directory = entry.kind.is_dir();
+        let is_directory = entry.kind == Kind::Folder;
         let own = VERSION_CONTROL.iter().any(|known| entry.name == *known);
         if own || is_temporary(&entry.name) || !(is_directory || (self.wanted)(&entry.name)) {
             return;
         }
         let path = folder.join(&entry.name);
-        if self.is_hidden(&path, is_directory, rules.as_ref()) {
+        if self.is_excluded(&path, is_directory) {
             return;
+        }
+        let rules_here = rules.as_ref().filter(|rules| !rules.are_empty());
+        if let Some(rules) = rules_here {
+            let real = self.root.real(&path);
+            if rules.hide(&real, is_directory) {
+                if self.options.report_hidden {
+                    let hider = rules.hider(&real, is_directory);
+                    met.extend(hider.map(|hider| Met::Hidden(real, hider)));
+                }
+                return;
+            }
         }
         if is_directory {
             let rules = rules.clone();
             next.push_back(Folder { path, rules });
         } else {
-            met.push(told(entry.kind, path));
+            met.push(self.met(entry.kind, path));
         }
     }
 
-    fn is_hidden(&self, path: &Path, is_directory: bool, rules: Option<&Rules>) -> bool {
+    fn is_excluded(&self, path: &Path, is_directory: bool) -> bool {
         let exclude = &self.options.exclude;
-        let rules = rules.filter(|rules| !rules.are_empty());
-        rules.is_some_and(|rules| rules.hide(&self.root.real(path), is_directory))
-            || !exclude.is_empty() && exclude.excludes(&(self.shown)(path), is_directory)
+        !exclude.is_empty() && exclude.excludes(&(self.shown)(path), is_directory)
+    }
+
+    /// What an entry of a folder is to the run; the entry is not a folder.
+    fn met(&self, kind: Kind, path: PathBuf) -> Met {
+        match kind.special() {
+            Some(what) => return Met::Unopened(path, format!("it is {what}")),
+            None if kind == Kind::File => return Met::File(path),
+            None => {}
+        }
+        let real = match canonical(&path) {
+            Ok(real) => real,
+            Err(error) => return Met::Unopened(path, reason(&error)),
+        };
+        let metadata = match std::fs::metadata(&real) {
+            Ok(metadata) => metadata,
+            Err(error) => return Met::Unopened(path, reason(&error)),
+        };
+        if metadata.is_dir() {
+            return Met::FolderLink(path);
+        }
+        if let Some(what) = Kind::from(metadata.file_type()).special() {
+            return Met::Unopened(path, format!("it leads to {what}"));
+        }
+        let folder = path.parent().unwrap_or(&path);
+        match self.root.leads_out(folder, &real) {
+            Some(why) => Met::Unopened(path, why.to_owned()),
+            None => Met::Link(path, real),
+        }
     }
 }
 
@@ -252,24 +313,13 @@ fn usable(rules: Result<Rules, Met>, met: &mut Vec<Met>) -> Option<Rules> {
     rules.map_err(|unopened| met.push(unopened)).ok()
 }
 
-/// An entry of a folder.
-struct Entry {
-    name: OsString,
-    kind: FileType,
-}
-
 /// Lists a folder, sorted; tells of entries that cannot be read.
-fn entries(folder: &Path, met: &mut Vec<Met>) -> io::Result<Vec<Entry>> {
+fn entries(folder: &Path, real: &Path, met: &mut Vec<Met>) -> io::Result<Vec<Entry>> {
     let mut found = Vec::new();
-    let mut fault = |path, error| met.push(Met::Fault(path, reason(&error)));
-    for entry in std::fs::read_dir(folder)? {
-        match entry.map(|entry| (entry.file_type(), entry)) {
-            Ok((Ok(kind), entry)) => {
-                let name = entry.file_name();
-                found.push(Entry { name, kind });
-            }
-            Ok((Err(error), entry)) => fault(entry.path(), error),
-            Err(error) => fault(folder.to_path_buf(), error),
+    for entry in filesystem::entries(real)? {
+        match entry {
+            Ok(entry) => found.push(entry),
+            Err(error) => met.push(Met::Fault(folder.to_path_buf(), reason(&error))),
         }
     }
     found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -287,56 +337,12 @@ fn holds(entries: &[Entry]) -> Holds {
     }
 }
 
-/// What an entry of a folder is to us that is no folder.
-fn told(kind: FileType, path: PathBuf) -> Met {
-    if kind.is_file() {
-        return Met::File(path);
-    }
-    if let Some(what) = special(kind) {
-        return Met::Unopened(path, format!("it is {what}"));
-    }
-    let metadata = match std::fs::metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) => return Met::Unopened(path, reason(&error)),
-    };
-    if metadata.is_dir() {
-        return Met::FolderLink(path);
-    }
-    if let Some(what) = special(metadata.file_type()) {
-        return Met::Unopened(path, format!("it leads to {what}"));
-    }
-    let folder = path.parent().unwrap_or(&path);
-    if is_within(folder, &identity(&path)) {
-        Met::Link(path)
-    } else {
-        Met::Unopened(path, LEADS_OUT.to_owned())
-    }
-}
-
-/// What a file is that is none with bytes of its own.
-#[cfg(unix)]
-pub(super) fn special(kind: FileType) -> Option<&'static str> {
-    use std::os::unix::fs::FileTypeExt as _;
-    if kind.is_fifo() {
-        Some(PIPE)
-    } else if kind.is_socket() {
-        Some("a socket")
-    } else {
-        (kind.is_char_device() || kind.is_block_device()).then_some("a device")
-    }
-}
-
-#[cfg(not(unix))]
-pub(super) fn special(_: FileType) -> Option<&'static str> {
-    None
-}
-
 fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMPORARY.0.as_bytes()) && name.ends_with(TEMPORARY.1.as_bytes())
 }
 
-fn is_manifest(name: &OsStr) -> bool {
+pub(super) fn is_manifest(name: &OsStr) -> bool {
     let extension = Path::new(name).extension();
     let by_extension = extension.is_some_and(|extension| {
         ["yaml", "yml", "json"]

@@ -133,6 +133,9 @@ fn a_worktree_hides_what_its_clone_hides() {
     write(&clone.join(".git/info/exclude"), "x.yaml\n");
     let own = clone.join(".git/worktrees/worktree");
     write(&own.join("commondir"), "../..\n");
+    // The way back that git writes: without it the folder may belong to anyone.
+    let back = worktree.join(".git");
+    write(&own.join("gitdir"), &format!("{}\n", back.display()));
     write(
         &worktree.join(".git"),
         &format!("gitdir: {}\n", own.display()),

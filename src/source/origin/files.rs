@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use crate::filesystem::{self, Kind};
+use crate::source::boundary::{boundary, resolved_within};
 use crate::source::file::{Role, SourceFile};
 use crate::source::find::{Candidate, spelled};
-use crate::source::kustomization::folded;
-use crate::source::named::is_ordinary;
-use crate::source::read::read_text;
+use crate::source::kustomization::{folded, identity};
+use crate::source::read::{is_ordinary, read_resolved_text};
 use crate::source::rendered::Trail;
 use crate::yaml::{self, NodeRef, Span};
 
@@ -26,6 +27,9 @@ const FOLDERS: usize = 2_000;
 /// Finds and reads files, each once.
 pub(super) struct Files<'r> {
     working_directory: &'r Path,
+    /// The folders that files may be in, by their resolved paths: the repository of the working
+    /// directory, and that of the rendered file.
+    allowed: Vec<PathBuf>,
     read: HashMap<PathBuf, Option<Arc<SourceFile>>>,
     /// The folders of the charts around, by the name of the chart; `None` for a name that
     /// several have.
@@ -36,9 +40,35 @@ impl<'r> Files<'r> {
     pub(super) fn new(working_directory: &'r Path) -> Self {
         Self {
             working_directory,
+            allowed: Vec::new(),
             read: HashMap::new(),
             charts: None,
         }
+    }
+
+    /// Starts with another file: what it names may be in its repository only.
+    pub(super) fn enter(&mut self, file: &SourceFile, trail: Option<&Trail>) {
+        let beside = file.lies_at.as_deref().and_then(Path::parent);
+        let built = trail.map(|trail| match trail {
+            Trail::Annotations { built, .. } => built.as_path(),
+            Trail::Chart(folder) => folder.as_path(),
+        });
+        let folders = [Some(self.working_directory), beside, built];
+        let mut allowed: Vec<PathBuf> = folders.into_iter().flatten().map(boundary).collect();
+        allowed.dedup();
+        if allowed != self.allowed {
+            self.allowed = allowed;
+            self.read.clear();
+            self.charts = None;
+        }
+    }
+
+    /// Returns the resolved path of a file that may be opened.
+    fn permitted(&self, folder: &Path, path: &str) -> Option<PathBuf> {
+        let path = Path::new(path);
+        let mut allowed = self.allowed.iter();
+        let real = allowed.find_map(|boundary| resolved_within(folder, path, boundary).ok());
+        real.filter(|real| is_ordinary(real))
     }
 
     /// The origin of one object of `file`.
@@ -52,7 +82,7 @@ impl<'r> Files<'r> {
         let found = match (&said, trail) {
             (Said::Template { chart, path }, _) => self.of_chart(file, trail, chart, path),
             (Said::Remote { .. }, _) => None,
-            (said, Some(Trail::Annotations { folder, .. })) => self.at(&folder.join(said.path())),
+            (said, Some(Trail::Annotations { folder, .. })) => self.at(folder, &said.path()),
             (Said::Generator { .. }, _) => None,
             (said, _) => self.nearby(file, object, said),
         };
@@ -91,35 +121,38 @@ impl<'r> Files<'r> {
         })
     }
 
-    /// Reads a file, if there is one; returns where it lies.
-    fn at(&mut self, place: &Path) -> Option<PathBuf> {
-        let place = folded(place);
-        let read = self.read.entry(place.clone()).or_insert_with(|| {
-            is_ordinary(&place).then(|| {
-                let shown = place.to_string_lossy();
-                let candidate = Candidate::on_disk(shown.into(), Role::Context, place.clone());
-                Arc::new(candidate.read())
-            })
+    /// Reads a file, if there is one; returns its path.
+    fn at(&mut self, folder: &Path, path: &str) -> Option<PathBuf> {
+        let place = folded(&folder.join(path));
+        if let Some(read) = self.read.get(&place) {
+            return read.is_some().then_some(place);
+        }
+        let read = self.permitted(folder, path).map(|real| {
+            let shown = place.to_string_lossy();
+            let candidate = Candidate::on_disk(shown.into(), Role::Context, real);
+            Arc::new(candidate.read())
         });
-        read.is_some().then_some(place)
+        let is_there = read.is_some();
+        self.read.insert(place.clone(), read);
+        is_there.then_some(place)
     }
 
     /// The folder that was built is not known: only a file that holds the object will do.
     fn nearby(&mut self, file: &SourceFile, object: NodeRef<'_>, said: &Said) -> Option<PathBuf> {
         let path = said.path();
         let beside = file.lies_at.as_deref().and_then(Path::parent);
-        let mut places: Vec<PathBuf> = beside
+        let mut places: Vec<(&Path, &str)> = beside
             .into_iter()
             .chain([self.working_directory])
-            .map(|folder| folder.join(&path))
+            .map(|folder| (folder, path.as_str()))
             .collect();
         // Most builds are of folders below: `../../base/web.yaml` of one is `base/web.yaml` here.
         let below = path.trim_start_matches("../");
         if below.len() < path.len() {
-            places.push(self.working_directory.join(below));
+            places.push((self.working_directory, below));
         }
-        places.into_iter().find_map(|place| {
-            let place = self.at(&place)?;
+        places.into_iter().find_map(|(folder, path)| {
+            let place = self.at(folder, path)?;
             let there = self.read.get(&place)?.as_deref()?;
             may_come_from(there, object, said).then_some(place)
         })
@@ -136,61 +169,60 @@ impl<'r> Files<'r> {
             Some(Trail::Chart(folder)) => folder.clone(),
             _ => self.chart(file, chart)?,
         };
-        self.at(&folder.join(path))
+        self.at(&folder, path)
     }
 
     /// The one chart of this name around.
     fn chart(&mut self, file: &SourceFile, name: &str) -> Option<PathBuf> {
         let beside = file.lies_at.as_deref().and_then(Path::parent);
-        if let Some(folder) = beside.filter(|folder| chart_name(folder).as_deref() == Some(name)) {
+        let is_it = |folder: &&Path| self.chart_name(folder).as_deref() == Some(name);
+        if let Some(folder) = beside.filter(is_it) {
             return Some(folder.to_path_buf());
         }
-        let charts = self
-            .charts
-            .get_or_insert_with(|| charts_below(self.working_directory));
-        charts.get(name)?.clone()
+        let charts = match self.charts.take() {
+            Some(charts) => charts,
+            None => self.charts_below(self.working_directory),
+        };
+        self.charts.insert(charts).get(name)?.clone()
     }
-}
 
-fn charts_below(root: &Path) -> HashMap<String, Option<PathBuf>> {
-    let mut found: HashMap<String, Option<PathBuf>> = HashMap::new();
-    let mut left = FOLDERS;
-    let mut next = VecDeque::from([(root.to_path_buf(), 0)]);
-    while let Some((folder, depth)) = next.pop_front() {
-        if let Some(name) = chart_name(&folder) {
-            let several = found.contains_key(&name);
-            found.insert(name, (!several).then_some(folder));
-            continue;
+    fn charts_below(&self, root: &Path) -> HashMap<String, Option<PathBuf>> {
+        let mut found: HashMap<String, Option<PathBuf>> = HashMap::new();
+        let mut left = FOLDERS;
+        let mut next = VecDeque::from([(identity(root), 0)]);
+        while let Some((folder, depth)) = next.pop_front() {
+            if let Some(name) = self.chart_name(&folder) {
+                let several = found.contains_key(&name);
+                found.insert(name, (!several).then_some(folder));
+                continue;
+            }
+            if depth == DEPTH {
+                continue;
+            }
+            let mut below: Vec<PathBuf> = filesystem::entries(&folder)
+                .into_iter()
+                .flatten()
+                .filter_map(Result::ok)
+                .filter(|entry| entry.kind == Kind::Folder)
+                .filter(|entry| !entry.name.to_string_lossy().starts_with('.'))
+                .map(|entry| folder.join(entry.name))
+                .take(left)
+                .collect();
+            left -= below.len();
+            // The order of a directory is chance.
+            below.sort();
+            next.extend(below.into_iter().map(|folder| (folder, depth + 1)));
         }
-        if depth == DEPTH {
-            continue;
-        }
-        let mut below: Vec<PathBuf> = std::fs::read_dir(&folder)
-            .into_iter()
-            .flatten()
-            .filter_map(Result::ok)
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
-            .map(|entry| entry.path())
-            .take(left)
-            .collect();
-        left -= below.len();
-        // The order of a directory is chance.
-        below.sort();
-        next.extend(below.into_iter().map(|folder| (folder, depth + 1)));
+        found
     }
-    found
-}
 
-/// The name that the chart in `folder` has in its `Chart.yaml`.
-fn chart_name(folder: &Path) -> Option<String> {
-    let file = folder.join("Chart.yaml");
-    if !is_ordinary(&file) {
-        return None;
+    /// The name that the chart in `folder` has in its `Chart.yaml`.
+    fn chart_name(&self, folder: &Path) -> Option<String> {
+        let file = self.permitted(folder, "Chart.yaml")?;
+        let text: Arc<str> = read_resolved_text(&file).ok()?.into();
+        let tree = yaml::parse(&text, Span::new(0, text.len())).ok()??;
+        tree.root()?.get("name")?.text().map(str::to_owned)
     }
-    let text: Arc<str> = read_text(&file).ok()?.into();
-    let tree = yaml::parse(&text, Span::new(0, text.len())).ok()??;
-    tree.root()?.get("name")?.text().map(str::to_owned)
 }
 
 /// Returns a path as seen from a folder, with `/`, and with `..` for what lies beside it. Both are

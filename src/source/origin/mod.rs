@@ -64,6 +64,7 @@ pub fn mark_origins(set: &mut SourceSet, request: &Request) {
     for file in &mut set.files {
         let trail = rendered.get(&*file.path).map(|one| &one.trail);
         if trail.is_some() || said::shows_signs(&file.text) {
+            files.enter(file, trail);
             let origins = origins(file, trail, &mut files);
             file.set_origins(origins);
         }

@@ -3,6 +3,7 @@
 mod alternatives;
 mod bad_input;
 mod certainty;
+mod ci_logs;
 mod deployed;
 mod deployed_bases;
 mod fact_scope;
@@ -16,6 +17,7 @@ mod formats;
 mod guard_docs;
 mod guards;
 mod helm_and_kustomize_options;
+mod hidden_files;
 mod invocation;
 mod krm;
 mod krm_contract;
@@ -24,6 +26,8 @@ mod kustomization_references;
 mod linked_patches;
 mod merge_keys;
 mod message_causes;
+#[cfg(unix)]
+mod outside;
 mod overlay_findings;
 mod overlay_identity;
 mod overlays;

@@ -129,6 +129,24 @@ fn folders() {
                 check,
             ),
             row(
+                "`.ignore` is a link out of the repository",
+                &linked(".ignore", "/etc/passwd"),
+                0,
+                ".ignore",
+                check,
+            ),
+            row(
+                "`.ignore` hides a manifest that git tracks, in a gate",
+                &with(|project| {
+                    project.git("", &["init", "--quiet"]);
+                    project.git("", &["add", "--all"]);
+                    project.write(".ignore", "web.yaml\n");
+                }),
+                1,
+                "tracked-file-hidden",
+                |project| check_with(project, &["--fail-on", "warning"]),
+            ),
+            row(
                 "`.ignore` of a folder below is a pipe",
                 &with(|project| {
                     project.write("below/b.yaml", deployment("b"));
@@ -168,6 +186,24 @@ fn folders() {
                 &with(|project| make_pipe(&project.path(".meshprobe.yaml"))),
                 0,
                 ".meshprobe.yaml",
+                check,
+            ),
+            row(
+                "`.meshprobe.yaml` is a link out of the repository",
+                &linked(".meshprobe.yaml", "/etc/passwd"),
+                2,
+                ".meshprobe.yaml",
+                check,
+            ),
+            row(
+                "`.meshprobe.yaml` names standard input as `context`",
+                &with(|project| {
+                    let text = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\n\
+                                spec: {context: [/dev/stdin]}\n";
+                    project.write(".meshprobe.yaml", text);
+                }),
+                2,
+                "/dev/stdin",
                 check,
             ),
             row(

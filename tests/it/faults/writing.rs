@@ -30,6 +30,14 @@ fn copy(to: &'static str) -> impl Fn(&Project) -> Run {
     move |project| project.run(&["rewrite", "--quiet", "-o", to, "."])
 }
 
+/// As [`with`], and git tracks everything.
+fn tracked(prepare: impl FnOnce(&Project)) -> Project {
+    let project = with(prepare);
+    project.git("", &["init", "--quiet"]);
+    project.git("", &["add", "--all"]);
+    project
+}
+
 #[test]
 fn writing() {
     let machine = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: mine}\nspec: {template: {}}\n";
@@ -167,6 +175,24 @@ fn writing() {
                 copy("out"),
             ),
             row(
+                "`-o` through a link out that git tracks",
+                &tracked(|project| symlink("..", project.path("out")).unwrap()),
+                2,
+                "-o",
+                copy("out"),
+            ),
+            row(
+                "`-o` into a folder that has a link in the way",
+                &with(|project| {
+                    project.write("sub/web.yaml", deployment("sub"));
+                    project.write("out/x", "");
+                    symlink("..", project.path("out/sub")).unwrap();
+                }),
+                2,
+                "-o",
+                copy("out"),
+            ),
+            row(
                 "`-o` below a file",
                 &shop(),
                 2,
@@ -207,6 +233,23 @@ fn writing() {
                 2,
                 "cannot write",
                 report("summary=./web.yaml"),
+            ),
+            row(
+                "a report onto a link, which is replaced",
+                &with(|project| {
+                    project.write("real.json", "{}");
+                    symlink("real.json", project.path("report.json")).unwrap();
+                }),
+                0,
+                "",
+                report("json=report.json"),
+            ),
+            row(
+                "a report through a link out that git tracks",
+                &tracked(|project| symlink("..", project.path("out")).unwrap()),
+                2,
+                "cannot write",
+                report("json=out/report.json"),
             ),
             row(
                 "a report onto a full device",

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use tempfile::TempDir;
 
@@ -39,6 +40,20 @@ impl Project {
 
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// Runs git in a folder of the project, without the configuration of the user.
+    pub(crate) fn git(&self, folder: &str, arguments: &[&str]) {
+        let mut git = Command::new("git");
+        for configuration in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+            git.env(configuration, "/dev/null");
+        }
+        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+            git.env_remove(variable);
+        }
+        let done = git.args(arguments).current_dir(self.path(folder)).output();
+        let done = done.unwrap();
+        assert!(done.status.success(), "git {arguments:?}: {done:?}");
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {

@@ -1,0 +1,194 @@
+//! Access by path where the system has no calls relative to open folders. Links are looked for
+//! before and after opening: one that is there only in between is not noticed.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Entry, Kind, canonical};
+
+/// Opens the regular file at a resolved path for reading.
+///
+/// # Errors
+/// What the system reports; an error too where the path leads elsewhere by now, or where there is
+/// no regular file.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let file = resolved(path, || File::open(path))?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
+/// Lists the folder at a resolved path, in the order of the system.
+///
+/// # Errors
+/// As for [`open_file`]; inside, entries that cannot be read.
+pub fn entries(path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
+    let listing = resolved(path, || fs::read_dir(path))?;
+    let entry = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        let kind = Kind::from(entry.file_type()?);
+        let name = entry.file_name();
+        Ok(Entry { name, kind })
+    };
+    Ok(listing.map(entry).collect())
+}
+
+fn resolved<T>(path: &Path, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let check = || match canonical(path)? == path {
+        true => Ok(()),
+        false => Err(io::Error::other("a symbolic link is in the way")),
+    };
+    check()?;
+    let opened = open()?;
+    check()?;
+    Ok(opened)
+}
+
+/// A folder, known by its resolved path.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Opens the folder at a resolved path.
+    ///
+    /// # Errors
+    /// What the system reports; an error too where the path leads elsewhere by now.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        resolved(path, || fs::metadata(path))?;
+        Ok(Self(path.to_path_buf()))
+    }
+
+    /// Opens a folder in this one, and makes it where it is missing.
+    ///
+    /// # Errors
+    /// As for [`Folder::open`].
+    pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
+        let path = self.0.join(name);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => Self::open(&path),
+        }
+    }
+
+    /// Returns what an entry is; `None` where there is none.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn kind(&self, name: &OsStr) -> io::Result<Option<Kind>> {
+        match fs::symlink_metadata(self.0.join(name)) {
+            Ok(metadata) => Ok(Some(metadata.file_type().into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// As for [`open_file`].
+    pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        open_file(&self.0.join(name))
+    }
+
+    /// Opens a regular file for writing, without changing it.
+    ///
+    /// # Errors
+    /// As for [`open_file`].
+    pub fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
+        self.open_file(name)?;
+        OpenOptions::new().write(true).open(self.0.join(name))
+    }
+
+    /// Creates a file; who may read it is the system's choice.
+    ///
+    /// # Errors
+    /// What the system reports; [`io::ErrorKind::AlreadyExists`] where the name is taken.
+    pub fn create(&self, name: &OsStr, _is_private: bool) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        options.open(self.0.join(name))
+    }
+
+    /// Opens a regular file to write behind what it has, and makes it where it is missing.
+    ///
+    /// # Errors
+    /// As for [`open_file`].
+    pub fn append(&self, name: &OsStr) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        match self.kind(name)? {
+            None | Some(Kind::File) => options.open(self.0.join(name)),
+            Some(_) => Err(io::Error::other("it is not a regular file")),
+        }
+    }
+
+    /// Gives an entry another name, in place of what has it.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    /// Removes an entry that is not a folder.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+        remove(&self.0.join(name))
+    }
+
+    /// Makes a symbolic link to a folder.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn link(&self, target: &Path, name: &OsStr) -> io::Result<()> {
+        link(target, &self.0.join(name))
+    }
+
+    /// Returns where a symbolic link leads.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        fs::read_link(self.0.join(name))
+    }
+
+    /// Lists the folder, in the order of the system.
+    ///
+    /// # Errors
+    /// As for [`entries`].
+    pub fn entries(&self) -> io::Result<Vec<io::Result<Entry>>> {
+        entries(&self.0)
+    }
+}
+
+/// Links to folders are removed like folders on Windows, other files like files.
+#[cfg(windows)]
+fn remove(place: &Path) -> io::Result<()> {
+    use std::os::windows::fs::FileTypeExt as _;
+    if fs::symlink_metadata(place)?.file_type().is_symlink_dir() {
+        fs::remove_dir(place)
+    } else {
+        fs::remove_file(place)
+    }
+}
+
+#[cfg(not(windows))]
+fn remove(place: &Path) -> io::Result<()> {
+    fs::remove_file(place)
+}
+
+#[cfg(windows)]
+fn link(target: &Path, place: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_dir(target, place)
+}
+
+#[cfg(not(windows))]
+fn link(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -1,0 +1,74 @@
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use rustix::fs::OFlags;
+use tempfile::TempDir;
+
+use super::unix::open_by_steps;
+use super::{Folder, Kind, canonical, entries, open_file};
+
+/// A folder with `real/file`, a link to the file and one to the folder; by its resolved path.
+fn tree() -> (TempDir, PathBuf) {
+    let directory = TempDir::new().unwrap();
+    let root = canonical(directory.path()).unwrap();
+    fs::create_dir(root.join("real")).unwrap();
+    fs::write(root.join("real/file"), "text").unwrap();
+    symlink("real/file", root.join("link")).unwrap();
+    symlink("real", root.join("folder")).unwrap();
+    (directory, root)
+}
+
+#[test]
+fn links_are_refused_anywhere_in_the_path() {
+    let (_directory, root) = tree();
+    let mut text = String::new();
+    let mut file = open_file(&root.join("real/file")).unwrap();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "text");
+    for path in ["link", "folder/file"] {
+        assert!(open_file(&root.join(path)).is_err(), "{path}");
+        let stepped = open_by_steps(&root.join(path), OFlags::RDONLY);
+        assert!(stepped.is_err(), "{path}");
+    }
+    assert!(open_by_steps(&root.join("real/file"), OFlags::RDONLY).is_ok());
+    assert!(open_by_steps(&root.join("real"), OFlags::DIRECTORY).is_ok());
+    assert!(open_by_steps(&root.join("real/../real/file"), OFlags::RDONLY).is_err());
+    assert!(entries(&root.join("folder")).is_err());
+    assert!(Folder::open(&root.join("folder")).is_err());
+}
+
+#[test]
+fn entries_are_listed_with_what_they_are() {
+    let (_directory, root) = tree();
+    let mut found: Vec<(String, Kind)> = entries(&root)
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.name.into_string().unwrap(), entry.kind))
+        .collect();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    let expected = [
+        ("folder", Kind::Link),
+        ("link", Kind::Link),
+        ("real", Kind::Folder),
+    ];
+    assert_eq!(found, expected.map(|(name, kind)| (name.to_owned(), kind)));
+}
+
+#[test]
+fn an_open_folder_stays_the_folder_that_it_was() {
+    let (_directory, root) = tree();
+    let folder = Folder::open(&root.join("real")).unwrap();
+    fs::rename(root.join("real"), root.join("moved")).unwrap();
+    symlink("/", root.join("real")).unwrap();
+    folder.create(OsStr::new("new"), true).unwrap();
+    assert!(root.join("moved/new").exists());
+    assert!(folder.enter(OsStr::new("sub")).is_ok());
+    symlink("/", root.join("moved/out")).unwrap();
+    assert!(folder.enter(OsStr::new("out")).is_err());
+    assert_eq!(folder.kind(OsStr::new("out")).unwrap(), Some(Kind::Link));
+    assert_eq!(folder.kind(OsStr::new("none")).unwrap(), None);
+}

@@ -1,0 +1,69 @@
+//! Keeps the commands of CI systems out of text that goes to their logs.
+
+use std::borrow::Cow;
+
+use super::escape::starts_command;
+
+/// What GitHub Actions takes for a command at the start of a line, behind blanks. `##[`, and
+/// `##vso[` of Azure Pipelines, are commands anywhere in a line.
+/// Sources: actions/runner, `src/Runner.Common/ActionCommand.cs`; Azure Pipelines agent,
+/// `src/Microsoft.VisualStudio.Services.Agent/Command.cs`.
+const AT_START: &str = "::";
+
+/// Returns a text in which no line is a command of GitHub Actions or Azure Pipelines: the first
+/// character of what makes it one is shown as `\u{…}`, like a control character.
+#[must_use]
+pub fn without_commands(text: &str) -> Cow<'_, str> {
+    if !text.lines().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for line in text.split_inclusive('\n') {
+        push_harmless(&mut out, line);
+    }
+    Cow::Owned(out)
+}
+
+fn is_command(line: &str) -> bool {
+    let mut marks = line.match_indices('#');
+    line.trim_start().starts_with(AT_START)
+        || marks.any(|(at, _)| line.get(at + 1..).is_some_and(starts_command))
+}
+
+fn push_harmless(out: &mut String, line: &str) {
+    let start = line.trim_start();
+    out.push_str(line.get(..line.len() - start.len()).unwrap_or_default());
+    let mut rest = start.chars();
+    if start.starts_with(AT_START) {
+        out.extend(rest.next().map(char::escape_unicode).into_iter().flatten());
+    }
+    while let Some(c) = rest.next() {
+        if c == '#' && starts_command(rest.as_str()) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_shown_and_not_run() {
+        for (text, shown) in [
+            ("::error::x", "\\u{3a}:error::x"),
+            (" \u{3000}::error::x\n", " \u{3000}\\u{3a}:error::x\n"),
+            ("a ##[group]b", "a \\u{23}#[group]b"),
+            ("a ##VSO[x]\n##[y]\n", "a \\u{23}#VSO[x]\n\\u{23}#[y]\n"),
+            ("::a ##[b", "\\u{3a}:a \\u{23}#[b"),
+            ("###[b", "#\\u{23}#[b"),
+        ] {
+            assert_eq!(without_commands(text), shown);
+        }
+        for harmless in ["a::b", "##", "# [a]", "a: ::b\n"] {
+            assert!(matches!(without_commands(harmless), Cow::Borrowed(_)));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Manifests that git tracks and that an ignore file hides from the run: a change of one line in
+//! `.ignore` must not switch the linter off unnoticed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::yaml::Span;
+
+use super::boundary::repository_root;
+use super::document::looks_like_kubernetes;
+use super::file::{Role, SourceFile, SourceSet};
+use super::find::{Request, shown_path};
+use super::folders::Folders;
+use super::git::TrackedFiles;
+use super::ignores::Hider;
+use super::kustomization::{identity, place_of};
+use super::read::{is_ordinary, read_resolved};
+use super::walk::is_manifest;
+
+/// What a line of an ignore file hides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiddenFiles {
+    /// The line.
+    pub line: Span,
+    /// The manifests that git tracks, as shown to the user; why it is not known which these are.
+    pub tracked: Result<Vec<Arc<str>>, String>,
+}
+
+/// What git tracks in each repository, by its root; `None` where the index cannot be found.
+type Repositories = HashMap<PathBuf, Option<Result<TrackedFiles, String>>>;
+
+/// Adds the ignore files to a set that hide tracked manifests from the run, with what they hide.
+pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
+    if folders.hidden.is_empty() {
+        return;
+    }
+    let mut repositories = Repositories::new();
+    let read: HashSet<PathBuf> = set
+        .files
+        .iter()
+        .filter_map(|file| Some(place_of(file)?.into_owned()))
+        .collect();
+    let mut found: BTreeMap<&Hider, Result<Vec<PathBuf>, String>> = BTreeMap::new();
+    for (hidden, hider) in &folders.hidden {
+        let holder = hidden.parent().unwrap_or(hidden);
+        let Some(root) = repository_root(holder) else {
+            continue;
+        };
+        let tracked = repositories
+            .entry(root.to_path_buf())
+            .or_insert_with(|| TrackedFiles::read(root));
+        match tracked {
+            Some(Ok(tracked)) => {
+                let manifests = manifests(root, hidden, tracked);
+                let unread: Vec<PathBuf> = manifests
+                    .filter(|path| !read.contains(path) && !is_excluded(path, request))
+                    .filter(|path| is_kubernetes(path))
+                    .collect();
+                if !unread.is_empty()
+                    && let Ok(known) = found.entry(hider).or_insert_with(|| Ok(Vec::new()))
+                {
+                    known.extend(unread);
+                }
+            }
+            // Once is enough.
+            failed => {
+                let reason = match failed.take() {
+                    Some(Err(reason)) => reason,
+                    _ => "git's index was not found".to_owned(),
+                };
+                found.entry(hider).or_insert(Err(reason));
+                repositories.insert(root.to_path_buf(), Some(Ok(TrackedFiles::default())));
+            }
+        }
+    }
+    let mut files: BTreeMap<&Path, Vec<HiddenFiles>> = BTreeMap::new();
+    let mut texts: HashMap<&Path, Arc<str>> = HashMap::new();
+    for (hider, paths) in found {
+        let text = texts.entry(&hider.file).or_insert_with(|| {
+            let bytes = read_resolved(&identity(&hider.file)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into()
+        });
+        let shown = |path: PathBuf| shown_path(&path, &request.working_directory).into();
+        let hidden = HiddenFiles {
+            line: line_of(text, &hider.pattern),
+            tracked: paths.map(|paths| paths.into_iter().map(shown).collect()),
+        };
+        files.entry(&hider.file).or_default().push(hidden);
+    }
+    for (path, hides) in files {
+        let shown = shown_path(path, &request.working_directory).into();
+        let text = texts.remove(path).unwrap_or_default();
+        let mut file = SourceFile::unparsed(shown, text, false);
+        file.role = Role::Context;
+        file.hides = hides;
+        set.files.push(file);
+    }
+    *set = SourceSet::new(std::mem::take(&mut set.files));
+}
+
+/// The tracked files with names of manifests that are, or are in, what is hidden.
+fn manifests<'t>(
+    root: &'t Path,
+    hidden: &'t Path,
+    tracked: &'t TrackedFiles,
+) -> impl Iterator<Item = PathBuf> + 't {
+    let below = hidden.strip_prefix(root).unwrap_or(hidden);
+    let itself = tracked.contains(below).then(|| below.to_path_buf());
+    itself
+        .into_iter()
+        .chain(tracked.below(below))
+        .filter(|path| path.file_name().is_some_and(is_manifest))
+        .map(|path| root.join(path))
+}
+
+fn is_excluded(path: &Path, request: &Request) -> bool {
+    let exclude = &request.walk.exclude;
+    exclude.excludes(&shown_path(path, &request.working_directory), false)
+}
+
+/// Tells whether a file is there and has the marks of a Kubernetes manifest.
+fn is_kubernetes(path: &Path) -> bool {
+    is_ordinary(path) && read_resolved(path).is_ok_and(|bytes| looks_like_kubernetes(&bytes))
+}
+
+/// The last line of an ignore file that has this pattern: it is the one that counts.
+fn line_of(text: &str, pattern: &str) -> Span {
+    let mut start = 0;
+    let mut found = Span::empty(0);
+    for line in text.split_inclusive('\n') {
+        if line.trim_start_matches('\u{feff}').trim_end() == pattern {
+            let at = start + (line.len() - line.trim_start_matches('\u{feff}').len());
+            found = Span::new(at, at + pattern.len());
+        }
+        start += line.len();
+    }
+    found
+}

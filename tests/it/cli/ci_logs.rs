@@ -1,0 +1,150 @@
+//! Names and values of manifests are never commands of the system whose log shows them.
+
+use crate::support::project::Project;
+use crate::support::{PROGRAM, Run, command, run};
+
+const POD: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: \"::add-mask::e\", labels: {istio-injection: enabled}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: \"::add-mask::e\"}
+spec: {mtls: {mode: STRICT}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: \"##[group]x\"
+  namespace: \"::add-mask::e\"
+  annotations:
+    sidecar.istio.io/rewriteAppHTTPProbers: \"false\"
+    note: |
+      ::error::of a manifest
+spec:
+  containers:
+  - name: \"##vso[task.complete]\"
+    livenessProbe: {httpGet: {path: /, port: 8080}}
+";
+
+fn project() -> Project {
+    Project::with(&[("::warning::x.yaml", POD)])
+}
+
+fn in_ci(project: &Project, variable: &str, arguments: &[&str]) -> Run {
+    let mut program = command(PROGRAM.as_ref(), &project.path(""));
+    run(program.env(variable, "true").args(arguments), b"")
+}
+
+fn commands(text: &str) -> Vec<&str> {
+    let is_command = |line: &&str| {
+        let lower = line.to_lowercase();
+        line.trim_start().starts_with("::") || lower.contains("##[") || lower.contains("##vso[")
+    };
+    text.lines().filter(is_command).collect()
+}
+
+#[test]
+fn text_for_people_has_no_command_in_ci() {
+    let project = project();
+    let runs: [&[&str]; 10] = [
+        &["check"],
+        &["check", "--output-format", "concise"],
+        &["check", "--output-format", "summary"],
+        &["check", "--statistics"],
+        &["check", "--diff", "--unsafe-fixes"],
+        &["check", "--verbose"],
+        &["predict"],
+        &["predict", "--explain"],
+        &["rewrite", "--diff", "."],
+        &["check", "--", "::error::missing.yaml", "x\n::error::y"],
+    ];
+    for variable in ["GITHUB_ACTIONS", "TF_BUILD"] {
+        for arguments in runs {
+            let run = in_ci(&project, variable, arguments);
+            assert_eq!(commands(&run.stdout), [""; 0], "{arguments:?}");
+            assert_eq!(commands(&run.stderr), [""; 0], "{arguments:?}");
+        }
+    }
+    let run = in_ci(&project, "GITHUB_ACTIONS", &["check", "--x\n::error::y"]);
+    assert_eq!(commands(&run.stderr), [""; 0]);
+    // Elsewhere nothing is changed.
+    let run = project
+        .run(&["check", "--output-format", "concise"])
+        .exits(1);
+    run.says("::warning::x.yaml:");
+}
+
+#[test]
+fn reports_for_machines_have_only_commands_of_their_own() {
+    let project = project();
+    for format in ["json", "sarif", "gitlab", "junit"] {
+        let run = in_ci(&project, "TF_BUILD", &["check", "--output-format", format]);
+        assert_eq!(commands(&run.stdout), [""; 0], "{format}");
+    }
+    let run = project.run(&["check", "--output-format", "json"]).exits(1);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let object = &report["findings"][0]["object"];
+    assert_eq!(object["name"], "##[group]x");
+}
+
+#[test]
+fn manifests_are_printed_as_they_are() {
+    let project = project();
+    let run = in_ci(
+        &project,
+        "GITHUB_ACTIONS",
+        &["rewrite", "::warning::x.yaml"],
+    );
+    run.exits(0).says("      ::error::of a manifest\n");
+}
+
+#[test]
+fn characters_that_cannot_be_seen_are_shown() {
+    let hidden = "a\u{ad}b\u{e0041}c\u{fe0f}d\u{200d}e";
+    let project = Project::with(&[("x.yaml", &POD.replace("##[group]x", hidden))]);
+    let shown = "a\\u{ad}b\\u{e0041}c\\u{fe0f}d\\u{200d}e";
+    project.run(&["predict"]).says(shown);
+    let run = project.run(&["check", "--output-format", "sarif"]).exits(1);
+    assert!(run.stdout.is_ascii() || !run.stdout.contains('\u{e0041}'));
+    run.says("a\\u00adb\\udb40\\udc41c\\ufe0fd\\u200de");
+}
+
+#[test]
+fn a_message_in_sarif_has_no_link() {
+    let project = Project::with(&[(
+        "x.yaml",
+        &POD.replace("##vso[task.complete]", "[l](https://x)"),
+    )]);
+    let run = project.run(&["check", "--output-format", "sarif"]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let results = report["runs"][0]["results"].as_array().unwrap();
+    let texts = results.iter().map(|result| &result["message"]["text"]);
+    let texts: Vec<&str> = texts.filter_map(serde_json::Value::as_str).collect();
+    assert!(
+        texts.iter().any(|text| text.contains("[l\\](https://x)")),
+        "{texts:?}"
+    );
+    assert!(!texts.iter().any(|text| text.contains("[l](")), "{texts:?}");
+}
+
+#[test]
+fn a_function_prints_no_command_in_ci() {
+    let item = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: '::error::x'\n  \
+                annotations:\n    internal.config.kubernetes.io/path: \"::add-mask::x\"\n\
+                spec:\n  containers:\n  - name: '##[group]'\n    \
+                livenessProbe: {httpGet: {port: 0}}\n";
+    let list = format!(
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {}",
+        item.replace('\n', "\n  ")
+    );
+    let project = Project::new();
+    let mut program = command(PROGRAM.as_ref(), &project.path(""));
+    let run = run(
+        program.env("GITHUB_ACTIONS", "true").arg("krm"),
+        list.as_bytes(),
+    );
+    assert!(!run.stderr.is_empty(), "{}", run.stdout);
+    assert_eq!(commands(&run.stderr), [""; 0]);
+}

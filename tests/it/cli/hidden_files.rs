@@ -1,0 +1,207 @@
+//! A gate reports what ignore files hide from it, and every summary counts what is left out.
+
+use crate::support::project::Project;
+use crate::support::{PROGRAM, command, run};
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+";
+const STRICT: &str = "\
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+";
+const WEB: &str = "\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: shop
+  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}
+spec:
+  containers:
+  - name: web
+    livenessProbe: {httpGet: {path: /, port: 8080}}
+";
+
+/// A repository whose only finding is in `apps/web.yaml`, all of it tracked.
+fn project() -> Project {
+    let project = Project::with(&[
+        ("mesh.yaml", &format!("{NAMESPACE}---\n{STRICT}")),
+        ("apps/web.yaml", WEB),
+        ("apps/values.yaml", "a: 1\n"),
+    ]);
+    project.git("", &["init", "--quiet"]);
+    project.git("", &["add", "--all"]);
+    project
+}
+
+#[test]
+fn a_tracked_manifest_cannot_be_hidden_from_a_gate() {
+    let project = project();
+    project.run(&["check", "--fail-on", "warning"]).exits(1);
+    for (file, line) in [
+        (".ignore", "apps/"),
+        (".gitignore", "web.yaml"),
+        ("apps/.ignore", "*.yaml"),
+        (".git/info/exclude", "/apps/web.yaml"),
+    ] {
+        project.write(file, format!("# not much\n{line}\n"));
+        // Not a gate: nothing is looked for.
+        project.run(&["check"]).exits(0);
+        let gate = project.run(&["check", "--fail-on", "warning"]).exits(1);
+        let gate = gate.says("warning[tracked-file-hidden]: this hides a manifest that git tracks");
+        let gate = gate.says("which was not checked: `apps/web.yaml`");
+        let gate = gate.says(&format!("{file}:2:1"));
+        gate.says("Not checked because an ignore file hides it: 1 tracked manifest.");
+        project
+            .run(&["check", "--fail-on", "warning", "--no-ignore"])
+            .exits(1)
+            .says("strict-probe-not-rewritten");
+        // What the gate itself leaves out is visible where it is called.
+        project
+            .run(&["check", "--fail-on", "warning", "--exclude", "apps/"])
+            .exits(0);
+        std::fs::remove_file(project.path(file)).unwrap();
+    }
+}
+
+#[test]
+fn a_run_in_ci_and_a_configured_limit_are_gates() {
+    let project = project();
+    project.write(".ignore", "apps/\n");
+    let mut program = command(PROGRAM.as_ref(), &project.path(""));
+    run(program.arg("check").env("CI", "true"), b"")
+        .exits(1)
+        .says("tracked-file-hidden");
+    project.write(
+        ".meshprobe.yaml",
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {failOn: error}\n",
+    );
+    project.run(&["check"]).exits(0).says("tracked-file-hidden");
+}
+
+#[test]
+fn hidden_facts_are_reported_for_context_too() {
+    let project = project();
+    project.write(".ignore", "mesh.yaml\n");
+    let gate = [
+        "check",
+        "--fail-on",
+        "warning",
+        "--context",
+        ".",
+        "apps/web.yaml",
+    ];
+    project.run(&gate).exits(1).says("`mesh.yaml`");
+}
+
+#[test]
+fn what_git_does_not_track_may_be_hidden() {
+    let project = project();
+    project.write("build/out.yaml", WEB);
+    project.write(".gitignore", "build/\nvalues.yaml\n");
+    let gate = project.run(&["check", "--fail-on", "error"]).exits(1);
+    assert!(
+        !gate.stdout.contains("tracked-file-hidden"),
+        "{}",
+        gate.stdout
+    );
+}
+
+#[test]
+fn every_version_of_the_index_is_read_and_a_split_one_is_reported() {
+    for version in ["2", "3", "4"] {
+        let project = project();
+        project.write("intent.yaml", WEB);
+        project.git("", &["update-index", "--index-version", version]);
+        // An intention to add is what version 3 is for.
+        project.git("", &["add", "--intent-to-add", "intent.yaml"]);
+        project.write(".ignore", "intent.yaml\napps\n");
+        let gate = project.run(&["check", "--fail-on", "warning"]).exits(1);
+        gate.says("`intent.yaml`").says("`apps/web.yaml`");
+    }
+    let project = project();
+    project.git("", &["update-index", "--split-index"]);
+    project.write("more.yaml", NAMESPACE);
+    project.git("", &["add", "more.yaml"]);
+    project.write(".ignore", "apps\n");
+    let gate = project.run(&["check", "--fail-on", "error"]).exits(0);
+    let gate = gate.says("note[tracked-file-hidden]: it is not known whether this hides manifests");
+    gate.says("git's index is split")
+        .says("(`core.splitIndex`)");
+    project.write(".git/index", "DIRC\0\0\0\u{2}\0\0\0\u{9}");
+    let gate = project.run(&["check", "--fail-on", "error"]).exits(0);
+    gate.says("git's index is damaged");
+}
+
+#[test]
+fn object_names_of_sha256_and_worktrees_are_read() {
+    let project = Project::with(&[("mesh.yaml", NAMESPACE), ("apps/web.yaml", WEB)]);
+    std::fs::remove_dir(project.path(".git")).unwrap();
+    project.git("", &["init", "--quiet", "--object-format=sha256"]);
+    project.git("", &["add", "--all"]);
+    project.write(".ignore", "apps\n");
+    let gate = ["check", "--fail-on", "warning"];
+    project.run(&gate).exits(1).says("`apps/web.yaml`");
+    let author = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+    project.git(
+        "",
+        &[&author[..], &["commit", "--quiet", "-m", "x"]].concat(),
+    );
+    project.git("", &["worktree", "add", "--quiet", "--detach", "tree"]);
+    project.write("tree/.ignore", "apps\n");
+    let run = project.run_in("tree", &gate, "");
+    run.exits(1).says("`apps/web.yaml`");
+}
+
+#[test]
+fn every_summary_counts_what_is_left_out() {
+    let project = project();
+    project.write(
+        ".meshprobe.yaml",
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  rules:\n    \
+         strict-probe-not-rewritten: ignore\n",
+    );
+    project.write(".ignore", "hidden.yaml\n");
+    project.write("hidden.yaml", NAMESPACE);
+    project.git("", &["add", "--force", "hidden.yaml"]);
+    let reports = ["json", "sarif", "junit", "summary"];
+    let mut arguments = vec!["check".to_owned(), "--fail-on=error".to_owned()];
+    arguments.extend(reports.map(|format| format!("--report={format}={format}.out")));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let run = project.run(&arguments).exits(0);
+    let run = run.says("Not shown: 1 finding ignored by the settings.\n");
+    run.says("Not checked because an ignore file hides it: 1 tracked manifest.\n");
+    let json = project.read("json.out");
+    assert!(json.contains("\"ignored\": 1,"), "{json}");
+    assert!(json.contains("\"tracked_hidden\": 1"), "{json}");
+    let sarif = project.read("sarif.out");
+    assert!(sarif.contains("\"ignored\": 1,"), "{sarif}");
+    assert!(sarif.contains("\"trackedHidden\": 1"), "{sarif}");
+    let sentences = "Not shown: 1 finding ignored by the settings. \
+                     Not checked because an ignore file hides it: 1 tracked manifest.";
+    let junit = project.read("junit.out");
+    assert!(
+        junit.contains(&format!("<skipped message=\"{sentences}\"/>")),
+        "{junit}"
+    );
+    let summary = project.read("summary.out");
+    assert!(summary.contains(sentences), "{summary}");
+}
+
+#[test]
+fn a_changed_severity_is_counted() {
+    let project = project();
+    project.write(
+        ".meshprobe.yaml",
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  rules: {strict-probe-not-rewritten: note}\n",
+    );
+    let run = project.run(&["check"]).exits(0);
+    run.says("Severity changed by the settings: 1 finding.\n");
+    let run = project.run(&["check", "--output-format", "json"]).exits(0);
+    run.says("\"severity_changed\": 1,");
+}

@@ -1,0 +1,367 @@
+//! What a repository contains never makes a run read or write anything outside of it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::project::Project;
+use crate::support::{PROGRAM, command, run};
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+";
+const WEB: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  containers:
+  - name: web
+    livenessProbe: {httpGet: {path: /, port: 8080}}
+";
+const SECRET: &str = "outside-secret";
+
+/// A repository at `repo/` of the project, and a folder `home/` outside of it.
+fn beside_a_home() -> Project {
+    let project = Project::with(&[("repo/.git/x", ""), ("home/.ssh/authorized_keys", SECRET)]);
+    fs::remove_dir(project.path(".git")).unwrap();
+    project
+}
+
+/// Makes git track everything in `repo/`.
+fn track(project: &Project) {
+    fs::remove_dir_all(project.path("repo/.git")).unwrap();
+    project.git("repo", &["init", "--quiet"]);
+    project.git("repo", &["add", "--all", "--force"]);
+}
+
+fn keys(project: &Project) -> String {
+    project.read("home/.ssh/authorized_keys")
+}
+
+#[test]
+fn a_copy_is_not_written_through_a_committed_link() {
+    let project = beside_a_home();
+    project.write("repo/sub/authorized_keys", "attacker");
+    project.write("repo/a.yaml", WEB);
+    project.write("repo/out/.meshprobe-copy", "sub/authorized_keys\n");
+    symlink("../../home/.ssh", project.path("repo/out/sub")).unwrap();
+    track(&project);
+    let run = project.run_in("repo", &["rewrite", "-o", "out", "."], "");
+    let run = run.exits(2);
+    run.complains("out/sub/authorized_keys cannot be written: a symbolic link is in the way");
+    assert_eq!(keys(&project), SECRET);
+}
+
+#[test]
+fn a_copy_is_not_written_through_a_committed_link_to_a_folder_outside() {
+    let project = beside_a_home();
+    project.write("repo/new_file", "attacker");
+    project.write("repo/a.yaml", format!("{NAMESPACE}---\n{WEB}"));
+    symlink("../home", project.path("repo/out")).unwrap();
+    track(&project);
+    let run = project.run_in("repo", &["rewrite", "-o", "out", "."], "");
+    run.exits(2)
+        .complains("-o: the link out leads out of the repository");
+    assert!(!project.path("home/new_file").exists());
+    let vm = project.run_in(
+        "repo",
+        &["rewrite", "--from-deployment", "-o", "out", "."],
+        "",
+    );
+    assert!(!vm.stderr.contains("Wrote 1 file"), "{}", vm.stderr);
+    assert!(!project.path("home/workloadgroup.yaml").exists());
+    // What git does not track is the user's own link.
+    fs::remove_file(project.path("repo/out")).unwrap();
+    track(&project);
+    symlink("../home", project.path("repo/out")).unwrap();
+    project
+        .run_in("repo", &["rewrite", "-o", "out", "."], "")
+        .exits(0);
+    assert!(project.path("home/new_file").exists());
+}
+
+#[test]
+fn a_committed_list_of_copies_does_not_vouch_for_other_files() {
+    let project = beside_a_home();
+    project.write("repo/tool", "attacker");
+    project.write("repo/tracked", "new");
+    project.write("repo/dist/tracked", "old");
+    project.write("repo/dist/.meshprobe-copy", "tool\ntracked\n");
+    track(&project);
+    project.write("repo/dist/tool", "built");
+    let run = project.run_in("repo", &["rewrite", "-o", "dist", "."], "");
+    run.exits(2).complains("dist/tool is there already");
+    assert_eq!(project.read("repo/dist/tool"), "built");
+    fs::remove_file(project.path("repo/dist/tool")).unwrap();
+    project
+        .run_in("repo", &["rewrite", "-o", "dist", "."], "")
+        .exits(0);
+    assert_eq!(project.read("repo/dist/tracked"), "new");
+}
+
+#[test]
+fn a_report_replaces_a_link_and_is_not_written_through_a_linked_folder() {
+    let project = beside_a_home();
+    project.write("repo/a.yaml", NAMESPACE);
+    symlink(
+        "../home/.ssh/authorized_keys",
+        project.path("repo/junit.xml"),
+    )
+    .unwrap();
+    symlink("../home/.ssh", project.path("repo/rep")).unwrap();
+    track(&project);
+    project
+        .run_in("repo", &["check", "--report", "junit=junit.xml"], "")
+        .exits(0);
+    assert_eq!(keys(&project), SECRET);
+    let report = project.path("repo/junit.xml");
+    assert!(fs::symlink_metadata(&report).unwrap().is_file());
+    for report in [
+        "sarif=rep/authorized_keys",
+        "summary=rep/authorized_keys",
+        "json=rep/new",
+    ] {
+        let run = project.run_in("repo", &["check", "--report", report], "");
+        run.exits(2).complains("rep leads out of the repository");
+    }
+    assert_eq!(keys(&project), SECRET);
+    assert!(!project.path("home/.ssh/new").exists());
+    symlink("../home/.ssh/authorized_keys", project.path("repo/s.md")).unwrap();
+    let run = project.run_in("repo", &["check", "--report", "summary=s.md"], "");
+    run.exits(2).complains("a symbolic link is in the way");
+    assert_eq!(keys(&project), SECRET);
+}
+
+#[test]
+fn a_found_configuration_names_no_context_outside() {
+    let project = beside_a_home();
+    project.write("repo/a.yaml", NAMESPACE);
+    project.write("home/policy.yaml", format!("a: [ # {SECRET}\n"));
+    let spec = |context: &str| {
+        format!(
+            "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  context: [{context}]\n"
+        )
+    };
+    symlink("../home", project.path("repo/linked")).unwrap();
+    for path in [
+        "/dev/stdin",
+        "../home",
+        "../nowhere",
+        "linked/policy.yaml",
+        "a/../../home/policy.yaml",
+        "/etc/shadow",
+    ] {
+        project.write("repo/.meshprobe.yaml", spec(path));
+        let run = project.run_in("repo", &["check"], "the rest of a script\n");
+        let run = run.exits(2).complains("it leads out of the repository");
+        let run = run.complains(&format!("cannot read `{path}` for `context`"));
+        assert!(!run.stderr.contains(SECRET), "{}", run.stderr);
+    }
+    project.write("repo/.meshprobe.yaml", spec("facts"));
+    project.write("repo/facts/ns.yaml", NAMESPACE);
+    project.run_in("repo", &["check"], "").exits(0);
+    // A named configuration is the user's word.
+    project.write("repo/.meshprobe.yaml", "");
+    project.write("home/own.yaml", spec("../home/.ssh"));
+    project
+        .run_in("repo", &["check", "--config", "../home/own.yaml"], "")
+        .exits(0);
+}
+
+#[test]
+fn a_found_configuration_names_no_pipe() {
+    let project = beside_a_home();
+    project.write("repo/a.yaml", NAMESPACE);
+    project.write(
+        "repo/.meshprobe.yaml",
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  context: [pipe]\n",
+    );
+    let made = Command::new("mkfifo")
+        .arg(project.path("repo/pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    let run = project.run_in("repo", &["check"], "").exits(2);
+    run.says("it is a pipe");
+}
+
+#[test]
+fn a_configuration_that_is_a_link_out_is_refused_unread() {
+    let project = beside_a_home();
+    project.write("repo/a.yaml", NAMESPACE);
+    project.write(
+        "home/kubeconfig",
+        format!("{SECRET}: 1\nversion: {SECRET}\n"),
+    );
+    symlink("../home/kubeconfig", project.path("repo/.meshprobe.yaml")).unwrap();
+    let run = project.run_in("repo", &["check"], "").exits(2);
+    let run = run.complains("cannot read .meshprobe.yaml: it leads out of the repository");
+    assert!(!run.stderr.contains(SECRET), "{}", run.stderr);
+    project
+        .run_in("repo", &["check", "--isolated"], "")
+        .exits(0);
+    // Named by the user, and tracked by git: the link is still that of the repository.
+    track(&project);
+    let run = project.run_in("repo", &["check", "--config", ".meshprobe.yaml"], "");
+    let run = run.exits(2).complains("leads out of the repository");
+    assert!(!run.stderr.contains(SECRET), "{}", run.stderr);
+}
+
+#[test]
+fn a_link_out_that_the_user_names_is_not_followed_if_git_tracks_it() {
+    let project = beside_a_home();
+    project.write("home/web.yaml", format!("{NAMESPACE}---\n{WEB}"));
+    symlink("../home/web.yaml", project.path("repo/web.yaml")).unwrap();
+    track(&project);
+    let before = project.read("home/web.yaml");
+    let run = project.run_in("repo", &["rewrite", "--write", "web.yaml"], "");
+    run.exits(2)
+        .complains("the link web.yaml leads out of the repository");
+    assert_eq!(project.read("home/web.yaml"), before);
+    // The user's own link is followed.
+    symlink("../home/web.yaml", project.path("repo/own.yaml")).unwrap();
+    project
+        .run_in("repo", &["rewrite", "--write", "own.yaml"], "")
+        .exits(0);
+    assert!(project.read("home/web.yaml").contains("/app-health/"));
+}
+
+#[test]
+fn links_out_of_a_tree_without_repository_are_not_followed() {
+    let project = beside_a_home();
+    fs::remove_dir_all(project.path("repo/.git")).unwrap();
+    project.write("home/web.yaml", format!("{NAMESPACE}---\n{WEB}"));
+    symlink("../home/web.yaml", project.path("repo/web.yaml")).unwrap();
+    let before = project.read("home/web.yaml");
+    let run = project.run_in("repo", &["rewrite", "--write", "."], "");
+    run.exits(0).complains("it leads out of the tree");
+    assert_eq!(project.read("home/web.yaml"), before);
+}
+
+/// Runs the program, and returns whether it read a file, by the time of its last access.
+fn reads(project: &Project, arguments: &[&str], stdin: &str, path: &str) -> bool {
+    let file = project.path(path);
+    fs::write(&file, "metadata: {name: web}\nkind: Pod\napiVersion: v1\n").unwrap();
+    let old = fs::FileTimes::new().set_accessed(std::time::UNIX_EPOCH);
+    let opened = fs::File::options().write(true).open(&file).unwrap();
+    opened.set_times(old).unwrap();
+    let mut program = command(Path::new(PROGRAM), &project.path("repo"));
+    run(program.args(arguments), stdin.as_bytes());
+    fs::metadata(&file).unwrap().accessed().unwrap() != std::time::UNIX_EPOCH
+}
+
+#[test]
+fn origins_lead_to_files_of_the_repository_only() {
+    let project = beside_a_home();
+    let outside = project.path("home/pod.yaml");
+    let outside = outside.to_str().unwrap();
+    let annotated = |key: &str, value: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  annotations:\n    {key}: {value:?}\n"
+        )
+    };
+    let texts = [
+        annotated("config.kubernetes.io/path", outside),
+        annotated("config.kubernetes.io/path", "../home/pod.yaml"),
+        annotated("internal.config.kubernetes.io/path", "../home/pod.yaml"),
+        annotated("config.kubernetes.io/origin", "path: ../home/pod.yaml\n"),
+        format!("# Source: web/templates/../../../home/pod.yaml\n{WEB}"),
+    ];
+    project.write("repo/web/Chart.yaml", "name: web\n");
+    for text in texts {
+        assert!(
+            !reads(&project, &["check", "-"], &text, "home/pod.yaml"),
+            "{text}"
+        );
+        let items = text.replace('\n', "\n  ");
+        let list =
+            format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {items}");
+        assert!(!reads(&project, &["krm"], &list, "home/pod.yaml"), "{list}");
+    }
+    // The measurement itself, which needs a file system that records the time of access.
+    let text = annotated("config.kubernetes.io/path", "pod.yaml");
+    assert!(reads(&project, &["check", "-"], &text, "repo/pod.yaml"));
+}
+
+#[test]
+fn a_function_reads_no_context_outside() {
+    let project = beside_a_home();
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  \
+                apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    context: [../home]\n";
+    let run = project.run_in("repo", &["krm"], list);
+    let answered = format!("{}{}", run.stdout, run.stderr);
+    assert!(
+        answered.contains("it leads out of the repository"),
+        "{answered}"
+    );
+}
+
+#[test]
+fn ignore_files_and_charts_that_are_links_out_are_not_opened() {
+    let project = beside_a_home();
+    project.write("repo/a.yaml", NAMESPACE);
+    symlink("../home/ignore", project.path("repo/.ignore")).unwrap();
+    assert!(!reads(&project, &["check"], "", "home/ignore"));
+    let run = project.run_in("repo", &["check"], "").exits(0);
+    run.says("it leads out of the repository, so nothing is hidden by it");
+    fs::remove_file(project.path("repo/.ignore")).unwrap();
+    project.write("repo/web/x", "");
+    symlink("../../home/Chart.yaml", project.path("repo/web/Chart.yaml")).unwrap();
+    let text = format!("# Source: web/templates/pod.yaml\n{WEB}");
+    assert!(!reads(&project, &["check", "-"], &text, "home/Chart.yaml"));
+    symlink("../home/k.yaml", project.path("repo/kustomization.yaml")).unwrap();
+    assert!(!reads(&project, &["check", "a.yaml"], "", "home/k.yaml"));
+}
+
+#[test]
+fn a_git_file_that_names_a_foreign_folder_is_not_followed() {
+    let project = beside_a_home();
+    project.write("repo/a.yaml", NAMESPACE);
+    fs::remove_dir_all(project.path("repo/.git")).unwrap();
+    project.write("repo/.git", "gitdir: ../home/git\n");
+    project.write("home/git/commondir", ".\n");
+    project.write("home/git/info/exclude", "*.yaml\n");
+    project.run_in("repo", &["check"], "").says("in 1 file");
+    // Git writes the way back for a worktree of its own.
+    let back = project.path("repo/.git");
+    project.write("home/git/gitdir", format!("{}\n", back.display()));
+    project.run_in("repo", &["check"], "").says("in 0 files");
+}
+
+#[test]
+fn a_link_swapped_in_during_the_run_leads_nowhere() {
+    let project = beside_a_home();
+    for number in 0..200 {
+        project.write(&format!("repo/{number}.yaml"), NAMESPACE);
+    }
+    project.write("repo/real.yaml", NAMESPACE);
+    project.write("home/secret.yaml", format!("a: [ # {SECRET}\n"));
+    symlink("../home/secret.yaml", project.path("repo/evil")).unwrap();
+    let place = project.path("repo/swapped.yaml");
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                for target in ["real.yaml", "../home/secret.yaml"] {
+                    let next = project.path("repo/next");
+                    let _ = fs::remove_file(&next);
+                    symlink(target, &next).unwrap();
+                    fs::rename(&next, &place).unwrap();
+                }
+            }
+        });
+        for _ in 0..60 {
+            let run = project.run_in("repo", &["check", "--isolated"], "");
+            let shown = format!("{}{}", run.stdout, run.stderr);
+            if shown.contains(SECRET) {
+                is_done.store(true, Ordering::Relaxed);
+            }
+            assert!(!shown.contains(SECRET), "{shown}");
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+}
