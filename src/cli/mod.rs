@@ -75,15 +75,35 @@ fn run_command(arguments: &[OsString], session: &Session) -> Exit {
     let done = if called_as_function(arguments) {
         function(session, arguments.get(1).map(Path::new))
     } else {
-        match Cli::try_parse_from(arguments) {
-            Ok(cli) => dispatch(session, cli),
-            Err(error) => Err(Stop::from(error)),
-        }
+        reject_file_options(arguments, session).and_then(|()| {
+            let cli = Cli::try_parse_from(arguments).map_err(Stop::from)?;
+            dispatch(session, cli)
+        })
     };
     match done {
         Ok(exit) => exit,
         Err(stop) => stop.tell(session),
     }
+}
+
+/// Rejects an option that is also the name of a file: a caller that passes the names of a repository's
+/// files without `--` before them would let the repository choose the options.
+fn reject_file_options(arguments: &[OsString], session: &Session) -> Result<(), Stop> {
+    let options = arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .filter(|argument| argument.as_encoded_bytes().starts_with(b"-") && *argument != "-");
+    for option in options {
+        let place = session.directory()?.join(option);
+        if std::fs::symlink_metadata(place).is_ok() {
+            let option = option.display();
+            return Err(Stop::usage(format!(
+                "`{option}` is an option and also the name of a file; put `--` before the names of \
+                 files, or start the name with `./`"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Called as `meshprobe-krm`, or by the kind that a legacy plugin of kustomize is named after; by

@@ -163,7 +163,7 @@ impl<'a> Reports<'a> {
     }
 }
 
-/// Tells whether a format is text: others have no line that a CI system must not take for a command.
+/// Returns whether a format is text: others have no line that a CI system must not take for a command.
 const fn is_for_people(format: OutputFormat) -> bool {
     matches!(
         format,

@@ -45,12 +45,12 @@ fn locale_is_unicode(session: &Session) -> bool {
     })
 }
 
-/// Tells whether output goes to the log of a CI system that takes some lines for commands.
+/// Returns whether output goes to the log of a CI system that takes some lines for commands.
 pub(super) fn log_has_commands(session: &Session) -> bool {
     set(session, "GITHUB_ACTIONS") || set(session, "TF_BUILD")
 }
 
-/// Tells whether the run is part of a CI job: all systems in use set this variable.
+/// Returns whether the run is part of a CI job: all systems in use set this variable.
 pub(super) fn is_ci(session: &Session) -> bool {
     set(session, "CI") || log_has_commands(session)
 }

@@ -18,7 +18,7 @@ pub(super) fn copy(original: &File, file: &File) -> io::Result<()> {
     extended::copy(original, file, is_access_list)
 }
 
-/// Tells whether an extended attribute is an access control list.
+/// Returns whether an extended attribute is an access control list.
 /// Source: Linux, `include/uapi/linux/xattr.h`.
 fn is_access_list(name: &[u8]) -> bool {
     name.starts_with(b"system.posix_acl_")

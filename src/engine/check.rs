@@ -267,7 +267,9 @@ fn settled_by(set: &SourceSet, findings: Vec<Finding>, levels: &Levels<'_>) -> S
         let paths = paths_of(set, &finding);
         let level = |path: &Arc<str>| levels.level(finding.rule, path);
         if !paths.iter().all(|path| levels.is_on(finding.rule, path)) {
-            let is_ignored = paths.iter().any(|path| level(path) == Some(RuleLevel::Ignore));
+            let is_ignored = paths
+                .iter()
+                .any(|path| level(path) == Some(RuleLevel::Ignore));
             settled.ignored += usize::from(is_ignored);
             continue;
         }

@@ -178,7 +178,7 @@ pub fn is_earlier_copy(request: &Request, directory: &Path, path: &Path) -> bool
 }
 
 impl Copy<'_> {
-    /// Tells whether something else is there.
+    /// Returns whether something else is there.
     fn differs(&self, output: &OutputFolder, there: Kind) -> bool {
         let below = &self.item.below;
         if let TreeKind::Link(way) = &self.item.kind {

@@ -17,7 +17,7 @@ use crate::engine::{self, Exit, Outcome, failing};
 use crate::finding::{Finding, Severity};
 use crate::report::visible;
 use crate::settings::{Action, Emit, FailOn, Layer, Settings};
-use crate::source::{Fault, Input, Request, SourceSet, boundary, resolved_within};
+use crate::source::{Fault, Input, Request, SourceSet, WalkOptions, boundary, resolved_within};
 use crate::yaml::{self, Change, Route, Value};
 
 pub use definition::definition;
@@ -121,6 +121,11 @@ fn load(input: &[u8], directory: &Path, layer: &Layer) -> Result<SourceSet, Vec<
         }],
         context,
         working_directory: directory.to_path_buf(),
+        // The function is a gate: a finding fails the build.
+        walk: WalkOptions {
+            report_hidden: true,
+            ..WalkOptions::default()
+        },
         ..Request::default()
     });
     if let Some(Fault::Panicked(panic)) = set.file(NAME).and_then(|file| file.fault.as_ref()) {

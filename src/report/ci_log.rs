@@ -10,15 +10,18 @@ use super::escape::starts_command;
 /// `src/Microsoft.VisualStudio.Services.Agent/Command.cs`.
 const AT_START: &str = "::";
 
+/// What ends a line for these systems.
+const LINE_ENDS: [char; 2] = ['\n', '\r'];
+
 /// Returns a text in which no line is a command of GitHub Actions or Azure Pipelines: the first
 /// character of what makes it one is shown as `\u{…}`, like a control character.
 #[must_use]
 pub fn without_commands(text: &str) -> Cow<'_, str> {
-    if !text.lines().any(is_command) {
+    if !text.split(LINE_ENDS).any(is_command) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for line in text.split_inclusive('\n') {
+    for line in text.split_inclusive(LINE_ENDS) {
         push_harmless(&mut out, line);
     }
     Cow::Owned(out)
@@ -59,6 +62,7 @@ mod tests {
             ("a ##VSO[x]\n##[y]\n", "a \\u{23}#VSO[x]\n\\u{23}#[y]\n"),
             ("::a ##[b", "\\u{3a}:a \\u{23}#[b"),
             ("###[b", "#\\u{23}#[b"),
+            ("a\r::error::b\r\n::c", "a\r\\u{3a}:error::b\r\n\\u{3a}:c"),
         ] {
             assert_eq!(without_commands(text), shown);
         }

@@ -54,7 +54,7 @@ pub fn json_safe(json: &str) -> String {
     out
 }
 
-/// Tells whether `#` before a text makes it a command of Azure Pipelines or GitHub Actions.
+/// Returns whether `#` before a text makes it a command of Azure Pipelines or GitHub Actions.
 pub(super) fn starts_command(rest: &str) -> bool {
     rest.strip_prefix('#').is_some_and(|rest| {
         let word = rest.get(..4).unwrap_or_default();

@@ -20,7 +20,7 @@ pub(super) fn repository_root(folder: &Path) -> Option<&Path> {
     above.find(|folder| folder.join(".git").exists())
 }
 
-/// Tells whether a resolved path is in the repository of `folder`; true where there is no
+/// Returns whether a resolved path is in the repository of `folder`; true where there is no
 /// repository.
 pub(super) fn is_within(folder: &Path, real: &Path) -> bool {
     let folder = identity(folder);
@@ -133,7 +133,7 @@ pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
     Ok(if cfg!(unix) { real } else { identity(&real) })
 }
 
-/// Tells whether a link in `folder`, a resolved path, belongs to a repository and leads out of it.
+/// Returns whether a link in `folder`, a resolved path, belongs to a repository and leads out of it.
 /// By the words alone: further links on the way are looked at one by one.
 fn leads_out(folder: &Path, link: &Path, target: &Path) -> bool {
     let Some(root) = repository_root(folder) else {

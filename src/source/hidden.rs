@@ -121,7 +121,7 @@ fn is_excluded(path: &Path, request: &Request) -> bool {
     exclude.excludes(&shown_path(path, &request.working_directory), false)
 }
 
-/// Tells whether a file is there and has the marks of a Kubernetes manifest.
+/// Returns whether a file is there and has the marks of a Kubernetes manifest.
 fn is_kubernetes(path: &Path) -> bool {
     is_ordinary(path) && read_resolved(path).is_ok_and(|bytes| looks_like_kubernetes(&bytes))
 }

@@ -80,7 +80,7 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Tells whether there is a regular file of a size that someone may have written.
+/// Returns whether there is a regular file of a size that someone may have written.
 pub(super) fn is_ordinary(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= ORDINARY)
 }

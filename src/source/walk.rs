@@ -248,7 +248,7 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
     ) {
         let is_directory = entry.kind == Kind::Folder;
         let own = VERSION_CONTROL.iter().any(|known| entry.name == *known);
-        if own || is_temporary(&entry.name) || !(is_directory || (self.wanted)(&entry.name)) {
+        if own || !(is_directory || (self.wanted)(&entry.name) && !is_temporary(&entry.name)) {
             return;
         }
         let path = folder.join(&entry.name);

@@ -63,7 +63,7 @@ impl TrackedFiles {
         Ok(tracked)
     }
 
-    /// Tells whether git tracks a file, by its path from the root of the repository.
+    /// Returns whether git tracks a file, by its path from the root of the repository.
     #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
         let path = slashed(path);

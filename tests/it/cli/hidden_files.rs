@@ -100,6 +100,25 @@ fn hidden_facts_are_reported_for_context_too() {
 }
 
 #[test]
+fn hidden_facts_are_reported_by_the_function() {
+    let project = project();
+    project.write(".ignore", "mesh.yaml\n");
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  \
+                apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    context: [.]\n";
+    let run = project.run_in("", &["krm"], list).exits(0);
+    run.complains("tracked-file-hidden")
+        .complains("`mesh.yaml`");
+}
+
+#[test]
+fn a_folder_is_not_hidden_by_the_name_of_a_temporary_file() {
+    let project = project();
+    let folder = project.path(".meshprobe-x.tmp");
+    std::fs::rename(project.path("apps"), folder).unwrap();
+    project.run(&["check"]).exits(1);
+}
+
+#[test]
 fn what_git_does_not_track_may_be_hidden() {
     let project = project();
     project.write("build/out.yaml", WEB);

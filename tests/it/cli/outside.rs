@@ -333,6 +333,26 @@ fn a_git_file_that_names_a_foreign_folder_is_not_followed() {
 }
 
 #[test]
+fn an_option_that_is_the_name_of_a_file_is_rejected() {
+    let project = beside_a_home();
+    project.write("repo/a.yaml", NAMESPACE);
+    for option in [
+        "--isolated",
+        "--report=json=../home/.ssh/authorized_keys",
+        "-q",
+    ] {
+        project.write(&format!("repo/{option}"), "");
+        let run = project.run_in("repo", &["check", option, "a.yaml"], "");
+        run.exits(2).complains(&format!(
+            "`{option}` is an option and also the name of a file; put `--` before"
+        ));
+        let after_dashes = ["check", "--", option, "a.yaml"];
+        project.run_in("repo", &after_dashes, "");
+        assert_eq!(keys(&project), SECRET);
+    }
+}
+
+#[test]
 fn a_link_swapped_in_during_the_run_leads_nowhere() {
     let project = beside_a_home();
     for number in 0..200 {

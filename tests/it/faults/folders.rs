@@ -136,6 +136,40 @@ fn folders() {
                 check,
             ),
             row(
+                "a link out of a tree that has no `.git`",
+                &with(|project| {
+                    fs::remove_dir_all(project.path(".git")).unwrap();
+                    symlink("/etc/passwd", project.path("users.yaml")).unwrap();
+                }),
+                0,
+                "users.yaml",
+                check,
+            ),
+            row(
+                "an annotation that names a file out of the repository as its source",
+                &with(|project| {
+                    let source =
+                        "metadata: {annotations: {config.kubernetes.io/path: /etc/passwd}, ";
+                    let text = deployment("web").replacen("metadata: {", source, 1);
+                    project.write("web.yaml", text.replace("port: 8080", "port: 0"));
+                }),
+                1,
+                "web.yaml:",
+                check,
+            ),
+            row(
+                "`.git` is a file that names a foreign folder, which has ignore rules",
+                &with(|project| {
+                    fs::remove_dir_all(project.path(".git")).unwrap();
+                    project.write(".git", "gitdir: elsewhere\n");
+                    project.write("elsewhere/commondir", ".\n");
+                    project.write("elsewhere/info/exclude", "*.yaml\n");
+                }),
+                0,
+                "in 2 files",
+                check,
+            ),
+            row(
                 "`.ignore` hides a manifest that git tracks, in a gate",
                 &with(|project| {
                     project.git("", &["init", "--quiet"]);

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::page::{self, Row};
 use super::scene::{NAMESPACE, check, check_with, deployment, rewrite, row, shell, shop};
-use crate::support::Run;
 use crate::support::project::Project;
+use crate::support::{PROGRAM, Run, command, run};
 
 /// Steers a terminal, ends a line, turns the direction, is not seen.
 const NASTY: &str = "a\u{1b}[31m\n::error::x\u{202e}\u{61c}\u{2028}\u{200b}\u{9b}";
@@ -136,6 +136,17 @@ fn names() {
                 |project| project.run(&["check", "--x\u{1b}[31m.yaml"]),
             ),
             row(
+                "a file that is named like a workflow command, in the log of GitHub Actions",
+                &command_name(),
+                1,
+                "error::x.yaml",
+                |project| {
+                    let mut program = command(PROGRAM.as_ref(), &project.path(""));
+                    program.args(["check", "--output-format", "concise"]);
+                    run(program.env("GITHUB_ACTIONS", "true"), b"")
+                },
+            ),
+            row(
                 "the same characters in the name of a rule",
                 &Project::new(),
                 2,
@@ -161,6 +172,11 @@ fn names() {
             ),
         ],
     );
+}
+
+fn command_name() -> Project {
+    let text = deployment("web").replace("port: 8080", "port: 0");
+    Project::with(&[("ns.yaml", NAMESPACE), ("::error::x.yaml", &text)])
 }
 
 fn two_names() -> Row {

@@ -193,6 +193,18 @@ fn writing() {
                 copy("out"),
             ),
             row(
+                "`-o` where a file of the user is, and a list that git tracks calls it a copy",
+                &with(|project| {
+                    project.write("out/.meshprobe-copy", "web.yaml\n");
+                    project.git("", &["init", "--quiet"]);
+                    project.git("", &["add", "--all"]);
+                    project.write("out/web.yaml", "mine");
+                }),
+                2,
+                "-o",
+                copy("out"),
+            ),
+            row(
                 "`-o` below a file",
                 &shop(),
                 2,
