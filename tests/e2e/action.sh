@@ -131,6 +131,45 @@ has "$work/outside/x.sarif" 'not ours'
 rm "$work/space/sub folder/own.sarif"
 pass "step: links of the repository are not followed"
 
+# The real tool in a repository with such names: what the runner sees beside the silenced log are our annotations.
+# shellcheck source=odd-names.bash
+source "$root/tests/e2e/odd-names.bash"
+mkdir -p "$work/bin"
+ln -s "$meshprobe" "$work/bin/meshprobe"
+hostile_names "$work/space/hostile"
+printf '%s\n' 'apiVersion: v1' 'kind: Namespace' 'metadata: {name: shop, labels: {istio-injection: enabled}}' '---' \
+  'apiVersion: security.istio.io/v1' 'kind: PeerAuthentication' 'metadata: {name: default, namespace: shop}' \
+  'spec: {mtls: {mode: STRICT}}' >"$work/space/hostile/mesh.yaml"
+cp -R "$work/space/hostile" "$work/hostile.before"
+# shellcheck disable=SC2016 # the names are not expanded
+for paths in . $'--config=evil.yaml\n--report=sarif=victim/x.yaml\n$(touch pwned).yaml\n; touch pwned;.yaml\n::error::x.yaml\nmesh.yaml'; do
+  step 1 '' PATH="$work/bin:$PATH" GITHUB_ACTIONS=true INPUT_WORKING_DIRECTORY=hostile INPUT_PATHS="$paths" \
+    INPUT_SARIF_FILE='--$(touch pwned).sarif'
+  rm "$work/space/hostile/"*.sarif
+  diff -r "$work/hostile.before" "$work/space/hostile" || fail "a name was an option"
+  python3 - "$work/log" "$work/outputs" <<'PYTHON'
+import re
+import sys
+
+log, outputs = (open(path, encoding="utf-8", newline="\n").read() for path in sys.argv[1:])
+mark, rest = re.fullmatch(r"::stop-commands::([0-9a-f]{32})\n(.*)", log, re.S).groups()
+silenced, shown = rest.split(f"\n::{mark}::\n")
+annotations = [line for line in re.split(r"[\r\n]", shown) if line]
+fields = dict(line.split("=", 1) for line in outputs.splitlines())
+shown = 0
+for line in annotations:
+    more = re.fullmatch(r"(\d+) more \w+ without annotation: GitHub shows 10 of a type", line)
+    assert more or re.match(r"::(error|warning|notice) file=hostile/[^:,]*,line=\d+,[^:]*::", line), line
+    shown += int(more[1]) if more else 1
+assert shown == int(fields["findings"]) > 5, (shown, fields)
+assert list(fields) == ["findings", "errors", "sarif-file", "exit-code"], outputs
+assert fields["sarif-file"] == "hostile/--$(touch pwned).sarif", fields
+PYTHON
+done
+not_run "$work"
+rm -r "$work/space/hostile"
+pass "step: names of files are names"
+
 # 2. A release: the archive of this runner, and no other bytes than its checksum says.
 name="meshprobe-9.9.9-x86_64-unknown-linux-musl"
 mkdir -p "$work/release/$name"
@@ -158,8 +197,7 @@ pass "release: downloaded, compared, refused"
 # 3. The action in act. act copies the tree without what Git ignores, so the
 # binary comes from PATH; without a checkout step it would not copy at all.
 repository="$work/repository"
-mkdir -p "$repository/.github/workflows" "$work/bin"
-ln -s "$meshprobe" "$work/bin/meshprobe"
+mkdir -p "$repository/.github/workflows"
 cp -R "$root/action.yml" "$root/action" "$repository/"
 cp -R "$root/fixtures/demo" "$repository/demo"
 cat >"$repository/.github/workflows/test.yml" <<'WORKFLOW'

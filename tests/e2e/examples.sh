@@ -129,25 +129,44 @@ cmp "$work/generated.yaml" "$work/rendered.yaml" || fail "render.sh gives someth
 if flux-ci/render.sh broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build became an empty artifact"; fi
 pass "Flux: rendered in CI"
 
-# Names that are options, or something to a shell, are names in each of them.
-hostile='--help/$(touch pwned); touch pwned'
-mkdir -p -- "./$hostile"
-cp app/* "./$hostile/"
-mv "./$hostile/app.yaml" "./$hostile/--write \$(touch pwned).yaml"
-python - "./$hostile" <<'P'
-import pathlib, sys
-path = pathlib.Path(sys.argv[1]) / "kustomization.yaml"
-text = path.read_text()
-assert "app.yaml" in text
-path.write_text(text.replace("app.yaml", '"--write $(touch pwned).yaml"'))
-P
-flux-ci/render.sh "$hostile" >"$work/hostile.yaml" 2>"$work/log" || fail_with "$work/log" "render.sh with a hostile name"
-cmp "$work/rendered.yaml" "$work/hostile.yaml" || fail "render.sh gives something else for a hostile name"
-generate "./$hostile" >"$work/hostile.yaml" 2>"$work/log" || fail_with "$work/log" "the plugin with a hostile name"
-cmp "$work/generated.yaml" "$work/hostile.yaml" || fail "the plugin gives something else for a hostile name"
-[ -z "$(find . -name pwned)" ] || fail "a name was run"
+# An application whose files have names that are options, workflow commands, or something to a shell, in a folder of
+# such a name: each example gives what it gives for plain names.
+# shellcheck source=../../tests/e2e/odd-names.bash
+source "$root/tests/e2e/odd-names.bash"
+export GITHUB_ACTIONS=true
+mv app app.sound
+plain_application "$work/plain"
+hostile_application app
+kustomize build "$work/plain" >"$work/plain.yaml"
+# shellcheck disable=SC2046 # names without blanks
+rewritten() { python "$judge" rewritten "$work/plain.yaml" "$1" $(hostile_workloads); }
+kustomize build "${both[@]}" kustomize-exec >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "kustomize-exec"
+rewritten "$work/out.yaml"
+kustomize build "${both[@]}" kustomize-validator >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "kustomize-validator"
+python "$judge" same "$work/plain.yaml" "$work/out.yaml"
+# shellcheck disable=SC2086 # Argo CD splits them as well
+kustomize build $options argocd-build-options >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "the build options"
+rewritten "$work/out.yaml"
+generate app >"$work/generated.yaml" 2>"$work/log" || fail_with "$work/log" "the plugin"
+rewritten "$work/generated.yaml"
+# shellcheck disable=SC2016 # the name is not expanded
+folder=$'--help/$(touch pwned); touch pwned\n::error::x'
+mkdir -p -- "./${folder%/*}"
+mv app "./$folder"
+generate "./$folder" >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "the plugin in a hostile folder"
+cmp "$work/generated.yaml" "$work/out.yaml" || fail "the plugin gives something else in a hostile folder"
+flux-ci/render.sh "$folder" >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "render.sh with a hostile folder"
+cmp "$work/generated.yaml" "$work/out.yaml" || fail "render.sh gives something else for a hostile folder"
+no_commands "$work/log"
+rm "./$folder/kustomization.yaml"
+kustomize fn run "./$folder" --enable-exec --exec-path meshprobe-krm -- mesh.version=1.28 failOn=error \
+  >"$work/log" 2>&1 || fail_with "$work/log" "kustomize fn run in a hostile folder"
+for name in "${hostile[@]}"; do has "./$folder/$name" /app-health/one/readyz; done
+not_run . && not_run "$work"
+unset GITHUB_ACTIONS
 rm -r -- ./--help
-pass "Argo CD and Flux: hostile names are names"
+mv app.sound app
+pass "each example takes the names of files for nothing else"
 
 # One flag alone makes kustomize skip the function without a word: no page may name it so.
 if grep -rhE --include='*.md' 'kustomize build.*--enable-exec' "$root/README.md" "$root/docs" . | grep -v -- --enable-alpha-plugins; then

@@ -4,6 +4,8 @@
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
+# shellcheck source=odd-names.bash
+source "$root/tests/e2e/odd-names.bash"
 
 judge="$root/tests/e2e/kustomize.py"
 function="$work/meshprobe-krm"
@@ -111,6 +113,8 @@ skipped() {
 places() {
   local at="$work/$version/places"
   cp -R "$root/fixtures/krm" "$at"
+  # The base is next to the overlay: files outside of the overlay are read in a repository only.
+  git init --quiet "$at"
   with_function "$at/production" 'failOn: never, assume: {rewrite: "false"}'
   printf 'buildMetadata: [originAnnotations]\n' >>"$at/production/kustomization.yaml"
   build "$at/production" 2>"$at/log" >"$at/out.yaml" || fail_with "$at/log" "it fails"
@@ -130,6 +134,26 @@ in_place() {
   pass "kustomize $version: kustomize fn run keeps files and comments"
 }
 
+# Names of files are data for the function, and for the log that shows its messages.
+hostile_files() {
+  local at="$work/$version/hostile"
+  plain_application "$at/plain"
+  hostile_application "$at/named"
+  printf 'buildMetadata: [originAnnotations]\n' | tee -a "$at/plain/kustomization.yaml" >>"$at/named/kustomization.yaml"
+  kustomize build "$at/named" >"$at/plain.yaml"
+  with_function "$at/named"
+  # shellcheck disable=SC2046 # names without blanks
+  (cd "$at/named" && GITHUB_ACTIONS=true TF_BUILD=True build .) >"$at/meshed.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
+  # shellcheck disable=SC2046 # names without blanks
+  python "$judge" rewritten "$at/plain.yaml" "$at/meshed.yaml" $(hostile_workloads)
+  config 'failOn: never, assume: {rewrite: "false", mtls: STRICT}' >"$at/named/meshprobe.yaml"
+  (cd "$at/named" && GITHUB_ACTIONS=true TF_BUILD=True build .) >"$at/meshed.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
+  has "$at/log" '%0A::error::x.yaml:'
+  no_commands "$at/log"
+  not_run "$at"
+  pass "kustomize $version: names of files are names"
+}
+
 for version in 5.8 5.5; do
   [ "$version" = 5.8 ] || PATH="$tools_kustomize_5_5:$PATH"
   mkdir "$work/$version"
@@ -139,6 +163,7 @@ for version in 5.8 5.5; do
   skipped
   places
   in_place
+  hostile_files
 done
 
 # A caller that stops reading gets no complaint, and does not wait.

@@ -76,7 +76,7 @@ def expectation(workload):
                 http["scheme"] = "HTTP"
             probe["httpGet"] = {**http, "path": path, "port": STATUS_PORT}
     # Go writes maps with sorted keys and structs in the order of their fields.
-    return workload, json.dumps(dict(sorted(probers.items())), separators=(",", ":"))
+    return workload, json.dumps(dict(sorted(probers.items())), separators=(",", ":"), ensure_ascii=False)
 
 
 def recorded(probe, ports):

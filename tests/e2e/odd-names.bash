@@ -40,16 +40,69 @@ spec:
 YAML
 }
 
-# hostile_names FOLDER: manifests whose names are options, workflow commands, and what a shell expands.
+# Names that are options, workflow commands, line breaks, and what a shell expands. The folders in them are those of
+# hostile_folders.
+# shellcheck disable=SC2016 # the names are not expanded
+hostile=('--add-ignore=x.yaml' '--config=evil.yaml' '--exclude=*.yaml' '--report=sarif=victim/x.yaml' '-q.yaml' '-- -.yaml'
+  '::error::x.yaml' '::warning::/##vso[task.complete]x.yaml' '##[group]x.yaml' '$(touch pwned).yaml' '`touch pwned`.yaml'
+  $'new\n::error::line.yaml' $'new\rline.yaml' "quote'\".yaml" '%0A::error::x.yaml' '; touch pwned;.yaml' '${IFS}|&>pwned.yaml')
+
+# hostile_folders FOLDER
+hostile_folders() {
+  mkdir -p "$1/--report=sarif=victim" "$1/::warning::" "$1/victim"
+}
+
+# hostile_names FOLDER: manifests with these names, each with a finding. Another file is what one of the options names.
 hostile_names() {
   local name number=0
-  mkdir -p "$1/--report=sarif=victim" "$1/::warning::" "$1/victim"
+  hostile_folders "$1"
   odd_workload victim >"$1/victim/x.yaml"
-  # shellcheck disable=SC2016 # the names are not expanded
-  for name in '--add-ignore=x.yaml' '--config=evil.yaml' '--exclude=*.yaml' '--report=sarif=victim/x.yaml' '-q.yaml' \
-    '::error::x.yaml' '::warning::/##vso[task.complete]x.yaml' '##[group]x.yaml' '$(touch pwned).yaml' '`touch pwned`.yaml' \
-    $'new\n::error::line.yaml' "quote'\".yaml" '%0A::error::x.yaml' '; touch pwned;.yaml'; do
+  for name in "${hostile[@]}"; do
     number=$((number + 1))
     odd_workload "hostile-$number" >"$1/$name"
   done
+}
+
+# hostile_application FOLDER: a kustomization of manifests with these names, each with probes to rewrite.
+hostile_application() {
+  local name number=0
+  hostile_folders "$1"
+  printf '%s\n' 'apiVersion: v1' 'kind: Namespace' 'metadata: {name: shop, labels: {istio-injection: enabled}}' >"$1/mesh.yaml"
+  for name in "${hostile[@]}"; do
+    number=$((number + 1))
+    odd_workload "hostile-$number" | sed 's/, sidecar.istio.io[^}]*//' >"$1/$name"
+  done
+  python3 - mesh.yaml "${hostile[@]}" >"$1/kustomization.yaml" <<'PYTHON'
+import json
+import sys
+
+print("resources:", json.dumps(sys.argv[1:]))
+PYTHON
+}
+
+# plain_application FOLDER: the same manifests with plain names.
+plain_application() {
+  local name number=0
+  hostile_application "$1"
+  : >"$1/plain.yaml"
+  for name in mesh.yaml "${hostile[@]}"; do
+    printf -- '---\n' >>"$1/plain.yaml"
+    cat -- "$1/$name" >>"$1/plain.yaml"
+  done
+  printf 'resources: [plain.yaml]\n' >"$1/kustomization.yaml"
+}
+
+# hostile_workloads: the names of the workloads in both.
+hostile_workloads() {
+  seq -f 'hostile-%.0f' "${#hostile[@]}"
+}
+
+# no_commands LOG: no line of a log is a workflow command.
+no_commands() {
+  if grep -E '^[[:space:]]*::|##\[|##vso\[' "$1"; then fail_with "$1" "a name is a workflow command"; fi
+}
+
+# not_run FOLDER: no name was run by a shell.
+not_run() {
+  [ -z "$(find "$1" -name pwned)" ] || fail "a name was run"
 }
