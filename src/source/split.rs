@@ -1,7 +1,10 @@
 //! Splits a stream into its documents by reading lines only.
 //!
 //! A `---` or `...` in the first column always ends a document, whatever it stands in (YAML 1.2,
-//! 9.1.2), so no parsing is needed, and one broken document never hides the next.
+//! 9.1.2), so no parsing is needed, and one broken document never hides the next. JSON objects that
+//! follow each other without a marker are documents, too, as kubectl reads them.
+
+use serde::de::IgnoredAny;
 
 use crate::yaml::Span;
 
@@ -37,7 +40,52 @@ pub(super) fn segments(text: &str) -> Vec<Span> {
         at = end;
     }
     close(&mut found, &open, text.len());
+    split_json(text, found)
+}
+
+/// Splits the documents that are a stream of JSON objects.
+fn split_json(text: &str, documents: Vec<Span>) -> Vec<Span> {
+    let may_be_json = |span: &Span| first_object(text, *span).is_some();
+    if !documents.iter().any(may_be_json) {
+        return documents;
+    }
+    let mut found = Vec::with_capacity(documents.len());
+    for document in documents {
+        let mut rest = document;
+        while let Some(end) = end_of_first_object(text, rest) {
+            found.push(Span::new(rest.start, end));
+            rest.start = end;
+        }
+        found.push(rest);
+    }
     found
+}
+
+/// Returns where the `{` is that a document starts with.
+fn first_object(text: &str, document: Span) -> Option<usize> {
+    let source = document.slice(text);
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let source = source.trim_start_matches([' ', '\t', '\r', '\n']);
+    source
+        .starts_with('{')
+        .then_some(document.end - source.len())
+}
+
+/// Returns where the first of several JSON objects ends, the line break behind it included; `None`
+/// where there is one object, or something else.
+fn end_of_first_object(text: &str, document: Span) -> Option<usize> {
+    let start = first_object(text, document)?;
+    let source = Span::new(start, document.end).slice(text);
+    let mut values = serde_json::Deserializer::from_str(source).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    let behind = source.get(values.byte_offset()..)?;
+    let next = behind.trim_start_matches([' ', '\t', '\r', '\n']);
+    if !next.starts_with('{') {
+        return None;
+    }
+    let line = behind.find('\n').map_or(0, |at| at + 1);
+    let between = behind.len() - next.len();
+    Some(document.end - behind.len() + line.min(between))
 }
 
 struct Segment {
@@ -122,6 +170,21 @@ mod tests {
                 "%YAML 1.1\n---\nb: 1\n...\n# end\n"
             ]
         );
+    }
+
+    #[test]
+    fn json_objects_that_follow_each_other_are_documents() {
+        assert_eq!(split("{\"a\": 1}\n"), ["{\"a\": 1}\n"]);
+        assert_eq!(
+            split("{\"a\": \"}{\"}{\"b\": 2}\n{\n}\n---\nc: 3\n"),
+            ["{\"a\": \"}{\"}", "{\"b\": 2}\n", "{\n}\n", "---\nc: 3\n"]
+        );
+        assert_eq!(
+            split("\u{feff} {}\r\n\r\n {}{x\n"),
+            ["\u{feff} {}\r\n", "\r\n {}", "{x\n"]
+        );
+        assert_eq!(split("{a: b}\n{c: d}\n"), ["{a: b}\n{c: d}\n"]);
+        assert_eq!(split("{}\n# c\n{}\n"), ["{}\n# c\n{}\n"]);
     }
 
     #[test]

@@ -106,6 +106,30 @@ impl Arena {
         self.finish()
     }
 
+    /// Turns the nodes of a copy of the document into those of the document in `text`; `place` maps
+    /// offsets.
+    pub(super) fn relocate(
+        &mut self,
+        text: &Arc<str>,
+        segment: Span,
+        place: impl Fn(usize) -> usize,
+    ) {
+        let moved = |span: Span| Span::new(place(span.start), place(span.end));
+        for node in &mut self.tree.nodes {
+            node.span = Extent::new(moved(node.span.span()));
+            if node.indicator != NONE {
+                node.indicator = short(place(node.indicator as usize));
+            }
+        }
+        for properties in &mut self.tree.properties {
+            properties.outer = place(properties.outer);
+            properties.anchor = properties.anchor.map(moved);
+            properties.tag = properties.tag.map(moved);
+        }
+        self.tree.text = Arc::clone(text);
+        self.tree.segment = segment;
+    }
+
     /// Returns the tree, in no more memory than it needs, or `None` where nothing is written in the
     /// document.
     pub(super) fn finish(mut self) -> Option<Tree> {

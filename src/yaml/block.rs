@@ -262,11 +262,11 @@ impl Reader<'_> {
     /// A scalar that is no key: nothing but a comment follows in its line.
     fn lone_scalar(&mut self, found: &Found, indicator: Option<usize>) -> Read<()> {
         // A text without keys is no manifest.
-        let Some(top) = self.blocks.last() else {
+        if self.blocks.is_empty() {
             return Err(Declined);
-        };
+        }
         let id = if found.folded {
-            self.push_folded(found, indicator, top.column)?
+            self.push_folded(found, indicator)?
         } else {
             self.push_scalar(found, indicator)?
         };

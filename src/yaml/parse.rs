@@ -4,9 +4,11 @@
 //! collections are found here by reading the gap between two events, which holds nothing but
 //! white space, comments, indicators and properties.
 
+mod outdented;
+
 use std::sync::Arc;
 
-use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StructureStyle};
 use hashbrown::HashMap;
 
 use super::arena::Arena;
@@ -57,14 +59,46 @@ pub fn parse(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError
 /// # Errors
 /// As [`parse`].
 pub fn parse_fully(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError> {
-    let source = segment.slice(text);
-    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let base = segment.end - source.len();
     if u32::try_from(segment.end).is_err() {
         return Err(too_large());
     }
+    let arena = match read(text, segment) {
+        Err(fault) if fault.outdented_after.is_some() => outdented::read(text, segment, fault),
+        other => other.map_err(|fault| fault.error),
+    }?;
+    if arena.overflows() {
+        return Err(too_large());
+    }
+    Ok(arena.finish())
+}
+
+fn too_large() -> SyntaxError {
+    SyntaxError {
+        offset: 0,
+        message: "the file is larger than 4 GiB".into(),
+    }
+}
+
+/// Why a text could not be read.
+struct Fault {
+    error: SyntaxError,
+    /// The end of the last token before a quoted scalar whose next lines are not indented deeper
+    /// than its mapping or sequence, where that is the fault.
+    outdented_after: Option<usize>,
+}
+
+/// Returns where the content of a document starts, behind a byte order mark.
+fn content_start(text: &str, segment: Span) -> usize {
+    let source = segment.slice(text);
+    segment.end - source.strip_prefix('\u{feff}').unwrap_or(source).len()
+}
+
+/// Fills an arena with the document that `segment` of `text` holds.
+fn read(text: &Arc<str>, segment: Span) -> Result<Arena, Fault> {
+    let base = content_start(text, segment);
     let options = granit_parser::options! { emit_anchor_events: true };
     let mut builder = Builder::new(text, segment, base);
+    let source = Span::new(base, segment.end).slice(text);
     for event in Parser::new_from_str_with_options(source, options) {
         match event {
             Ok((event, span)) => {
@@ -78,24 +112,18 @@ pub fn parse_fully(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, Synta
             }
             Err(error) => {
                 let offset = base + error.marker().byte_offset().unwrap_or_default();
-                return Err(SyntaxError {
-                    offset,
-                    message: error.info(),
+                let is_outdented = *error.kind() == ErrorKind::InvalidQuotedScalarIndent;
+                return Err(Fault {
+                    error: SyntaxError {
+                        offset,
+                        message: error.info(),
+                    },
+                    outdented_after: is_outdented.then_some(builder.cursor),
                 });
             }
         }
     }
-    if builder.arena.overflows() {
-        return Err(too_large());
-    }
-    Ok(builder.arena.finish())
-}
-
-fn too_large() -> SyntaxError {
-    SyntaxError {
-        offset: 0,
-        message: "the file is larger than 4 GiB".into(),
-    }
+    Ok(builder.arena)
 }
 
 struct Builder<'a> {
@@ -297,12 +325,12 @@ impl<'a> Builder<'a> {
         if starts_word {
             return false;
         }
-        // The event of a key that has no value may lie in a line below.
+        let key = self.arena.last_child_start().unwrap_or(from);
+        // The event of a key that has no value may lie in a line below, unless the key is empty.
         let before = self.text.get(..at).unwrap_or_default();
-        if !before.trim_end_matches(' ').ends_with('\n') {
+        if key == at || !before.trim_end_matches(' ').ends_with('\n') {
             return true;
         }
-        let key = self.arena.last_child_start().unwrap_or(from);
         let before = self.text.get(..key);
         let before = before.unwrap_or_default().trim_ascii_end();
         // The `:` of an explicit key stands below its `?`, which no comment is in front of.

@@ -25,6 +25,8 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
     for document in &file.documents {
         let tree = match &document.content {
             Content::Empty => continue,
+            // kustomize skips `{}`.
+            Content::Plain(tree) if tree.node_count() == 1 => continue,
             Content::Tree(tree) => Some(tree),
             _ => None,
         };

@@ -39,13 +39,9 @@ impl Reader<'_> {
         self.end_line(end)
     }
 
-    /// Adds a quoted scalar of several lines, each deeper than `column`.
-    pub(super) fn push_folded(
-        &mut self,
-        found: &Found,
-        indicator: Option<usize>,
-        column: usize,
-    ) -> Read<u32> {
+    /// Adds a quoted scalar of several lines. They need no indentation: libyaml and go-yaml read
+    /// them anywhere.
+    pub(super) fn push_folded(&mut self, found: &Found, indicator: Option<usize>) -> Read<u32> {
         let span = Span::new(found.start, found.end);
         let id = self.arena.push(Kind::Scalar, found.style, span, indicator);
         let from = self.arena.decoded().len();
@@ -58,7 +54,7 @@ impl Reader<'_> {
         };
         while let Some(piece) = pieces.next() {
             let last = pieces.peek().is_none();
-            self.fold_line(piece, found.style, last, column, &mut place)?;
+            self.fold_line(piece, found.style, last, &mut place)?;
         }
         self.arena.set_decoded(id, from);
         Ok(id)
@@ -69,7 +65,6 @@ impl Reader<'_> {
         written: &str,
         style: Style,
         last: bool,
-        column: usize,
         place: &mut Place,
     ) -> Read<()> {
         let line = written.strip_suffix('\r').unwrap_or(written);
@@ -80,7 +75,7 @@ impl Reader<'_> {
                 place.blank_lines += 1;
                 return Ok(());
             }
-            if line.len() - text.len() <= column {
+            if begins_marker(line) {
                 return Err(Declined);
             }
             place.join(self.arena.decoded());
@@ -120,6 +115,11 @@ impl Place {
             fold(self.blank_lines, into);
         }
     }
+}
+
+/// Tells whether a line may be a document marker, which no scalar may hold.
+fn begins_marker(line: &str) -> bool {
+    line.starts_with("---") || line.starts_with("...")
 }
 
 /// A break alone becomes a blank; of several the first is dropped.

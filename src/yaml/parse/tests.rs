@@ -101,3 +101,29 @@ fn faults_have_a_place() {
     let error = parse(&text, Span::new(9, text.len())).unwrap_err();
     assert!(error.offset >= 13, "{error:?}");
 }
+
+#[test]
+fn quoted_scalars_may_continue_at_any_indentation() {
+    let text = "\u{feff}a: &x \"one\n two\nthree\" # c\nb: *x\nc:\n- ? 'd\n\ne'\n  : !t 'f\ng'\n- {h: 'i\nj'}\nk: l\n";
+    let tree = tree(text);
+    let root = tree.root().unwrap();
+    assert_eq!(at(&tree, &["b"]).text(), Some("one two three"));
+    assert_eq!(at(&tree, &["a"]).source(), "\"one\n two\nthree\"");
+    let pair = root.get("c").unwrap().item(0).unwrap();
+    let pair = pair.entries().next().unwrap();
+    assert_eq!(
+        (pair.key.text(), pair.key.source()),
+        (Some("d\ne"), "'d\n\ne'")
+    );
+    assert_eq!(
+        (pair.value.text(), pair.value.source()),
+        (Some("f g"), "'f\ng'")
+    );
+    assert_eq!(pair.value.outer_span().slice(text), "!t 'f\ng'");
+    assert_eq!(at(&tree, &["k"]).source(), "l");
+    let many = "- !t 'a\nb'\n".repeat(100);
+    assert!(parse(&Arc::from(&*many), Span::new(0, many.len())).is_ok());
+    let broken = "a: !t 'b\nc'\n d: [\n";
+    let error = parse_fully(&Arc::from(broken), Span::new(0, broken.len())).unwrap_err();
+    assert!(error.offset > 11, "{error:?}");
+}

@@ -33,6 +33,7 @@ const ORDINARY: &[&str] = &[
     "- a\n-\n- # c\n- b:\n-\n  - c\n",
     "a: x#y -z :b c:d ?e\nb: -1\nc: --f\nd: ~\n\"e\" : 'it''s' # c\n'f': \"\\t\\x41\\u00e9\"\n",
     "a: one\n  two\n\n\n   - three # c\nb:\n  four\n  five\n",
+    "a: 'one\ntwo'\nb:\n- \"three\n four\n\nfive\" # c\n- c: 'six\n  seven'\n",
     "a: 'one\n\n  two'\nb: \"one\\\n   \\ two\n  three\\n\n  \"\n",
     "a: |\n  x\n   y  \n\n  z\nb: |-\n\n   x\n\nc: >+ # c\n  x\n  y\n\n   z\n\n# c\nd: |\n x",
     "a: |\n  x\n  ",
