@@ -69,14 +69,15 @@ pub const GUARDS: &[Notice] = &[
     page!(Error, "undo-entry-unreadable"),
     page!(Note, "undo-not-literal"),
     page!(Error, "unknown-template"),
+    page!(Error, "unrecorded-field"),
     page!(Note, "vm-mesh-config-missing"),
     page!(Error, "vm-no-equivalent"),
     page!(Error, "vm-probe-refused"),
     page!(Error, "vm-probe-unreadable"),
 ];
 
-/// Rules by whose names `rewrite` refuses a pod too: the fault is one for `check` as well.
-const SHARED: &[&str] = &["rewritten-without-entry"];
+/// Rules and notices by whose names `rewrite` refuses a pod too: the fault is one for `check` as well.
+const SHARED: &[&str] = &["ambiguous-yaml", "rewritten-without-entry"];
 
 /// Tells whether `rewrite` refuses pods by this id: that of a guard, or of a rule.
 #[must_use]
@@ -107,9 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_shared_are_those_of_rules() {
-        let is_rule = |id: &&str| rules::all().iter().any(|rule| rule.id == *id);
-        assert!(super::SHARED.iter().all(is_rule));
+    fn ids_that_are_shared_are_those_of_rules_and_notices() {
+        let is_known = |id: &&str| {
+            rules::all().iter().any(|rule| rule.id == *id)
+                || NOTICES.iter().any(|notice| notice.id == *id)
+        };
+        assert!(super::SHARED.iter().all(is_known));
     }
 
     #[test]

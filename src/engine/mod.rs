@@ -28,6 +28,7 @@ pub mod planted_panic;
 mod problems;
 mod replace;
 mod required;
+mod reversible;
 mod rewrite;
 mod route_set;
 mod summary;

@@ -16,6 +16,7 @@ pub struct Notice {
     pub docs: &'static str,
 }
 
+pub(super) const AMBIGUOUS_YAML: &str = "ambiguous-yaml";
 pub(super) const DUPLICATE_KEY: &str = "duplicate-key";
 pub(super) const EDIT_REFUSED: &str = "edit-refused";
 pub(super) const INTERNAL_ERROR: &str = "internal-error";
@@ -32,6 +33,40 @@ pub(super) const UNUSED_SUPPRESSION: &str = "unused-suppression";
 
 /// All kinds, sorted by id.
 pub const NOTICES: &[Notice] = &[
+    Notice {
+        id: AMBIGUOUS_YAML,
+        severity: Severity::Warning,
+        docs: "\
+kubectl and kustomize read a place of a Kubernetes document differently, or both read something else than
+YAML 1.2 says.
+
+Three things are reported:
+
+- A character that ends a line in YAML 1.1 (U+0085, U+2028, U+2029), a byte order mark within the document, or a
+  `?` that touches a key in braces, where the document means something else because of it. An error, because it
+  hides text from reviewers and from other tools.
+- A merge key (`<<`) below a key that it overrides with another value. kubectl takes the value of the merge key,
+  kustomize the value of the key.
+- The tags `!!binary`, `!!timestamp`, and `!` before a number or boolean.
+
+## Why it matters
+
+What one tool checks is not what another one deploys. This probe uses `/healthz` with `kubectl apply`, and `/ready`
+with `kustomize build`:
+
+```yaml
+httpGet:
+  path: /ready
+  <<: *probe   # path: /healthz
+```
+
+Predictions follow the reading of kustomize. `rewrite` and `--fix` leave the document as it is.
+
+## What to do
+
+Delete the character. Write `<<` above the keys of its mapping. Write the value without the tag.
+",
+    },
     Notice {
         id: DUPLICATE_KEY,
         severity: Severity::Warning,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::finding::{Finding, Label, Severity};
 use crate::source::{Content, Document, Fault, HiddenFiles, Role, SourceFile, SourceSet};
-use crate::yaml::Span;
+use crate::yaml::{Ambiguity, AmbiguityKind, Span};
 
 use super::guard;
 use super::notices::{
-    DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN, UNREADABLE_FILE,
+    AMBIGUOUS_YAML, DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN, UNREADABLE_FILE,
 };
 
 /// Reports everything that kept a file or a document from being judged.
@@ -151,9 +151,28 @@ fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {
             .duplicate_keys()
             .into_iter()
             .map(|(first, again)| duplicate(file, document, first, again))
+            .chain(ambiguous(file, document))
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// Reports the places that Kubernetes tools read differently.
+fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
+    let all = document.ambiguities.iter();
+    all.map(|one: &Ambiguity| {
+        // Text that only some tools see may hide anything from a review.
+        let severity = match one.kind {
+            AmbiguityKind::HiddenSyntax => Severity::Error,
+            AmbiguityKind::MergeOrder | AmbiguityKind::Tag => Severity::Warning,
+        };
+        let label = label(file, one.span);
+        let mut finding = Finding::new(AMBIGUOUS_YAML, severity, label, one.message.clone());
+        finding.document = document.index;
+        finding.help = Some(one.help.into());
+        finding
+    })
+    .collect()
 }
 
 fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -> Finding {

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::context::Context;
 use crate::context::render::{DocumentId, Rendering, render_of, render_relevant};
 use crate::finding::{Finding, Label, Severity};
 use crate::predict;
-use crate::rewrite::{self, Edited, Plan, PodRewrite, Seen};
+use crate::rewrite::{self, Direction, Edited, Plan, PodRewrite, Seen};
 use crate::rules;
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
@@ -19,8 +20,9 @@ use super::changed::Changed;
 use super::check::{not_followed, settled};
 use super::fix::replace;
 use super::guard::judge;
-use super::notices::EDIT_REFUSED;
+use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 use super::problems::problems;
+use super::reversible::ensure_undo;
 
 /// The result of a rewrite; nothing is written yet.
 #[derive(Debug, Default)]
@@ -79,7 +81,7 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
             renderings: &renderings,
         };
         let mut plan = planner(&seen);
-        let mut edits = edits(set, &plan);
+        let mut edits = edits(set, &plan, settings);
         let used = edits.documents_of(&renderings);
         if !used.is_empty() {
             let sources = &edits.applied(set);
@@ -89,7 +91,7 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
                 renderings,
             };
             if plan.take_back_lost(&seen, edited) {
-                edits = self::edits(set, &plan);
+                edits = self::edits(set, &plan, settings);
             }
         }
         let taking = renderings.iter();
@@ -101,7 +103,16 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     });
     let (edits, mut findings) = judged.value;
     findings.extend(judged.faults);
-    findings.extend(problems(original));
+    let refused: HashSet<_> = findings
+        .iter()
+        .filter(|finding| finding.rule == AMBIGUOUS_YAML)
+        .map(|finding| (Arc::clone(&finding.primary.path), finding.primary.span))
+        .collect();
+    let is_known = |finding: &Finding| {
+        let place = &finding.primary;
+        finding.rule == AMBIGUOUS_YAML && refused.contains(&(Arc::clone(&place.path), place.span))
+    };
+    findings.extend(problems(original).into_iter().filter(|one| !is_known(one)));
     findings.extend(rules::unrendered(&original.files));
     let set = edits.applied(original);
     findings.extend(edits.refused);
@@ -142,7 +153,7 @@ impl Edits {
     }
 }
 
-fn edits(set: &SourceSet, plan: &Plan) -> Edits {
+fn edits(set: &SourceSet, plan: &Plan, settings: &Settings) -> Edits {
     let mut by_document: BTreeMap<DocumentId, Vec<&PodRewrite>> = BTreeMap::new();
     for pod in &plan.pods {
         let id = (Arc::clone(&pod.path), pod.document);
@@ -154,7 +165,10 @@ fn edits(set: &SourceSet, plan: &Plan) -> Edits {
         .map(|(id, pods)| {
             let changes = pods.iter().flat_map(|pod| pod.changes.iter().cloned());
             let changes: Vec<Change> = changes.collect();
-            let edits = edits_of(set, &id, &changes);
+            let mut edits = edits_of(set, &id, &changes);
+            if plan.direction == Direction::Ahead {
+                edits = edits.map(|edits| undoable(set, &id, edits?, settings));
+            }
             (id, pods.len(), changes, edits)
         })
         .collect();
@@ -189,6 +203,24 @@ fn edits_of(
         return None;
     }
     Some(yaml::apply(document.tree()?, changes))
+}
+
+/// Returns the edits of a rewrite where `--undo` can take them back.
+fn undoable(
+    set: &SourceSet,
+    (path, index): &DocumentId,
+    edits: Vec<Edit>,
+    settings: &Settings,
+) -> Result<Vec<Edit>, EditError> {
+    let file = set.file(path);
+    if let Some((file, document)) = file.and_then(|file| Some((file, file.documents.get(*index)?)))
+        && !edits.is_empty()
+    {
+        ensure_undo(file, document.segment, &edits, |edited| {
+            !undo(edited, settings).changed.is_empty()
+        })?;
+    }
+    Ok(edits)
 }
 
 fn refused((path, document): DocumentId, error: &EditError) -> Finding {

@@ -55,6 +55,7 @@ pub fn hazards(
         number_hazard(prediction),
         port_hazard(context, pod, prediction, &port),
         action_hazard(action),
+        field_hazard(prediction, action),
     ];
     all.into_iter().flatten().collect()
 }
@@ -200,6 +201,28 @@ fn action_hazard(action: &Action) -> Option<Hazard> {
             .into_iter()
             .find_map(|text| text_hazard("httpHeaders", text))
     })
+}
+
+/// The prober env has a place for these fields alone, and a `tcpSocket` or `grpc` mapping is
+/// replaced as a whole.
+fn field_hazard(prediction: &HandlerPrediction<'_>, action: &Action) -> Option<Hazard> {
+    let known: &[&str] = match action {
+        Action::HttpGet(_) => &["path", "port", "host", "scheme", "httpHeaders"],
+        Action::TcpSocket { .. } => &["port", "host"],
+        Action::Grpc { .. } => &["port", "service"],
+        Action::Exec | Action::Sleep | Action::Missing => return None,
+    };
+    let key = action.key();
+    let written = prediction.handler.node.get(key)?;
+    if !matches!(action, Action::HttpGet(_)) && written.has_merge_key() {
+        let message = format!("a merge key within `{key}` would be lost");
+        return Some(Hazard::new("unrecorded-field", "", message));
+    }
+    let entries = written.effective_entries().into_iter();
+    let mut names = entries.map(|entry| entry.key.text().unwrap_or_default());
+    let name = names.find(|name| !known.contains(name))?;
+    let message = format!("the prober env does not record `{key}.{name}`");
+    Some(Hazard::new("unrecorded-field", "", message))
 }
 
 /// A whole URL: `scheme://` in front.

@@ -84,7 +84,7 @@ pub(super) fn refusals<'t>(
             && (refusal.guard != "unknown-template" || !template::needs_metadata(writing))
     };
     // Where one of these refuses nothing else matters.
-    let whole = [document, release, knative];
+    let whole = [document, ambiguous, release, knative];
     let mut whole = whole.iter().filter_map(|guard| guard(context, pod));
     if let Some(refusal) = whole.find(|refusal| !allowed(refusal)) {
         return vec![refusal];
@@ -128,6 +128,12 @@ pub(super) fn document(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<
         Refusal::new("sops", name_span(pod), said)
             .with_help("decrypt it, rewrite it, and encrypt it again")
     })
+}
+
+/// The document has more than one reading: no rewrite keeps all of them.
+pub(super) fn ambiguous(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+    let found = pod.workload.object.document.ambiguities.first()?;
+    Some(Refusal::new("ambiguous-yaml", found.span, found.message.clone()).with_help(found.help))
 }
 
 fn release(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {

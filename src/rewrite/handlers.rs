@@ -1,11 +1,11 @@
 //! One handler: whether it is pointed at the agent, how, and what the agent is told of it.
 
-use crate::kube::Action;
+use crate::kube::{Action, Handler};
 use crate::mesh::Version;
 use crate::mesh::istio::prober_json::{self, NotRecorded};
 use crate::mesh::istio::rewrite::{HOOKS, agent_path, is_agent_path, rewritten_since};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
-use crate::yaml::{Change, Value};
+use crate::yaml::{Change, NodeRef, Scalar, Value};
 
 /// Returns the handlers that the release rewrites and that do not point at the agent yet. While
 /// the release is unknown hooks are left alone: agents before 1.25 do not start on their keys.
@@ -86,11 +86,36 @@ pub(super) fn point_at_agent(prediction: &HandlerPrediction<'_>, port: i64) -> V
             }
             changes
         }
-        Ok(action) => vec![Change::Replace {
-            route: handler.route.child(action.key()),
-            key: "httpGet".to_owned(),
-            value: Value::Map(vec![("path".to_owned(), path), ("port".to_owned(), port)]),
-        }],
+        Ok(action) => {
+            let mut fields = vec![("path".to_owned(), path), ("port".to_owned(), port)];
+            fields.extend(empty_field(handler, action).map(|empty| ("host".to_owned(), empty)));
+            vec![Change::Replace {
+                route: handler.route.child(action.key()),
+                key: "httpGet".to_owned(),
+                value: Value::Map(fields),
+            }]
+        }
         Err(_) => Vec::new(),
+    }
+}
+
+/// Returns the value of `host` or `service` where it is written and empty. The env does not record
+/// that: an empty `host` of the rewritten probe, which means the pod as no `host` does, keeps it for
+/// `--undo`.
+fn empty_field(handler: &Handler<'_>, action: &Action) -> Option<Value> {
+    let name = match action {
+        Action::TcpSocket { .. } => "host",
+        Action::Grpc { .. } => "service",
+        _ => return None,
+    };
+    empty_value(handler.node.get(action.key())?.get(name)?)
+}
+
+/// Returns the value of a node that is null or the empty string.
+pub(super) fn empty_value(node: NodeRef<'_>) -> Option<Value> {
+    match node.scalar()? {
+        Scalar::Null => Some(Value::Null),
+        Scalar::Str("") => Some(Value::from("")),
+        _ => None,
     }
 }

@@ -148,19 +148,19 @@ fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     (pod.workload.object.kind == "Job").then(|| note(pod, "job-immutable", said))
 }
 
-/// The pod asks for the rewrite itself, which the opt-out takes the place of.
+/// Reports the value of the annotation that the opt-out replaces.
 fn opt_in(pod: &WorkloadPrediction<'_>, writing: Writing) -> Option<Finding> {
     let key = keys::REWRITE_PROBERS;
     let entry = pod.workload.template.annotation(key)?;
-    let asks = entry.value.text().and_then(parse_bool) == Some(true);
-    if !asks || writing.form == Form::Equal {
+    let word = entry.value.text().unwrap_or_default();
+    if parse_bool(word) == Some(false) || writing.form == Form::Equal {
         return None;
     }
     let object = &pod.workload.object;
     let at = object.label_at(entry.value.span(), String::new());
     let said = format!(
-        "{}: `{key}` was \"true\" and becomes \"false\"; `--undo` brings it back only where the tree \
-         shows that the mesh rewrites no probes by default",
+        "{}: `{key}` was {word:?} and becomes \"false\"; `--undo` writes \"true\" where the tree shows \
+         that the mesh rewrites no probes by default, and deletes the annotation elsewhere",
         pod.workload.title()
     );
     Some(note_at(pod, "opt-in-replaced", at, said))

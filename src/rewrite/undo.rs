@@ -12,8 +12,10 @@ mod patch;
 use std::collections::BTreeSet;
 
 use crate::context::Context;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Certainty, Finding, Severity};
 use crate::kube::Workload;
+use crate::mesh::Fact;
+use crate::mesh::istio::rewrite::OLDEST_REWRITE;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Change;
 
@@ -81,6 +83,9 @@ fn undone<'t>(
         let refusal = Refusal::new("sops", pod.workload.object.name_span(), said);
         return Err(refusal.with_help("decrypt it, undo the rewrite, and encrypt it again"));
     }
+    if let Some(refusal) = guard::ambiguous(context, pod) {
+        return Err(refusal);
+    }
     if let Some(refusal) = overlay::differing(pod, overlays) {
         return Err(refusal);
     }
@@ -111,12 +116,27 @@ fn undone<'t>(
         .filter(|key| !asked.contains(*key));
     remarks.extend(unasked.map(|key| format!("no probe asks for {key}, which is dropped")));
     for carrier in &carriers {
-        let by_default = context.rewrite_default(&pod.workload);
+        let by_default = rewrite_default(context, &pod.workload);
         let (removed, left) = carrier.removed(&pod.workload, &by_default)?;
         changes.extend(removed);
         remarks.extend(left);
     }
     Ok(Some(Undone { changes, remarks }))
+}
+
+/// Tells whether the mesh rewrites probes by default. An older release than the oldest one that is
+/// rewritten for, as the image of a stub may name it, says nothing about a pod that was rewritten.
+fn rewrite_default<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Fact<bool> {
+    let fact = context.rewrite_default(workload);
+    let release = context.version(workload).value;
+    let is_older = release.is_some_and(|release| release < OLDEST_REWRITE);
+    if is_older && fact.certainty <= Certainty::Default {
+        return Fact {
+            value: true,
+            ..fact
+        };
+    }
+    fact
 }
 
 pub(super) fn refused(refusal: Refusal, pod: &WorkloadPrediction<'_>) -> Finding {

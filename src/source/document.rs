@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use crate::yaml::{self, Kind, NodeRef, Span, SyntaxError, Tree};
+use crate::yaml::{self, Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
 
 use super::file::SourceFile;
 use super::kustomization::is_kustomization;
@@ -12,7 +12,7 @@ use super::kustomization::is_kustomization;
 /// What a document holds.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// Nothing but comments.
+    /// Nothing but comments, `null` or `[]`: kubectl and kustomize skip it.
     Empty,
     /// A Kubernetes document, or a kustomization.
     Tree(Arc<Tree>),
@@ -46,14 +46,19 @@ pub struct Document {
     pub patch: bool,
     /// Encrypted by SOPS: any edit would break its checksum.
     pub encrypted: bool,
+    /// Places of a Kubernetes document that kubectl, kustomize and this tool read differently.
+    pub ambiguities: Vec<Ambiguity>,
 }
 
 impl Document {
     pub(super) fn read(file: &SourceFile, index: usize, segment: Span) -> Self {
         let content = read_content(file, segment);
-        let encrypted = match &content {
-            Content::Tree(tree) => tree.root().is_some_and(is_encrypted),
-            _ => false,
+        let (encrypted, ambiguities) = match &content {
+            Content::Tree(tree) => (
+                tree.root().is_some_and(is_encrypted),
+                yaml::ambiguities(tree),
+            ),
+            _ => (false, Vec::new()),
         };
         Self {
             path: Arc::clone(&file.path),
@@ -62,6 +67,7 @@ impl Document {
             content,
             patch: false,
             encrypted,
+            ambiguities,
         }
     }
 
@@ -115,6 +121,8 @@ fn classify(tree: Tree, path: &str, source: &str) -> Content {
         Content::Tree(tree.into())
     } else if root.is_mapping() {
         Content::Plain(tree.into())
+    } else if root.is_null() || (root.is_sequence() && root.items().len() == 0) {
+        Content::Empty
     } else {
         Content::NotKubernetes
     }
@@ -202,7 +210,12 @@ mod tests {
             ),
             "{all:?}"
         );
-        assert!(matches!(contents("# only\n").as_slice(), [Content::Empty]));
+        for nothing in ["# only\n", "null\n", "~ # c\n", "[]\n"] {
+            assert!(
+                matches!(contents(nothing).as_slice(), [Content::Empty]),
+                "{nothing}"
+            );
+        }
     }
 
     #[test]

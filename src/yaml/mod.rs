@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of Kubernetes.
 
+mod ambiguity;
 mod arena;
 mod block;
 mod block_scalar;
@@ -20,12 +21,13 @@ mod tree;
 pub mod verify;
 mod weight;
 
+pub use ambiguity::{Ambiguity, AmbiguityKind, ambiguities};
 pub use block::parse_ordinary;
 pub use change::{Change, Value};
 pub use comment::comments;
 pub use compose::Composer;
 pub use de::{DeError, from_node};
-pub use edit::{Edit, EditError, apply, plan, prove, splice};
+pub use edit::{Edit, EditError, apply, apply_embedded, plan, prove, splice};
 pub use parse::{SyntaxError, parse, parse_fully};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};

@@ -123,6 +123,11 @@ impl Tree {
         self.properties.iter().filter_map(|of| of.anchor)
     }
 
+    /// Tells whether a node has an explicit tag.
+    pub(super) fn has_tags(&self) -> bool {
+        self.properties.iter().any(|of| of.tag.is_some())
+    }
+
     /// Returns the spans of keys that occur twice in one mapping: of the first, and of each
     /// later one. Keys count as equal where Kubernetes tooling takes them for the same; merge
     /// keys may repeat.

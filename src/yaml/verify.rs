@@ -1,8 +1,10 @@
 //! The referee: reads a document before and after its edits with a second, independent parser.
 //!
 //! That parser is of libyaml's line, as kubectl's is, and shares no code with ours. What it reads
-//! before, with the intended changes made to the value, must be what it reads after.
+//! before, with the intended changes made to the value, must be what it reads after. Before that,
+//! both must read the original alike.
 
+mod agreement;
 mod compare;
 
 use std::borrow::Cow;
@@ -21,6 +23,8 @@ use super::scalar::Scalar;
 use super::span::Span;
 use super::tree::{Kind, NodeRef, Tree};
 
+pub(super) use agreement::disagreement;
+
 /// Nodes that aliases may repeat; more is an attack or a mistake.
 const REPEATED: usize = 100_000;
 /// Nesting that both parsers read.
@@ -35,21 +39,43 @@ pub fn verify(before: &str, changes: &[Change], after: &str) -> Result<(), Strin
     check(&tree, changes, after)
 }
 
-/// Does what [`verify`] does, for a document that is parsed already.
-pub(super) fn check(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
+/// Checks an edit as [`verify`] does, for a document that is parsed already. Both parsers must read
+/// the document alike before it is edited.
+pub(super) fn check_edit(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
+    let readings = Readings::of(before).map_err(|reason| format!("the document {reason}"))?;
+    if let Some(difference) = agreement::difference(before, &readings.referee) {
+        return Err(format!("the document has two readings: {difference}"));
+    }
+    check_from(readings, changes, after)
+}
+
+fn check(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
+    let readings = Readings::of(before).map_err(|reason| format!("the document {reason}"))?;
+    check_from(readings, changes, after)
+}
+
+fn check_from(before: Readings, changes: &[Change], after: &str) -> Result<(), String> {
     let changed = |reason: String| format!("the edited document {reason}");
-    let after_tree = parsed(after).map_err(changed)?;
-    measure(before).map_err(|reason| format!("the document {reason}"))?;
-    measure(&after_tree).map_err(changed)?;
+    let tree = parsed(after).map_err(changed)?;
+    let after = Readings::of(&tree).map_err(changed)?;
+    compare(before.own, changes, &after.own, None)?;
+    compare(before.referee, changes, &after.referee, tree.root())
+}
 
-    let old = own_value(before).map_err(|reason| format!("the document {reason}"))?;
-    let new = own_value(&after_tree).map_err(changed)?;
-    compare(old, changes, &new, None)?;
+/// What the two parsers read from a document.
+struct Readings {
+    own: Yaml,
+    referee: Yaml,
+}
 
-    let old = referee_value(&with_own_names(before))
-        .map_err(|reason| format!("the document {reason}"))?;
-    let new = referee_value(&with_own_names(&after_tree)).map_err(changed)?;
-    compare(old, changes, &new, after_tree.root())
+impl Readings {
+    fn of(tree: &Tree) -> Result<Self, String> {
+        measure(tree)?;
+        Ok(Self {
+            own: own_value(tree)?,
+            referee: referee_value(&with_own_names(tree))?,
+        })
+    }
 }
 
 fn parsed(text: &str) -> Result<Tree, String> {

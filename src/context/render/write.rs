@@ -24,6 +24,8 @@ pub(super) fn document(object: &Node, base: &Document) -> Option<(Document, Orig
         segment: tree.segment(),
         content: Content::Tree(tree),
         patch: false,
+        // Their places are those of the file, and a copy is written anew.
+        ambiguities: Vec::new(),
         ..base.clone()
     };
     Some((document, origins))

@@ -63,6 +63,6 @@ fn merge_into(tree: &Tree, key: &str, escaped: String) -> Result<String, String>
         route,
         value: Value::Str(escaped),
     };
-    let edits = yaml::apply(tree, &[change]).map_err(|error| error.reason)?;
+    let edits = yaml::apply_embedded(tree, &[change]).map_err(|error| error.reason)?;
     Ok(yaml::splice(tree.text(), &edits))
 }

@@ -149,7 +149,8 @@ fn left(config: &ProxyConfig) -> Result<Option<String>, String> {
         (_, 1) => metadata,
         _ => metadata.child(keys::PROBERS_ENV),
     };
-    let edits = yaml::apply(tree, &[Change::Remove { route }]).map_err(|error| error.reason)?;
+    let edits =
+        yaml::apply_embedded(tree, &[Change::Remove { route }]).map_err(|error| error.reason)?;
     Ok(Some(yaml::splice(tree.text(), &edits)))
 }
 

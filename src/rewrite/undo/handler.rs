@@ -1,12 +1,13 @@
 //! One handler that asks the agent, and the changes that make it what the env records.
 
-use crate::kube::{Action, Container, HttpGet, Port};
+use crate::kube::{Action, Container, Handler, HttpGet, Port};
 use crate::mesh::istio::recorded::{self, Recorded};
 use crate::mesh::istio::rewrite::is_agent_path;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, NodeRef, Value};
 
 use super::super::guard::Refusal;
+use super::super::handlers::empty_value;
 use super::comment::has_comment;
 
 /// A handler on its way back.
@@ -96,15 +97,14 @@ fn changes(
             }
             return Ok(changes);
         }
-        Action::TcpSocket { port, host } => ("tcpSocket", tcp(port, host.as_deref())),
+        Action::TcpSocket { port, host } => {
+            let host = host.as_deref().map(Value::from);
+            ("tcpSocket", tcp(port, host.or_else(|| kept_empty(handler))))
+        }
         Action::Grpc { port, service } => {
-            // A line with a comment was one of the probe: only the service's can have become it.
-            let line = handler
-                .node
-                .get("httpGet")
-                .and_then(|http| http.entry("path"));
-            let stays = line.is_some_and(|line| has_comment(&pod.workload.object, &line));
-            ("grpc", grpc(*port, service, stays))
+            let service = Some(service.as_str()).filter(|service| !service.is_empty());
+            let empty = || kept_empty(handler).or_else(|| empty_by_comment(pod, handler));
+            ("grpc", grpc(*port, service.map(Value::from).or_else(empty)))
         }
         // No entry records them.
         Action::Exec | Action::Sleep | Action::Missing => return Ok(Vec::new()),
@@ -130,15 +130,25 @@ fn number(port: &Port) -> Value {
     }
 }
 
-fn tcp(port: &Port, host: Option<&str>) -> Vec<(String, Value)> {
-    let host = host.map(|host| ("host".to_owned(), Value::from(host)));
+/// Returns the empty `host` or `service` that the rewritten probe keeps as an empty `host`.
+fn kept_empty(handler: &Handler<'_>) -> Option<Value> {
+    empty_value(handler.node.get("httpGet")?.get("host")?)
+}
+
+/// A line with a comment was one of the probe: only that of the service can have become the path's.
+fn empty_by_comment(pod: &WorkloadPrediction<'_>, handler: &Handler<'_>) -> Option<Value> {
+    let line = handler.node.get("httpGet")?.entry("path")?;
+    has_comment(&pod.workload.object, &line).then(|| Value::from(""))
+}
+
+fn tcp(port: &Port, host: Option<Value>) -> Vec<(String, Value)> {
+    let host = host.map(|host| ("host".to_owned(), host));
     let port = ("port".to_owned(), number(port));
     std::iter::once(port).chain(host).collect()
 }
 
-fn grpc(port: i64, service: &str, explicit: bool) -> Vec<(String, Value)> {
-    let is_written = explicit || !service.is_empty();
-    let service = is_written.then(|| ("service".to_owned(), Value::from(service)));
+fn grpc(port: i64, service: Option<Value>) -> Vec<(String, Value)> {
+    let service = service.map(|service| ("service".to_owned(), service));
     let port = ("port".to_owned(), Value::Int(port));
     std::iter::once(port).chain(service).collect()
 }

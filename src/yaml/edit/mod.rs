@@ -25,10 +25,11 @@ mod write;
 
 use std::sync::Arc;
 
+use super::ambiguity::ambiguities;
 use super::change::Change;
 use super::parse::parse;
 use super::span::Span;
-use super::tree::Tree;
+use super::tree::{NodeRef, Style, Tree};
 use super::verify;
 
 /// A byte range of the whole file and the text that takes its place.
@@ -169,23 +170,45 @@ fn shift(edits: &mut [Edit], from: usize, to: usize) {
     }
 }
 
-/// Plans the edits as [`plan`] does, and vouches for them: the edited document is read again, by
-/// our parser and by the independent one of [`verify`], and must hold exactly what
-/// the changes say.
+/// Plans the edits of a document of a file as [`plan`] does, and verifies them with [`prove`].
 ///
 /// # Errors
-/// [`EditError`] as of [`plan`], and where the edited document does not hold what it should.
+/// [`EditError`] as of [`plan`] and [`prove`].
 pub fn apply(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     let edits = plan(tree, changes)?;
     prove(tree, changes, &edits)?;
     Ok(edits)
 }
 
-/// Reads the document again with `edits`, which are sorted and do not overlap: it must hold exactly what `changes` say.
+/// Plans and verifies edits as [`apply`] does, for YAML text within a value. Its end is where it
+/// is written, whereas kubectl adds a line break to a file that has none at its end.
 ///
 /// # Errors
-/// [`EditError`] where it does not.
+/// As [`apply`].
+pub fn apply_embedded(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
+    let edits = plan(tree, changes)?;
+    prove_as_written(tree, changes, &edits)?;
+    Ok(edits)
+}
+
+/// Verifies the edits of a document of a file, which are sorted and do not overlap: the edited
+/// document is read again, by our parser and by the independent one of [`verify`], and must hold
+/// exactly what `changes` say.
+///
+/// # Errors
+/// [`EditError`] where the document has more than one reading, and where the edited document does
+/// not hold what it should.
 pub fn prove(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(), EditError> {
+    prove_as_written(tree, changes, edits)?;
+    match cut_off_block_scalar(tree) {
+        Some(scalar) if !edits.is_empty() => {
+            with_final_break(tree, changes, edits).ok_or_else(|| changed_by_kubectl(scalar))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn prove_as_written(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(), EditError> {
     if edits.is_empty() {
         return Ok(());
     }
@@ -195,21 +218,63 @@ pub fn prove(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(), Edit
             reason: format!("the key `{}` occurs twice", later.slice(tree.text())),
         });
     }
+    if let Some(ambiguous) = ambiguities(tree).into_iter().next() {
+        return Err(EditError {
+            offset: ambiguous.span.start,
+            reason: ambiguous.message,
+        });
+    }
     let segment = tree.segment();
-    let before = segment.slice(tree.text());
-    let mut local = edits.to_vec();
-    shift(&mut local, segment.start, 0);
-    let after = splice(before, &local);
+    let (before, after) = texts(tree, edits);
     if segment.end < tree.text().len() && before.ends_with('\n') && !after.ends_with('\n') {
         return Err(EditError {
             offset: segment.start,
             reason: "the next document would no longer start on a line of its own".to_owned(),
         });
     }
-    verify::check(tree, changes, &after).map_err(|reason| EditError {
+    verify::check_edit(tree, changes, &after).map_err(|reason| EditError {
         offset: segment.start,
         reason,
     })
+}
+
+/// Returns the text of the document before and after its edits.
+fn texts<'t>(tree: &'t Tree, edits: &[Edit]) -> (&'t str, String) {
+    let segment = tree.segment();
+    let before = segment.slice(tree.text());
+    let mut local = edits.to_vec();
+    shift(&mut local, segment.start, 0);
+    (before, splice(before, &local))
+}
+
+/// Returns the block scalar that ends with the file and without a line break.
+fn cut_off_block_scalar(tree: &Tree) -> Option<NodeRef<'_>> {
+    let text = tree.text();
+    if tree.segment().end < text.len() || text.ends_with('\n') {
+        return None;
+    }
+    let last = tree.all().last()?;
+    matches!(last.style(), Style::Literal | Style::Folded).then_some(last)
+}
+
+/// Verifies the edits in the text as kubectl reads it: every line of it ends with a line break.
+fn with_final_break(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Option<()> {
+    let (before, mut after) = texts(tree, edits);
+    if !after.ends_with('\n') {
+        after.push('\n');
+    }
+    let before = reparse(&format!("{before}\n"))?;
+    verify::check_edit(&before, changes, &after).ok()
+}
+
+fn changed_by_kubectl(scalar: NodeRef<'_>) -> EditError {
+    EditError {
+        offset: scalar.span().start,
+        reason: "the file ends within a block scalar: kubectl reads it with a final line break, \
+                 kustomize without, and the edit would change one of the two; end the file with a \
+                 line break"
+            .to_owned(),
+    }
 }
 
 /// Returns `text` with all `edits` made; they must be sorted and must not overlap, others are

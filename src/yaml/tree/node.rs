@@ -372,16 +372,27 @@ impl<'t> NodeRef<'t> {
         self.tree.decoded.get(decoded)
     }
 
-    /// Returns the typed value of a scalar as `sigs.k8s.io/yaml` reads it, its alias followed.
+    /// Returns the name of the explicit tag within the core schema: `str` of `!!str`.
+    pub(in crate::yaml) fn core_tag(self) -> Option<&'t str> {
+        let tag = self.tag()?;
+        let verbatim = || tag.strip_prefix("!<tag:yaml.org,2002:")?.strip_suffix('>');
+        tag.strip_prefix("!!").or_else(verbatim)
+    }
+
+    /// Returns the typed value of a scalar as `sigs.k8s.io/yaml` reads it, its alias followed: a tag
+    /// that names no type of a scalar makes it a string.
     #[must_use]
     pub fn scalar(self) -> Option<Scalar<'t>> {
         let text = self.text()?;
         let node = self.resolved();
-        Some(match node.tag() {
-            Some("!!str" | "!" | "!!binary") => Scalar::Str(text),
-            Some(tag) if tag.starts_with("!!") => resolve_plain(text),
-            _ if matches!(node.style(), Style::Plain | Style::Empty) => resolve_plain(text),
-            _ => Scalar::Str(text),
+        let is_plain = match (node.tag(), node.core_tag()) {
+            (None, _) => matches!(node.style(), Style::Plain | Style::Empty),
+            (_, core) => matches!(core, Some("int" | "float" | "bool" | "null")),
+        };
+        Some(if is_plain {
+            resolve_plain(text)
+        } else {
+            Scalar::Str(text)
         })
     }
 

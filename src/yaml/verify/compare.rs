@@ -85,7 +85,7 @@ fn no_such(route: &Route) -> String {
 }
 
 /// Returns the key as it stands in the mapping: a string, or a number or boolean written so.
-fn found_key(entries: &Mapping, key: &str) -> Option<Yaml> {
+pub(super) fn found_key(entries: &Mapping, key: &str) -> Option<Yaml> {
     if entries.contains_key(key) {
         return Some(Yaml::String(key.to_owned()));
     }
@@ -218,7 +218,7 @@ fn key_words(key: &Yaml) -> String {
 }
 
 /// Shows a value in a few words.
-fn one_line(value: &Yaml) -> String {
+pub(super) fn one_line(value: &Yaml) -> String {
     match value {
         Yaml::Null => "null".to_owned(),
         Yaml::Bool(value) => value.to_string(),

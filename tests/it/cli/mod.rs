@@ -46,3 +46,4 @@ mod vm;
 mod vm_checks;
 mod walking;
 mod working_directory;
+mod yaml_readings;

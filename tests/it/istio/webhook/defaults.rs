@@ -140,6 +140,10 @@ pub(crate) fn defaulted(handler: &Value, is_probe: bool) -> Value {
         {
             http.remove("httpHeaders");
         }
+        // The API server leaves an empty host out.
+        if http.get("host").is_some_and(|host| host == "") {
+            http.remove("host");
+        }
     }
     if let Some(grpc) = map.get_mut("grpc").and_then(Value::as_object_mut) {
         grpc.entry("service").or_insert(json!(""));

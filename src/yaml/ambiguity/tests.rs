@@ -1,0 +1,101 @@
+//! What has two readings, and what only looks like it.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::yaml::parse::parse;
+
+fn found(text: &str) -> Vec<(AmbiguityKind, String)> {
+    let text: Arc<str> = text.into();
+    let tree = parse(&text, Span::new(0, str::len(&text))).unwrap();
+    let all = ambiguities(&tree.unwrap()).into_iter();
+    all.map(|one| (one.kind, one.span.slice(&text).to_owned()))
+        .collect()
+}
+
+#[track_caller]
+fn clear(text: &str) {
+    let found = found(text);
+    assert!(found.is_empty(), "{text}: {found:?}");
+}
+
+#[test]
+fn line_breaks_of_yaml_1_1_are_reported_where_they_hide_something() {
+    for mark in ['\u{85}', '\u{2028}', '\u{2029}'] {
+        let text = format!("a: 8080 # usual{mark}b: HTTPS\n");
+        assert_eq!(
+            found(&text),
+            [(AmbiguityKind::HiddenSyntax, mark.to_string())]
+        );
+        clear(&format!("a: 1 # one{mark}# two\n"));
+    }
+    let quoted = "a: \"one\u{85}two\" # \u{2028} b: c\nd: e\u{2029}f\n";
+    assert_eq!(
+        found(quoted),
+        [(AmbiguityKind::HiddenSyntax, "\u{2028}".to_owned())]
+    );
+    clear("\u{feff}a: caf\u{e9} \u{2026} \u{ff01}\n");
+}
+
+#[test]
+fn question_marks_that_touch_a_key_are_reported() {
+    assert_eq!(
+        found("a: {b: 1, ?c: 2}\n"),
+        [(AmbiguityKind::HiddenSyntax, "?".to_owned())]
+    );
+    clear("a: {b: x?y, c: \"?\", ? d : e}\nf: ?g\n");
+}
+
+#[test]
+fn anchors_whose_name_ends_elsewhere_are_reported() {
+    assert_eq!(
+        found("a: &x?b\n  c\n"),
+        [(AmbiguityKind::HiddenSyntax, "&x?b".to_owned())]
+    );
+    clear("a: &x-1_y b\nc: *x-1_y\n");
+}
+
+#[test]
+fn merge_keys_behind_keys_that_they_override_are_reported() {
+    let base = "x: &x {path: /h, port: 8080, list: [a, {b: c}]}\n";
+    let with = |rest: &str| found(&format!("{base}{rest}"));
+    assert_eq!(
+        with("y:\n  path: /r\n  <<: *x\n"),
+        [(AmbiguityKind::MergeOrder, "path".to_owned())]
+    );
+    assert_eq!(
+        with("y: {list: [a, {b: d}], <<: [{q: r}, *x]}\n"),
+        [(AmbiguityKind::MergeOrder, "list".to_owned())]
+    );
+    assert_eq!(
+        with("y:\n  <<: {port: 1}\n  <<: *x\n"),
+        [(AmbiguityKind::MergeOrder, "port".to_owned())]
+    );
+    for fine in [
+        "y:\n  <<: *x\n  path: /r\n",
+        "y:\n  path: /h\n  list: [a, {\"b\": c}]\n  <<: *x\n",
+        "y:\n  other: /r\n  <<: *x\n",
+        "y:\n  path: /r\n  \"<<\": *x\n",
+    ] {
+        clear(&format!("{base}{fine}"));
+    }
+}
+
+#[test]
+fn tags_that_change_a_value_are_reported() {
+    let tag = |text: &str| vec![(AmbiguityKind::Tag, text.to_owned())];
+    assert_eq!(found("a: !!binary L3I=\n"), tag("!!binary L3I="));
+    assert_eq!(found("a: ! 8080\n"), tag("! 8080"));
+    let core = "a: !!str 1\nb: !!int \"2\"\nc: !x 3\nd: ! text\ne: !!map {f: g}\nh: !!float 1.5\n";
+    clear(core);
+}
+
+#[test]
+fn what_is_hostile_ends() {
+    let mut text = String::from("a0: &a0 {k: v}\n");
+    for level in 1..16 {
+        let below = vec![format!("*a{}", level - 1); 9].join(", ");
+        text.push_str(&format!("a{level}: &a{level} {{k: w, <<: [{below}]}}\n"));
+    }
+    assert!(!found(&text).is_empty());
+}

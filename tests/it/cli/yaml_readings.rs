@@ -1,0 +1,333 @@
+//! Documents that kubectl, kustomize and other YAML parsers read differently.
+
+use crate::support::project::Project;
+
+const NAMESPACE: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+";
+
+/// A pod whose container `web` has the given lines, four blanks deep.
+fn pod(container: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  containers:\n  \
+         - name: web\n{container}"
+    )
+}
+
+fn project(text: &str) -> Project {
+    Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", text)])
+}
+
+/// `check` reports the place, `rewrite` refuses by the same name, and no command changes the file.
+#[track_caller]
+fn ambiguous(text: &str, place: &str, message: &str) {
+    let project = project(text);
+    let run = project.run(&["check", "--output-format", "concise"]);
+    assert!(
+        run.stdout.contains(&format!("web.yaml:{place}: ")) && run.stdout.contains(message),
+        "{}",
+        run.stdout
+    );
+    let run = project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(1);
+    assert!(
+        run.stderr.contains("error[ambiguous-yaml]"),
+        "{}",
+        run.stderr
+    );
+    project.run(&["check", "--fix", "--unsafe-fixes"]);
+    assert_eq!(project.read("web.yaml"), text);
+    project.run(&["rule", "ambiguous-yaml"]).exits(0);
+}
+
+/// The rewrite refuses with a message, and the file stays as it is.
+#[track_caller]
+fn refused(text: &str, guard: &str, message: &str) {
+    let project = project(text);
+    let run = project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(1);
+    assert!(
+        run.stderr.contains(&format!("error[{guard}]")) && run.stderr.contains(message),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(project.read("web.yaml"), text);
+}
+
+/// Rewrites and undoes; returns both texts.
+#[track_caller]
+fn there_and_back(text: &str) -> (String, String) {
+    let project = project(text);
+    project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(0);
+    let rewritten = project.read("web.yaml");
+    assert_ne!(rewritten, text);
+    project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+    (rewritten, project.read("web.yaml"))
+}
+
+#[test]
+fn a_merge_key_below_a_key_that_it_overrides_is_ambiguous() {
+    let base = "x: &probe {path: /healthz, port: 8080, scheme: HTTPS}\n";
+    let below = format!(
+        "{base}{}",
+        pod("    readinessProbe:\n      httpGet:\n        path: /ready\n        <<: *probe\n")
+    );
+    ambiguous(&below, "12:9", "`/healthz`");
+    let whole = format!(
+        "x: &x {{httpGet: {{path: /healthz, port: 8080}}}}\n{}",
+        pod("    livenessProbe:\n      httpGet: {path: /, port: 80}\n      <<: *x\n")
+    );
+    ambiguous(&whole, "11:7", "`httpGet`");
+    let above = below.replace(
+        "        path: /ready\n        <<: *probe\n",
+        "        <<: *probe\n        path: /ready\n",
+    );
+    let (rewritten, _) = there_and_back(&above);
+    assert!(rewritten.contains(r#"\"path\":\"/ready\""#), "{rewritten}");
+}
+
+#[test]
+fn text_behind_a_line_separator_in_a_comment_is_ambiguous() {
+    let probe =
+        "    livenessProbe:\n      httpGet:\n        path: /healthz\n        port: 8080 # usual";
+    for mark in ['\u{85}', '\u{2028}', '\u{2029}'] {
+        let text = pod(&format!("{probe}{mark}        scheme: HTTPS\n"));
+        ambiguous(&text, "12:27", "`spec.containers[0].livenessProbe.httpGet`");
+        let comment = pod(&format!("{probe}{mark}# another comment\n"));
+        let (_, undone) = there_and_back(&comment);
+        assert_eq!(undone, comment);
+    }
+    let label = "metadata: {name: web, namespace: shop} #\u{2028}  labels: {sidecar.istio.io/inject: 'false'}\n";
+    let text = pod("    livenessProbe: {httpGet: {port: 80}}\n")
+        .replace("metadata:\n  name: web\n  namespace: shop\n", label);
+    ambiguous(&text, "3:41", "U+2028 (line separator)");
+}
+
+#[test]
+fn a_question_mark_that_touches_a_key_is_ambiguous() {
+    let text = pod("    livenessProbe: {httpGet: {path: /a, port: 80, ?path: /b}}\n");
+    ambiguous(&text, "9:51", "`?` that touches a key");
+}
+
+#[test]
+fn tags_that_change_a_value_are_ambiguous() {
+    let with = |path: &str| {
+        pod(&format!(
+            "    livenessProbe: {{httpGet: {{path: {path}, port: 80}}}}\n"
+        ))
+    };
+    ambiguous(
+        &with("!!binary L3JlYWR5"),
+        "9:37",
+        "kubectl reads the decoded bytes",
+    );
+    ambiguous(&with("! 8080"), "9:37", "a string for kubectl");
+    for (written, path) in [
+        ("!custom null", "null"),
+        ("!!map 8080", "8080"),
+        ("!!str /x", "/x"),
+    ] {
+        let (rewritten, undone) = there_and_back(&with(written));
+        assert!(
+            rewritten.contains(&format!(r#"\"path\":\"{path}\""#)),
+            "{rewritten}"
+        );
+        assert!(undone.contains(path), "{undone}");
+    }
+}
+
+#[test]
+fn a_block_scalar_that_the_end_of_the_file_cuts_off_keeps_its_value() {
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
+    let last = pod(probe) + "  annotations:\n    a: |\n      {}";
+    let text = last.replace("metadata:\n  name: web\n  namespace: shop\n", "");
+    // The annotations follow the block scalar, and with them a line break.
+    let text = text.replace(
+        "  annotations:\n",
+        "metadata:\n  name: web\n  namespace: shop\n  annotations:\n",
+    );
+    refused(&text, "edit-refused", "ends within a block scalar");
+    let (_, undone) = there_and_back(&format!("{text}\n"));
+    assert_eq!(undone, format!("{text}\n"));
+    // What is edited elsewhere leaves the end as it is.
+    let elsewhere = pod(&format!("{probe}    args:\n    - |\n      one"));
+    let (_, undone) = there_and_back(&elsewhere);
+    assert_eq!(undone, elsewhere);
+}
+
+#[test]
+fn fields_that_no_prober_records_are_not_dropped() {
+    for (handler, field) in [
+        ("grpc: {port: 9090, mode: TLS}", "`grpc.mode`"),
+        ("grpc: {port: 9090, mode: null}", "`grpc.mode`"),
+        (
+            "httpGet: {path: /, port: 80, protocol: HTTP2}",
+            "`httpGet.protocol`",
+        ),
+        ("tcpSocket: {port: 80, new: 1}", "`tcpSocket.new`"),
+        (
+            "tcpSocket: {<<: {port: 80}}",
+            "a merge key within `tcpSocket`",
+        ),
+        (
+            "grpc: {<<: {mode: TLS}, port: 9090}",
+            "a merge key within `grpc`",
+        ),
+    ] {
+        let text = pod(&format!("    livenessProbe: {{{handler}}}\n"));
+        refused(&text, "unrecorded-field", field);
+    }
+    project("").run(&["rule", "unrecorded-field"]).exits(0);
+}
+
+#[test]
+fn empty_hosts_and_services_are_restored() {
+    for handler in [
+        "grpc: {port: 9090, service: \"\"}",
+        "grpc: {port: 9090, service: null}",
+        "grpc: {port: 9090}",
+        "tcpSocket: {port: 80, host: \"\"}",
+        "tcpSocket: {port: 80, host: null}",
+        "httpGet: {path: /, port: 80, host: \"\", scheme: \"\"}",
+    ] {
+        let text = pod(&format!("    livenessProbe: {{{handler}}}\n"));
+        let (_, undone) = there_and_back(&text);
+        assert_eq!(undone, text);
+        let block = text.replace("{", "\n      ").replace(", ", "\n        ");
+        let block = block
+            .replace(": \n      port", ":\n        port")
+            .replace('}', "");
+        let block = block
+            .replace(": \n      path", ":\n        path")
+            .replace("livenessProbe: \n", "livenessProbe:\n");
+        let (_, undone) = there_and_back(&block);
+        assert_eq!(undone, block);
+    }
+}
+
+#[test]
+fn what_undo_could_not_restore_is_not_rewritten() {
+    let probe = "    livenessProbe: {httpGet: {port: 80}}\n";
+    for annotations in ["  ? annotations\n  : {}\n", "  ? annotations\n  :\n"] {
+        let text = pod(probe).replace(
+            "  name: web\n  namespace",
+            &format!("{annotations}  name: web\n  namespace"),
+        );
+        let project = project(&text);
+        let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+        if run.code == 0 {
+            project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+        } else {
+            assert!(run.stderr.contains("could not restore"), "{}", run.stderr);
+            assert_eq!(project.read("web.yaml"), text);
+        }
+    }
+}
+
+#[test]
+fn the_image_of_a_stub_is_no_release_that_undo_believes() {
+    let text = pod(
+        "    livenessProbe: {httpGet: {path: /, port: 80}}\n  - name: istio-proxy\n    image: proxyv2:1.2\n",
+    );
+    let project = project(&text);
+    project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(0);
+    let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+    let undone = project.read("web.yaml");
+    assert!(
+        !undone.contains("rewriteAppHTTPProbers"),
+        "{undone}\n{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn quoted_scalars_may_go_on_at_the_indentation_of_their_key() {
+    let probe = "    livenessProbe:\n      httpGet: {path: /, port: 80}\n";
+    for value in ["\"one\n    two\nthree\"", "'one\n  two'"] {
+        for prefix in ["", "    env: &anchor []\n"] {
+            let text = pod(&format!("{prefix}    workingDir: {value}\n{probe}"));
+            let project = project(&text);
+            let run = project
+                .run(&["check", "--output-format", "concise"])
+                .exits(0);
+            assert!(!run.stdout.contains("syntax-error"), "{}", run.stdout);
+            let (rewritten, undone) = there_and_back(&text);
+            assert!(rewritten.contains(value), "{rewritten}");
+            assert_eq!(undone, text);
+        }
+    }
+}
+
+#[test]
+fn json_objects_that_follow_each_other_are_documents() {
+    let web = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "NAME", "namespace": "shop"}, "spec": {"containers": [{"name": "web", "livenessProbe": {"httpGet": {"path": "/", "port": 80}}}]}}"#;
+    for separator in ["", "\n", "\n\n  "] {
+        let all: Vec<String> = ["a", "b", "c"].map(|name| web.replace("NAME", name)).into();
+        let text = all.join(separator) + "\n";
+        let project = Project::with(&[("ns.yaml", NAMESPACE), ("web.json", &text)]);
+        project.run(&["check"]).exits(0).says("3 workloads");
+        project
+            .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+            .exits(0)
+            .complains("Rewrote 3 pod templates in 1 file");
+        project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+        assert_eq!(project.read("web.json"), text);
+    }
+}
+
+#[test]
+fn kustomize_skips_resources_that_hold_nothing() {
+    for nothing in [
+        "null\n",
+        "~\n",
+        "[]\n",
+        "{}\n",
+        "# nothing\n",
+        "",
+        "---\n---\n",
+    ] {
+        let project = Project::with(&[
+            ("ns.yaml", NAMESPACE),
+            (
+                "kustomization.yaml",
+                "resources: [nothing.yaml, ns.yaml, web.yaml]\n",
+            ),
+            ("nothing.yaml", nothing),
+            (
+                "web.yaml",
+                &pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n"),
+            ),
+        ]);
+        let run = project.run(&["check"]).exits(0);
+        assert!(
+            !run.stdout.contains("kustomize"),
+            "{nothing:?}: {}",
+            run.stdout
+        );
+    }
+    for something in ["a\n", "3\n", "\"\"\n", "a: 1\n"] {
+        let project = Project::with(&[
+            ("ns.yaml", NAMESPACE),
+            (
+                "kustomization.yaml",
+                "resources: [nothing.yaml, ns.yaml, web.yaml]\n",
+            ),
+            ("nothing.yaml", something),
+            (
+                "web.yaml",
+                &pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n"),
+            ),
+        ]);
+        project
+            .run(&["check"])
+            .says("kustomize refuses to build it");
+    }
+}
