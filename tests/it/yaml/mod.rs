@@ -2,5 +2,6 @@
 
 mod edits;
 mod fast_parser;
+mod kubectl_readings;
 pub(crate) mod layouts;
 mod properties;

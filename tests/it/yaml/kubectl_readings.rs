@@ -1,0 +1,417 @@
+//! Our reading of documents against those of kubectl and kustomize.
+//!
+//! `tests/kubectl_yaml` holds their parsers. What kubectl reads is never a syntax error, and it is
+//! read as the same value, or reported as ambiguous.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+use meshprobe::source::SourceFile;
+use meshprobe::yaml;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::support::project::Project;
+
+/// The program in Go, running.
+struct Oracle {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    kubectl: Option<Vec<Value>>,
+    kubectl_error: Option<String>,
+    build_error: Option<String>,
+}
+
+impl Oracle {
+    fn start() -> Self {
+        let program = std::env::var("MESHPROBE_KUBECTL_YAML").unwrap();
+        let mut child = Command::new(program)
+            .arg("serve")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self {
+            stdin: child.stdin.take().unwrap(),
+            stdout: BufReader::new(child.stdout.take().unwrap()),
+            child,
+        }
+    }
+
+    fn read(&mut self, text: &str) -> Answer {
+        let length = u32::try_from(text.len()).unwrap().to_be_bytes();
+        self.stdin.write_all(&length).unwrap();
+        self.stdin.write_all(text.as_bytes()).unwrap();
+        self.stdin.flush().unwrap();
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// How the readings of texts compare.
+#[derive(Debug, Default)]
+struct Counts {
+    texts: usize,
+    refused_by_kubectl: usize,
+    same: usize,
+    ambiguous: usize,
+    differences: Vec<String>,
+}
+
+impl Counts {
+    fn compare(&mut self, oracle: &mut Oracle, text: &str) {
+        self.texts += 1;
+        // kubectl ends every line with a line break, the last one, too.
+        let text = format!("{}\n", text.strip_suffix('\n').unwrap_or(text));
+        let answer = oracle.read(&text);
+        let ours = ours(&text);
+        if answer.kubectl_error.is_some() {
+            self.refused_by_kubectl += 1;
+            return;
+        }
+        let theirs = answer.kubectl.unwrap_or_default();
+        match ours {
+            Ok((values, _)) if same(&values, &theirs) => self.same += 1,
+            Ok((_, true)) => self.ambiguous += 1,
+            Ok((values, false)) => {
+                let values = Value::Array(values);
+                let theirs = Value::Array(theirs);
+                self.differences
+                    .push(format!("{text}\n--- ours\n{values}\n--- kubectl\n{theirs}"));
+            }
+            // YAML 1.2 forbids these marks, or takes them for text.
+            Err(_) if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) => {
+                self.ambiguous += 1;
+            }
+            Err(error) => self
+                .differences
+                .push(format!("{text}\n--- only we refuse it: {error}")),
+        }
+    }
+}
+
+/// Returns the documents of a text, and whether one of them is reported as ambiguous.
+fn ours(text: &str) -> Result<(Vec<Value>, bool), String> {
+    let file = SourceFile::new("x.yaml".into(), Arc::from(text));
+    let mut values = Vec::new();
+    let mut ambiguous = false;
+    for document in &file.documents {
+        let tree = yaml::parse(&file.text, document.segment).map_err(|error| error.message)?;
+        let Some(tree) = tree else { continue };
+        ambiguous |= !yaml::ambiguities(&tree).is_empty() || !tree.duplicate_keys().is_empty();
+        let value: Value = tree
+            .root()
+            .map_or(Ok(Value::Null), yaml::from_node)
+            .map_err(|error| error.message)?;
+        if !value.is_null() {
+            values.push(value);
+        }
+    }
+    Ok((values, ambiguous))
+}
+
+fn same(ours: &[Value], theirs: &[Value]) -> bool {
+    ours.len() == theirs.len()
+        && ours
+            .iter()
+            .zip(theirs)
+            .all(|(one, other)| same_value(one, other))
+}
+
+fn same_value(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => same(one, other),
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| {
+                    other.get(key).is_some_and(|other| same_value(value, other))
+                })
+        }
+        _ => one == other,
+    }
+}
+
+#[test]
+#[ignore = "needs the program in tests/kubectl_yaml: bash .ci/test e2e:kubectl-yaml"]
+fn what_kustomize_builds_is_not_reported_as_refused() {
+    let mut oracle = Oracle::start();
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let parts = [
+        "null\n", "~\n", "[]\n", "{}\n", "# c\n", "", "a\n", "\"\"\n", "3\n", "- a\n", "a: b\n",
+        object,
+    ];
+    let mut built = 0;
+    for first in parts {
+        for second in parts {
+            let text = format!("{first}---\n{second}");
+            let project = Project::with(&[
+                (
+                    "kustomization.yaml",
+                    "resources: [resource.yaml, pod.yaml]\n",
+                ),
+                ("pod.yaml", POD),
+                ("resource.yaml", &text),
+            ]);
+            let refuses = project.run(&["check"]).stdout.contains("kustomize refuses");
+            let builds = oracle.read(&text).build_error.is_none();
+            assert!(!(builds && refuses), "{text}");
+            built += usize::from(builds);
+        }
+    }
+    assert!(built > 20, "{built}");
+}
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {sidecar.istio.io/inject: 'true'}}\nspec: \
+                   {containers: [{name: web, livenessProbe: {httpGet: {path: /, port: 80}}}]}\n";
+
+/// Lines of mappings and sequences, in the styles that parsers disagree on.
+fn texts() -> impl Strategy<Value = String> {
+    let indent = prop::sample::select(vec![0usize, 0, 0, 1, 2, 2, 2, 4]);
+    let opening = prop::sample::select(vec!["", "", "", "- ", "? ", "-   ", ": "]);
+    let key = prop::sample::select(vec![
+        "", "", "a: ", "b: ", "'c': ", "\"d\" : ", "on: ", "0x1: ", "<<: ", "e f: ", "1.5: ",
+        "~x: ",
+    ]);
+    let property = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "!!str ",
+        "! ",
+        "!x ",
+        "!!int ",
+        "!!binary ",
+        "&x ",
+        "!!map ",
+    ]);
+    let value = prop::sample::select(vec![
+        "",
+        "x",
+        "x y",
+        "'q'",
+        "\"q\\t\"",
+        "|",
+        "|-",
+        ">",
+        ">+",
+        "|2",
+        "[a, {b: c}]",
+        "{}",
+        "x # c",
+        "# c",
+        "'open",
+        "close'",
+        "\"open",
+        "close\"",
+        "{a: [b,",
+        "c]}",
+        "\"a\\",
+        "x:y",
+        "-",
+        "*x",
+        "<<",
+        "0777",
+        "yes",
+        "1_000",
+        "~",
+        "08",
+        "0b11",
+        ".inf",
+        "1e3",
+        "2024-01-02",
+        "{?a: b}",
+        "[? a : b]",
+        "{a:b}",
+        "{\"a\":1}",
+        "{<<: *x}",
+        "[*x, *x]",
+        "x\u{2028}y",
+        "# c\u{2028}  b: z",
+        "\"x\u{85}y\"",
+        "L3I=",
+        "{a: b, }",
+        "[a,, b]",
+        "@a",
+        "%a",
+        "a#b",
+        "-1",
+        "+.5",
+        "!!str",
+        "'it''s'",
+        "\"\\u00e9\\/\"",
+        "\u{feff}",
+        "\t",
+        "x\ty",
+        "|\n   text\n  less",
+        "1:30",
+        "=",
+        "NULL",
+    ]);
+    let ending = prop_oneof![
+        20 => Just("\n"), 1 => Just("\r\n"), 1 => Just("  \n"), 2 => Just("\n\n"), 1 => Just("\t\n")
+    ];
+    let parts = (indent, opening, key, property, value, ending);
+    let line = parts.prop_map(|(indent, opening, key, property, value, ending)| {
+        format!("{:indent$}{opening}{key}{property}{value}{ending}", "")
+    });
+    let first = prop::sample::select(vec!["", "x: &x {a: 1, b: [c]}\n", "k:\n", "[", "{"]);
+    let messy = (first, prop::collection::vec(line, 1..7))
+        .prop_map(|(first, lines)| format!("{first}{}", lines.concat()));
+    prop_oneof![1 => messy, 3 => tidy()]
+}
+
+/// Mappings whose values are mostly well-formed.
+fn tidy() -> impl Strategy<Value = String> {
+    let property = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "!!str ",
+        "! ",
+        "!x ",
+        "!!int ",
+        "!!binary ",
+        "!!map ",
+        "!!float ",
+    ]);
+    let value = prop::sample::select(vec![
+        "",
+        "x",
+        "x y",
+        "'q'",
+        "\"q\\t\"",
+        "|\n  text\n",
+        "|-\n   a\n  b\n",
+        ">\n  a\n  b\n",
+        "[a, {b: c}]",
+        "{}",
+        "x # c",
+        "'one\ntwo'",
+        "'one\n\n  two'",
+        "\"one\n  two\"",
+        "\"one\\\ntwo\"",
+        "[a,\n b]",
+        "{a: 1,\n  b: 2}",
+        "\n- a\n- 'b\nc'",
+        "\n  <<: *x\n  a: 2",
+        "\n  a: 2\n  <<: *x",
+        "\n  a: 1\n  <<: *x",
+        "*x",
+        "[*x, *x]",
+        "0777",
+        "yes",
+        "1_000",
+        "~",
+        "08",
+        "0b11",
+        ".inf",
+        "1e3",
+        "2024-01-02",
+        "{?a: b}",
+        "{a:b}",
+        "{\"a\":1}",
+        "{<<: *x, b: 1}",
+        "x\u{2028}y",
+        "# c\u{2028}b: z",
+        "# c\u{2028}# d",
+        "\"x\u{85}y\"",
+        "L3I=",
+        "{a: b, }",
+        "a#b",
+        "-1",
+        "+.5",
+        "\"\\u00e9\"",
+        "one\n  two",
+        "one\n\n two # c",
+        "1:30",
+        "=",
+        "NULL",
+        "\n  ? a\n  : b",
+        "0x1F",
+        "0o17",
+        "-0",
+        "1.",
+        "12345678901234567890",
+        "123456789012345678901234567890",
+        "?x",
+        ":x",
+        "x:y",
+        "a\tb",
+        "!!set {a}",
+    ]);
+    let line = (property, value).prop_map(|(property, value)| format!("{property}{value}\n"));
+    prop::collection::vec(line, 1..5).prop_map(|lines| {
+        let lines = lines.iter().enumerate();
+        let lines: String = lines.map(|(at, line)| format!("k{at}: {line}")).collect();
+        format!("x: &x {{a: 1, b: [c]}}\n{lines}")
+    })
+}
+
+fn fixtures() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let files = walkdir::WalkDir::new(root).sort_by_file_name().into_iter();
+    let files = files.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path()).ok());
+    files.filter(|text| text.len() < 1 << 18).collect()
+}
+
+#[test]
+#[ignore = "needs the program in tests/kubectl_yaml: bash .ci/test e2e:kubectl-yaml"]
+fn what_kubectl_reads_is_read_as_the_same_value() {
+    let mut oracle = Oracle::start();
+    let mut files = Counts::default();
+    for text in fixtures() {
+        files.compare(&mut oracle, &text);
+    }
+    let mut generated = Counts::default();
+    let count = std::env::var("MESHPROBE_KUBECTL_TEXTS").ok();
+    let count = count.map_or(20_000, |count| count.parse().unwrap());
+    let mut runner = TestRunner::deterministic();
+    let strategy = texts();
+    for _ in 0..count {
+        let text = strategy.new_tree(&mut runner).unwrap().current();
+        generated.compare(&mut oracle, &text);
+    }
+    for (name, counts) in [("fixtures", &files), ("generated", &generated)] {
+        println!(
+            "{name}: {} texts, {} refused by kubectl, {} read alike, {} ambiguous, {} different",
+            counts.texts,
+            counts.refused_by_kubectl,
+            counts.same,
+            counts.ambiguous,
+            counts.differences.len()
+        );
+        for difference in counts.differences.iter().take(20) {
+            println!("{difference}\n======");
+        }
+    }
+    assert!(files.same > 500 && generated.same * 10 > generated.texts);
+    assert!(files.differences.is_empty() && generated.differences.is_empty());
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// forms are those of `meshprobe rewrite --form`, with the share of the documents in percent.
+var forms = []struct {
+	name  string
+	share int
+}{{"sealed", 60}, {"stub", 20}, {"equal", 20}}
+
+// largest is the size from which files of the folders are left out.
+const largest = 1 << 18
+
+// counts is what is printed at the end.
+type counts struct {
+	files    int
+	outcomes [4]int
+	failures []string
+}
+
+// What becomes of a file.
+const (
+	// unread files are refused by kubectl.
+	unread = iota
+	unchanged
+	// extended files held parts of a rewrite already.
+	extended
+	rewritten
+)
+
+func roundtrip(args []string) error {
+	if len(args) < 4 {
+		return errors.New("usage: kubectl_yaml roundtrip MESHPROBE WORK DOCUMENTS SEED FOLDER...")
+	}
+	documents, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	seed, err := strconv.ParseInt(args[3], 10, 64)
+	if err != nil {
+		return err
+	}
+	maker := &generator{random: rand.New(rand.NewSource(seed))}
+	var failures []string
+	for _, form := range forms {
+		texts := make([][]byte, 0, documents)
+		for range documents * form.share / 100 {
+			texts = append(texts, []byte(maker.document()))
+		}
+		failures = append(failures, compareAll(args[0], filepath.Join(args[1], form.name), form.name, texts)...)
+	}
+	if len(args) > 4 {
+		texts, err := filesBelow(args[4:])
+		if err != nil {
+			return err
+		}
+		failures = append(failures, compareAll(args[0], filepath.Join(args[1], "files"), "sealed", texts)...)
+	}
+	for _, failure := range failures[:min(len(failures), 20)] {
+		fmt.Println(failure)
+	}
+	if len(failures) > 0 {
+		return fmt.Errorf("%d failures", len(failures))
+	}
+	return nil
+}
+
+func filesBelow(folders []string) (texts [][]byte, err error) {
+	for _, folder := range folders {
+		err = filepath.WalkDir(folder, func(path string, found fs.DirEntry, err error) error {
+			if err != nil || !found.Type().IsRegular() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if len(text) < largest {
+				texts = append(texts, text)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// compareAll writes the texts to a folder, has them rewritten and undone, and returns what is wrong.
+func compareAll(meshprobe, folder, form string, texts [][]byte) []string {
+	found := counts{files: len(texts)}
+	if err := writeAll(folder, texts); err != nil {
+		return []string{err.Error()}
+	}
+	refused, err := syntaxErrors(meshprobe, folder)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	assume := []string{"--assume", "injection=all", "--mesh-version", "1.28"}
+	steps := [][]string{append(assume, "--form", form), {"--undo"}}
+	var after [2][][]byte
+	for step, options := range steps {
+		if err := rewrite(meshprobe, folder, options); err != nil {
+			return []string{err.Error()}
+		}
+		if after[step], err = readAll(folder, len(texts)); err != nil {
+			return []string{err.Error()}
+		}
+	}
+	var guard sync.Mutex
+	var group sync.WaitGroup
+	for worker := range runtime.NumCPU() {
+		group.Go(func() {
+			for index := worker; index < len(texts); index += runtime.NumCPU() {
+				path := filepath.Join(folder, name(index))
+				outcome, failure := compareOne(texts[index], after[0][index], after[1][index], form)
+				if line, isRefused := refused[name(index)]; isRefused && outcome != unread {
+					failure = fmt.Sprintf("line %s: kubectl reads it, check reports a syntax error", line)
+				}
+				guard.Lock()
+				found.outcomes[outcome]++
+				if failure != "" {
+					found.failures = append(found.failures, fmt.Sprintf("%s (%s): %s", path, form, failure))
+				}
+				guard.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	sort.Strings(found.failures)
+	fmt.Printf("     %s, form %s: %d files, %d rewritten, %d extended, %d unchanged, %d not read by kubectl, %d failures\n",
+		filepath.Base(folder), form, found.files, found.outcomes[rewritten], found.outcomes[extended], found.outcomes[unchanged], found.outcomes[unread], len(found.failures))
+	return found.failures
+}
+
+// compareOne returns what became of a text, and what is wrong with it.
+func compareOne(text, after, undone []byte, form string) (outcome int, failure string) {
+	before, err := readKubectl(text)
+	switch {
+	case err != nil:
+		return unread, ""
+	case bytes.Equal(text, after):
+		return unchanged, ""
+	case bytes.Contains(text, []byte(probers)) || bytes.Contains(text, []byte(proxy)):
+		// Some of it was rewritten before, or has a carrier of its own: undoing goes further.
+		_, err := readKubectl(after)
+		if err != nil {
+			return extended, err.Error()
+		}
+		return extended, ""
+	}
+	shown := fmt.Sprintf("\n--- before\n%s\n--- rewritten\n%s\n--- undone\n%s", text, after, undone)
+	if err := intended(before, after, form); err != nil {
+		return rewritten, err.Error() + shown
+	}
+	if bytes.Equal(undone, after) {
+		return rewritten, "not undone" + shown
+	}
+	if bytes.Equal(undone, text) {
+		return rewritten, ""
+	}
+	if err := restored(before, undone); err != nil {
+		return rewritten, err.Error() + shown
+	}
+	return rewritten, ""
+}
+
+// name returns the path of a text: a folder of its own, so that no file says anything of another.
+func name(index int) string { return fmt.Sprintf("%03d/%05d/web.yaml", index/500, index) }
+
+func writeAll(folder string, texts [][]byte) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	for index, text := range texts {
+		path := filepath.Join(folder, name(index))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readAll(folder string, count int) ([][]byte, error) {
+	texts := make([][]byte, 0, count)
+	for index := range count {
+		text, err := os.ReadFile(filepath.Join(folder, name(index)))
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+func rewrite(meshprobe, folder string, options []string) error {
+	args := append([]string{"rewrite", "--write", "--isolated", "--no-ignore", "--quiet"}, options...)
+	_, err := output(meshprobe, folder, append(args, "."))
+	return err
+}
+
+// syntaxErrors returns the lines of the first syntax errors that check reports, by path.
+func syntaxErrors(meshprobe, folder string) (map[string]string, error) {
+	args := []string{"check", "--isolated", "--no-ignore", "--output-format", "json", "."}
+	out, err := output(meshprobe, folder, args)
+	if err != nil {
+		return nil, err
+	}
+	var report struct {
+		Findings []struct {
+			Rule string
+			File string
+			Line int
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, finding := range report.Findings {
+		if finding.Rule == "syntax-error" {
+			found[strings.TrimPrefix(filepath.ToSlash(finding.File), "./")] = strconv.Itoa(finding.Line)
+		}
+	}
+	return found, nil
+}
+
+// output runs meshprobe; status 1 only says that something was found or refused.
+func output(meshprobe, folder string, args []string) ([]byte, error) {
+	command := exec.Command(meshprobe, args...)
+	command.Dir = folder
+	var out, errors bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errors
+	err := command.Run()
+	if command.ProcessState != nil && command.ProcessState.ExitCode() <= 1 && command.ProcessState.Exited() {
+		return out.Bytes(), nil
+	}
+	return nil, fmt.Errorf("meshprobe %s: %w\n%s", strings.Join(args, " "), err, errors.String())
+}
+
+// sortedKeys returns the keys of a mapping in order.
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}
