@@ -16,7 +16,7 @@
 #   $tools_kustomize_5_5   the folder of the kustomize that kubectl 1.32 embeds; the current one is on PATH
 #   $tools_venv            the virtual environment of .ci/requirements.txt
 #   $tools_schemas         the folder of the schemas of report formats
-# and MESHPROBE_KUSTOMIZE is exported for the tests in Rust.
+# and MESHPROBE_KUSTOMIZE and MESHPROBE_KUBECTL_YAML are exported for the tests.
 
 tools_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools_dir="${XDG_CACHE_HOME:-$HOME/.cache}/meshprobe/tools"
@@ -76,6 +76,19 @@ tools_install_go() {
       { rm -rf "$scratch"; return 1; }
     tools_publish "$scratch" "$folder" || return 1
   done
+}
+
+# The parsers of kubectl and kustomize, with which tests compare. Its sources are part of its version.
+tools_install_kubectl_yaml() {
+  local sources="$tools_root/tests/kubectl_yaml" folder scratch
+  folder="$tools_dir/kubectl_yaml-$(tools_hash "$sources"/go.mod "$sources"/go.sum "$sources"/*.go)"
+  MESHPROBE_KUBECTL_YAML="$folder/kubectl_yaml"
+  [ ! -d "$folder" ] || return 0
+  command -v go >/dev/null || { tools_fail "go is not on PATH; it is required to build tests/kubectl_yaml"; return 1; }
+  printf 'tools: installing %s\n' "$(basename "$folder")" >&2
+  scratch="$(tools_scratch go)" || return 1
+  (cd "$sources" && GOFLAGS='' CGO_ENABLED=0 go build -o "$scratch/" .) || { rm -rf "$scratch"; return 1; }
+  tools_publish "$scratch" "$folder"
 }
 
 # The scripts of a virtual environment contain its absolute path, so it cannot be renamed. The name with
@@ -161,6 +174,7 @@ tools_clean() {
 tools_install() {
   tools_path=""
   tools_install_go || return 1
+  tools_install_kubectl_yaml || return 1
   tools_install_python || return 1
   tools_install_network
   tools_install_schemas
@@ -178,7 +192,7 @@ tools_main() {
   tools_install || status=1
   exec 9>&-
   [ "$status" = 0 ] || return 1
-  export MESHPROBE_KUSTOMIZE PATH="$tools_path$tools_venv/bin:$PATH"
+  export MESHPROBE_KUSTOMIZE MESHPROBE_KUBECTL_YAML PATH="$tools_path$tools_venv/bin:$PATH"
 }
 
 tools_main

@@ -203,8 +203,7 @@ fn action_hazard(action: &Action) -> Option<Hazard> {
     })
 }
 
-/// The prober env has a place for these fields alone, and a `tcpSocket` or `grpc` mapping is
-/// replaced as a whole.
+/// The prober env has a place for these fields alone.
 fn field_hazard(prediction: &HandlerPrediction<'_>, action: &Action) -> Option<Hazard> {
     let known: &[&str] = match action {
         Action::HttpGet(_) => &["path", "port", "host", "scheme", "httpHeaders"],
@@ -213,12 +212,8 @@ fn field_hazard(prediction: &HandlerPrediction<'_>, action: &Action) -> Option<H
         Action::Exec | Action::Sleep | Action::Missing => return None,
     };
     let key = action.key();
-    let written = prediction.handler.node.get(key)?;
-    if !matches!(action, Action::HttpGet(_)) && written.has_merge_key() {
-        let message = format!("a merge key within `{key}` would be lost");
-        return Some(Hazard::new("unrecorded-field", "", message));
-    }
-    let entries = written.effective_entries().into_iter();
+    let entries = prediction.handler.node.get(key)?.effective_entries();
+    let entries = entries.into_iter();
     let mut names = entries.map(|entry| entry.key.text().unwrap_or_default());
     let name = names.find(|name| !known.contains(name))?;
     let message = format!("the prober env does not record `{key}.{name}`");

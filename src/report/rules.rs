@@ -39,12 +39,15 @@ fn fix(notice: &Notice) -> &'static str {
     }
 }
 
-/// Doc comments keep the blank behind `///`.
+/// Returns the documentation without the blank behind `///` that doc comments keep.
 pub(super) fn documentation(notice: &Notice) -> String {
-    let lines = notice.docs.trim().lines();
-    let lines: Vec<&str> = lines
-        .map(|line| line.strip_prefix(' ').unwrap_or(line))
-        .collect();
+    let is_comment = notice.docs.starts_with(' ');
+    let strip = |line: &'static str| {
+        line.strip_prefix(' ')
+            .filter(|_| is_comment)
+            .unwrap_or(line)
+    };
+    let lines: Vec<&str> = notice.docs.trim().lines().map(strip).collect();
     lines.join("\n")
 }
 

@@ -62,14 +62,15 @@ func roundtrip(args []string) error {
 		for range documents * form.share / 100 {
 			texts = append(texts, []byte(maker.document()))
 		}
-		failures = append(failures, compareAll(args[0], filepath.Join(args[1], form.name), form.name, texts)...)
+		least := len(texts) / 4
+		failures = append(failures, compareAll(args[0], filepath.Join(args[1], form.name), form.name, texts, least)...)
 	}
 	if len(args) > 4 {
 		texts, err := filesBelow(args[4:])
 		if err != nil {
 			return err
 		}
-		failures = append(failures, compareAll(args[0], filepath.Join(args[1], "files"), "sealed", texts)...)
+		failures = append(failures, compareAll(args[0], filepath.Join(args[1], "files"), "sealed", texts, len(texts)/20)...)
 	}
 	for _, failure := range failures[:min(len(failures), 20)] {
 		fmt.Println(failure)
@@ -100,7 +101,8 @@ func filesBelow(folders []string) (texts [][]byte, err error) {
 }
 
 // compareAll writes the texts to a folder, has them rewritten and undone, and returns what is wrong.
-func compareAll(meshprobe, folder, form string, texts [][]byte) []string {
+// It fails where less than least texts are rewritten: most comparisons would be skipped.
+func compareAll(meshprobe, folder, form string, texts [][]byte, least int) []string {
 	found := counts{files: len(texts)}
 	if err := writeAll(folder, texts); err != nil {
 		return []string{err.Error()}
@@ -143,6 +145,10 @@ func compareAll(meshprobe, folder, form string, texts [][]byte) []string {
 	sort.Strings(found.failures)
 	fmt.Printf("     %s, form %s: %d files, %d rewritten, %d extended, %d unchanged, %d not read by kubectl, %d failures\n",
 		filepath.Base(folder), form, found.files, found.outcomes[rewritten], found.outcomes[extended], found.outcomes[unchanged], found.outcomes[unread], len(found.failures))
+	if found.outcomes[rewritten] < least {
+		failure := fmt.Sprintf("%s: %d files are rewritten, expected at least %d", folder, found.outcomes[rewritten], least)
+		found.failures = append(found.failures, failure)
+	}
 	return found.failures
 }
 

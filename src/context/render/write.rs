@@ -24,7 +24,7 @@ pub(super) fn document(object: &Node, base: &Document) -> Option<(Document, Orig
         segment: tree.segment(),
         content: Content::Tree(tree),
         patch: false,
-        // Their places are those of the file, and a copy is written anew.
+        // Their places are those of the file; the text of a copy is generated.
         ambiguities: Vec::new(),
         ..base.clone()
     };

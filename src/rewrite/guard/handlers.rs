@@ -1,6 +1,7 @@
 //! Would every handler keep its meaning?
 
 use crate::context::Context;
+use crate::kube::Action;
 use crate::mesh::Fact;
 use crate::predict::{self, HandlerPrediction, WorkloadPrediction, predict_with};
 
@@ -17,7 +18,7 @@ pub(super) fn hazards<'t>(
         let all = predict::hazards(context, pod, handler).into_iter();
         all.map(move |hazard| (handler, hazard))
     });
-    hazards
+    let mut refusals: Vec<Refusal> = hazards
         .map(|(handler, hazard)| {
             let span = if hazard.field.is_empty() {
                 handler.handler.kind_span()
@@ -27,7 +28,28 @@ pub(super) fn hazards<'t>(
             let said = format!("{}: {}", handler.title(), hazard.message);
             Refusal::new(hazard.guard, span, said)
         })
-        .collect()
+        .collect();
+    refusals.extend(wanted.iter().filter_map(|handler| lost_merge_key(handler)));
+    refusals
+}
+
+/// A `tcpSocket` or `grpc` mapping is replaced as a whole, and with it what a merge key brings in.
+fn lost_merge_key(prediction: &HandlerPrediction<'_>) -> Option<Refusal> {
+    let handler = &prediction.handler;
+    let Ok(action @ (Action::TcpSocket { .. } | Action::Grpc { .. })) = &handler.action else {
+        return None;
+    };
+    let key = action.key();
+    handler.node.get(key).filter(|node| node.has_merge_key())?;
+    let message = format!(
+        "{}: a merge key within `{key}` would be lost",
+        prediction.title()
+    );
+    Some(Refusal::new(
+        "unrecorded-field",
+        handler.kind_span(),
+        message,
+    ))
 }
 
 /// While the release is unknown hooks stay as they are, and the opt-out keeps the mesh from

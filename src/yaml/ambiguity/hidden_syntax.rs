@@ -20,8 +20,9 @@ const MARKS: [(char, &str); 4] = [
 pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     let place = first_mark(tree)?;
     let difference = verify::disagreement(tree)?;
+    let quoted = quoted_spans(tree);
     let (span, name) = marks(tree)
-        .find(|(span, _)| !is_quoted(tree, *span))
+        .find(|(span, _)| !is_within(&quoted, *span))
         .unwrap_or(place);
     Some(Ambiguity {
         kind: AmbiguityKind::HiddenSyntax,
@@ -80,13 +81,20 @@ fn strange_anchor(tree: &Tree) -> Option<Place> {
     Some((found, "the name of an anchor"))
 }
 
-/// Tells whether a place lies within quotes, where text is expected.
-fn is_quoted(tree: &Tree, place: Span) -> bool {
-    let quoted = |node: &NodeRef<'_>| {
+/// Returns the spans of quoted scalars, in which text is expected, in order.
+fn quoted_spans(tree: &Tree) -> Vec<Span> {
+    let is_quoted = |node: &NodeRef<'_>| {
         node.kind() == Kind::Scalar
             && matches!(node.style(), Style::SingleQuoted | Style::DoubleQuoted)
     };
-    tree.all()
-        .filter(quoted)
-        .any(|node| node.span().contains(place))
+    let mut spans: Vec<Span> = tree.all().filter(is_quoted).map(NodeRef::span).collect();
+    spans.sort_unstable_by_key(|span| span.start);
+    spans
+}
+
+/// Tells whether one of the spans, which are in order and do not overlap, contains a place.
+fn is_within(spans: &[Span], place: Span) -> bool {
+    let behind = spans.partition_point(|span| span.start <= place.start);
+    let last = behind.checked_sub(1).and_then(|index| spans.get(index));
+    last.is_some_and(|span| span.contains(place))
 }

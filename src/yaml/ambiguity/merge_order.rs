@@ -48,36 +48,41 @@ fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
             });
             break;
         };
+        let mut overridden = Vec::new();
         for new in merged {
             let Some(key) = key_text(new.key) else {
                 continue;
             };
             match above.get(&key) {
-                Some(own) if !equal(own.value, new.value, budget) => {
-                    found.push(conflict(own, entry, new));
-                }
+                Some(own) if !equal(own.value, new.value, budget) => overridden.push((*own, new)),
                 Some(_) => {}
                 // Another merge key may follow, which overrides this one.
                 None => drop(above.insert(key, new)),
             }
         }
+        found.extend(conflict(entry, &overridden));
     }
     found
 }
 
-fn conflict(own: &Entry<'_>, merge: Entry<'_>, new: Entry<'_>) -> Ambiguity {
+/// Describes the first of the keys that a merge key overrides; `None` where there are none.
+fn conflict(merge: Entry<'_>, overridden: &[(Entry<'_>, Entry<'_>)]) -> Option<Ambiguity> {
+    let ((own, new), more) = overridden.split_first()?;
     let (key, by_kubectl, by_kustomize) = (own.key.source(), shown(new.value), shown(own.value));
-    let message = format!(
+    let mut message = format!(
         "`{}` overrides the `{key}` above it for kubectl, which reads {by_kubectl}; kustomize reads \
          {by_kustomize}",
         merge.key.source()
     );
-    Ambiguity {
+    if !more.is_empty() {
+        message.push_str(&format!(" ({} more of its keys differ)", more.len()));
+    }
+    Some(Ambiguity {
         kind: AmbiguityKind::MergeOrder,
         span: own.key.span(),
         message,
         help: "move `<<` above the keys of the mapping: all tools then read those",
-    }
+    })
 }
 
 /// Returns the entries that a merge key brings in; `None` beyond the budget.
@@ -125,9 +130,13 @@ fn equal(one: NodeRef<'_>, other: NodeRef<'_>, budget: &Cell<usize>) -> bool {
             let (Some(ones), Some(others)) = (entries(one), entries(other)) else {
                 return false;
             };
+            let keyed = others
+                .iter()
+                .filter_map(|entry| Some((key_text(entry.key)?, entry.value)));
+            let keyed: HashMap<_, _> = keyed.collect();
             ones.len() == others.len()
                 && ones.iter().all(|entry| {
-                    let value = entry.key.text().and_then(|key| other.get(key));
+                    let value = key_text(entry.key).and_then(|key| keyed.get(&key).copied());
                     value.is_some_and(|value| equal(entry.value, value, budget))
                 })
         }

@@ -19,7 +19,7 @@ fn of_node(node: NodeRef<'_>) -> Option<Ambiguity> {
     let text = node.text()?;
     let message = match node.core_tag() {
         Some("binary") => format!("{tag} {}: kubectl reads the decoded bytes", shown(node)),
-        Some("timestamp") => format!("{tag} {}: kubectl writes the time anew", shown(node)),
+        Some("timestamp") => format!("{tag} {}: kubectl reformats the time", shown(node)),
         // The tag `!` means a string to go-yaml 2 and nothing to go-yaml 3.
         None if tag == "!" => {
             let is_plain = matches!(node.style(), Style::Plain | Style::Empty);

@@ -12,9 +12,9 @@ use crate::yaml::span::Span;
 
 use super::{Fault, SyntaxError, content_start};
 
-/// Scalars of this kind that a document may hold: the document is parsed again for each. The fast
-/// parser reads ordinary documents with any number of them.
-const SCALARS: usize = 100;
+/// Bytes that may be parsed in total: the document is parsed again, up to its next fault, for each
+/// scalar of this kind. The fast parser reads ordinary documents with any number of them.
+const WORK: usize = 1 << 24;
 
 /// Reads a document in which such a scalar is the first fault.
 ///
@@ -27,7 +27,8 @@ pub(super) fn read(text: &Arc<str>, segment: Span, fault: Fault) -> Result<Arena
     // The first fault has its place in the file, all others in the padded copy.
     let mut error = fault.error;
     let mut after = fault.outdented_after.map(|at| at - base);
-    for _ in 0..SCALARS {
+    let mut work = 0;
+    while work < WORK {
         let Some(scalar) = after.and_then(|at| quoted_scalar(source, padding.original(at))) else {
             break;
         };
@@ -41,6 +42,7 @@ pub(super) fn read(text: &Arc<str>, segment: Span, fault: Fault) -> Result<Arena
                 return Ok(arena);
             }
             Err(next) => {
+                work += next.error.offset;
                 error = SyntaxError {
                     offset: base + padding.original(next.error.offset),
                     message: next.error.message,

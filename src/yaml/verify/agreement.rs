@@ -3,16 +3,18 @@
 //! The two resolve plain scalars by different versions of YAML, so texts are compared where their
 //! types differ: `0777` is 511 for Kubernetes tooling and a string in YAML 1.2.
 
-use std::cell::Cell;
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 
+use hashbrown::{HashMap, HashSet};
 use serde_yaml::{Mapping, Value as Yaml};
 
 use crate::yaml::merge::{effective_entries, key_text};
 use crate::yaml::route::Route;
 use crate::yaml::scalar::{Scalar, resolve_plain};
-use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
+use crate::yaml::tree::{Entry, Kind, NodeRef, Style, Tree};
 
-use super::compare::{found_key, one_line};
+use super::compare::one_line;
 use super::{DEPTH, REPEATED, measure, referee_value, with_own_names};
 
 /// Returns how the second parser's reading of a document differs from ours, in words; `None` where
@@ -32,7 +34,24 @@ pub(super) fn difference(tree: &Tree, value: &Yaml) -> Option<String> {
     let walk = Walk {
         budget: Cell::new(tree.node_count().saturating_add(REPEATED)),
     };
-    walk.node(tree.root()?, value, &Route::root(), DEPTH)
+    walk.node(tree.root()?, value, &Place::Root, DEPTH)
+}
+
+/// Where the walk is. Most of its places are never shown, so a [`Route`] is built only for a message.
+enum Place<'a> {
+    Root,
+    Key(&'a Place<'a>, &'a str),
+    Index(&'a Place<'a>, usize),
+}
+
+impl Place<'_> {
+    fn route(&self) -> Route {
+        match self {
+            Self::Root => Route::root(),
+            Self::Key(above, key) => above.route().child((*key).to_owned()),
+            Self::Index(above, index) => above.route().child(*index),
+        }
+    }
 }
 
 struct Walk {
@@ -40,7 +59,13 @@ struct Walk {
 }
 
 impl Walk {
-    fn node(&self, node: NodeRef<'_>, other: &Yaml, route: &Route, depth: usize) -> Option<String> {
+    fn node(
+        &self,
+        node: NodeRef<'_>,
+        other: &Yaml,
+        place: &Place<'_>,
+        depth: usize,
+    ) -> Option<String> {
         let other = untagged(other);
         let (Some(depth), Some(left)) = (depth.checked_sub(1), self.budget.get().checked_sub(1))
         else {
@@ -48,16 +73,17 @@ impl Walk {
         };
         self.budget.set(left);
         match (node.resolved().kind(), other) {
-            (Kind::Mapping, Yaml::Mapping(other)) => self.mapping(node, other, route, depth),
+            (Kind::Mapping, Yaml::Mapping(other)) => self.mapping(node, other, place, depth),
             (Kind::Sequence, Yaml::Sequence(other)) if node.items().len() == other.len() => {
                 let mut pairs = node.items().zip(other).enumerate();
                 pairs.find_map(|(index, (node, other))| {
-                    self.node(node, other, &route.child(index), depth)
+                    self.node(node, other, &Place::Index(place, index), depth)
                 })
             }
             (Kind::Scalar, _) if same_scalar(node, other) => None,
             _ => Some(format!(
-                "`{route}` is {} for the second parser, not {}",
+                "`{}` is {} for the second parser, not {}",
+                place.route(),
                 one_line(other),
                 words(node)
             )),
@@ -68,49 +94,128 @@ impl Walk {
         &self,
         node: NodeRef<'_>,
         other: &Mapping,
-        route: &Route,
+        place: &Place<'_>,
         depth: usize,
     ) -> Option<String> {
         let Ok(entries) = effective_entries(node, &self.budget) else {
             return Some("the merge keys of the document stand for too many entries".to_owned());
         };
-        let mut known = 0;
+        let keys = Keys::new(other);
         for entry in &entries {
             let key = entry.key.text().unwrap_or_default();
-            let route = route.child(key.to_owned());
-            let Some(value) = value_of(other, entry.key) else {
-                return Some(format!("`{route}` is missing for the second parser"));
+            let place = Place::Key(place, key);
+            let Some(value) = keys.value(entry.key) else {
+                return Some(format!(
+                    "`{}` is missing for the second parser",
+                    place.route()
+                ));
             };
-            known += 1;
-            if let Some(words) = self.node(entry.value, value, &route, depth) {
+            if let Some(words) = self.node(entry.value, value, &place, depth) {
                 return Some(words);
             }
         }
-        if known == other.len() {
+        if entries.len() == other.len() {
             return None;
         }
-        let is_ours = |key: &Yaml| entries.iter().any(|entry| same_scalar(entry.key, key));
-        let extra = other.keys().find(|key| !is_ours(key));
-        let key = extra.map_or_else(String::new, one_line);
+        let extra = unknown_key(&entries, other).map_or_else(String::new, one_line);
         Some(format!(
-            "{key} below `{route}` is there for the second parser only"
+            "{extra} below `{}` is there for the second parser only",
+            place.route()
         ))
     }
 }
 
-/// Returns the value that the second parser has for a key.
-fn value_of<'v>(other: &'v Mapping, key: NodeRef<'_>) -> Option<&'v Yaml> {
-    if let Some(found) = key.text().and_then(|text| found_key(other, text)) {
-        return other.get(&found);
+/// A key that is not a string.
+#[derive(PartialEq, Eq, Hash)]
+enum TypedKey {
+    Null,
+    Bool(bool),
+    /// The bits of a float.
+    Number(u64),
+}
+
+impl TypedKey {
+    fn of_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        match scalar {
+            Scalar::Null => Some(Self::Null),
+            Scalar::Bool(value) => Some(Self::Bool(value)),
+            _ => number(scalar).map(Self::of_float),
+        }
     }
-    let text = key_text(key);
-    let mut entries = other.iter();
-    let found = entries.find(|(candidate, _)| {
-        let same_text =
-            || matches!((&text, candidate), (Some(text), Yaml::String(other)) if text == other);
-        same_scalar(key, candidate) || same_text()
-    });
-    found.map(|(_, value)| value)
+
+    fn of_yaml(key: &Yaml) -> Option<Self> {
+        match key {
+            Yaml::Null => Some(Self::Null),
+            Yaml::Bool(value) => Some(Self::Bool(*value)),
+            Yaml::Number(value) => value.as_f64().map(Self::of_float),
+            _ => None,
+        }
+    }
+
+    const fn of_float(value: f64) -> Self {
+        if value.is_nan() {
+            return Self::Number(f64::NAN.to_bits());
+        }
+        // Both zeros are one key.
+        Self::Number((value + 0.0).to_bits())
+    }
+}
+
+/// The values of a mapping of the second parser, found by our keys.
+struct Keys<'v> {
+    other: &'v Mapping,
+    typed: OnceCell<HashMap<TypedKey, &'v Yaml>>,
+}
+
+impl<'v> Keys<'v> {
+    const fn new(other: &'v Mapping) -> Self {
+        Self {
+            other,
+            typed: OnceCell::new(),
+        }
+    }
+
+    fn value(&self, key: NodeRef<'_>) -> Option<&'v Yaml> {
+        let by_text = |text: &str| self.other.get(text);
+        key.text()
+            .and_then(by_text)
+            .or_else(|| self.typed_value(key))
+            .or_else(|| key_text(key).and_then(|text| by_text(&text)))
+    }
+
+    fn typed_value(&self, key: NodeRef<'_>) -> Option<&'v Yaml> {
+        let typed = self.typed.get_or_init(|| {
+            let entries = self.other.iter();
+            let typed = entries.filter_map(|(key, value)| Some((TypedKey::of_yaml(key)?, value)));
+            typed.collect()
+        });
+        typed_keys(key).find_map(|key| typed.get(&key).copied())
+    }
+}
+
+/// Returns what a key may be for the second parser: by its tag, and by its text.
+fn typed_keys(key: NodeRef<'_>) -> impl Iterator<Item = TypedKey> {
+    let plain = key.text().filter(|_| is_plain(key)).map(resolve_plain);
+    let scalars = key.scalar().into_iter().chain(plain);
+    scalars.filter_map(TypedKey::of_scalar)
+}
+
+/// Returns the first key of the second parser that we do not have.
+fn unknown_key<'v>(entries: &[Entry<'_>], other: &'v Mapping) -> Option<&'v Yaml> {
+    let keys = || entries.iter().map(|entry| entry.key);
+    let texts: HashSet<_> = keys()
+        .flat_map(|key| {
+            key.text()
+                .map(Cow::Borrowed)
+                .into_iter()
+                .chain(key_text(key))
+        })
+        .collect();
+    let typed: HashSet<TypedKey> = keys().flat_map(typed_keys).collect();
+    other.keys().find(|key| match key {
+        Yaml::String(text) => !texts.contains(text.as_str()),
+        key => !TypedKey::of_yaml(key).is_some_and(|key| typed.contains(&key)),
+    })
 }
 
 fn untagged(value: &Yaml) -> &Yaml {
@@ -120,14 +225,17 @@ fn untagged(value: &Yaml) -> &Yaml {
     }
 }
 
+fn is_plain(node: NodeRef<'_>) -> bool {
+    matches!(node.resolved().style(), Style::Plain | Style::Empty)
+}
+
 /// Tells whether both parsers read the same text from a scalar.
 fn same_scalar(node: NodeRef<'_>, other: &Yaml) -> bool {
     let (Some(text), Some(scalar)) = (node.text(), node.scalar()) else {
         return false;
     };
-    let is_plain = matches!(node.resolved().style(), Style::Plain | Style::Empty);
     // A tag decides on the type only: the second parser does not know them all.
-    let plain = if is_plain {
+    let plain = if is_plain(node) {
         resolve_plain(text)
     } else {
         scalar

@@ -85,7 +85,7 @@ fn no_such(route: &Route) -> String {
 }
 
 /// Returns the key as it stands in the mapping: a string, or a number or boolean written so.
-pub(super) fn found_key(entries: &Mapping, key: &str) -> Option<Yaml> {
+fn found_key(entries: &Mapping, key: &str) -> Option<Yaml> {
     if entries.contains_key(key) {
         return Some(Yaml::String(key.to_owned()));
     }

@@ -231,7 +231,7 @@ fn what_undo_could_not_restore_is_not_rewritten() {
 }
 
 #[test]
-fn the_image_of_a_stub_is_no_release_that_undo_believes() {
+fn undo_ignores_the_release_of_a_stub_image() {
     let text = pod(
         "    livenessProbe: {httpGet: {path: /, port: 80}}\n  - name: istio-proxy\n    image: proxyv2:1.2\n",
     );
@@ -249,7 +249,7 @@ fn the_image_of_a_stub_is_no_release_that_undo_believes() {
 }
 
 #[test]
-fn quoted_scalars_may_go_on_at_the_indentation_of_their_key() {
+fn quoted_scalars_may_continue_at_the_indentation_of_their_key() {
     let probe = "    livenessProbe:\n      httpGet: {path: /, port: 80}\n";
     for value in ["\"one\n    two\nthree\"", "'one\n  two'"] {
         for prefix in ["", "    env: &anchor []\n"] {

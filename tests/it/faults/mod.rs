@@ -5,6 +5,7 @@ mod folders;
 mod kustomizations;
 mod names;
 mod page;
+mod readings;
 mod scene;
 mod surroundings;
 mod text;

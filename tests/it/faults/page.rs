@@ -59,8 +59,9 @@ pub(crate) fn check(section: &str, rows: &[Row]) {
 }
 
 /// The order of the table.
-const ORDER: [&str; 6] = [
+const ORDER: [&str; 7] = [
     "Text",
+    "Readings",
     "Names",
     "Folders",
     "Kustomizations",

@@ -87,6 +87,17 @@ fn installed_kustomize() -> Option<std::path::PathBuf> {
     })
 }
 
+/// Returns the program in `tests/kubectl_yaml`; where there is none, a plain message, and a failure in CI.
+pub(crate) fn kubectl_yaml() -> Option<std::path::PathBuf> {
+    let program = std::env::var_os("MESHPROBE_KUBECTL_YAML").map(std::path::PathBuf::from);
+    if program.is_none() {
+        let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+        assert!(!in_ci, "MESHPROBE_KUBECTL_YAML is not set");
+        eprintln!("skipped: MESHPROBE_KUBECTL_YAML is not set; run `source .ci/tools.sh` first");
+    }
+    program
+}
+
 /// Returns the real kustomize to compare with; where there is none, a plain message, and a failure in CI.
 pub(crate) fn kustomize() -> Option<std::path::PathBuf> {
     let own = installed_kustomize().map(|folder| folder.join("kustomize"));

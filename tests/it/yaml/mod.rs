@@ -3,5 +3,6 @@
 mod edits;
 mod fast_parser;
 mod kubectl_readings;
+mod kubectl_texts;
 pub(crate) mod layouts;
 mod properties;

@@ -1,0 +1,129 @@
+//! Text that YAML parsers read differently, and what a rewrite could not restore.
+
+use super::page;
+use super::scene::{NAMESPACE, check, deployment, rewrite, row};
+use crate::support::project::Project;
+
+const PATH: &str = "httpGet: {path: /healthz, port: 8080}";
+
+/// A Namespace and a Deployment whose handler is `handler`.
+fn probed(handler: &str) -> Project {
+    let text = deployment("web").replace(PATH, handler);
+    Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &text)])
+}
+
+/// A Deployment with `lines` at the end of the metadata of its template.
+fn with_metadata(lines: &str) -> Project {
+    let labels = "    metadata: {labels: {app: web}}\n";
+    let text = deployment("web").replace(labels, &format!("    metadata:\n{lines}"));
+    Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &text)])
+}
+
+/// A Deployment whose metadata comes last, and ends with a block scalar without a line break.
+fn cut_off() -> Project {
+    let labels = "    metadata: {labels: {app: web}}\n";
+    let text = deployment("web").replace(labels, "");
+    let end = "    metadata:\n      annotations:\n        note: |\n          text";
+    Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &(text + end))])
+}
+
+fn hidden() -> Project {
+    probed(
+        "httpGet:\n              path: /healthz\n              port: 8080 # usual\u{2028}              scheme: HTTPS",
+    )
+}
+
+fn merge_below() -> Project {
+    let text = deployment("web").replace(PATH, "httpGet: {path: /ready, <<: *probe}");
+    let text = format!("x-probe: &probe {{path: /healthz, port: 8080}}\n{text}");
+    Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &text)])
+}
+
+fn outdented() -> Project {
+    with_metadata("      annotations: {}\n      name: \"a b\n      c\"\n")
+}
+
+fn json_stream() -> Project {
+    let service = |name: &str| {
+        format!(
+            r#"{{"apiVersion": "v1", "kind": "Service", "metadata": {{"name": "{name}", "namespace": "shop"}}}}"#
+        )
+    };
+    Project::with(&[
+        ("ns.yaml", NAMESPACE),
+        ("all.json", &format!("{}\n{}\n", service("a"), service("b"))),
+    ])
+}
+
+#[test]
+fn texts_with_two_readings() {
+    let binary = "httpGet: {path: !!binary L3JlYWR5, port: 8080}";
+    page::check(
+        "Readings",
+        &[
+            row(
+                "a line separator (U+2028) in a comment, a key behind it",
+                &hidden(),
+                1,
+                "web.yaml",
+                check,
+            ),
+            row(
+                "the same, rewritten",
+                &hidden(),
+                1,
+                "ambiguous-yaml",
+                rewrite,
+            ),
+            row(
+                "a merge key below a key that it overrides",
+                &merge_below(),
+                1,
+                "web.yaml",
+                check,
+            ),
+            row(
+                "the same merge key, rewritten",
+                &merge_below(),
+                1,
+                "ambiguous-yaml",
+                rewrite,
+            ),
+            row(
+                "a path with the tag `!!binary`, rewritten",
+                &probed(binary),
+                1,
+                "ambiguous-yaml",
+                rewrite,
+            ),
+            row(
+                "a field that the prober env cannot record, rewritten",
+                &probed("grpc: {port: 9090, mode: TLS}"),
+                1,
+                "unrecorded-field",
+                rewrite,
+            ),
+            row(
+                "a block scalar that ends the file without a line break, and would not after the rewrite",
+                &cut_off(),
+                1,
+                "edit-refused",
+                rewrite,
+            ),
+            row(
+                "a quoted scalar that continues at the indentation of its key",
+                &outdented(),
+                0,
+                "No findings",
+                check,
+            ),
+            row(
+                "JSON objects without a marker between them",
+                &json_stream(),
+                0,
+                "No findings",
+                check,
+            ),
+        ],
+    );
+}

@@ -1,0 +1,194 @@
+//! Generated texts in the styles that YAML parsers disagree on.
+
+use proptest::prelude::*;
+
+/// Lines of mappings and sequences, in the styles that parsers disagree on.
+pub(super) fn texts() -> impl Strategy<Value = String> {
+    let indent = prop::sample::select(vec![0usize, 0, 0, 1, 2, 2, 2, 4]);
+    let opening = prop::sample::select(vec!["", "", "", "- ", "? ", "-   ", ": "]);
+    let key = prop::sample::select(vec![
+        "", "", "a: ", "b: ", "'c': ", "\"d\" : ", "on: ", "0x1: ", "<<: ", "e f: ", "1.5: ",
+        "~x: ",
+    ]);
+    let property = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "!!str ",
+        "! ",
+        "!x ",
+        "!!int ",
+        "!!binary ",
+        "&x ",
+        "!!map ",
+    ]);
+    let value = prop::sample::select(vec![
+        "",
+        "x",
+        "x y",
+        "'q'",
+        "\"q\\t\"",
+        "|",
+        "|-",
+        ">",
+        ">+",
+        "|2",
+        "[a, {b: c}]",
+        "{}",
+        "x # c",
+        "# c",
+        "'open",
+        "close'",
+        "\"open",
+        "close\"",
+        "{a: [b,",
+        "c]}",
+        "\"a\\",
+        "x:y",
+        "-",
+        "*x",
+        "<<",
+        "0777",
+        "yes",
+        "1_000",
+        "~",
+        "08",
+        "0b11",
+        ".inf",
+        "1e3",
+        "2024-01-02",
+        "{?a: b}",
+        "[? a : b]",
+        "{a:b}",
+        "{\"a\":1}",
+        "{<<: *x}",
+        "[*x, *x]",
+        "x\u{2028}y",
+        "# c\u{2028}  b: z",
+        "\"x\u{85}y\"",
+        "L3I=",
+        "{a: b, }",
+        "[a,, b]",
+        "@a",
+        "%a",
+        "a#b",
+        "-1",
+        "+.5",
+        "!!str",
+        "'it''s'",
+        "\"\\u00e9\\/\"",
+        "\u{feff}",
+        "\t",
+        "x\ty",
+        "|\n   text\n  less",
+        "1:30",
+        "=",
+        "NULL",
+    ]);
+    let ending = prop_oneof![
+        20 => Just("\n"), 1 => Just("\r\n"), 1 => Just("  \n"), 2 => Just("\n\n"), 1 => Just("\t\n")
+    ];
+    let parts = (indent, opening, key, property, value, ending);
+    let line = parts.prop_map(|(indent, opening, key, property, value, ending)| {
+        format!("{:indent$}{opening}{key}{property}{value}{ending}", "")
+    });
+    let first = prop::sample::select(vec!["", "x: &x {a: 1, b: [c]}\n", "k:\n", "[", "{"]);
+    let messy = (first, prop::collection::vec(line, 1..7))
+        .prop_map(|(first, lines)| format!("{first}{}", lines.concat()));
+    prop_oneof![1 => messy, 3 => tidy()]
+}
+
+/// Mappings whose values are mostly well-formed.
+fn tidy() -> impl Strategy<Value = String> {
+    let property = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "!!str ",
+        "! ",
+        "!x ",
+        "!!int ",
+        "!!binary ",
+        "!!map ",
+        "!!float ",
+    ]);
+    let value = prop::sample::select(vec![
+        "",
+        "x",
+        "x y",
+        "'q'",
+        "\"q\\t\"",
+        "|\n  text\n",
+        "|-\n   a\n  b\n",
+        ">\n  a\n  b\n",
+        "[a, {b: c}]",
+        "{}",
+        "x # c",
+        "'one\ntwo'",
+        "'one\n\n  two'",
+        "\"one\n  two\"",
+        "\"one\\\ntwo\"",
+        "[a,\n b]",
+        "{a: 1,\n  b: 2}",
+        "\n- a\n- 'b\nc'",
+        "\n  <<: *x\n  a: 2",
+        "\n  a: 2\n  <<: *x",
+        "\n  a: 1\n  <<: *x",
+        "*x",
+        "[*x, *x]",
+        "0777",
+        "yes",
+        "1_000",
+        "~",
+        "08",
+        "0b11",
+        ".inf",
+        "1e3",
+        "2024-01-02",
+        "{?a: b}",
+        "{a:b}",
+        "{\"a\":1}",
+        "{<<: *x, b: 1}",
+        "x\u{2028}y",
+        "# c\u{2028}b: z",
+        "# c\u{2028}# d",
+        "\"x\u{85}y\"",
+        "L3I=",
+        "{a: b, }",
+        "a#b",
+        "-1",
+        "+.5",
+        "\"\\u00e9\"",
+        "one\n  two",
+        "one\n\n two # c",
+        "1:30",
+        "=",
+        "NULL",
+        "\n  ? a\n  : b",
+        "0x1F",
+        "0o17",
+        "-0",
+        "1.",
+        "12345678901234567890",
+        "123456789012345678901234567890",
+        "?x",
+        ":x",
+        "x:y",
+        "a\tb",
+        "!!set {a}",
+    ]);
+    let line = (property, value).prop_map(|(property, value)| format!("{property}{value}\n"));
+    prop::collection::vec(line, 1..5).prop_map(|lines| {
+        let lines = lines.iter().enumerate();
+        let lines: String = lines.map(|(at, line)| format!("k{at}: {line}")).collect();
+        format!("x: &x {{a: 1, b: [c]}}\n{lines}")
+    })
+}
