@@ -9,7 +9,8 @@ use crate::yaml::{Ambiguity, AmbiguityKind, Span};
 
 use super::guard;
 use super::notices::{
-    AMBIGUOUS_YAML, DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN, UNREADABLE_FILE,
+    AMBIGUOUS_YAML, DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN,
+    UNREADABLE_FILE,
 };
 
 /// Reports everything that kept a file or a document from being judged.
