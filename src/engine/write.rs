@@ -112,9 +112,10 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
     }
 }
 
-/// Such as `/dev/stdout` and `/proc/self/fd/1`, behind which may be a file that someone holds open.
+/// Such as `/dev/stdout` and `/proc/self/fd/1`, behind which may be a file that someone holds open. `/dev/shm` holds
+/// ordinary files.
 fn is_of_system(path: &Path) -> bool {
-    path.starts_with("/dev") || path.starts_with("/proc")
+    (path.starts_with("/dev") && !path.starts_with("/dev/shm")) || path.starts_with("/proc")
 }
 
 /// Opens the folder of a report; returns the report's path in it, too.
