@@ -198,7 +198,7 @@ fn of_meshes() -> BTreeMap<PathBuf, String> {
             lines.any(|line| line.starts_with("apiVersion: ") && line.contains(*group))
                 || text.contains(*group) && group.starts_with("kind")
         };
-        groups.any(|group| is_object(group)).then_some((path, text))
+        groups.any(is_object).then_some((path, text))
     });
     texts.collect()
 }
