@@ -400,6 +400,12 @@ pub(super) struct Common {
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
     pub(super) max_rendered: Option<usize>,
 
+    /// Memory that parsed files may hold, such as 1GiB [default: 192MiB, and 16KiB for each file].
+    ///
+    /// Files that do not fit are reported as file-left-out. Units: KiB, MiB, GiB.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
+    pub(super) max_parsed: Option<usize>,
+
     /// How many threads to use [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Settings")]
     pub(super) threads: Option<u16>,

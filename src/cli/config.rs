@@ -128,7 +128,7 @@ fn read(config: &ConfigFile, directory: &Path) -> Result<Layer, Stop> {
         let place = LineIndex::new(&text).position(&text, offset);
         format!("{shown}:{}:{}: {message}", place.line, place.column)
     };
-    let tree = yaml::parse(&text, Span::new(0, text.len()))
+    let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
         .map_err(|error| Stop::usage(at(error.offset, &error.message)))?;
     let Some(tree) = tree else {
         return Ok(Layer::default());

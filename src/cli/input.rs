@@ -204,6 +204,7 @@ fn request(
             report_hidden: false,
         },
         max_rendered: common.max_rendered,
+        max_parsed: common.max_parsed,
     })
 }
 

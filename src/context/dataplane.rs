@@ -343,15 +343,23 @@ impl<'t> Context<'t> {
                 ));
             }
         }
-        let inventory = &self.inventory;
         let object = &workload.object;
+        let scope = self.memo.scope(object, self.namespace_of(object));
+        let work_out = || self.policy_beside(object).map(Into::into);
+        let found: Option<Arc<str>> = self.memo.evidence.of(scope, work_out);
+        found.map(|sign| sign.to_string())
+    }
+
+    /// Returns the nearest policy in the namespace of an object, in words.
+    fn policy_beside(&self, object: &Object<'t>) -> Option<String> {
+        let inventory = &self.inventory;
         let policies = self.beside(&inventory.peer_authentications, object);
         let signs = policies
             .chain(self.beside(&inventory.authorization_policies, object))
             .chain(self.beside(&inventory.mesh_signs, object));
-        nearest(signs, object.home())
-            .first()
-            .map(|sign| format!("{} `{}` is there", sign.kind, sign.name()))
+        let found = nearest(signs, object.home());
+        let sign = found.first()?;
+        Some(format!("{} `{}` is there", sign.kind, sign.name()))
     }
 }
 

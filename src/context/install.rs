@@ -10,7 +10,10 @@ mod labels;
 mod redirect;
 mod server;
 
+use std::ptr::from_ref;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::finding::{Certainty, Label};
 use crate::kube::{Object, Workload, lies_above, nearness};
@@ -22,6 +25,7 @@ use super::memo::{self, Standing};
 
 pub(super) use assemble::{Installations, installations};
 pub use conflict::Conflict;
+use conflict::NAMED;
 pub(super) use labels::Labels;
 pub(super) use server::Server;
 
@@ -31,8 +35,8 @@ pub struct InstallView<'a> {
     /// Those that decide for the workload, the first for certain: more than one where several are
     /// equally near and would all inject it.
     pub candidates: Vec<&'a Install>,
-    /// All in scope.
-    pub scope: Vec<&'a Install>,
+    /// All control planes, and the places of those in scope.
+    scope: (&'a [Install], Arc<[usize]>),
     /// What is said of the cluster, the nearest first: it speaks where no candidate does.
     pub cluster: Vec<&'a Install>,
 }
@@ -57,15 +61,15 @@ impl<'a> InstallView<'a> {
         if agree {
             return Some(fact);
         }
-        for (plane, other) in self.candidates.iter().zip(&said) {
-            let differs = other.is_none_or(|other| other.value != first.value);
+        let all = self.candidates.iter().zip(&said);
+        let differing =
+            all.filter(|(_, other)| other.is_none_or(|other| other.value != first.value));
+        for (plane, other) in differing.take(NAMED) {
             let place = other.and_then(|other| other.because.first()?.place.clone());
-            if differs {
-                let place = place.unwrap_or_else(|| plane.place.clone());
-                let message = format!("another value: {}", place.message);
-                fact.because
-                    .push(Reason::written(Label { message, ..place }));
-            }
+            let place = place.unwrap_or_else(|| plane.place.clone());
+            let message = format!("another value: {}", place.message);
+            fact.because
+                .push(Reason::written(Label { message, ..place }));
         }
         let said = "installations that are equally near differ; this one was taken";
         Some(fact.resting_on(&Fact::assumed((), said, Some(overriding(settle)))))
@@ -86,10 +90,28 @@ impl<'a> InstallView<'a> {
         })
     }
 
+    /// Returns a view of control planes that decide, without a cluster.
+    pub(super) fn of_candidates(
+        candidates: Vec<&'a Install>,
+        all: &'a [Install],
+        scope: Arc<[usize]>,
+    ) -> Self {
+        Self {
+            candidates,
+            scope: (all, scope),
+            cluster: Vec::new(),
+        }
+    }
+
+    fn scope(&self) -> impl Iterator<Item = &'a Install> {
+        let (all, scope) = &self.scope;
+        scope.iter().filter_map(|&at| all.get(at))
+    }
+
     /// Returns every name that a control plane in scope answers to.
     #[must_use]
     pub fn names(&self) -> Vec<&'a str> {
-        let planes = self.scope.iter().copied();
+        let planes = self.scope();
         let mut names: Vec<&str> = planes.flat_map(Install::names).collect();
         names.sort_unstable();
         names.dedup();
@@ -99,14 +121,19 @@ impl<'a> InstallView<'a> {
     /// Tells whether a control plane in scope may answer to more names than are written.
     #[must_use]
     pub fn may_serve_more(&self) -> bool {
-        let open = |one: &&Install| one.more_names.is_some() || !one.unread.is_empty();
-        self.scope.iter().any(open)
+        let open = |one: &Install| one.more_names.is_some() || !one.unread.is_empty();
+        self.scope().any(open)
     }
 }
 
-/// Returns where the items of a selection stand among all.
+/// Returns where the items of a selection stand among all, which they are part of.
 fn positions<C: FromIterator<usize>>(all: &[Install], selected: &[&Install]) -> C {
-    let position = |one: &&Install| all.iter().position(|other| std::ptr::eq(other, *one));
+    let start = all.as_ptr().addr();
+    let position = |one: &&Install| {
+        let offset = from_ref(*one).addr().checked_sub(start)?;
+        let position = offset / size_of::<Install>();
+        (position < all.len()).then_some(position)
+    };
     selected.iter().filter_map(position).collect()
 }
 
@@ -139,7 +166,7 @@ impl<'t> Context<'t> {
         let standing = self.standings.of(key, || Arc::new(self.standing(workload)));
         InstallView {
             candidates: at(&self.control_planes, &standing.candidates),
-            scope: at(&self.control_planes, &standing.scope),
+            scope: (&self.control_planes, Arc::clone(&standing.scope)),
             cluster: at(&self.cluster, &standing.cluster),
         }
     }
@@ -170,7 +197,7 @@ impl<'t> Context<'t> {
         let scope = self.scope(object.home());
         InstallView {
             candidates: self.chosen(self.unserved(object, &scope)),
-            scope,
+            scope: (&self.control_planes, self.scope_at(object.home())),
             cluster: self.cluster_of(object.home()),
         }
     }
@@ -216,7 +243,7 @@ impl<'t> Context<'t> {
         at(&self.control_planes, &self.scope_at(home))
     }
 
-    fn scope_at(&self, home: &'t str) -> Arc<[usize]> {
+    pub(super) fn scope_at(&self, home: &'t str) -> Arc<[usize]> {
         if self.control_planes.is_empty() {
             return Arc::default();
         }
@@ -226,11 +253,12 @@ impl<'t> Context<'t> {
 
     fn scope_seen_from(&self, path: &str) -> Vec<&Install> {
         let mut scope = self.in_reach(&self.control_planes, path);
-        let all = scope.clone();
-        scope.retain(|(near, one)| {
-            let mut same = all.iter();
-            !same.any(|(other, plane)| other > near && plane.revision_name() == one.revision_name())
-        });
+        let mut nearest: HashMap<&str, usize> = HashMap::new();
+        for (near, one) in &scope {
+            let best = nearest.entry(one.revision_name()).or_default();
+            *best = (*best).max(*near);
+        }
+        scope.retain(|(near, one)| nearest.get(one.revision_name()) == Some(near));
         scope.into_iter().map(|(_, one)| one).collect()
     }
 

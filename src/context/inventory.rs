@@ -22,6 +22,7 @@ use super::deployment::{self, Deployments};
 use super::envoy_filter::inbound_patch;
 use super::fact_kind::FactKind;
 use super::facts::{Facts, Place};
+use super::port_index::PortIndex;
 use super::render::Rendering;
 use super::scope::Forks;
 use super::service::service_selector;
@@ -77,6 +78,8 @@ pub struct Inventory<'t> {
     pub makers: Vec<Object<'t>>,
     /// Objects of any mesh that are not kept elsewhere, and definitions of such.
     pub(super) other_signs: Facts<'t, OtherSign<'t>>,
+    /// What policies and Services say of single ports.
+    pub(super) ports: PortIndex<'t>,
     /// Where environments lie side by side.
     pub(super) forks: Forks,
     /// Objects that state how the mesh is installed, or that those refer to.
@@ -183,6 +186,7 @@ impl<'t> Inventory<'t> {
             };
             inventory.add(place, object, is_target);
         }
+        inventory.ports = PortIndex::of(&inventory.peer_authentications, &inventory.services);
         inventory.services.index_labels(service_selector);
         inventory.inbound_filters.index_labels(workload_selector);
         let policies = [

@@ -20,6 +20,10 @@ pub(super) type Home = usize;
 /// as long as the facts; equal texts in two places only cost a second answer.
 pub(super) type Spot = (Home, usize, usize);
 
+/// The file of an object, the number of the name of its namespace, and whether that is written. Facts in a
+/// namespace are the same for all objects of one.
+pub(super) type Scope = (Home, usize, bool);
+
 /// A pod template by its node, where it stands, and what renders it: kustomizations that take in one
 /// document as it is share its nodes, and scopes may tell them apart.
 pub(super) type Pod = (usize, u32, Spot, Home);
@@ -30,9 +34,31 @@ pub(super) struct Memo {
     pub(super) meshes: Answers<Pod, Arc<Fact<Mesh>>>,
     pub(super) signs: Answers<Home, Option<Sign>>,
     pub(super) namespaces: Answers<Spot, Option<usize>>,
+    /// The nearest object of each mesh in the namespace of an object.
+    pub(super) objects_beside: Answers<Scope, Arc<[Sign]>>,
+    /// The objects of a mesh beside Istio in the namespace of an object, by their places among all.
+    pub(super) objects_of_mesh: Answers<(Scope, Mesh), Arc<[usize]>>,
+    /// The nearest policy that shows that a namespace is part of the mesh, in words.
+    pub(super) evidence: Answers<Scope, Option<Arc<str>>>,
+    namespace_numbers: Mutex<HashMap<String, usize>>,
     /// Control planes in scope, and what is said of the cluster, by their places in the context.
     pub(super) planes: Answers<Home, Arc<[usize]>>,
     pub(super) clusters: Answers<Home, Arc<[usize]>>,
+}
+
+impl Memo {
+    /// Returns the scope of an object that goes to `namespace`.
+    pub(super) fn scope(
+        &self,
+        object: &Object<'_>,
+        (namespace, is_written): (&str, bool),
+    ) -> Scope {
+        let numbers = self.namespace_numbers.lock();
+        let mut numbers = numbers.unwrap_or_else(PoisonError::into_inner);
+        let next = numbers.len();
+        let number = *numbers.entry_ref(namespace).or_insert(next);
+        (home(object.home()), number, is_written)
+    }
 }
 
 /// The control planes that may serve a pod, by their places in the context: those that decide, and

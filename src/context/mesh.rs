@@ -81,7 +81,7 @@ impl<'t> Context<'t> {
         // Where no other mesh has a claim there is nothing to weigh.
         let is_open = all.iter().any(|sign| sign.mesh != Mesh::Istio);
         if is_open || !self.inventory.other_signs.is_empty() {
-            all.extend(self.objects_beside(&workload.object));
+            all.extend(self.objects_beside(&workload.object).iter().cloned());
             if all.is_empty() {
                 let home = workload.object.home();
                 let work_out = || self.sign_in_reach(home);
@@ -105,7 +105,13 @@ impl<'t> Context<'t> {
     }
 
     /// Of each mesh the nearest object in the namespace of a workload.
-    fn objects_beside(&self, workload: &Object<'t>) -> Vec<Sign> {
+    fn objects_beside(&self, workload: &Object<'t>) -> Arc<[Sign]> {
+        let scope = self.memo.scope(workload, self.namespace_of(workload));
+        let work_out = || self.find_objects_beside(workload).into();
+        self.memo.objects_beside.of(scope, work_out)
+    }
+
+    fn find_objects_beside(&self, workload: &Object<'t>) -> Vec<Sign> {
         let inventory = &self.inventory;
         let istio = self
             .beside(&inventory.peer_authentications, workload)
@@ -187,14 +193,19 @@ impl<'t> Context<'t> {
         workload: &Workload<'t>,
         mesh: Mesh,
     ) -> Vec<&'a Object<'t>> {
-        let (namespace, _) = self.namespace_of(&workload.object);
+        let object = &workload.object;
+        let (namespace, is_written) = self.namespace_of(object);
         let all = &self.inventory.other_signs;
-        all.near(namespace, &self.inventory.forks, workload.object.home())
-            .map(|(_, one)| one)
-            .filter(|one| one.mesh == mesh && !one.is_definition)
-            .map(|one| &one.object)
-            .filter(|object| self.is_one_namespace(object, &workload.object))
-            .collect()
+        let work_out = || {
+            let near = all.near(namespace, &self.inventory.forks, object.home());
+            let mine = near.filter(|(_, one)| one.mesh == mesh && !one.is_definition);
+            let mine = mine.filter(|(_, one)| self.is_one_namespace(&one.object, object));
+            mine.map(|(index, _)| index).collect()
+        };
+        let key = (self.memo.scope(object, (namespace, is_written)), mesh);
+        let found: Arc<[usize]> = self.memo.objects_of_mesh.of(key, work_out);
+        let found = found.iter().filter_map(|index| all.get(*index));
+        found.map(|one| &one.object).collect()
     }
 
     /// Tells whether the manifest carries the proxy of a mesh beside Istio: it was injected.

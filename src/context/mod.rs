@@ -22,6 +22,7 @@ mod network_policy;
 mod order;
 mod pod;
 mod policy;
+mod port_index;
 mod reach;
 mod redirect;
 pub mod render;

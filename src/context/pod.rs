@@ -182,6 +182,9 @@ const fn switch(on: bool) -> &'static str {
 #[must_use]
 pub fn proxy_container<'t>(workload: &Workload<'t>) -> Option<Container<'t>> {
     let template = &workload.template;
+    if !template.may_have_container(keys::PROXY_CONTAINER) {
+        return None;
+    }
     let list = [ContainerList::Main, ContainerList::Init]
         .into_iter()
         .find(|list| {

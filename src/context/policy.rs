@@ -111,7 +111,8 @@ impl<'t> Context<'t> {
             self.unselective(object, namespace, false)
         };
         let policies = own.iter().chain(&mesh).chain(&of_namespace);
-        if let Some(place) = policies.copied().find_map(|policy| undecided(policy, port)) {
+        let undecided = |policy| self.undecided_mode(policy, port);
+        if let Some(place) = policies.copied().find_map(undecided) {
             return Err(place);
         }
         let mut verdicts: Vec<Fact<MtlsMode>> = Vec::new();
@@ -173,7 +174,9 @@ impl<'t> Context<'t> {
         let of_workload = policies
             .workload
             .and_then(|policy| mode_of(policy, "this workload"));
-        let of_port = policies.workload.and_then(|policy| port_mode(policy, port));
+        let of_port = policies
+            .workload
+            .and_then(|policy| self.port_mode(policy, port));
         let written = |mode: &Option<Written>| mode.as_ref().map(|(mode, _)| *mode);
         let scopes = Scopes {
             mesh: written(&mesh),
@@ -193,6 +196,22 @@ impl<'t> Context<'t> {
             Some((_, place)) => Fact::known(mode, place),
             None => self.without_policy(object),
         }
+    }
+
+    /// Returns the place of a mode that another tool fills in.
+    fn undecided_mode(&self, policy: &Object<'t>, port: i64) -> Option<Label> {
+        let of_port = self.inventory.ports.mode(policy, port);
+        let of_port = of_port.and_then(|one| one.mode);
+        let mode = [PeerAuthentication::of(policy).mode(), of_port]
+            .into_iter()
+            .flatten()
+            .find(|mode| mode.value.text().is_some_and(placeholder::contains))?;
+        Some(policy.label_at(mode.value.span(), "the mode is filled in by another tool"))
+    }
+
+    fn port_mode(&self, policy: &Object<'t>, port: i64) -> Option<Written> {
+        let mode = self.inventory.ports.mode(policy, port)?.mode?;
+        written(policy, mode, &format!("port {port}"))
     }
 
     fn without_policy(&self, object: &Object<'t>) -> Fact<MtlsMode> {
@@ -242,26 +261,8 @@ fn sorted<'a, 't>(mut policies: Vec<&'a Object<'t>>) -> Vec<&'a Object<'t>> {
     policies
 }
 
-/// Returns the place of a mode that another tool fills in.
-fn undecided(policy: &Object<'_>, port: i64) -> Option<Label> {
-    let view = PeerAuthentication::of(policy);
-    let of_port = view.ports().find(|one| one.port == Some(port));
-    let modes = [view.mode(), of_port.and_then(|one| one.mode)];
-    let mode = modes
-        .into_iter()
-        .flatten()
-        .find(|mode| mode.value.text().is_some_and(placeholder::contains))?;
-    Some(policy.label_at(mode.value.span(), "the mode is filled in by another tool"))
-}
-
 fn mode_of(policy: &Object<'_>, scope: &str) -> Option<Written> {
     written(policy, PeerAuthentication::of(policy).mode()?, scope)
-}
-
-fn port_mode(policy: &Object<'_>, port: i64) -> Option<Written> {
-    let mut ports = PeerAuthentication::of(policy).ports();
-    let mode = ports.find(|one| one.port == Some(port))?.mode?;
-    written(policy, mode, &format!("port {port}"))
 }
 
 fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<Written> {

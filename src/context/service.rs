@@ -1,7 +1,11 @@
 //! What the Services of a workload say about its ports.
 
+use std::ptr::from_ref;
+
+use hashbrown::HashSet;
+
 use crate::finding::Label;
-use crate::kube::{LabelSelector, Object, ServicePort, Workload, integer};
+use crate::kube::{LabelSelector, Object, ServicePort, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::protocol::Protocol;
@@ -9,6 +13,7 @@ use crate::yaml::NodeRef;
 
 use super::Context;
 use super::inventory::nearest;
+use super::port_index::numeric_target;
 
 /// No option speaks of the protocol of a port: the Services do.
 pub const SETTLE: &str = "one appProtocol in all these Services";
@@ -81,11 +86,9 @@ impl<'t> Context<'t> {
         let mut found = nearest(self.selecting_services(workload), workload.object.home());
         let is_older = |service: &Object<'t>| self.oldest == Some((port, service.name()));
         found.sort_by_key(|service| (!is_older(service), service.name()));
-        let leading = found.into_iter().filter_map(|service| {
-            let mut ports = ServicePort::all_of(service).map(|port| port.node);
-            let leads = ports.find(|node| target_port(*node, workload) == Some(port))?;
-            Some((service, leads))
-        });
+        let leading = found
+            .into_iter()
+            .filter_map(|service| Some((service, self.leading_port(service, workload, port)?)));
         leading.collect()
     }
 
@@ -130,12 +133,26 @@ impl<'t> Context<'t> {
         nearest(self.selecting_services(workload), workload.object.home())
             .into_iter()
             .find_map(|service| {
-                let ports = service.node.get("spec").and_then(|spec| spec.get("ports"));
-                let mut ports = ports.into_iter().flat_map(NodeRef::items);
-                let node = ports.find(|node| target_port(*node, workload) == Some(port))?;
+                let node = self.leading_port(service, workload, port)?;
                 let said = format!("Service `{}` leads clients to port {port}", service.name());
                 let span = node.get("targetPort").or_else(|| node.get("port"))?.span();
                 Some(service.label_at(span, said))
+            })
+    }
+
+    /// Returns the first port of a Service that leads to `port` of the pods of `workload`.
+    fn leading_port(
+        &self,
+        service: &Object<'t>,
+        workload: &Workload<'t>,
+        port: i64,
+    ) -> Option<NodeRef<'t>> {
+        self.inventory
+            .ports
+            .leading_to(service, port)
+            .unwrap_or_else(|| {
+                let mut ports = ServicePort::all_of(service).map(|port| port.node);
+                ports.find(|node| target_port(*node, workload) == Some(port))
             })
     }
 
@@ -146,7 +163,30 @@ impl<'t> Context<'t> {
         &self,
         workload: &Workload<'t>,
     ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
+        self.service_ports_among(workload, |_| true)
+    }
+
+    /// Returns the [`Context::service_ports`] of a workload without the Services that lead to the same ports of all
+    /// their pods and that `listed` contains; it then contains these Services.
+    #[must_use]
+    pub fn unlisted_service_ports(
+        &self,
+        workload: &Workload<'t>,
+        listed: &mut HashSet<usize>,
+    ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
+        self.service_ports_among(workload, |service| {
+            let is_numeric = self.inventory.ports.is_numeric(service);
+            !is_numeric || listed.insert(from_ref(service).addr())
+        })
+    }
+
+    fn service_ports_among(
+        &self,
+        workload: &Workload<'t>,
+        mut is_wanted: impl FnMut(&Object<'t>) -> bool,
+    ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
         self.selecting_services(workload)
+            .filter(|service| is_wanted(service))
             .flat_map(|service| ServicePort::all_of(service).map(move |port| (service, port)))
             .map(|(service, port)| (service, port, target_port(port.node, workload)))
             .collect()
@@ -187,17 +227,10 @@ fn captures_outbound(workload: &Workload<'_>, port: u16) -> bool {
 /// Returns the port of the pods that a Service port sends TCP connections to; UDP and SCTP lead no
 /// probe anywhere.
 fn target_port(port: NodeRef<'_>, workload: &Workload<'_>) -> Option<i64> {
-    let transport = port.get("protocol").and_then(NodeRef::text);
-    if matches!(transport, Some("UDP" | "SCTP")) {
-        return None;
+    if let Some(target) = numeric_target(port) {
+        return target;
     }
-    let Some(target) = port.get("targetPort") else {
-        return port.get("port").and_then(integer);
-    };
-    if let Some(number) = integer(target) {
-        return Some(number);
-    }
-    let name = target.text()?;
+    let name = port.get("targetPort")?.text()?;
     let containers = workload.template.containers();
     let mut ports = containers.iter().flat_map(crate::kube::Container::ports);
     ports

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::source::{
-    Candidate, Fault, Folders, Named, Request, SourceFile, SourceSet, find, mark_hidden,
-    mark_origins, mark_patches, mark_repositories,
+    Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
+    mark_hidden, mark_origins, mark_patches, mark_repositories, parse_budget,
 };
 
 use super::panic_report::catch_panic;
@@ -18,7 +18,8 @@ use super::planted_panic;
 pub fn load(request: &Request) -> SourceSet {
     let mut folders = Folders::default();
     let candidates = find(request, &mut folders);
-    let files = candidates.par_iter().map(read_guarded).collect();
+    let budget = parse_budget(request.max_parsed, candidates.len());
+    let (files, mut budget) = read_all(&candidates, budget);
     let mut set = SourceSet::new(files);
     let mut named = Named::new(request);
     loop {
@@ -26,7 +27,8 @@ pub fn load(request: &Request) -> SourceSet {
         if missing.is_empty() {
             break;
         }
-        let more: Vec<SourceFile> = missing.par_iter().map(read_guarded).collect();
+        let more;
+        (more, budget) = read_all(&missing, budget);
         set.files.extend(more);
         set = SourceSet::new(set.files);
     }
@@ -38,10 +40,26 @@ pub fn load(request: &Request) -> SourceSet {
     set
 }
 
+/// Reads files within a budget; also returns the budget for more files.
+fn read_all(candidates: &[Candidate], budget: MemoryBudget) -> (Vec<SourceFile>, MemoryBudget) {
+    if candidates.len() > 1 {
+        let attempt = budget.attempt();
+        let files = candidates.par_iter();
+        let files = files.map(|one| read_guarded(one, &attempt));
+        let files: Vec<SourceFile> = files.collect();
+        if !attempt.is_exceeded() {
+            return (files, attempt.settled());
+        }
+    }
+    // Which files fit must not depend on which thread is faster: one after the other.
+    let files = candidates.iter().map(|one| read_guarded(one, &budget));
+    (files.collect(), budget)
+}
+
 /// Reads and parses one file. A panic costs this file and no other.
-fn read_guarded(candidate: &Candidate) -> SourceFile {
+fn read_guarded(candidate: &Candidate, budget: &MemoryBudget) -> SourceFile {
     let read = || {
-        let file = candidate.read();
+        let file = candidate.read_within(budget);
         #[cfg(debug_assertions)]
         planted_panic::trip("load", &file.path);
         file
@@ -58,7 +76,13 @@ fn read_guarded(candidate: &Candidate) -> SourceFile {
 pub fn unread_paths(set: &SourceSet) -> Vec<Arc<str>> {
     set.files
         .iter()
-        .filter(|file| file.explicit && matches!(file.fault, Some(Fault::Unreadable(_))))
+        .filter(|file| {
+            let fault = file.fault.as_ref();
+            let is_unread = fault.is_some_and(|fault| {
+                matches!(fault, Fault::Unreadable(_) | Fault::TooLarge { .. })
+            });
+            file.explicit && is_unread
+        })
         .map(|file| Arc::clone(&file.path))
         .collect()
 }

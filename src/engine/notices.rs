@@ -19,6 +19,7 @@ pub struct Notice {
 pub(super) const AMBIGUOUS_YAML: &str = "ambiguous-yaml";
 pub(super) const DUPLICATE_KEY: &str = "duplicate-key";
 pub(super) const EDIT_REFUSED: &str = "edit-refused";
+pub(super) const FILE_LEFT_OUT: &str = "file-left-out";
 pub(super) const INTERNAL_ERROR: &str = "internal-error";
 pub(super) const INVALID_SUPPRESSION: &str = "invalid-suppression";
 pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
@@ -97,6 +98,26 @@ and must hold exactly what was there before and the change. Where it does not, n
 ## What to do
 
 Make the change by hand; the message says what stood in the way.
+",
+    },
+    Notice {
+        id: FILE_LEFT_OUT,
+        severity: Severity::Error,
+        docs: "\
+The files of the run would take more memory than allowed once they are parsed. The file that the message names was
+not checked.
+
+An error where the file contains the words `apiVersion` and `kind` or was named on the command line, otherwise a note.
+
+## Why it matters
+
+A dense document takes up to 40 times its size in memory. The limit is 192 MiB, and 16 KiB more for each file, so that
+trees of many ordinary files fit, and single files of about 40 MB. The sizes are estimates: the text, the values in it,
+and what is worked out about pods. Which files are left out does not depend on the number of threads.
+
+## What to do
+
+Raise the limit with `--max-parsed 1GiB`, split the file, or leave it out with `--exclude`.
 ",
     },
     Notice {

@@ -8,6 +8,7 @@ use crate::source::{Content, Document, Fault, HiddenFiles, Role, SourceFile, Sou
 use crate::yaml::{Ambiguity, AmbiguityKind, Span};
 
 use super::guard;
+use super::left_out::file_left_out;
 use super::notices::{
     AMBIGUOUS_YAML, DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN,
     UNREADABLE_FILE,
@@ -76,6 +77,19 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
                 Severity::Error,
                 label,
                 reason.clone(),
+            ))
+        }
+        Fault::TooLarge {
+            size,
+            limit,
+            kubernetes,
+        } => {
+            let severity = error_if(file.explicit || *kubernetes);
+            Some(file_left_out(
+                label(file, Span::empty(0)),
+                severity,
+                *size,
+                *limit,
             ))
         }
         Fault::NotUtf8 { kubernetes } => {

@@ -112,7 +112,7 @@ impl Summary {
     fn count_file(&mut self, file: &SourceFile) {
         if !matches!(
             file.fault,
-            Some(Fault::Unreadable(_) | Fault::NotRendered { .. })
+            Some(Fault::Unreadable(_) | Fault::TooLarge { .. } | Fault::NotRendered { .. })
         ) {
             self.files.read += 1;
         }

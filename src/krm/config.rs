@@ -62,7 +62,7 @@ pub(super) fn layer_of_file(
         return Err(vec![format!("{name} is not UTF-8")]);
     };
     let text: Arc<str> = text.into();
-    let tree = yaml::parse(&text, Span::new(0, text.len()))
+    let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
         .map_err(|error| vec![at(name, &text, error.offset, &error.message)])?;
     let Some(root) = tree.as_ref().and_then(|tree| tree.root()) else {
         return Ok(Layer::default());

@@ -30,6 +30,9 @@ impl<'t> List<'t> {
         if let Some(Fault::NotUtf8 { .. }) = file.fault {
             return Err(vec!["standard input is not UTF-8".into()]);
         }
+        if let Some(Fault::TooLarge { .. }) = file.fault {
+            return Err(vec!["standard input is too large to be parsed".into()]);
+        }
         let mut lists = Vec::new();
         for document in &file.documents {
             match &document.content {

@@ -134,7 +134,9 @@ fn load(input: &[u8], directory: &Path, layer: &Layer) -> Result<SourceSet, Vec<
             "meshprobe panicked on standard input: {panic}; {help}"
         )]);
     }
-    let unread = engine::unread_paths(&set);
+    let mut unread = engine::unread_paths(&set);
+    // The list itself has its own message.
+    unread.retain(|path| **path != *NAME);
     if unread.is_empty() {
         return Ok(set);
     }

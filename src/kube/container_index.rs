@@ -36,6 +36,12 @@ impl ContainerIndex {
         self.containers.get(name).is_some_and(|&count| count > 1)
     }
 
+    /// Returns whether a container of the pod has this name.
+    #[must_use]
+    pub fn has_container(&self, name: &str) -> bool {
+        self.containers.contains_key(name)
+    }
+
     /// Tells whether any container declares a port of this name with its number.
     #[must_use]
     pub fn declares_port(&self, name: &str) -> bool {

@@ -175,6 +175,14 @@ impl<'t> PodTemplate<'t> {
             .get_or_init(|| ContainerIndex::of(&self.containers()))
     }
 
+    /// Returns `false` if no container has this name. Of a few containers, looking at each costs less than the index.
+    #[must_use]
+    pub fn may_have_container(&self, name: &str) -> bool {
+        let lists = [ContainerList::Init, ContainerList::Main];
+        let count: usize = lists.into_iter().map(|list| self.items(list).count()).sum();
+        count <= FEW_CONTAINERS || self.index().has_container(name)
+    }
+
     /// Iterates over the names of the containers of one list, each with its container: a look before
     /// [`PodTemplate::containers_in`], which says where they stand.
     pub fn names_in(
@@ -214,6 +222,9 @@ impl<'t> PodTemplate<'t> {
             .collect()
     }
 }
+
+/// Pods with more containers are asked through their index.
+const FEW_CONTAINERS: usize = 16;
 
 /// One container of a pod template.
 #[derive(Clone, Debug)]

@@ -183,7 +183,9 @@ fn supposed<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Vec<Supp
     let mut seen = Vec::new();
     all.retain(|one| {
         let is_new = !seen.contains(one);
-        seen.push(*one);
+        if is_new {
+            seen.push(*one);
+        }
         is_new
     });
     // A handler is named by the first world that spoils it: what the tree speaks for comes first.

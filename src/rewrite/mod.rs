@@ -10,6 +10,7 @@ mod handlers;
 mod machine;
 mod notes;
 mod overlay;
+mod overlay_left_out;
 mod pod;
 mod preview;
 mod remainder;

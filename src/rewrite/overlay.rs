@@ -13,6 +13,7 @@ use crate::predict::{Becomes, HandlerPrediction, WorkloadPrediction};
 
 use super::essence::Essence;
 use super::guard::Refusal;
+use super::overlay_left_out::LeftOut;
 use super::pod::has_work;
 use super::{Direction, Seen};
 
@@ -42,6 +43,7 @@ pub(super) struct Overlays<'a, 't> {
     predictions: &'a [WorkloadPrediction<'t>],
     /// The positions in `predictions` of everything that is made of an object.
     places: HashMap<ObjectKey<'a>, Vec<usize>>,
+    left_out: LeftOut<'t>,
     direction: Direction,
 }
 
@@ -57,6 +59,7 @@ impl<'a, 't> Overlays<'a, 't> {
             renderings: seen.renderings,
             predictions: seen.rendered,
             places,
+            left_out: LeftOut::of(seen.renderings),
             direction,
         }
     }
@@ -107,6 +110,9 @@ pub(super) fn overlaid<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
 ) -> Overlaid<'t> {
+    if let Some(refusal) = overlays.left_out.refusal(plain) {
+        return Overlaid::Refused(refusal);
+    }
     let own = Essence::of(&plain.workload);
     let mut agreed: Option<Agreed<'t>> = None;
     for seen in overlays.of(plain) {
@@ -185,6 +191,9 @@ pub(super) fn differing<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
 ) -> Option<Refusal> {
+    if let Some(refusal) = overlays.left_out.refusal(plain) {
+        return Some(refusal);
+    }
     let own = Essence::of(&plain.workload);
     overlays.of(plain).find_map(|seen| {
         let said = overlays.objection(&own, seen)?;

@@ -88,11 +88,11 @@ fn service_lines<'s, 't>(
     scene: &Scene<'s, 't>,
     pods: &[&'s WorkloadPrediction<'t>],
 ) -> ServiceLines<'s, 't> {
-    let mut seen = HashSet::new();
+    let (mut seen, mut listed) = (HashSet::new(), HashSet::new());
     let mut lines = ServiceLines::new();
     for pod in pods {
         let context: &'s Context<'t> = scene.context;
-        for (service, line, target) in context.service_ports(&pod.workload) {
+        for (service, line, target) in context.unlisted_service_ports(&pod.workload, &mut listed) {
             let place = (from_ref(service).addr(), line.node.id(), target);
             if seen.insert(place) {
                 let known = lines.entry(line.port).or_default();

@@ -405,7 +405,7 @@ mod tests {
 
     fn read_text(text: &str) -> Result<Layer, Vec<(String, String)>> {
         let text: Arc<str> = Arc::from(text);
-        let tree = yaml::parse(&text, Span::new(0, text.len()))
+        let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
             .unwrap()
             .unwrap();
         let known = ["redundant-rewrite-annotation", "syntax-error"];

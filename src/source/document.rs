@@ -51,8 +51,8 @@ pub struct Document {
 }
 
 impl Document {
-    pub(super) fn read(file: &SourceFile, index: usize, segment: Span) -> Self {
-        let content = read_content(file, segment);
+    pub(super) fn read(file: &SourceFile, index: usize, segment: Span, max_nodes: usize) -> Self {
+        let content = read_content(file, segment, max_nodes);
         let (encrypted, ambiguities) = match &content {
             Content::Tree(tree) => (
                 tree.root().is_some_and(is_encrypted),
@@ -80,6 +80,11 @@ impl Document {
         }
     }
 
+    /// Returns whether the document has more nodes than were to be read.
+    pub(super) fn is_over_limit(&self) -> bool {
+        matches!(&self.content, Content::Broken { error, .. } if error.is_over_limit())
+    }
+
     /// Returns the nodes of anything that is a mapping.
     pub(super) fn any_tree(&self) -> Option<&Tree> {
         match &self.content {
@@ -89,7 +94,7 @@ impl Document {
     }
 }
 
-fn read_content(file: &SourceFile, segment: Span) -> Content {
+fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> Content {
     let source = segment.slice(&file.text);
     if file.chart_template {
         return Content::Template;
@@ -98,10 +103,10 @@ fn read_content(file: &SourceFile, segment: Span) -> Content {
         // Trees are full of JSON with comments (tsconfig.json) that nobody applies to a cluster.
         return Content::NotKubernetes;
     }
-    match yaml::parse(&file.text, segment).and_then(yaml::bounded) {
+    match yaml::parse_within(&file.text, segment, max_nodes).and_then(yaml::bounded) {
         Ok(None) => Content::Empty,
         Ok(Some(tree)) => classify(tree, &file.path, source),
-        Err(_) if source.contains("{{") => Content::Template,
+        Err(error) if !error.is_over_limit() && source.contains("{{") => Content::Template,
         Err(error) => Content::Broken {
             error,
             kubernetes: looks_like_kubernetes(source.as_bytes()),
@@ -154,6 +159,11 @@ fn is_json(path: &str) -> bool {
 
 fn mentions_kubernetes(source: &str) -> bool {
     memmem::find(source.as_bytes(), b"apiVersion").is_some()
+}
+
+/// Returns whether a text contains the words of a manifest anywhere: in JSON and flow style they start no line.
+pub(super) fn mentions_manifest(source: &str) -> bool {
+    mentions_kubernetes(source) && memmem::find(source.as_bytes(), b"kind").is_some()
 }
 
 /// Tells whether a text that cannot be parsed was meant to be a Kubernetes manifest: `apiVersion:`

@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use crate::yaml::{LineIndex, Position, Span};
 
-use super::document::Document;
+use super::document::{Document, mentions_manifest};
 use super::hidden::HiddenFiles;
+use super::memory_budget::MemoryBudget;
 use super::origin::Origins;
-use super::split::segments;
+use super::parse_budget::parsed;
 
 /// What a file is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +25,15 @@ pub enum Role {
 pub enum Fault {
     /// It could not be read; the reason in words.
     Unreadable(String),
+    /// Parsed, it would take more memory than all files of the run together may take.
+    TooLarge {
+        /// The size of the file in bytes.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+        /// It has the marks of a Kubernetes manifest.
+        kubernetes: bool,
+    },
     /// It is not UTF-8 from the end of `text` on.
     NotUtf8 {
         /// It has the marks of a Kubernetes manifest all the same.
@@ -126,11 +136,22 @@ impl SourceFile {
     }
 
     pub(super) fn parse(&mut self) {
-        self.documents = segments(&self.text)
-            .into_iter()
-            .enumerate()
-            .map(|(index, segment)| Document::read(self, index, segment))
-            .collect();
+        self.parse_within(&MemoryBudget::unlimited());
+    }
+
+    /// Splits and parses the text; it is a fault of the file if `budget` has no room for it.
+    pub(super) fn parse_within(&mut self, budget: &MemoryBudget) {
+        let Some(documents) = parsed(self, budget) else {
+            self.documents = Vec::new();
+            self.fault = Some(Fault::TooLarge {
+                size: self.text.len(),
+                limit: budget.limit(),
+                kubernetes: mentions_manifest(&self.text),
+            });
+            self.text = Arc::from("");
+            return;
+        };
+        self.documents = documents;
     }
 
     /// Returns this file with another text that holds the same objects; which documents are patches,

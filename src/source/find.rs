@@ -17,6 +17,7 @@ use super::document::looks_like_kubernetes;
 use super::file::{Fault, Role, SourceFile};
 use super::folders::Folders;
 use super::kustomization::{folded, identity};
+use super::memory_budget::MemoryBudget;
 use super::origin::relative_path;
 use super::place::without_detours;
 use super::read::{read_file, read_resolved};
@@ -56,6 +57,8 @@ pub struct Request {
     pub walk: WalkOptions,
     /// What renderings of kustomizations may hold in memory: bytes; `None` for what suits the files.
     pub max_rendered: Option<usize>,
+    /// What all files may hold in memory when they are parsed: bytes; `None` for the default.
+    pub max_parsed: Option<usize>,
 }
 
 /// A file that is to be read.
@@ -261,6 +264,12 @@ impl Candidate {
     /// Reads, splits and parses the file; what goes wrong becomes a fault of it.
     #[must_use]
     pub fn read(&self) -> SourceFile {
+        self.read_within(&MemoryBudget::unlimited())
+    }
+
+    /// Reads the file as [`Candidate::read`] does; it is a fault if `budget` has no room for what is parsed.
+    #[must_use]
+    pub fn read_within(&self, budget: &MemoryBudget) -> SourceFile {
         let (location, lies_at, bytes) = match &self.origin {
             Origin::Bytes(bytes, lies_at) => (None, lies_at.clone(), Ok(bytes.to_vec())),
             Origin::Disk(path) => (
@@ -287,7 +296,7 @@ impl Candidate {
         file.lies_at = lies_at;
         file.fault = fault;
         if file.fault.is_none() {
-            file.parse();
+            file.parse_within(budget);
         }
         file
     }

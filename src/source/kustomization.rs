@@ -164,7 +164,7 @@ fn patches_below(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
     let text = within.and_then(|real| read_resolved_text(&real).ok());
     let Some(text) = text else { return Vec::new() };
     let text: Arc<str> = Arc::from(text);
-    let Ok(Some(tree)) = yaml::parse(&text, Span::new(0, text.len())) else {
+    let Ok(Some(tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
         return Vec::new();
     };
     let named = patch_files(&tree).into_iter();
@@ -228,7 +228,7 @@ mod tests {
     fn patch_files_are_listed() {
         let text = "patches:\n- path: a.yaml\n- patch: |-\n    - op: add\n  target: {kind: Pod}\npatchesStrategicMerge:\n- b.yaml\n- |-\n  kind: Pod\n  x: y\npatchesJson6902:\n- {path: c.yaml, target: {kind: Pod}}\n";
         let text: Arc<str> = Arc::from(text);
-        let tree = yaml::parse(&text, Span::new(0, text.len()))
+        let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
             .unwrap()
             .unwrap();
         assert_eq!(patch_files(&tree), ["b.yaml", "a.yaml", "c.yaml"]);

@@ -10,7 +10,7 @@ use crate::yaml::Span;
 
 /// Returns the bytes of each document. Markers, directives and the comments before them belong
 /// to the document that they open; there is always at least one document.
-pub(super) fn segments(text: &str) -> Vec<Span> {
+pub(crate) fn segments(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     let mut open = Segment::starting_at(0);
     let mut at = 0;

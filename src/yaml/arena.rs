@@ -25,6 +25,8 @@ pub(super) struct Arena {
     open: Vec<Open>,
     /// The children of all open collections, those of the innermost last.
     children: Vec<u32>,
+    /// How many nodes the tree may have.
+    max_nodes: usize,
 }
 
 /// Everything is counted by the bytes of a file, which are fewer than 4 GiB.
@@ -96,7 +98,18 @@ impl Arena {
             tree,
             open: room.open,
             children: room.children,
+            max_nodes: usize::MAX,
         }
+    }
+
+    /// Limits how many nodes the tree may have; [`Arena::is_full`] returns whether there are more.
+    pub(super) const fn limit_nodes(&mut self, max_nodes: usize) {
+        self.max_nodes = max_nodes;
+    }
+
+    /// Returns whether there are more nodes than allowed.
+    pub(super) const fn is_full(&self) -> bool {
+        self.tree.nodes.len() > self.max_nodes
     }
 
     /// Returns the tree as that of a text, all of which it holds.
@@ -138,11 +151,22 @@ impl Arena {
         if root.style == Style::Empty {
             return None;
         }
+        let (nodes, links) = if self.tree.nodes.capacity() > ROOM {
+            // This room is not kept: shrinking it in place saves a copy.
+            let mut nodes = mem::take(&mut self.tree.nodes);
+            let mut links = mem::take(&mut self.tree.links);
+            nodes.shrink_to_fit();
+            links.shrink_to_fit();
+            (nodes, links)
+        } else {
+            let nodes = self.tree.nodes.as_slice().into();
+            (nodes, self.tree.links.as_slice().into())
+        };
         Some(Tree {
             text: Arc::clone(&self.tree.text),
             segment: self.tree.segment,
-            nodes: self.tree.nodes.as_slice().into(),
-            links: self.tree.links.as_slice().into(),
+            nodes,
+            links,
             decoded: self.tree.decoded.as_str().into(),
             properties: mem::take(&mut self.tree.properties),
             root: self.tree.root,

@@ -58,14 +58,28 @@ struct Reader<'a> {
 /// parsed here.
 #[must_use]
 pub fn parse_ordinary(text: &Arc<str>, segment: Span) -> Option<Tree> {
+    parse_ordinary_within(text, segment, usize::MAX)
+        .ok()
+        .flatten()
+}
+
+/// There are more nodes than allowed.
+pub(super) struct OverLimit;
+
+/// Parses as [`parse_ordinary`] does, but no more than `max_nodes` nodes.
+pub(super) fn parse_ordinary_within(
+    text: &Arc<str>,
+    segment: Span,
+    max_nodes: usize,
+) -> Result<Option<Tree>, OverLimit> {
     let source = segment.slice(text);
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     if u32::try_from(segment.end).is_err() || !ordinary(source) {
-        return None;
+        return Ok(None);
     }
     let mut reader = Reader {
         text,
-        bytes: text.as_bytes().get(..segment.end)?,
+        bytes: text.as_bytes().get(..segment.end).unwrap_or_default(),
         arena: Arena::new(text, segment),
         blocks: Vec::new(),
         line: 0,
@@ -73,18 +87,28 @@ pub fn parse_ordinary(text: &Arc<str>, segment: Span) -> Option<Tree> {
         awaiting: None,
         plain: None,
     };
-    reader.document().ok()?;
+    reader.arena.limit_nodes(max_nodes);
+    let read = reader.document();
+    if reader.arena.is_full() {
+        return Err(OverLimit);
+    }
+    if read.is_err() {
+        return Ok(None);
+    }
     reader.close_all();
     if reader.arena.overflows() {
-        return None;
+        return Ok(None);
     }
-    reader.arena.finish()
+    Ok(reader.arena.finish())
 }
 
 impl Reader<'_> {
     fn document(&mut self) -> Read<()> {
         let mut marked = false;
         while let Some(at) = self.next_content()? {
+            if self.arena.is_full() {
+                return Err(Declined);
+            }
             let column = at - self.line;
             if column == 0 && self.is_marker(at) {
                 if self.byte(at) == Some(b'.') {

@@ -12,11 +12,14 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StructureStyle};
 use hashbrown::HashMap;
 
 use super::arena::Arena;
-use super::block;
+use super::block::{self, OverLimit};
 use super::block_scalar::{block_span, line_end, without_invented_break};
 use super::span::Span;
 use super::tree::{Kind, NONE, Style, Tree};
 use super::weight::TOO_HEAVY;
+
+/// Why a document is refused that has more nodes than allowed.
+const TOO_MANY_NODES: &str = "it has more values than the memory limit allows";
 
 /// Why a document could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +31,17 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
+    /// Returns whether the document has more nodes than [`parse_within`] allows.
+    #[must_use]
+    pub fn is_over_limit(&self) -> bool {
+        self.message == TOO_MANY_NODES
+    }
+
     /// Says what is wrong with `what`, such as "the document".
     #[must_use]
     pub fn told(&self, what: &str) -> String {
         let message = &self.message;
-        if message == TOO_HEAVY {
+        if message == TOO_HEAVY || message == TOO_MANY_NODES {
             format!("{what} is too large: {message}")
         } else {
             format!("{what} is not YAML: {message}")
@@ -48,9 +57,33 @@ impl SyntaxError {
 /// # Errors
 /// [`SyntaxError`] for anything that is not YAML, nested deeper than 255, or longer than 4 GiB.
 pub fn parse(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError> {
-    match block::parse_ordinary(text, segment) {
-        Some(tree) => Ok(Some(tree)),
-        None => parse_fully(text, segment),
+    parse_within(text, segment, usize::MAX)
+}
+
+/// What a text within another document may have: nodes.
+const EMBEDDED_NODES: usize = 1_000_000;
+
+/// Parses the document of a text that is a value of another document, or a small file of its own.
+///
+/// # Errors
+/// As [`parse`]; [`SyntaxError::is_over_limit`] for more than 1,000,000 nodes.
+pub fn parse_embedded(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError> {
+    parse_within(text, segment, EMBEDDED_NODES)
+}
+
+/// Parses a document as [`parse`] does, but no more than `max_nodes` nodes of it.
+///
+/// # Errors
+/// As [`parse`]; [`SyntaxError::is_over_limit`] where there are more nodes.
+pub fn parse_within(
+    text: &Arc<str>,
+    segment: Span,
+    max_nodes: usize,
+) -> Result<Option<Tree>, SyntaxError> {
+    match block::parse_ordinary_within(text, segment, max_nodes) {
+        Ok(Some(tree)) => Ok(Some(tree)),
+        Ok(None) => parse_fully_within(text, segment, max_nodes),
+        Err(OverLimit) => Err(too_many_nodes(segment.start)),
     }
 }
 
@@ -59,17 +92,34 @@ pub fn parse(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError
 /// # Errors
 /// As [`parse`].
 pub fn parse_fully(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError> {
+    parse_fully_within(text, segment, usize::MAX)
+}
+
+fn parse_fully_within(
+    text: &Arc<str>,
+    segment: Span,
+    max_nodes: usize,
+) -> Result<Option<Tree>, SyntaxError> {
     if u32::try_from(segment.end).is_err() {
         return Err(too_large());
     }
-    let arena = match read(text, segment) {
-        Err(fault) if fault.outdented_after.is_some() => outdented::read(text, segment, fault),
+    let arena = match read(text, segment, max_nodes) {
+        Err(fault) if fault.outdented_after.is_some() => {
+            outdented::read(text, segment, max_nodes, fault)
+        }
         other => other.map_err(|fault| fault.error),
     }?;
     if arena.overflows() {
         return Err(too_large());
     }
     Ok(arena.finish())
+}
+
+fn too_many_nodes(offset: usize) -> SyntaxError {
+    SyntaxError {
+        offset,
+        message: TOO_MANY_NODES.into(),
+    }
 }
 
 fn too_large() -> SyntaxError {
@@ -94,10 +144,11 @@ fn content_start(text: &str, segment: Span) -> usize {
 }
 
 /// Fills an arena with the document that `segment` of `text` holds.
-fn read(text: &Arc<str>, segment: Span) -> Result<Arena, Fault> {
+fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Fault> {
     let base = content_start(text, segment);
     let options = granit_parser::options! { emit_anchor_events: true };
     let mut builder = Builder::new(text, segment, base);
+    builder.arena.limit_nodes(max_nodes);
     let source = Span::new(base, segment.end).slice(text);
     for event in Parser::new_from_str_with_options(source, options) {
         match event {
@@ -109,6 +160,12 @@ fn read(text: &Arc<str>, segment: Span) -> Result<Arena, Fault> {
                     Span::new(base + place.start, base + place.end),
                     tag.map(|tag| Span::new(base + tag.start, base + tag.end)),
                 );
+                if builder.arena.is_full() {
+                    return Err(Fault {
+                        error: too_many_nodes(base + place.start),
+                        outdented_after: None,
+                    });
+                }
             }
             Err(error) => {
                 let offset = base + error.marker().byte_offset().unwrap_or_default();

@@ -174,6 +174,15 @@ impl Tree {
         self.nodes.len()
     }
 
+    /// Returns how much memory the tree takes, in bytes, without the text of its file.
+    #[must_use]
+    pub const fn memory(&self) -> usize {
+        self.nodes.len() * size_of::<Node>()
+            + self.links.len() * size_of::<u32>()
+            + self.properties.len() * size_of::<Properties>()
+            + self.decoded.len()
+    }
+
     pub(super) fn node(&self, id: u32) -> Option<NodeRef<'_>> {
         self.nodes.get(id as usize).map(|node| NodeRef {
             tree: self,

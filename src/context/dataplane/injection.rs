@@ -28,11 +28,8 @@ impl<'t> Context<'t> {
                 hook,
                 assumption,
             } => {
-                let install = InstallView {
-                    candidates: planes,
-                    scope,
-                    cluster: Vec::new(),
-                };
+                let at = self.scope_at(workload.object.home());
+                let install = InstallView::of_candidates(planes, &self.control_planes, at);
                 let fact = self.asked(workload, view, &labels, &install, hook);
                 rest(fact, assumption)
             }

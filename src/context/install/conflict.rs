@@ -8,12 +8,15 @@ use crate::mesh::istio::install::Install;
 
 use super::InstallView;
 
+/// How many candidates are named: each pod names them again.
+pub(super) const NAMED: usize = 8;
+
 /// One thing on which the candidates of a workload differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// What it is, in the words of the options: `rewrite`, `status-port`, `root-namespace` …
     pub key: &'static str,
-    /// What each candidate says, and where; a default points at the installation itself.
+    /// What each of the first candidates says, and where; a default points at the installation itself.
     pub sides: Vec<(String, Label)>,
 }
 
@@ -62,9 +65,18 @@ impl InstallView<'_> {
             }
             None => (default.to_owned(), one.place.clone()),
         };
-        let sides: Vec<(String, Label)> = self.candidates.iter().map(side).collect();
-        let first = sides.first()?;
-        let differs = sides.iter().any(|(text, _)| *text != first.0);
-        differs.then_some(Conflict { key, sides })
+        let (taken, others) = self.candidates.split_first()?;
+        let first = side(taken);
+        // A default that is written says the same as one that is not.
+        let (at, differing) = others
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| value(other) != value(taken))
+            .map(|(at, other)| (at, side(other)))
+            .find(|(_, (text, _))| *text != first.0)?;
+        let named = others.iter().take(NAMED).map(side);
+        let last = (at >= NAMED).then_some(differing);
+        let sides = std::iter::once(first).chain(named).chain(last).collect();
+        Some(Conflict { key, sides })
     }
 }

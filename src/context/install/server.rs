@@ -8,6 +8,7 @@ use crate::mesh::istio::install::{Carrier, Install, Part, Webhook};
 use crate::mesh::{Fact, Reason};
 
 use super::super::Context;
+use super::conflict::NAMED;
 use super::labels::Labels;
 
 /// The option that settles who serves a revision.
@@ -177,6 +178,9 @@ fn hits<'a>(
 
 /// Tells whether a control plane injects: its webhooks decide as far as the tree holds them.
 fn serves<'a>(plane: &'a Install, labels: &Labels<'_>) -> Option<Option<&'a Webhook>> {
+    if plane.webhooks.is_empty() && !may_serve(plane, &labels.input) {
+        return None;
+    }
     let literal = plane.webhooks.iter();
     let hook = literal
         .filter(|hook| hook.matches(|key| labels.namespace(key), |key| labels.pod(key)))
@@ -185,6 +189,12 @@ fn serves<'a>(plane: &'a Install, labels: &Labels<'_>) -> Option<Option<&'a Webh
         return Some(hook);
     }
     webhook(&modelled(plane), &labels.input).map(|_| None)
+}
+
+/// Returns whether a webhook that the charts make may select the pod; most control planes of a long list do not.
+fn may_serve(plane: &Install, input: &InjectionInput<'_>) -> bool {
+    let asked = [input.namespace_revision, input.revision];
+    plane.is_default() || plane.names().any(|name| asked.contains(&Some(name)))
 }
 
 /// The control plane as the charts would make its webhooks, without those that the tree holds.
@@ -256,8 +266,13 @@ fn answers(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason> {
     let named = input.namespace_revision.or(input.revision);
     let by_name = named.filter(|_| input.namespace_injection.is_none());
     let asked = by_name.unwrap_or("default");
-    planes
+    let (first, rest) = planes.split_at(planes.len().min(NAMED));
+    let rest = rest
         .iter()
+        .filter(|plane| plane.names().any(|name| name == asked));
+    first
+        .iter()
+        .chain(rest.take(NAMED))
         .map(|plane| {
             let mut names = plane.names();
             if names.any(|name| name == asked) {

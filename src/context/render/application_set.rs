@@ -24,8 +24,11 @@ use super::{RenderedDocument, Rendering, write};
 /// Applications of one set at most.
 const APPLICATIONS: usize = 1_000;
 
-/// The values of one Application by the names of their placeholders.
-type Parameters = BTreeMap<String, String>;
+/// Values by the names of their placeholders.
+type Values = BTreeMap<String, String>;
+
+/// The values of one Application: later ones win. Applications of a matrix share them.
+type Parameters = Vec<Rc<Values>>;
 
 /// The folders of the tree, for the generators that go through them.
 struct Folders<'s> {
@@ -134,7 +137,10 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
     let (mut held, mut left_out) = (0, false);
     for parameters in &each {
         let mut application = base.clone();
-        fill(&mut application, parameters);
+        if !fill(&mut application, parameters, budget.left()) {
+            left_out = true;
+            break;
+        }
         let Some((document, origin)) = write::document(&application, set.document) else {
             continue;
         };
@@ -187,7 +193,7 @@ fn parameters(
 ) -> Vec<Parameters> {
     if let Some(elements) = generator.get("list").and_then(|list| list.get("elements")) {
         let elements = elements.items().take(APPLICATIONS);
-        return elements.map(values_of).collect();
+        return elements.map(|one| vec![values_of(one).into()]).collect();
     }
     if let Some(listed) = generator.get("git").and_then(|git| git.get("directories")) {
         return directories(&folders.around(set.path()), listed);
@@ -204,7 +210,7 @@ fn parameters(
         let pairs = product.iter().flat_map(|one| {
             more.iter().map(|other| {
                 let mut both = one.clone();
-                both.extend(other.clone());
+                both.extend(other.iter().cloned());
                 both
             })
         });
@@ -214,8 +220,8 @@ fn parameters(
 }
 
 /// Returns the single values of a mapping; those of mappings in it are called `outer.inner`.
-fn values_of(element: NodeRef<'_>) -> Parameters {
-    let mut found = Parameters::new();
+fn values_of(element: NodeRef<'_>) -> Values {
+    let mut found = Values::new();
     for entry in element.entries() {
         let Some(key) = entry.key.text() else {
             continue;
@@ -253,10 +259,12 @@ fn directories(folders: &BTreeSet<String>, listed: NodeRef<'_>) -> Vec<Parameter
         .iter()
         .filter(|folder| is_match(&wanted, folder) && !is_match(&left_out, folder))
         .take(APPLICATIONS);
-    found.map(|folder| path_parameters(folder)).collect()
+    found
+        .map(|folder| vec![path_parameters(folder).into()])
+        .collect()
 }
 
-fn path_parameters(folder: &str) -> Parameters {
+fn path_parameters(folder: &str) -> Values {
     let name = folder.rsplit('/').next().unwrap_or(folder);
     let plain: String = name
         .chars()
@@ -268,7 +276,7 @@ fn path_parameters(folder: &str) -> Parameters {
             }
         })
         .collect();
-    let mut found = Parameters::new();
+    let mut found = Values::new();
     // With and without `goTemplate`.
     for key in ["path", "path.path"] {
         found.insert(key.to_owned(), folder.to_owned());
@@ -281,16 +289,20 @@ fn path_parameters(folder: &str) -> Parameters {
     found
 }
 
-fn fill(node: &mut Node, parameters: &Parameters) {
+/// Fills in values; `false` where they come to more than `room` bytes.
+fn fill(node: &mut Node, parameters: &Parameters, room: usize) -> bool {
+    let mut room = Some(room);
     node.change_leaves(&|leaf| leaf.text.contains("{{"), &mut |node| {
         if let Value::Leaf(leaf) = &mut node.value {
-            leaf.text = filled(&leaf.text, parameters).into();
+            leaf.text = filled(&leaf.text, parameters, &mut room).into();
         }
     });
+    room.is_some()
 }
 
-/// Fills in `{{name}}` and `{{ .name }}`; anything else between braces stays.
-fn filled(text: &str, parameters: &Parameters) -> String {
+/// Fills in `{{name}}` and `{{ .name }}`; anything else between braces stays. A value that `room` is too small for is
+/// left out.
+fn filled(text: &str, parameters: &Parameters, room: &mut Option<usize>) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -301,8 +313,12 @@ fn filled(text: &str, parameters: &Parameters) -> String {
             continue;
         };
         let name = inside.trim();
-        match parameters.get(name.strip_prefix('.').unwrap_or(name)) {
-            Some(value) => out.push_str(value),
+        let name = name.strip_prefix('.').unwrap_or(name);
+        match parameters.iter().rev().find_map(|values| values.get(name)) {
+            Some(value) => {
+                *room = room.and_then(|room| room.checked_sub(value.len()));
+                out.push_str(if room.is_some() { value } else { "" });
+            }
             None => {
                 out.push_str("{{");
                 out.push_str(inside);

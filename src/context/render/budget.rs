@@ -3,9 +3,7 @@
 //! Kustomizations multiply: a few kilobytes of them stand for millions of objects. What is counted is what is
 //! alive, in estimated bytes; how much work it was to make does not matter here.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use crate::source::{Document, SourceSet};
+use crate::source::{Document, MemoryBudget, SourceSet};
 
 use super::origin::OriginMap;
 use super::resource::Resource;
@@ -24,76 +22,11 @@ const OTHER: usize = 1 << 10;
 const NODE: usize = 64;
 
 /// The memory that renderings hold, and may hold.
-#[derive(Debug)]
-pub(super) struct Budget {
-    limit: usize,
-    held: AtomicUsize,
-    /// Nothing is rendered any more once something did not fit.
-    stops: bool,
-    exceeded: AtomicBool,
-}
+pub(super) type Budget = MemoryBudget;
 
-impl Budget {
-    /// Returns the budget of a run.
-    pub(super) fn of(sources: &SourceSet) -> Self {
-        Self::with(limit(sources), false)
-    }
-
-    /// Returns the budget for a first attempt on several threads, which ends as soon as it is exceeded: which
-    /// rendering exceeds it depends on the threads.
-    pub(super) fn of_attempt(sources: &SourceSet) -> Self {
-        Self::with(limit(sources), true)
-    }
-
-    /// Returns the budget that goes on after an attempt that fitted.
-    pub(super) fn settled(&self) -> Self {
-        let held = self.held.load(Ordering::Relaxed);
-        Self {
-            held: AtomicUsize::new(held),
-            ..Self::with(self.limit, false)
-        }
-    }
-
-    fn with(limit: usize, stops: bool) -> Self {
-        Self {
-            limit,
-            held: AtomicUsize::new(0),
-            stops,
-            exceeded: AtomicBool::new(false),
-        }
-    }
-
-    /// Takes `bytes`; `false` where they do not fit.
-    pub(super) fn hold(&self, bytes: usize) -> bool {
-        let take = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.limit);
-        let taken = !self.is_over()
-            && self
-                .held
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-                .is_ok();
-        if !taken {
-            self.exceeded.store(true, Ordering::Relaxed);
-        }
-        taken
-    }
-
-    /// Gives back what [`Budget::hold`] took.
-    pub(super) fn release(&self, bytes: usize) {
-        let give = |held: usize| Some(held.saturating_sub(bytes));
-        let _ = self
-            .held
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, give);
-    }
-
-    /// Tells whether something did not fit.
-    pub(super) fn is_exceeded(&self) -> bool {
-        self.exceeded.load(Ordering::Relaxed)
-    }
-
-    /// Tells whether to stop rendering.
-    pub(super) fn is_over(&self) -> bool {
-        self.stops && self.is_exceeded()
-    }
+/// Returns the budget of a run.
+pub(super) fn of(sources: &SourceSet) -> Budget {
+    Budget::new(limit(sources))
 }
 
 fn limit(sources: &SourceSet) -> usize {
@@ -121,23 +54,6 @@ pub(super) fn of_document(document: &Document, origin: &OriginMap, is_pod: bool)
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_does_not_fit_is_not_taken() {
-        let budget = Budget::with(100, false);
-        assert!(budget.hold(60) && !budget.hold(41) && budget.is_exceeded());
-        // What is smaller may still fit.
-        assert!(budget.hold(40) && !budget.is_over());
-        budget.release(60);
-        assert!(budget.hold(60) && !budget.hold(1));
-    }
-
-    #[test]
-    fn an_attempt_ends_with_the_first_that_does_not_fit() {
-        let budget = Budget::with(100, true);
-        assert!(budget.hold(60) && !budget.hold(41));
-        assert!(budget.is_over() && !budget.hold(1));
-    }
 
     #[test]
     fn more_input_may_hold_more() {

@@ -15,7 +15,7 @@ use crate::source::{SourceFile, SourceSet, is_kustomization, place};
 
 use super::super::deployment::{self, Deployment, Dialect};
 use super::application_set;
-use super::budget::Budget;
+use super::budget::{self, Budget};
 use super::gather::{Gathered, Gatherer};
 use super::kustomization::Kustomization;
 use super::locate::{self, Located};
@@ -108,7 +108,7 @@ fn own<'s>(
         let renderings: Vec<Rendering> = each.collect();
         (renderings, gatherer)
     };
-    let attempt = Arc::new(Budget::of_attempt(sources));
+    let attempt = Arc::new(budget::of(sources).attempt());
     let mut rendered: Vec<_> = groups
         .par_iter()
         .map(|group| render(group, &attempt))
@@ -117,7 +117,7 @@ fn own<'s>(
     if attempt.is_exceeded() {
         // What fits must not depend on which thread is faster: one after the other.
         rendered = Vec::new();
-        budget = Arc::new(Budget::of(sources));
+        budget = Arc::new(budget::of(sources));
         for group in &groups {
             rendered.push(render(group, &budget));
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::source::SourceFile;
-use crate::yaml::{NodeRef, Span, Style, Tree, parse};
+use crate::source::{SourceFile, segments};
+use crate::yaml::{NodeRef, Span, Style, Tree, parse_embedded};
 
 use super::copy::read;
 use super::kustomization::Kustomization;
@@ -48,10 +48,9 @@ pub(super) fn from_scalar(scalar: NodeRef<'_>, k: &Kustomization<'_>, trim: bool
     let place =
         |span: Span| k.origin(inside.real(Span::new(span.start + skipped, span.end + skipped)));
     // The documents of a stream are split as those of a file are.
-    let file = SourceFile::new(Arc::clone(k.path), Arc::clone(&text));
     let mut nodes = Vec::new();
-    for document in &file.documents {
-        nodes.extend(document_of(&text, document.segment, &place)?);
+    for segment in segments(&text) {
+        nodes.extend(document_of(&text, segment, &place)?);
     }
     Ok(nodes)
 }
@@ -61,7 +60,7 @@ fn document_of(
     segment: Span,
     place: &dyn Fn(Span) -> Origin,
 ) -> Result<Option<Node>, String> {
-    let tree = parse(text, segment).map_err(|error| error.message)?;
+    let tree = parse_embedded(text, segment).map_err(|error| error.message)?;
     copy(tree.as_ref(), place)
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use crate::source::placeholder;
-use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse};
+use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse_embedded};
 
 use super::keys::{LOCALHOST_PROBES, PROBERS_ENV};
 use super::proto_json::{self, Type};
@@ -76,7 +76,7 @@ impl ProxyConfig {
         let text: Arc<str> = Arc::from(text);
         let whole = Span::new(0, text.len());
         Ok(Self {
-            tree: parse(&text, whole)?,
+            tree: parse_embedded(&text, whole)?,
         })
     }
 
@@ -211,7 +211,7 @@ pub fn escape(text: &str) -> String {
 pub fn unescape(value: &str) -> Result<String, SyntaxError> {
     let quoted: Arc<str> = Arc::from(format!("\"{value}\""));
     let whole = Span::new(0, quoted.len());
-    let tree = parse(&quoted, whole)?;
+    let tree = parse_embedded(&quoted, whole)?;
     let text = tree.as_ref().and_then(Tree::root).and_then(NodeRef::text);
     text.map(str::to_owned).ok_or_else(|| SyntaxError {
         offset: 0,

@@ -220,7 +220,7 @@ impl<'r> Files<'r> {
     fn chart_name(&self, folder: &Path) -> Option<String> {
         let file = self.permitted(folder, "Chart.yaml")?;
         let text: Arc<str> = read_resolved_text(&file).ok()?.into();
-        let tree = yaml::parse(&text, Span::new(0, text.len())).ok()??;
+        let tree = yaml::parse_embedded(&text, Span::new(0, text.len())).ok()??;
         tree.root()?.get("name")?.text().map(str::to_owned)
     }
 }

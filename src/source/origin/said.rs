@@ -119,7 +119,7 @@ pub(super) fn in_object(object: NodeRef<'_>) -> Option<Said> {
 /// The origin is itself YAML.
 fn in_origin(text: &str, original: impl Fn() -> Option<(String, String)>) -> Option<Said> {
     let text: Arc<str> = text.into();
-    let tree = yaml::parse(&text, Span::new(0, text.len())).ok()??;
+    let tree = yaml::parse_embedded(&text, Span::new(0, text.len())).ok()??;
     let root = tree.root()?;
     let value = |key: &str| root.get(key)?.text().map(str::to_owned);
     if let Some(path) = value("configuredIn") {

@@ -39,6 +39,9 @@ impl Reader<'_> {
     ) -> Read<usize> {
         let mut at = self.flow_space(from)?;
         while self.byte(at) != Some(closing) {
+            if self.arena.is_full() {
+                return Err(Declined);
+            }
             let behind = member(self, at)?;
             at = self.flow_space(behind)?;
             match self.byte(at) {

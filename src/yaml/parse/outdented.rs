@@ -20,7 +20,12 @@ const WORK: usize = 1 << 24;
 ///
 /// # Errors
 /// As [`parse_fully`](super::parse_fully).
-pub(super) fn read(text: &Arc<str>, segment: Span, fault: Fault) -> Result<Arena, SyntaxError> {
+pub(super) fn read(
+    text: &Arc<str>,
+    segment: Span,
+    max_nodes: usize,
+    fault: Fault,
+) -> Result<Arena, SyntaxError> {
     let base = content_start(text, segment);
     let source = Span::new(base, segment.end).slice(text);
     let mut padding = Padding::default();
@@ -36,7 +41,7 @@ pub(super) fn read(text: &Arc<str>, segment: Span, fault: Fault) -> Result<Arena
             break;
         }
         let padded: Arc<str> = padding.applied(source).into();
-        match super::read(&padded, Span::new(0, str::len(&padded))) {
+        match super::read(&padded, Span::new(0, str::len(&padded)), max_nodes) {
             Ok(mut arena) => {
                 arena.relocate(text, segment, |at| base + padding.original(at));
                 return Ok(arena);

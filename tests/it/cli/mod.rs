@@ -24,6 +24,7 @@ mod krm_contract;
 mod krm_settings;
 mod kustomization_references;
 mod linked_patches;
+mod memory_limits;
 mod merge_keys;
 mod message_causes;
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::finding::Label;
 use crate::mesh::Reason;
-use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse};
+use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse_embedded};
 
 use super::values::Found;
 
@@ -133,7 +133,7 @@ impl Embedded {
     pub(super) fn parse(text: &str, line: Label) -> Result<Self, SyntaxError> {
         let text: Arc<str> = Arc::from(text);
         let whole = Span::new(0, text.len());
-        let tree = parse(&text, whole)?;
+        let tree = parse_embedded(&text, whole)?;
         Ok(Self { tree, line })
     }
 
