@@ -51,7 +51,7 @@ fn row(program: &Path, axis: &Axis) -> String {
             costs.push((size, seconds(program, axis, size)));
         }
     }
-    // Starting the program is no part of the growth.
+    // The time to start the program does not grow with the input.
     let net = |cost: f64| (cost - empty).max(0.001);
     let ((small, low), (large, high)) = (costs[0], costs[costs.len() - 1]);
     #[expect(clippy::cast_precision_loss, reason = "sizes are small")]

@@ -98,12 +98,12 @@ fn build(session: &Session, folder: &Path) -> Result<Vec<u8>, String> {
     let folder = argument(folder);
     let mut kustomize = session.command("kustomize");
     let built = output(kustomize.arg("build").arg(&folder));
-    if !matches!(built, Err(Failure::NotThere)) {
+    if !matches!(built, Err(Failure::NotFound)) {
         return built.map_err(|failure| failure.told("kustomize build", &folder));
     }
     let mut kubectl = session.command("kubectl");
     match output(kubectl.arg("kustomize").arg(&folder)) {
-        Err(Failure::NotThere) => Err(format!(
+        Err(Failure::NotFound) => Err(format!(
             "{} was not built: neither `kustomize` nor `kubectl` is on the PATH",
             folder.display()
         )),
@@ -134,7 +134,7 @@ fn helm(session: &Session, chart: &Path, place: &Path, directory: &Path, common:
         helm.arg("--values").arg(file);
     }
     let outcome = output(&mut helm).map_err(|failure| match failure {
-        Failure::NotThere => format!(
+        Failure::NotFound => format!(
             "{} was not rendered: `helm` is not on the PATH",
             chart.display()
         ),
@@ -177,8 +177,8 @@ fn argument(path: &Path) -> PathBuf {
 impl Failure {
     fn told(self, command: &str, path: &Path) -> String {
         let said = match self {
-            Self::NotThere => "it is not on the PATH".to_owned(),
-            Self::Said(said) => said,
+            Self::NotFound => "it is not on the PATH".to_owned(),
+            Self::Message(message) => message,
         };
         format!("`{command} {}` failed: {said}", path.display())
     }

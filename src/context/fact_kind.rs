@@ -1,7 +1,6 @@
-//! Which kinds of objects state facts, told by API group and kind alone.
+//! Decides from the API group and the kind of an object which facts it can state.
 //!
-//! The inventory sorts objects by it, and kustomizations render what it names: what one of them
-//! knows cannot be missing in the other. Each mesh adds its kinds in `mesh::signs`.
+//! The inventory and the rendering of kustomizations both use it, so that they know the same kinds. Each mesh adds its kinds in `mesh::signs`.
 
 use crate::kube::{may_bring_pods, runs_pods};
 use crate::mesh::signs;

@@ -109,7 +109,7 @@ impl<'s> Ignores<'s> {
         }
     }
 
-    /// Tells whether there are no entries.
+    /// Returns whether there are no entries.
     pub(super) const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

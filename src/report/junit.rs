@@ -8,7 +8,7 @@ use crate::finding::{Finding, Label};
 
 use super::account::{account, subject};
 use super::escape::{starts_command, visible};
-use super::left_out::{milder, not_shown};
+use super::not_shown::{milder, not_shown};
 use super::place::{region, told_path};
 use super::results::Results;
 

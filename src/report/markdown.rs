@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::finding::{Finding, docs_url};
 
 use super::escape::visible;
-use super::left_out::{milder, not_shown};
+use super::not_shown::{milder, not_shown};
 use super::place::{region, told_path};
 use super::results::Results;
 use super::summary::counted;

@@ -3,8 +3,8 @@
 use crate::engine::{Gaps, Outcome};
 use crate::finding::{Applicability, Finding};
 
-use super::left_out::{milder, not_shown};
 use super::look::{Look, Tone};
+use super::not_shown::{milder, not_shown};
 
 /// What the summary may advise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

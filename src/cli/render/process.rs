@@ -14,12 +14,12 @@ const MESSAGES: u64 = 1 << 20;
 /// How often a renderer that has closed its output is asked whether it has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Why there is no output.
+/// The reason why a renderer returned no output.
 pub(super) enum Failure {
     /// The program is not on the PATH.
-    NotThere,
-    /// In the words of the renderer, or of the system.
-    Said(String),
+    NotFound,
+    /// The message of the renderer or of the system.
+    Message(String),
 }
 
 /// Returns what a renderer prints, once it has ended successfully.
@@ -38,8 +38,8 @@ fn output_within(command: &mut Command, longest: Duration) -> Result<Vec<u8>, Fa
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Failure::NotThere,
-            _ => Failure::Said(reason(&error)),
+            ErrorKind::NotFound => Failure::NotFound,
+            _ => Failure::Message(reason(&error)),
         })?;
     // Both streams are read at once: a full one would stop the renderer. The threads are not waited for, since
     // what the renderer has started may keep the streams open.
@@ -51,10 +51,12 @@ fn output_within(command: &mut Command, longest: Duration) -> Result<Vec<u8>, Fa
     });
     let read = text.recv_timeout(longest);
     let done = match read {
-        Ok(Ok(text)) => wait(&mut child, end).map(|status| (text, status)),
-        Ok(Err(error)) => Err(Failure::Said(reason(&error))),
+        Ok(Ok(text)) => wait(&mut child, end, longest).map(|status| (text, status)),
+        Ok(Err(error)) => Err(Failure::Message(reason(&error))),
         Err(RecvTimeoutError::Timeout) => Err(too_long(longest)),
-        Err(RecvTimeoutError::Disconnected) => Err(Failure::Said("it cannot be read".to_owned())),
+        Err(RecvTimeoutError::Disconnected) => {
+            Err(Failure::Message("it cannot be read".to_owned()))
+        }
     };
     let (text, status) = done.inspect_err(|_| {
         let _ = child.kill();
@@ -65,13 +67,16 @@ fn output_within(command: &mut Command, longest: Duration) -> Result<Vec<u8>, Fa
     }
     let messages = messages.recv_timeout(Duration::from_secs(1));
     let messages = messages.ok().and_then(Result::ok).unwrap_or_default();
-    let words = String::from_utf8_lossy(&messages);
-    let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said = lines.collect::<Vec<_>>().join("; ");
-    Err(Failure::Said(if said.is_empty() {
+    let messages = String::from_utf8_lossy(&messages);
+    let lines = messages
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let message = lines.collect::<Vec<_>>().join("; ");
+    Err(Failure::Message(if message.is_empty() {
         status.to_string()
     } else {
-        said
+        message
     }))
 }
 
@@ -90,19 +95,19 @@ fn in_background<S: Read + Send + 'static>(
     receiver
 }
 
-fn wait(child: &mut Child, end: Instant) -> Result<ExitStatus, Failure> {
+fn wait(child: &mut Child, end: Instant, longest: Duration) -> Result<ExitStatus, Failure> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
-            Ok(None) if Instant::now() >= end => return Err(too_long(LONGEST)),
+            Ok(None) if Instant::now() >= end => return Err(too_long(longest)),
             Ok(None) => std::thread::sleep(PAUSE),
-            Err(error) => return Err(Failure::Said(reason(&error))),
+            Err(error) => return Err(Failure::Message(reason(&error))),
         }
     }
 }
 
 fn too_long(longest: Duration) -> Failure {
-    Failure::Said(format!("it did not end within {} s", longest.as_secs()))
+    Failure::Message(format!("it did not end within {} s", longest.as_secs()))
 }
 
 #[cfg(all(test, unix))]
@@ -116,26 +121,26 @@ mod tests {
         );
         match done {
             Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
-            Err(Failure::NotThere) => Err("not there".to_owned()),
-            Err(Failure::Said(said)) => Err(said),
+            Err(Failure::NotFound) => Err("not found".to_owned()),
+            Err(Failure::Message(message)) => Err(message),
         }
     }
 
     #[test]
-    fn output_and_messages_are_told_apart() {
+    fn output_is_separate_from_messages() {
         assert_eq!(shell("echo a; echo b >&2", 60), Ok("a\n".to_owned()));
         assert_eq!(shell("echo a; echo b >&2; exit 3", 60), Err("b".to_owned()));
     }
 
     #[test]
     fn a_renderer_without_end_is_stopped() {
-        let said = shell("sleep 600", 1).unwrap_err();
-        assert_eq!(said, "it did not end within 1 s");
+        let message = shell("sleep 600", 1).unwrap_err();
+        assert_eq!(message, "it did not end within 1 s");
     }
 
     #[test]
     fn output_without_end_is_refused() {
-        let said = shell("yes", 600).unwrap_err();
-        assert_eq!(said, "it is larger than 512 MiB");
+        let message = shell("yes", 600).unwrap_err();
+        assert_eq!(message, "it is larger than 512 MiB");
     }
 }

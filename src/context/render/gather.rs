@@ -131,7 +131,7 @@ impl Gathered {
         self.left_out |= other.left_out;
     }
 
-    /// Drops all objects: there is no memory for them.
+    /// Drops all objects, because they would exceed the memory limit.
     fn leave_out(&mut self) {
         self.resources = Vec::new();
         self.known = None;

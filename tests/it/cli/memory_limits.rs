@@ -3,18 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::support::Run;
-use crate::support::manifest::{INJECTED, OPT_OUT, STRICT};
+use crate::support::manifest::{INJECTED, OPT_OUT, PROBED as WEB, STRICT};
 use crate::support::project::Project;
-
-const WEB: &str = "\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop}
-spec:
-  containers:
-  - name: web
-    livenessProbe: {httpGet: {path: /, port: 8080}}
-";
 
 /// A document with one list of so many short values.
 fn dense(head: &str, values: usize) -> String {

@@ -6,23 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::manifest::{INJECTED as NAMESPACE, PROBED as WEB};
 use crate::support::project::Project;
 use crate::support::{PROGRAM, command, run};
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
-const WEB: &str = "\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop}
-spec:
-  containers:
-  - name: web
-    livenessProbe: {httpGet: {path: /, port: 8080}}
-";
 const SECRET: &str = "outside-secret";
 
 /// A repository at `repo/` of the project, and a folder `home/` outside of it.

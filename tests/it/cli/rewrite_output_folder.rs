@@ -1,17 +1,7 @@
 //! `rewrite -o DIR`: a copy of the tree that can be used in its place.
 
-use crate::support::manifest::INJECTED;
+use crate::support::manifest::{INJECTED, PROBED as WEB};
 use crate::support::project::Project;
-
-const WEB: &str = "\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop}
-spec:
-  containers:
-  - name: web
-    livenessProbe: {httpGet: {path: /, port: 8080}}
-";
 
 fn project() -> Project {
     Project::with(&[

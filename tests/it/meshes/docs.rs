@@ -90,23 +90,6 @@ spec: {mtls: {mode: STRICT}}
 ---
 ";
 
-const NAMESPACE_OSM: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: shop
-  labels: {openservicemesh.io/monitored-by: osm}
-  annotations: {openservicemesh.io/sidecar-injection: enabled}
----
-";
-
-const NAMESPACE_KUMA: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}
----
-";
-
 const SERVER_ROUTE: &str = "\
 apiVersion: policy.linkerd.io/v1beta3
 kind: Server
@@ -177,14 +160,14 @@ const SETUPS: &[Setup] = &[
         mesh: Mesh::Osm,
         releases: &[(0, 8), (1, 0), (1, 2), (1, 3)],
         annotations: "",
-        before: NAMESPACE_OSM,
+        before: super::OSM,
     },
     Setup {
         title: "Kuma",
         mesh: Mesh::Kuma,
         releases: &[(2, 8), (2, 9), (2, 13), (3, 0)],
         annotations: "",
-        before: NAMESPACE_KUMA,
+        before: super::KUMA,
     },
     Setup {
         title: "Consul, transparent proxy",

@@ -15,6 +15,24 @@ use std::path::Path;
 
 use crate::support::{Run, meshprobe};
 
+/// The namespace `shop`, which OSM injects into, and the start of another document.
+const OSM: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  labels: {openservicemesh.io/monitored-by: osm}
+  annotations: {openservicemesh.io/sidecar-injection: enabled}
+---
+";
+/// The same for Kuma.
+const KUMA: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}
+---
+";
+
 /// Runs a command with `--isolated` on a text from standard input.
 fn isolated(arguments: &[&str], text: &str) -> Run {
     let (command, options) = arguments.split_first().unwrap();

@@ -1,27 +1,11 @@
 //! What the webhooks of OSM, Kuma and Consul do, beyond the recorded answers: pods that they refuse,
 //! pods that they have seen already, releases that nobody names, and previews of whole trees.
 
-use super::isolated as run;
+use super::{KUMA, OSM, isolated as run};
 use crate::support::predictions::{handlers, texts};
 use crate::support::{findings, meshprobe};
 use serde::Deserialize as _;
 use serde_json::Value;
-
-const OSM: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: shop
-  labels: {openservicemesh.io/monitored-by: osm}
-  annotations: {openservicemesh.io/sidecar-injection: enabled}
----
-";
-const KUMA: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}
----
-";
 
 /// A pod with these labels and annotations, and the containers behind it.
 fn pod(labels: &str, annotations: &str, containers: &str) -> String {

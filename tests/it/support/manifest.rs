@@ -26,6 +26,17 @@ metadata: {name: default, namespace: istio-system}
 spec: {mtls: {mode: STRICT}}
 ";
 
+/// A pod of the namespace `shop` with an HTTP probe.
+pub(crate) const PROBED: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  containers:
+  - name: web
+    livenessProbe: {httpGet: {path: /, port: 8080}}
+";
+
 /// The annotation that switches the probe rewrite of Istio off.
 pub(crate) const OPT_OUT: &str = "sidecar.istio.io/rewriteAppHTTPProbers: 'false'";
 

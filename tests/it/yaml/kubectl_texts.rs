@@ -2,6 +2,44 @@
 
 use proptest::prelude::*;
 
+/// Values that every kind of text has.
+const COMMON: &[&str] = &[
+    "x",
+    "x y",
+    "'q'",
+    "\"q\\t\"",
+    "[a, {b: c}]",
+    "{}",
+    "x # c",
+    "*x",
+    "0777",
+    "yes",
+    "1_000",
+    "~",
+    "08",
+    "0b11",
+    ".inf",
+    "1e3",
+    "2024-01-02",
+    "{?a: b}",
+    "{a:b}",
+    "{\"a\":1}",
+    "x\u{2028}y",
+    "\"x\u{85}y\"",
+    "L3I=",
+    "{a: b, }",
+    "a#b",
+    "-1",
+    "+.5",
+    "1:30",
+    "=",
+    "NULL",
+];
+
+fn with_common(others: &[&'static str]) -> Vec<&'static str> {
+    [COMMON, others].concat()
+}
+
 /// Lines of mappings and sequences, in the styles that parsers disagree on.
 pub(super) fn texts() -> impl Strategy<Value = String> {
     let indent = prop::sample::select(vec![0usize, 0, 0, 1, 2, 2, 2, 4]);
@@ -27,20 +65,13 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
         "&x ",
         "!!map ",
     ]);
-    let value = prop::sample::select(vec![
+    let value = prop::sample::select(with_common(&[
         "",
-        "x",
-        "x y",
-        "'q'",
-        "\"q\\t\"",
         "|",
         "|-",
         ">",
         ">+",
         "|2",
-        "[a, {b: c}]",
-        "{}",
-        "x # c",
         "# c",
         "'open",
         "close'",
@@ -51,34 +82,14 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
         "\"a\\",
         "x:y",
         "-",
-        "*x",
         "<<",
-        "0777",
-        "yes",
-        "1_000",
-        "~",
-        "08",
-        "0b11",
-        ".inf",
-        "1e3",
-        "2024-01-02",
-        "{?a: b}",
         "[? a : b]",
-        "{a:b}",
-        "{\"a\":1}",
         "{<<: *x}",
         "[*x, *x]",
-        "x\u{2028}y",
         "# c\u{2028}  b: z",
-        "\"x\u{85}y\"",
-        "L3I=",
-        "{a: b, }",
         "[a,, b]",
         "@a",
         "%a",
-        "a#b",
-        "-1",
-        "+.5",
         "!!str",
         "'it''s'",
         "\"\\u00e9\\/\"",
@@ -86,10 +97,7 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
         "\t",
         "x\ty",
         "|\n   text\n  less",
-        "1:30",
-        "=",
-        "NULL",
-    ]);
+    ]));
     let ending = prop_oneof![
         20 => Just("\n"), 1 => Just("\r\n"), 1 => Just("  \n"), 2 => Just("\n\n"), 1 => Just("\t\n")
     ];
@@ -120,18 +128,11 @@ fn tidy() -> impl Strategy<Value = String> {
         "!!map ",
         "!!float ",
     ]);
-    let value = prop::sample::select(vec![
+    let value = prop::sample::select(with_common(&[
         "",
-        "x",
-        "x y",
-        "'q'",
-        "\"q\\t\"",
         "|\n  text\n",
         "|-\n   a\n  b\n",
         ">\n  a\n  b\n",
-        "[a, {b: c}]",
-        "{}",
-        "x # c",
         "'one\ntwo'",
         "'one\n\n  two'",
         "\"one\n  two\"",
@@ -142,36 +143,13 @@ fn tidy() -> impl Strategy<Value = String> {
         "\n  <<: *x\n  a: 2",
         "\n  a: 2\n  <<: *x",
         "\n  a: 1\n  <<: *x",
-        "*x",
         "[*x, *x]",
-        "0777",
-        "yes",
-        "1_000",
-        "~",
-        "08",
-        "0b11",
-        ".inf",
-        "1e3",
-        "2024-01-02",
-        "{?a: b}",
-        "{a:b}",
-        "{\"a\":1}",
         "{<<: *x, b: 1}",
-        "x\u{2028}y",
         "# c\u{2028}b: z",
         "# c\u{2028}# d",
-        "\"x\u{85}y\"",
-        "L3I=",
-        "{a: b, }",
-        "a#b",
-        "-1",
-        "+.5",
         "\"\\u00e9\"",
         "one\n  two",
         "one\n\n two # c",
-        "1:30",
-        "=",
-        "NULL",
         "\n  ? a\n  : b",
         "0x1F",
         "0o17",
@@ -184,7 +162,7 @@ fn tidy() -> impl Strategy<Value = String> {
         "x:y",
         "a\tb",
         "!!set {a}",
-    ]);
+    ]));
     let line = (property, value).prop_map(|(property, value)| format!("{property}{value}\n"));
     prop::collection::vec(line, 1..5).prop_map(|lines| {
         let lines = lines.iter().enumerate();
