@@ -6,7 +6,8 @@
 #   steps_plan STEP...       sets the list of all steps, which the closing line counts
 #   steps_here STEP          runs one in this shell, so that it can change the environment
 #   steps_run JOBS STEP...   runs up to JOBS at a time; needs that are not in the list are ignored
-#   steps_summary            prints a table, which steps skipped something, and how many passed
+#   steps_summary            prints a table of elapsed and processor time, which steps skipped something, and how
+#                            many passed
 #
 # The output of a step is printed as a whole and in the order of the list. The first step that fails ends
 # the others; its output is printed last, and the script exits with its status. A step that skips something
@@ -59,7 +60,8 @@ steps_launch() {
   set -m
   (
     set -e
-    trap - EXIT INT TERM HUP
+    trap - INT TERM HUP
+    trap 'times >"$steps_logs/$1.times"' EXIT
     run_step "$1"
   ) >"$steps_logs/$1" 2>&1 &
   set +m
@@ -181,10 +183,18 @@ steps_skipped() {
   done
 }
 
+# Prints the seconds of processor time that a step used: those of its shell and of the processes that it waited for.
+steps_cpu() {
+  [ -e "$steps_logs/$1.times" ] || return 0
+  tr 'ms' '  ' <"$steps_logs/$1.times" | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%.0f", sum }'
+}
+
 steps_summary() {
   local step skipped
-  printf '\n%-20s %8s\n' step seconds
-  for step in "${steps_names[@]}"; do printf '%-20s %8d\n' "$step" "${steps_took[$step]}"; done
+  printf '\n%-20s %8s %8s\n' step seconds CPU
+  for step in "${steps_names[@]}"; do
+    printf '%-20s %8d %8s\n' "$step" "${steps_took[$step]}" "$(steps_cpu "$step")"
+  done
   skipped="$(steps_skipped)"
   [ -z "$skipped" ] || printf '\nskipped in part:%s\n' "$skipped"
   printf '\nAll %d steps passed in %d s.\n' "${#steps_names[@]}" "$SECONDS"

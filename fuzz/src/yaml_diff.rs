@@ -234,6 +234,20 @@ const ALLOWED: &[Allowed] = &[
         holds: |case| case.text.lines().any(|line| line.starts_with('%')),
     },
     Allowed {
+        reason: "YAML 1.2 allows an empty key without `?`, YAML 1.1 lines without indentation in quotes and brackets; no other parser both",
+        holds: |case| {
+            let root = case.tree.and_then(Tree::root);
+            root.is_some_and(|root| has_empty_key(root) && has_lines(root))
+        },
+    },
+    Allowed {
+        reason: "a block scalar whose last line has no line break is read as kubectl does, which adds one",
+        holds: |case| {
+            let root = case.tree.and_then(Tree::root);
+            !case.text.ends_with('\n') && root.is_some_and(ends_with_block_scalar)
+        },
+    },
+    Allowed {
         reason: "a tab behind `-`, `?` or `:` parts them from what follows in YAML 1.2; the others refuse it",
         holds: |case| case.text.contains('\t'),
     },
@@ -267,6 +281,28 @@ fn has_key_of_lines(root: NodeRef<'_>) -> bool {
         node.style() == Style::Flow && keys.any(|key| key.source().contains('\n'))
     };
     any_node(root, &mut { is_key })
+}
+
+fn ends_with_block_scalar(root: NodeRef<'_>) -> bool {
+    let end = root.span().end;
+    any_node(root, &mut |node| {
+        is_block_scalar(node) && node.span().end == end
+    })
+}
+
+fn has_empty_key(root: NodeRef<'_>) -> bool {
+    any_node(root, &mut |node| {
+        let mut keys = node.entries().map(|entry| entry.key);
+        node.style() != Style::Flow && keys.any(|key| key.source().is_empty())
+    })
+}
+
+/// Tells whether a value in quotes or brackets has several lines.
+fn has_lines(root: NodeRef<'_>) -> bool {
+    any_node(root, &mut |node| {
+        let styles = [Style::SingleQuoted, Style::DoubleQuoted, Style::Flow];
+        styles.contains(&node.style()) && node.source().contains('\n')
+    })
 }
 
 fn has_anchor_twice(tree: &Tree) -> bool {

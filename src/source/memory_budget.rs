@@ -16,6 +16,9 @@ pub struct MemoryBudget {
 }
 
 impl MemoryBudget {
+    /// The limit of a run whose input is small: bytes. Larger input raises the limit.
+    pub const FLOOR: usize = 192 << 20;
+
     /// Returns a budget of `limit` bytes.
     #[must_use]
     pub const fn new(limit: usize) -> Self {

@@ -10,9 +10,7 @@ use super::file::SourceFile;
 use super::memory_budget::MemoryBudget;
 use super::split::segments;
 
-/// What files may always hold: bytes.
-const FLOOR: usize = 192 << 20;
-/// What they may hold for each file.
+/// What files may hold beyond [`MemoryBudget::FLOOR`], for each file.
 const PER_FILE: usize = 16 << 10;
 /// A text that is larger is parsed while no other one of its kind is: bytes.
 const LARGE: usize = 4 << 20;
@@ -29,7 +27,7 @@ const PROBE: usize = 2 << 10;
 /// Returns the budget of a run that reads `files` files.
 #[must_use]
 pub fn parse_budget(max_parsed: Option<usize>, files: usize) -> MemoryBudget {
-    let ordinary = FLOOR.saturating_add(files.saturating_mul(PER_FILE));
+    let ordinary = MemoryBudget::FLOOR.saturating_add(files.saturating_mul(PER_FILE));
     MemoryBudget::new(max_parsed.unwrap_or(ordinary))
 }
 

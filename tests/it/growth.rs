@@ -114,8 +114,12 @@ fn every_axis_is_tested_or_known_to_be_open() {
 }
 
 fn loaded(name: &str) -> Run {
+    loaded_with(name, &["-q"])
+}
+
+fn loaded_with(name: &str, options: &[&str]) -> Run {
     let load = LOADS.iter().find(|load| load.name == name).unwrap();
-    let run = check(Path::new(PROGRAM), &(load.files)(), &["-q"]);
+    let run = check(Path::new(PROGRAM), &(load.files)(), options);
     assert!(run.code.is_some(), "{name}: {}", run.output);
     assert!(run.peak / 1024 < MEMORY, "{name}: {} MiB", run.peak / 1024);
     run
@@ -133,10 +137,6 @@ fn reports_overlays(name: &str) {
     reports(name, "overlay-left-out", "--max-rendered");
 }
 
-fn leaves_files_out(name: &str) {
-    reports(name, "file-left-out", "--max-parsed");
-}
-
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn levels_of_kustomizations_stay_within_the_memory_limit() {
@@ -149,22 +149,48 @@ fn workloads_times_overlays_stay_within_the_memory_limit() {
     reports_overlays("300 workloads, 300 overlays");
 }
 
+/// A load that is small enough for the gate, under a limit that it exceeds.
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn a_dense_file_stays_within_the_memory_limit() {
-    leaves_files_out("a list of 50,000,000 items");
+fn files_beyond_the_limit_are_named_and_left_out() {
+    let options = ["-q", "--max-parsed", "16MiB"];
+    for (name, expected) in [
+        ("a list of 1,000,000 items", 1),
+        ("20 lists of 100,000 items", 15),
+        ("60,000 documents of one line", 1),
+    ] {
+        let run = loaded_with(name, &options);
+        let reported = run.output.matches("file-left-out").count();
+        assert!(reported >= expected, "{name}: {}", run.output);
+        assert!(run.peak / 1024 < 96, "{name}: {} MiB", run.peak / 1024);
+    }
 }
 
-#[test]
-#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn dense_files_stay_within_the_memory_limit_together() {
-    leaves_files_out("20 lists of 5,000,000 items");
-}
+/// Loads that take a minute each: .ci/nightly runs them.
+mod nightly {
+    use super::reports;
 
-#[test]
-#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn short_documents_stay_within_the_memory_limit() {
-    leaves_files_out("3,000,000 documents of one line");
+    fn leaves_files_out(name: &str) {
+        reports(name, "file-left-out", "--max-parsed");
+    }
+
+    #[test]
+    #[ignore = "takes minutes: .ci/nightly runs it"]
+    fn a_dense_file_stays_within_the_memory_limit() {
+        leaves_files_out("a list of 50,000,000 items");
+    }
+
+    #[test]
+    #[ignore = "takes minutes: .ci/nightly runs it"]
+    fn dense_files_stay_within_the_memory_limit_together() {
+        leaves_files_out("20 lists of 5,000,000 items");
+    }
+
+    #[test]
+    #[ignore = "takes minutes: .ci/nightly runs it"]
+    fn short_documents_stay_within_the_memory_limit() {
+        leaves_files_out("3,000,000 documents of one line");
+    }
 }
 
 #[test]

@@ -8,9 +8,7 @@ use crate::source::{Document, MemoryBudget, SourceSet};
 use super::origin::OriginMap;
 use super::resource::Resource;
 
-/// What renderings may always hold: bytes.
-const FLOOR: usize = 192 << 20;
-/// What they may hold for each byte of the files that were read.
+/// What renderings may hold for each byte of the files that were read.
 const PER_BYTE: usize = 16;
 /// An object on its way through a kustomization, by whether it is still the document of a file.
 const INTACT: usize = 256;
@@ -31,7 +29,7 @@ pub(super) fn of(sources: &SourceSet) -> Budget {
 
 fn limit(sources: &SourceSet) -> usize {
     let read: usize = sources.files.iter().map(|file| file.text.len()).sum();
-    let ordinary = FLOOR.max(read.saturating_mul(PER_BYTE));
+    let ordinary = Budget::FLOOR.max(read.saturating_mul(PER_BYTE));
     sources.max_rendered.unwrap_or(ordinary)
 }
 
@@ -58,9 +56,10 @@ mod tests {
     #[test]
     fn more_input_may_hold_more() {
         let sources = SourceSet::from_text("a.yaml", "a: b\n");
-        assert_eq!(limit(&sources), FLOOR);
-        let sources = SourceSet::from_text("a.yaml", &format!("# {}\n", "x".repeat(FLOOR / 8)));
-        assert!(limit(&sources) > FLOOR);
+        assert_eq!(limit(&sources), Budget::FLOOR);
+        let sources =
+            SourceSet::from_text("a.yaml", &format!("# {}\n", "x".repeat(Budget::FLOOR / 8)));
+        assert!(limit(&sources) > Budget::FLOOR);
         let sources = SourceSet {
             max_rendered: Some(5),
             ..sources

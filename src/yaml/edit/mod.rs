@@ -12,6 +12,7 @@ mod flow_style;
 mod insert;
 mod inside;
 mod intent;
+mod json_stream;
 mod layout;
 mod lines;
 mod morph;
@@ -232,6 +233,7 @@ fn prove_as_written(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(
             reason: "the next document would no longer start on a line of its own".to_owned(),
         });
     }
+    json_stream::verify(tree, &after)?;
     verify::check_edit(tree, changes, &after).map_err(|reason| EditError {
         offset: segment.start,
         reason,

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
-const CASES: u32 = 300;
+const CASES: u32 = 100;
 const SLOTS: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const OPT_OUT: &str = "sidecar.istio.io/rewriteAppHTTPProbers";
 const CONFIG: &str = "proxy.istio.io/config";
