@@ -61,7 +61,8 @@ steps_launch() {
   (
     set -e
     trap - INT TERM HUP
-    trap 'times >"$steps_logs/$1.times"' EXIT
+    steps_times="$steps_logs/$1.times"
+    trap 'times >"$steps_times"' EXIT
     run_step "$1"
   ) >"$steps_logs/$1" 2>&1 &
   set +m
