@@ -228,7 +228,7 @@ fn of_case(case: &Case) -> Counts {
 }
 
 /// How many random pods are tried; `PROPTEST_CASES` overrides it.
-const PODS: u32 = 150;
+const PODS: u32 = 60;
 
 #[test]
 fn the_webhook_makes_the_same_of_random_pods() {
