@@ -130,10 +130,10 @@ fn add_document(set: &SourceSet, fix: &mut Fix) {
 
 /// Plans each list of changes by itself, and proves those together whose edits lie apart.
 fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
-    let mut plans: Vec<Plan> = all
-        .iter()
-        .map(|changes| Plan {
-            edits: yaml::plan(tree, changes).ok(),
+    let mut plans: Vec<Plan> = yaml::plan_each(tree, all)
+        .into_iter()
+        .map(|edits| Plan {
+            edits: edits.ok(),
             is_proven: false,
         })
         .collect();

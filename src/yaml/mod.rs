@@ -27,7 +27,7 @@ pub use change::{Change, Value};
 pub use comment::comments;
 pub use compose::Composer;
 pub use de::{DeError, from_node};
-pub use edit::{Edit, EditError, apply, apply_embedded, plan, prove, splice};
+pub use edit::{Edit, EditError, apply, apply_embedded, plan, plan_each, prove, splice};
 pub use parse::{SyntaxError, parse, parse_embedded, parse_fully, parse_within};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};

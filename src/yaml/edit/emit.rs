@@ -12,7 +12,7 @@ use super::{Edit, EditError};
 use crate::yaml::change::Value;
 use crate::yaml::same::same;
 use crate::yaml::span::Span;
-use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
+use crate::yaml::tree::{Entry, Kind, NodeRef, Style, Tree};
 
 /// Returns the edits that make `fate` true, sorted.
 pub(super) fn edits(tree: &Tree, root: NodeRef<'_>, fate: Fate) -> Result<Vec<Edit>, EditError> {
@@ -154,8 +154,11 @@ impl<'t> Emitter<'t> {
     }
 
     fn collection(&mut self, node: NodeRef<'t>, mut fate: Fate) -> Result<(), EditError> {
+        pair_up(&mut fate, child_count(node), node.kind() == Kind::Sequence);
+        if fate.keeps_children() {
+            return self.only_children(node, fate);
+        }
         let children = children(node);
-        pair_up(&mut fate, children.len(), node.kind() == Kind::Sequence);
         let removed: Vec<usize> = fate
             .children
             .iter()
@@ -183,6 +186,16 @@ impl<'t> Emitter<'t> {
             self.insert(node, &children, Place::After(index), behind)?;
         }
         self.remove(node, &children, &removed)
+    }
+
+    /// Edits within entries or items. A list of thousands of items is not walked for the one that changes.
+    fn only_children(&mut self, node: NodeRef<'t>, fate: Fate) -> Result<(), EditError> {
+        for (index, fate) in fate.children {
+            if let Some(child) = nth_child(node, index) {
+                self.child(&child, fate)?;
+            }
+        }
+        Ok(())
     }
 
     /// A collection that had no entries, or keeps none.
@@ -224,7 +237,18 @@ pub(super) struct Child<'t> {
     pub(super) value: NodeRef<'t>,
 }
 
-impl Child<'_> {
+impl<'t> Child<'t> {
+    const fn of_entry(entry: Entry<'t>) -> Self {
+        Self {
+            key: Some(entry.key),
+            value: entry.value,
+        }
+    }
+
+    const fn of_item(value: NodeRef<'t>) -> Self {
+        Self { key: None, value }
+    }
+
     /// From the key, or the item's value, to the end of the value.
     pub(super) fn span(&self) -> Span {
         let start = self.key.unwrap_or(self.value).outer_span().start;
@@ -233,12 +257,17 @@ impl Child<'_> {
 }
 
 pub(super) fn children(node: NodeRef<'_>) -> Vec<Child<'_>> {
-    let entries = node.entries().map(|entry| Child {
-        key: Some(entry.key),
-        value: entry.value,
-    });
-    let items = node.items().map(|value| Child { key: None, value });
-    entries.chain(items).collect()
+    let entries = node.entries().map(Child::of_entry);
+    entries.chain(node.items().map(Child::of_item)).collect()
+}
+
+fn child_count(node: NodeRef<'_>) -> usize {
+    node.entries().len() + node.items().len()
+}
+
+fn nth_child(node: NodeRef<'_>, index: usize) -> Option<Child<'_>> {
+    let entry = node.entries().nth(index).map(Child::of_entry);
+    entry.or_else(|| node.items().nth(index).map(Child::of_item))
 }
 
 /// Returns the last scalar, alias or empty collection of what `node` holds.

@@ -63,6 +63,12 @@ impl Fate {
             && self.children.values().all(Self::is_kept)
     }
 
+    /// Returns whether all that changes lies within children, of which none is added or removed.
+    pub(super) fn keeps_children(&self) -> bool {
+        let stays = |child: &Self| !matches!(child.own, Own::Remove);
+        self.added.is_empty() && !self.children.is_empty() && self.children.values().all(stays)
+    }
+
     /// Tells whether something is to become of the node itself or below it.
     pub(super) fn is_untouched(&self) -> bool {
         matches!(self.own, Own::Keep) && self.added.is_empty() && self.children.is_empty()

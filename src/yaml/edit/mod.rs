@@ -70,6 +70,21 @@ const LARGEST: usize = 1 << 26;
 /// # Errors
 /// [`EditError`] where a change does not fit the document or could touch more than it means to.
 pub fn plan(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
+    refuse_lone_returns(tree)?;
+    plan_one(tree, changes)
+}
+
+/// Plans lists of changes, each by itself, as [`plan`] does. What concerns the whole document is checked once.
+#[must_use]
+pub fn plan_each(tree: &Tree, lists: &[&[Change]]) -> Vec<Result<Vec<Edit>, EditError>> {
+    let refusal = refuse_lone_returns(tree);
+    lists
+        .iter()
+        .map(|changes| refusal.clone().and_then(|()| plan_one(tree, changes)))
+        .collect()
+}
+
+fn plan_one(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     let edits = untrimmed(tree, changes)?;
     let trimmed = edits
         .into_iter()
@@ -98,7 +113,6 @@ fn trimmed(edit: Edit, text: &str) -> Option<Edit> {
 }
 
 fn untrimmed(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
-    refuse_lone_returns(tree)?;
     let mut own = share::unshare(tree, changes)?;
     if own.is_empty() {
         return direct(tree, changes);

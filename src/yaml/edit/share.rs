@@ -31,7 +31,7 @@ enum Unshare<'t> {
 pub(super) fn unshare(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     let Some(root) = tree
         .root()
-        .filter(|_| tree.has_anchors() || has_merge_key(tree))
+        .filter(|_| tree.has_anchors() || tree.has_merge_keys())
     else {
         return Ok(Vec::new());
     };
@@ -65,10 +65,6 @@ pub(super) fn unshare(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, Edit
         }
     }
     emitter.finish()
-}
-
-fn has_merge_key(tree: &Tree) -> bool {
-    tree.all().any(NodeRef::is_merge_key)
 }
 
 /// A copy must mean at its new place what it means at the old one: an alias inside of it must not
