@@ -5,7 +5,7 @@ use crate::fuzz_targets::events;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meshprobe::yaml::edit::{EditError, apply, plan, splice};
+use meshprobe::yaml::edit::{Edit, EditError, apply, plan, splice};
 use meshprobe::yaml::verify::verify;
 use meshprobe::yaml::{Change, Kind, NodeRef, Route, Span, Tree, Value, parse};
 use proptest::prelude::*;
@@ -175,6 +175,12 @@ fn are_separate_settings(changes: &[Change]) -> bool {
         && !pairs.any(|(one, other)| meets(one, other))
 }
 
+/// Tells whether an edit is refused because the file ends within a block scalar, whose value depends on the reader.
+fn is_cut_off(text: &str, applied: &Result<Vec<Edit>, EditError>) -> bool {
+    let is_reason = |error: &EditError| error.reason.starts_with("the file ends within a block");
+    !text.ends_with('\n') && applied.as_ref().is_err_and(is_reason)
+}
+
 fn check(text: &str, plans: &[(prop::sample::Index, Plan)]) -> Result<(), TestCaseError> {
     let tree = tree(text);
     let changes = changes(&tree, plans);
@@ -198,6 +204,9 @@ fn check(text: &str, plans: &[(prop::sample::Index, Plan)]) -> Result<(), TestCa
         return Ok(());
     }
     let applied = apply(&tree, &changes);
+    if is_cut_off(text, &applied) {
+        return Ok(());
+    }
     let reason = applied
         .as_ref()
         .map_err(|EditError { reason, .. }| reason.clone());
