@@ -105,8 +105,8 @@ pub(super) const LEADS_FAR: &str = "it leads out of the tree";
 /// Why a link is not followed where there is a repository.
 pub(super) const LEADS_OUT: &str = "it leads out of the repository";
 
-/// Where version control keeps its own files.
-const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+/// Where git keeps its own files. Git tracks files in the folders of other version control systems, so those are walked.
+const GIT: &str = ".git";
 
 /// A folder to list all files of.
 #[derive(Clone, Debug)]
@@ -247,7 +247,7 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         met: &mut Vec<Met>,
     ) {
         let is_directory = entry.kind == Kind::Folder;
-        let own = VERSION_CONTROL.iter().any(|known| entry.name == *known);
+        let own = entry.name == GIT;
         if own || !(is_directory || (self.wanted)(&entry.name) && !is_temporary(&entry.name)) {
             return;
         }

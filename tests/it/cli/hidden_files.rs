@@ -69,6 +69,20 @@ fn a_tracked_manifest_cannot_be_hidden_from_a_gate() {
     }
 }
 
+/// Git tracks files in the folders of other version control systems.
+#[test]
+fn a_manifest_in_a_folder_of_another_version_control_system_is_checked() {
+    for folder in [".hg", ".jj", ".svn"] {
+        let project = project();
+        let moved = project.path(folder);
+        std::fs::rename(project.path("apps"), moved).unwrap();
+        project
+            .run(&["check", "--fail-on", "warning"])
+            .exits(1)
+            .says("strict-probe-not-rewritten");
+    }
+}
+
 #[test]
 fn a_run_in_ci_and_a_configured_limit_are_gates() {
     let project = project();
