@@ -41,7 +41,7 @@ pub const NOTICES: &[Notice] = &[
 kubectl and kustomize read a place of a Kubernetes document differently, or both read something else than
 YAML 1.2 says.
 
-Three things are reported:
+Four things are reported:
 
 - A character that ends a line in YAML 1.1 (U+0085, U+2028, U+2029), a byte order mark within the document, or a
   `?` that touches a key in braces, where the document means something else because of it. An error, because it
@@ -49,6 +49,8 @@ Three things are reported:
 - A merge key (`<<`) below a key that it overrides with another value. kubectl takes the value of the merge key,
   kustomize the value of the key.
 - The tags `!!binary`, `!!timestamp`, and `!` before a number or boolean.
+- A document that follows `...` without `---`. kubectl and kustomize ignore it without an error. An error, because
+  it describes objects that are never deployed.
 
 ## Why it matters
 

@@ -1,8 +1,14 @@
 //! "Did you mean": the nearest known word.
 
+/// Longer words are not compared, because that takes time in proportion to their length: bytes.
+const LONGEST: usize = 128;
+
 /// Returns the known word nearest to `given`, if one is near enough to be meant.
 #[must_use]
 pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    if given.len() > LONGEST {
+        return None;
+    }
     let given = given.to_lowercase();
     known
         .into_iter()

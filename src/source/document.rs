@@ -99,7 +99,7 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> Content {
     if file.chart_template {
         return Content::Template;
     }
-    if !file.explicit && is_json(&file.path) && !mentions_kubernetes(source) {
+    if !file.explicit && is_json(&file.path) && !may_be_json_manifest(source) {
         // Trees are full of JSON with comments (tsconfig.json) that nobody applies to a cluster.
         return Content::NotKubernetes;
     }
@@ -161,23 +161,35 @@ fn mentions_kubernetes(source: &str) -> bool {
     memmem::find(source.as_bytes(), b"apiVersion").is_some()
 }
 
+/// Returns whether JSON can be a manifest: it contains the key `apiVersion`, or letters written as escapes (`\u0061`).
+fn may_be_json_manifest(source: &str) -> bool {
+    let escapes = memmem::find_iter(source.as_bytes(), b"\\u00");
+    let digit = |at: usize| source.as_bytes().get(at + 4).copied();
+    mentions_kubernetes(source)
+        || escapes
+            .map(digit)
+            .any(|digit| matches!(digit, Some(b'4'..=b'7')))
+}
+
 /// Returns whether a text contains the words of a manifest anywhere: in JSON and flow style they start no line.
 pub(super) fn mentions_manifest(source: &str) -> bool {
     mentions_kubernetes(source) && memmem::find(source.as_bytes(), b"kind").is_some()
 }
 
-/// Tells whether a text that cannot be parsed was meant to be a Kubernetes manifest: `apiVersion:`
-/// and `kind:` at the start of a line, or as quoted keys in JSON.
+/// Returns whether a text that cannot be parsed was meant to be a Kubernetes manifest: `apiVersion:`
+/// and `kind:` at the start of a line, with or without quotes, or as quoted keys in JSON.
 pub(super) fn looks_like_kubernetes(source: &[u8]) -> bool {
     let json = source.trim_ascii_start().starts_with(b"{");
     let has = |key: &str| {
         if json {
             return memmem::find(source, format!("\"{key}\"").as_bytes()).is_some();
         }
-        let needle = format!("{key}:");
-        memmem::find_iter(source, &needle).any(|at| {
-            let before = at.checked_sub(1).and_then(|at| source.get(at));
-            matches!(before, None | Some(b'\n' | 0xbf))
+        ["", "'", "\""].iter().any(|quote| {
+            let needle = format!("{quote}{key}{quote}:");
+            memmem::find_iter(source, &needle).any(|at| {
+                let before = at.checked_sub(1).and_then(|at| source.get(at));
+                matches!(before, None | Some(b'\n' | 0xbf))
+            })
         })
     };
     has("apiVersion") && has("kind")

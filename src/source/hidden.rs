@@ -10,7 +10,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::yaml::Span;
 
 use super::boundary::repository_root;
-use super::document::looks_like_kubernetes;
+use super::document::{looks_like_kubernetes, mentions_manifest};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Request, shown_path};
 use super::folders::Folders;
@@ -121,9 +121,25 @@ fn is_excluded(path: &Path, request: &Request) -> bool {
     exclude.excludes(&shown_path(path, &request.working_directory), false)
 }
 
-/// Returns whether a file is there and has the marks of a Kubernetes manifest.
+/// Hidden files that are larger are not parsed: bytes.
+const LARGE: usize = 1 << 20;
+
+/// Returns whether a file exists and contains a Kubernetes manifest, however its keys are written. Of large files it
+/// is enough that they mention one.
 fn is_kubernetes(path: &Path) -> bool {
-    is_ordinary(path) && read_resolved(path).is_ok_and(|bytes| looks_like_kubernetes(&bytes))
+    let Ok(bytes) = read_resolved(path) else {
+        return false;
+    };
+    if !is_ordinary(path) {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    if text.len() > LARGE {
+        return mentions_manifest(&text);
+    }
+    let file = SourceFile::new(Arc::from("hidden.yaml"), Arc::from(text));
+    let is_object = file.documents.iter().any(|one| one.tree().is_some());
+    is_object || looks_like_kubernetes(&bytes)
 }
 
 /// The last line of an ignore file that has this pattern: it is the one that counts.

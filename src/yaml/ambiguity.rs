@@ -4,6 +4,7 @@
 //! libyaml's line and of YAML 1.1. Where they differ from each other or from the rules of YAML 1.2,
 //! no reading is right, so nothing is predicted from it without a warning, and nothing is edited.
 
+mod document_end;
 mod hidden_syntax;
 mod merge_order;
 mod tag;
@@ -14,8 +15,8 @@ use super::tree::{NodeRef, Tree};
 /// What makes a place ambiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmbiguityKind {
-    /// A character that ends a line in YAML 1.1 and is text in YAML 1.2, or another mark that only
-    /// one of the parsers takes for syntax.
+    /// A character that ends a line in YAML 1.1 and is text in YAML 1.2, another mark that only one
+    /// of the parsers takes for syntax, or a document that kubectl and kustomize ignore.
     HiddenSyntax,
     /// A merge key behind a key that it overrides with another value.
     MergeOrder,
@@ -43,6 +44,7 @@ pub struct Ambiguity {
 #[must_use]
 pub fn ambiguities(tree: &Tree) -> Vec<Ambiguity> {
     let mut found = Vec::new();
+    found.extend(document_end::find(tree));
     found.extend(hidden_syntax::find(tree));
     found.extend(merge_order::find(tree));
     found.extend(tag::find(tree));

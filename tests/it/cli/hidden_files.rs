@@ -69,6 +69,24 @@ fn a_tracked_manifest_cannot_be_hidden_from_a_gate() {
     }
 }
 
+#[test]
+fn a_hidden_manifest_is_found_however_its_keys_are_written() {
+    let project = project();
+    project.write(".gitignore", "web.yaml\n");
+    let text = std::fs::read_to_string(project.path("apps/web.yaml")).unwrap();
+    let indented: String = text.lines().map(|line| format!(" {line}\n")).collect();
+    let quoted = text
+        .replace("apiVersion:", "\"apiVersion\":")
+        .replace("kind:", "'kind':");
+    for text in [indented, quoted] {
+        project.write("apps/web.yaml", text);
+        project
+            .run(&["check", "--fail-on", "warning"])
+            .exits(1)
+            .says("tracked-file-hidden");
+    }
+}
+
 /// Git tracks files in the folders of other version control systems.
 #[test]
 fn a_manifest_in_a_folder_of_another_version_control_system_is_checked() {

@@ -110,6 +110,35 @@ fn text_behind_a_line_separator_in_a_comment_is_ambiguous() {
 }
 
 #[test]
+fn a_document_after_an_end_marker_is_ambiguous() {
+    let text = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
+    let hidden = text.trim_start_matches("---\n");
+    for before in [
+        "a: 1\n...\n",
+        "---\n...\n",
+        "a: 1\n... # end\n# comment\n\n",
+    ] {
+        let line = before.lines().count() + 1;
+        ambiguous(
+            &format!("{before}{hidden}"),
+            &format!("{line}:1"),
+            "follows `...`",
+        );
+    }
+    let marked = format!("a: 1\n...\n# comment\n---\n{hidden}");
+    let (_, undone) = there_and_back(&marked);
+    assert_eq!(undone, marked);
+}
+
+#[test]
+fn letters_of_json_that_are_escaped_are_read() {
+    let project = Project::new();
+    let text = r#"{"\u0061piVersion":"v1","\u006bind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","livenessProbe":{"httpGet":{"port":0}}}]}}"#;
+    project.write("pod.json", text);
+    project.run(&["check"]).says("1 workload");
+}
+
+#[test]
 fn a_question_mark_that_touches_a_key_is_ambiguous() {
     let text = pod("    livenessProbe: {httpGet: {path: /a, port: 80, ?path: /b}}\n");
     ambiguous(&text, "9:51", "`?` that touches a key");
