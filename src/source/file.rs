@@ -8,7 +8,7 @@ use crate::yaml::{LineIndex, Position, Span};
 use super::document::{Document, mentions_manifest};
 use super::hidden::HiddenFiles;
 use super::memory_budget::MemoryBudget;
-use super::origin::Origins;
+use super::origin::{Objects, Origins};
 use super::parse_budget::parsed;
 
 /// What a file is read for.
@@ -94,6 +94,7 @@ pub struct SourceFile {
     lines: OnceLock<LineIndex>,
     /// Where rendered objects come from.
     origins: Arc<Origins>,
+    objects: OnceLock<Objects>,
 }
 
 impl SourceFile {
@@ -132,6 +133,7 @@ impl SourceFile {
             hides: Vec::new(),
             lines: OnceLock::new(),
             origins: Arc::default(),
+            objects: OnceLock::new(),
         }
     }
 
@@ -161,6 +163,7 @@ impl SourceFile {
         let mut file = Self {
             text,
             lines: OnceLock::new(),
+            objects: OnceLock::new(),
             ..self.clone()
         };
         let patch = self.documents.iter().any(|document| document.patch);
@@ -177,6 +180,11 @@ impl SourceFile {
 
     pub(super) fn origins(&self) -> &Origins {
         &self.origins
+    }
+
+    /// Returns the objects of all documents.
+    pub(super) fn objects(&self) -> &Objects {
+        self.objects.get_or_init(|| Objects::of(self))
     }
 
     pub(super) fn set_origins(&mut self, origins: Origins) {

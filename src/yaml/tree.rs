@@ -183,7 +183,9 @@ impl Tree {
             + self.decoded.len()
     }
 
-    pub(super) fn node(&self, id: u32) -> Option<NodeRef<'_>> {
+    /// Returns the node with this number, if there is one.
+    #[must_use]
+    pub fn node(&self, id: u32) -> Option<NodeRef<'_>> {
         self.nodes.get(id as usize).map(|node| NodeRef {
             tree: self,
             node,

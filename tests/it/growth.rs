@@ -72,6 +72,8 @@ axes! {
     scopes: "scopes", 100;
     folders: "folders", 150;
     overlays_of_one_workload: "overlays of one workload", 150;
+    documents_of_a_template: "templates", 50;
+    items_of_a_named_file: "named files", 100;
 }
 
 /// Axes that still grow faster; `docs/performance.md` names them.
@@ -145,6 +147,19 @@ fn files_beyond_the_limit_are_named_and_left_out() {
         assert!(reported >= expected, "{name}: {}", run.output);
         assert!(run.peak / 1024 < 96, "{name}: {} MiB", run.peak / 1024);
     }
+}
+
+#[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
+fn lines_of_a_template_do_not_repeat_the_keys_above_them() {
+    let run = loaded("a template of 60,000 lines below a key of 300,000 bytes");
+    assert_eq!(run.code, Some(1), "{}", run.output);
+    assert!(
+        run.output.contains("shop/templates/web.yaml"),
+        "{}",
+        run.output
+    );
+    assert!(run.peak / 1024 < 96, "{} MiB", run.peak / 1024);
 }
 
 /// Loads that take minutes, and relatives of the axes above: .ci/nightly runs them.

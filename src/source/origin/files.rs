@@ -16,13 +16,17 @@ use crate::source::rendered::Trail;
 use crate::yaml::{self, NodeRef, Span};
 
 use super::Origin;
+use super::original::Original;
 use super::place::may_come_from;
 use super::said::Said;
+use super::template::is_template;
 
 /// How far below the working directory a chart is looked for.
 const DEPTH: usize = 3;
 /// How many folders are looked into.
 const FOLDERS: usize = 2_000;
+/// How much text of templates is indexed, to name lines in them: bytes.
+const TEMPLATE_BYTES: usize = 8 << 20;
 
 /// Finds and reads files, each once.
 pub(super) struct Files<'r> {
@@ -30,7 +34,11 @@ pub(super) struct Files<'r> {
     /// The folders that files may be in, by their resolved paths: the repository of the working
     /// directory, and that of the rendered file.
     allowed: Vec<PathBuf>,
-    read: HashMap<PathBuf, Option<Arc<SourceFile>>>,
+    read: HashMap<PathBuf, Option<Arc<Original>>>,
+    /// How much more text of templates may be indexed: bytes.
+    template_bytes: usize,
+    /// The names of the charts in folders that were looked into.
+    chart_names: HashMap<PathBuf, Option<String>>,
     /// The folders of the charts around, by the name of the chart; `None` for a name that
     /// several have.
     charts: Option<HashMap<String, Option<PathBuf>>>,
@@ -42,6 +50,8 @@ impl<'r> Files<'r> {
             working_directory,
             allowed: Vec::new(),
             read: HashMap::new(),
+            template_bytes: TEMPLATE_BYTES,
+            chart_names: HashMap::new(),
             charts: None,
         }
     }
@@ -59,6 +69,7 @@ impl<'r> Files<'r> {
         if allowed != self.allowed {
             self.allowed = allowed;
             self.read.clear();
+            self.chart_names.clear();
             self.charts = None;
         }
     }
@@ -129,12 +140,22 @@ impl<'r> Files<'r> {
         }
         let read = self.permitted(folder, path).map(|real| {
             let shown = place.to_string_lossy();
-            let candidate = Candidate::on_disk(shown.into(), Role::Context, real);
-            Arc::new(candidate.read())
+            Candidate::on_disk(shown.into(), Role::Context, real).read()
         });
+        let read = read.map(|file| Arc::new(self.original(file)));
         let is_there = read.is_some();
         self.read.insert(place.clone(), read);
         is_there.then_some(place)
+    }
+
+    /// Decides whether the lines of a template may be indexed: an index takes more memory than the text.
+    fn original(&mut self, file: SourceFile) -> Original {
+        if !is_template(&file) {
+            return Original::new(file, false);
+        }
+        let left = self.template_bytes.checked_sub(file.text.len());
+        self.template_bytes = left.unwrap_or(self.template_bytes);
+        Original::new(file, left.is_some())
     }
 
     /// The folder that was built is not known: only a file that holds the object will do.
@@ -175,8 +196,9 @@ impl<'r> Files<'r> {
     /// The one chart of this name around.
     fn chart(&mut self, file: &SourceFile, name: &str) -> Option<PathBuf> {
         let beside = file.lies_at.as_deref().and_then(Path::parent);
-        let is_it = |folder: &&Path| self.chart_name(folder).as_deref() == Some(name);
-        if let Some(folder) = beside.filter(is_it) {
+        if let Some(folder) = beside
+            && self.is_chart(folder, name)
+        {
             return Some(folder.to_path_buf());
         }
         let charts = match self.charts.take() {
@@ -184,6 +206,17 @@ impl<'r> Files<'r> {
             None => self.charts_below(self.working_directory),
         };
         self.charts.insert(charts).get(name)?.clone()
+    }
+
+    /// Reports whether the chart in `folder` has this name. All documents of a file ask for the same folder.
+    fn is_chart(&mut self, folder: &Path, name: &str) -> bool {
+        if let Some(known) = self.chart_names.get(folder) {
+            return known.as_deref() == Some(name);
+        }
+        let found = self.chart_name(folder);
+        let is_it = found.as_deref() == Some(name);
+        self.chart_names.insert(folder.to_path_buf(), found);
+        is_it
     }
 
     fn charts_below(&self, root: &Path) -> HashMap<String, Option<PathBuf>> {

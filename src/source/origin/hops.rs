@@ -2,15 +2,17 @@
 
 use crate::yaml::{Kind, NodeRef, Span};
 
+use super::objects::last_around;
+
 /// One step down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Hop {
+pub(super) enum Hop<'t> {
     /// The value of a key.
-    Key(String),
+    Key(&'t str),
     /// An item of a list.
     Item {
         /// Its `name`, if it has one.
-        name: Option<String>,
+        name: Option<&'t str>,
         /// Its number.
         index: usize,
         /// How many there are.
@@ -20,8 +22,8 @@ pub(super) enum Hop {
 
 /// The way to a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hops {
-    pub(super) steps: Vec<Hop>,
+pub(super) struct Hops<'t> {
+    pub(super) steps: Vec<Hop<'t>>,
     pub(super) covers: Covers,
 }
 
@@ -35,14 +37,14 @@ pub(super) enum Covers {
 }
 
 /// The way to what `span` covers in `object`.
-pub(super) fn to(object: NodeRef<'_>, span: Span) -> Option<Hops> {
+pub(super) fn to<'t>(object: NodeRef<'t>, span: Span) -> Option<Hops<'t>> {
     let mut steps = Vec::new();
     let mut node = object;
-    let is = |node: NodeRef<'_>| node.span() == span || node.outer_span() == span;
+    let is = |node: NodeRef<'t>| node.span() == span || node.outer_span() == span;
     // An alias may lead up to where it stands.
     while !is(node) && node.kind() != Kind::Alias {
         if let Some(entry) = node.entries().find(|entry| entry.span().contains(span)) {
-            steps.push(Hop::Key(entry.key.text()?.to_owned()));
+            steps.push(Hop::Key(entry.key.text()?));
             let covers = if entry.key.outer_span().contains(span) {
                 Covers::Key
             } else if span.start < entry.value.outer_span().start {
@@ -53,15 +55,15 @@ pub(super) fn to(object: NodeRef<'_>, span: Span) -> Option<Hops> {
             };
             return Some(Hops { steps, covers });
         }
-        let mut items = node.items().enumerate();
-        let Some((index, item)) = items.find(|(_, item)| item.outer_span().contains(span)) else {
+        let count = node.items().len();
+        let Some((index, item)) = last_around(count, |index| node.item(index), span) else {
             // Within a scalar, or between two fields.
             break;
         };
         steps.push(Hop::Item {
-            name: name(item).map(str::to_owned),
+            name: name(item),
             index,
-            of: node.items().len(),
+            of: count,
         });
         node = item;
     }

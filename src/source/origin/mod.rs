@@ -5,28 +5,30 @@
 
 mod files;
 mod hops;
+mod objects;
+mod original;
 mod place;
 mod said;
 mod template;
+mod template_lines;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::yaml::{Kind, NodeRef, Position, Span};
+use crate::yaml::{NodeRef, Position, Span};
 
-use super::document::{Content, Document};
 use super::file::{SourceFile, SourceSet};
 use super::find::{Input, Request};
 use super::rendered::{Rendered, Trail};
 
 use files::Files;
 use hashbrown::HashMap;
+use objects::objects_of;
+use original::Original;
 use said::Said;
 
 pub use files::relative_path;
-
-/// How deep lists may stand in lists.
-const LIST_DEPTH: usize = 8;
+pub(super) use objects::Objects;
 
 /// Where something in a rendered manifest comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ pub(super) struct Origin {
     /// As shown to the user.
     path: Arc<str>,
     /// The file, where it was found.
-    file: Option<Arc<SourceFile>>,
+    file: Option<Arc<Original>>,
     said: Said,
 }
 
@@ -112,31 +114,6 @@ fn once_more(trail: Option<&Trail>) -> HashMap<said::Name, Said> {
         .collect()
 }
 
-/// The objects of a document: itself, or the members of a list.
-fn objects_of(document: &Document) -> Vec<NodeRef<'_>> {
-    let mut found = Vec::new();
-    if let Content::Tree(tree) = &document.content
-        && let Some(root) = tree.root()
-    {
-        collect(root, LIST_DEPTH, &mut found);
-    }
-    found
-}
-
-fn collect<'t>(node: NodeRef<'t>, depth: usize, found: &mut Vec<NodeRef<'t>>) {
-    let kind = node.get("kind").and_then(NodeRef::text).unwrap_or_default();
-    let items = node.get("items").filter(|items| items.is_sequence());
-    match (items, depth.checked_sub(1)) {
-        (Some(items), Some(depth)) if kind.ends_with("List") => {
-            // What an alias leads to is an object where it stands; a chain of them is an attack.
-            for item in items.items().filter(|item| item.kind() != Kind::Alias) {
-                collect(item, depth, found);
-            }
-        }
-        _ => found.push(node),
-    }
-}
-
 impl SourceFile {
     /// Returns where what `span` covers comes from, if this is a rendered manifest that says so.
     #[must_use]
@@ -145,21 +122,17 @@ impl SourceFile {
         if origins.is_empty() {
             return None;
         }
-        let last = self
-            .documents
-            .iter()
-            .rfind(|document| document.segment.start <= span.start)?;
-        let objects = objects_of(last);
-        let around = objects
-            .iter()
-            .position(|object| object.outer_span().contains(span));
-        // A remark about a whole document need not stand on its object.
-        let number = around.or((objects.len() < 2).then_some(0))?;
-        let origin = origins.get(&(last.index, number))?;
-        let object = around.and_then(|number| objects.get(number));
+        let documents = &self.documents;
+        let started = documents.partition_point(|document| document.segment.start <= span.start);
+        let last = started.checked_sub(1)?;
+        let (around, count) = self.objects().around(self, last, span);
+        // A remark about a whole document need not be on its object.
+        let number = around.map(|(number, _)| number);
+        let number = number.or((count < 2).then_some(0))?;
+        let origin = origins.get(&(last, number))?;
         Some(Source {
             path: Arc::clone(&origin.path),
-            place: object.and_then(|object| origin.place(*object, span)),
+            place: around.and_then(|(_, object)| origin.place(object, span)),
         })
     }
 }
@@ -176,12 +149,13 @@ impl SourceSet {
 impl Origin {
     /// Where the same field stands in the file.
     fn place(&self, object: NodeRef<'_>, span: Span) -> Option<(Position, Position)> {
-        let file = self.file.as_deref()?;
+        let original = self.file.as_deref()?;
+        let file = &original.file;
         let hops = hops::to(object, span)?;
         let there = if self.said.is_template() && template::is_template(file) {
-            template::find(&file.text, &hops)?
+            original.template()?.find(&file.text, &hops)?
         } else {
-            place::find(file, object, &self.said, &hops)?
+            place::find(original, object, &self.said, &hops)?
         };
         Some((file.position(there.start), file.position(there.end)))
     }

@@ -1,20 +1,23 @@
 //! Finds a field of a rendered object in the manifest that the object was made from.
 
-use crate::source::file::SourceFile;
 use crate::yaml::{Entry, NodeRef, Span};
 
 use super::hops::{Covers, Hop, Hops, name};
-use super::objects_of;
+use super::original::{Named, Original};
 use super::said::{Said, name_of};
 
-/// Returns the bytes of the field in `file`, if it is there.
+/// How long the name of an object may be: bytes.
+/// Source: Kubernetes, `DNS1123SubdomainMaxLength`.
+const LONGEST_NAME: usize = 253;
+
+/// Returns the bytes of the field in the file, if it is there.
 pub(super) fn find(
-    file: &SourceFile,
+    original: &Original,
     object: NodeRef<'_>,
     said: &Said,
-    hops: &Hops,
+    hops: &Hops<'_>,
 ) -> Option<Span> {
-    let mut node = counterpart(file, object, said)?;
+    let mut node = counterpart(original, object, said)?;
     let mut last: Option<Entry<'_>> = None;
     for hop in &hops.steps {
         match hop {
@@ -26,7 +29,7 @@ pub(super) fn find(
             Hop::Item {
                 name: Some(wanted), ..
             } => {
-                let mut same = node.items().filter(|item| name(*item) == Some(wanted));
+                let mut same = node.items().filter(|item| name(*item) == Some(*wanted));
                 node = same.next()?;
                 if same.next().is_some() {
                     return None;
@@ -48,56 +51,67 @@ pub(super) fn find(
     })
 }
 
-/// Tells whether the object may come from the file.
-pub(super) fn may_come_from(file: &SourceFile, object: NodeRef<'_>, said: &Said) -> bool {
-    !alike(file, object, said).is_empty()
+/// Reports whether the object may come from the file.
+pub(super) fn may_come_from(original: &Original, object: NodeRef<'_>, said: &Said) -> bool {
+    let document = document(said);
+    let mut alike = alike(original, object, said).into_iter();
+    alike.any(|(_, named)| !original.within(&named.all, document).is_empty())
 }
 
 /// The object that it was made from; `None` where there are several that it might be.
-fn counterpart<'t>(file: &'t SourceFile, object: NodeRef<'_>, said: &Said) -> Option<NodeRef<'t>> {
-    let alike = alike(file, object, said);
+fn counterpart<'t>(
+    original: &'t Original,
+    object: NodeRef<'_>,
+    said: &Said,
+) -> Option<NodeRef<'t>> {
     let [_, _, namespace, name] = name_of(object);
-    let named = |wanted: &dyn Fn(&[String; 4]) -> bool| {
-        let mut all = alike.iter().filter(|one| wanted(&name_of(**one)));
-        let first = all.next().copied();
-        first.filter(|_| all.next().is_none())
-    };
-    match alike.as_slice() {
-        [one] => Some(*one),
-        // A prefix or a namespace may have been added.
-        _ => named(&|[_, _, _, known]| *known == name)
-            .or_else(|| named(&|[_, _, within, known]| *known == name && *within == namespace)),
+    let document = document(said);
+    let alike = alike(original, object, said);
+    let mut all = alike
+        .iter()
+        .flat_map(|(_, named)| original.within(&named.all, document));
+    if let (Some(one), None) = (all.next(), all.next()) {
+        return original.object(*one);
     }
+    let (_, named) = alike.iter().find(|(known, _)| *known == name)?;
+    let only = |numbers: &[usize]| match original.within(numbers, document) {
+        [one] => original.object(*one),
+        _ => None,
+    };
+    // A prefix or a namespace may have been added.
+    only(&named.all).or_else(|| only(named.by_namespace.get(&namespace)?))
 }
 
-/// The objects of the file that this one may have been made from.
-fn alike<'t>(file: &'t SourceFile, object: NodeRef<'_>, said: &Said) -> Vec<NodeRef<'t>> {
+/// The objects of the file that this one may have been made from, by their names.
+fn alike<'t>(
+    original: &'t Original,
+    object: NodeRef<'_>,
+    said: &Said,
+) -> Vec<(&'t str, &'t Named)> {
     let [_, kind, _, name] = name_of(object);
-    let documents = file.documents.iter();
-    let objects = |index: Option<usize>| {
-        let mut at = documents
-            .clone()
-            .filter(move |one| index.is_none_or(|index| one.index == index));
-        let all: Vec<NodeRef<'t>> = at.by_ref().flat_map(objects_of).collect();
-        all
-    };
-    let is = |one: &NodeRef<'_>, kind: &str, fits: &dyn Fn(&str) -> bool| {
-        let [_, known, _, its] = name_of(*one);
-        known == kind && fits(&its)
-    };
-    let mut found = match said {
-        Said::Package { index, .. } => objects(*index),
-        _ => objects(None),
+    let of_name = |kind: &str, name: &str| {
+        let named = original.kind(kind).and_then(|names| names.get(name));
+        named.into_iter().collect()
     };
     match said {
         Said::Resource {
             original: Some((kind, name)),
             ..
-        } => found.retain(|one| is(one, kind, &|its| its == name)),
+        } => of_name(kind, name),
+        // No object can have a longer name.
+        Said::Resource { .. } if name.len() > LONGEST_NAME => Vec::new(),
         Said::Resource { .. } => {
-            found.retain(|one| is(one, &kind, &|its| !its.is_empty() && name.contains(its)));
+            let names = original.kind(&kind);
+            names.map(|names| names.parts_of(&name)).unwrap_or_default()
         }
-        _ => found.retain(|one| is(one, &kind, &|its| its == name)),
+        _ => of_name(&kind, &name),
     }
-    found
+}
+
+/// The number of the document that the object is said to come from.
+const fn document(said: &Said) -> Option<usize> {
+    match said {
+        Said::Package { index, .. } => *index,
+        _ => None,
+    }
 }

@@ -122,6 +122,36 @@ fn a_line_that_might_be_another_is_not_named() {
     assert_eq!(at("name: web\n          image: i"), None);
 }
 
+#[test]
+fn lines_that_agree_alike_are_not_named_whatever_follows() {
+    let chart = ("Chart.yaml", "name: shop\n");
+    let other = TEMPLATE.replace("- name: web", "- name: {{ .n }}");
+    let template = format!("{TEMPLATE}---\n{TEMPLATE}---\n{other}");
+    let folder = folder(&[chart, ("templates/web.yaml", &template)]);
+    let at = |what: &str| source(folder.path(), RENDERED, what).unwrap().1;
+    assert_eq!(at("8080"), None);
+    let template = format!("{TEMPLATE}---\n{other}");
+    fs::write(folder.path().join("templates/web.yaml"), template).unwrap();
+    let at = |what: &str| source(folder.path(), RENDERED, what).unwrap().1;
+    assert_eq!(at("8080"), Some(15));
+}
+
+#[test]
+fn objects_of_one_name_differ_in_their_namespaces() {
+    let base = format!(
+        "{}---\n{}",
+        BASE.replace("{name: web}", "{name: web, namespace: a}"),
+        BASE.replace("{name: web}", "{name: web, namespace: b}")
+    );
+    let folder = folder(&[("base/all.yaml", &base)]);
+    let text = built("    config.kubernetes.io/origin: |\n      path: base/all.yaml\n")
+        .replace("  name: prod-web", "  name: web\n  namespace: b");
+    let found = source(folder.path(), &text, "8080").unwrap();
+    assert_eq!(found, ("base/all.yaml".to_owned(), Some(33)));
+    let other = text.replace("namespace: b", "namespace: c");
+    assert_eq!(source(folder.path(), &other, "8080").unwrap().1, None);
+}
+
 const BASE: &str = "\
 # The shop.
 apiVersion: v1

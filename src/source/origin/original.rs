@@ -1,0 +1,127 @@
+//! A file that objects were made from, with the indexes that lookups in it need: each is made once.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use hashbrown::HashMap;
+
+use crate::source::file::SourceFile;
+use crate::yaml::NodeRef;
+
+use super::said::name_of;
+use super::template::Template;
+
+/// A file that objects were made from.
+#[derive(Debug)]
+pub(super) struct Original {
+    pub(super) file: SourceFile,
+    /// A template is read as lines; `None` where there is no room for them.
+    pub(super) is_indexed: bool,
+    kinds: OnceLock<HashMap<String, Names>>,
+    template: OnceLock<Template>,
+}
+
+/// The objects of one kind.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    names: HashMap<String, Named>,
+    /// How long the names are: bytes.
+    lengths: BTreeSet<usize>,
+}
+
+/// The objects of one kind and name, by their numbers in the file.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    pub(super) all: Vec<usize>,
+    pub(super) by_namespace: HashMap<String, Vec<usize>>,
+}
+
+impl Original {
+    /// Returns a file with indexes that are made on demand; `is_indexed` allows that of a template.
+    pub(super) const fn new(file: SourceFile, is_indexed: bool) -> Self {
+        Self {
+            file,
+            is_indexed,
+            kinds: OnceLock::new(),
+            template: OnceLock::new(),
+        }
+    }
+
+    /// Returns the lines of a template, if there is room for them.
+    pub(super) fn template(&self) -> Option<&Template> {
+        let text = &self.file.text;
+        self.is_indexed
+            .then(|| self.template.get_or_init(|| Template::new(text)))
+    }
+
+    /// Returns an object by its number in the file.
+    pub(super) fn object(&self, number: usize) -> Option<NodeRef<'_>> {
+        self.file.objects().get(&self.file, number)
+    }
+
+    /// Returns those of some objects that are in a document; all, where none is given.
+    pub(super) fn within<'n>(&self, numbers: &'n [usize], document: Option<usize>) -> &'n [usize] {
+        let Some(document) = document else {
+            return numbers;
+        };
+        let objects = self.file.objects();
+        let is_before = |end: usize| {
+            numbers.partition_point(|number| objects.document(*number).is_some_and(|at| at < end))
+        };
+        let (start, end) = (is_before(document), is_before(document.saturating_add(1)));
+        numbers.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns the objects of a kind.
+    pub(super) fn kind(&self, kind: &str) -> Option<&Names> {
+        self.kinds.get_or_init(|| self.by_kind()).get(kind)
+    }
+
+    fn by_kind(&self) -> HashMap<String, Names> {
+        let mut kinds: HashMap<String, Names> = HashMap::new();
+        for number in 0..self.file.objects().len() {
+            let Some(object) = self.object(number) else {
+                continue;
+            };
+            let [_, kind, namespace, name] = name_of(object);
+            // What has no kind is not an object.
+            if kind.is_empty() {
+                continue;
+            }
+            let kind = kinds.entry(kind).or_default();
+            kind.lengths.insert(name.len());
+            let named = kind.names.entry(name).or_default();
+            named.all.push(number);
+            named
+                .by_namespace
+                .entry(namespace)
+                .or_default()
+                .push(number);
+        }
+        kinds
+    }
+}
+
+impl Names {
+    /// Returns the objects of a name.
+    pub(super) fn get(&self, name: &str) -> Option<(&str, &Named)> {
+        let (name, named) = self.names.get_key_value(name)?;
+        Some((name.as_str(), named))
+    }
+
+    /// Lists the objects whose names are part of `name`: something may have been added around them.
+    pub(super) fn parts_of(&self, name: &str) -> Vec<(&str, &Named)> {
+        let lengths = self.lengths.range(1..=name.len());
+        let parts = lengths.flat_map(|length| {
+            let starts = 0..=name.len() - length;
+            starts.filter_map(move |start| name.get(start..start + length))
+        });
+        let distinct: BTreeSet<&str> = parts
+            .filter(|part| self.names.contains_key(*part))
+            .collect();
+        distinct
+            .into_iter()
+            .filter_map(|part| self.get(part))
+            .collect()
+    }
+}
