@@ -52,6 +52,11 @@ pub fn ambiguities(tree: &Tree) -> Vec<Ambiguity> {
     found
 }
 
+/// Returns where a text that holds no document in YAML 1.2 has content for kubectl and kustomize.
+pub(super) fn hidden_in_comments(text: &str, segment: Span) -> Option<Ambiguity> {
+    hidden_syntax::find_in_comments(text, segment)
+}
+
 /// Returns the source of a node in one line for a message.
 fn shown(node: NodeRef<'_>) -> String {
     let source = node.resolved().source();

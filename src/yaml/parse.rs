@@ -60,17 +60,6 @@ pub fn parse(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError
     parse_within(text, segment, usize::MAX)
 }
 
-/// What a text within another document may have: nodes.
-const EMBEDDED_NODES: usize = 1_000_000;
-
-/// Parses the document of a text that is a value of another document, or a small file of its own.
-///
-/// # Errors
-/// As [`parse`]; [`SyntaxError::is_over_limit`] for more than 1,000,000 nodes.
-pub fn parse_embedded(text: &Arc<str>, segment: Span) -> Result<Option<Tree>, SyntaxError> {
-    parse_within(text, segment, EMBEDDED_NODES)
-}
-
 /// Parses a document as [`parse`] does, but no more than `max_nodes` nodes of it.
 ///
 /// # Errors

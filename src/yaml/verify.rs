@@ -23,7 +23,7 @@ use super::scalar::Scalar;
 use super::span::Span;
 use super::tree::{Kind, NodeRef, Tree};
 
-pub(super) use agreement::disagreement;
+pub(super) use agreement::{disagreement, hidden_content};
 
 /// Nodes that aliases may repeat; more is an attack or a mistake.
 const REPEATED: usize = 100_000;

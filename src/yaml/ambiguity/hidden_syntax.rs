@@ -21,30 +21,40 @@ pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     let place = first_mark(tree)?;
     let difference = verify::disagreement(tree)?;
     let quoted = quoted_spans(tree);
-    let (span, name) = marks(tree)
+    let place = marks(tree.text(), tree.segment())
         .find(|(span, _)| !is_within(&quoted, *span))
         .unwrap_or(place);
-    Some(Ambiguity {
+    Some(ambiguity(place, &difference))
+}
+
+/// Reports the first such character of a text without content that has content because of one.
+pub(super) fn find_in_comments(text: &str, segment: Span) -> Option<Ambiguity> {
+    let place = marks(text, segment).next()?;
+    let difference = verify::hidden_content(segment.slice(text))?;
+    Some(ambiguity(place, &difference))
+}
+
+fn ambiguity((span, name): Place, difference: &str) -> Ambiguity {
+    Ambiguity {
         kind: AmbiguityKind::HiddenSyntax,
         span,
         message: format!("{name} is read differently by kubectl and by YAML 1.2: {difference}"),
         help: "delete the character, or write it as an escape between double quotes",
-    })
+    }
 }
 
 type Place = (Span, &'static str);
 
 fn first_mark(tree: &Tree) -> Option<Place> {
-    marks(tree)
+    marks(tree.text(), tree.segment())
         .next()
         .or_else(|| touching_question_mark(tree))
         .or_else(|| strange_anchor(tree))
 }
 
 /// Lists the characters in question. Texts of ASCII are passed over at the speed of the memory.
-fn marks(tree: &Tree) -> impl Iterator<Item = Place> {
-    let segment = tree.segment();
-    let source = segment.slice(tree.text());
+fn marks(text: &str, segment: Span) -> impl Iterator<Item = Place> {
+    let source = segment.slice(text);
     let bytes = source.as_bytes();
     let leads = memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes);
     leads.filter_map(move |at| {

@@ -20,6 +20,17 @@ fn clear(text: &str) {
 }
 
 #[test]
+fn content_behind_comments_is_reported() {
+    let hidden = |text: &str| hidden_in_comments(text, Span::new(0, text.len())).is_some();
+    for text in ["# a\u{2028}b: c\n", "# a\u{85}- b", "# a\u{2029}b: [\n"] {
+        assert!(hidden(text), "{text}");
+    }
+    for text in ["# a\u{2028}# b\n", "# a\n", "", "# a\u{2028}\n"] {
+        assert!(!hidden(text), "{text}");
+    }
+}
+
+#[test]
 fn line_breaks_of_yaml_1_1_are_reported_where_they_hide_something() {
     for mark in ['\u{85}', '\u{2028}', '\u{2029}'] {
         let text = format!("a: 8080 # usual{mark}b: HTTPS\n");

@@ -29,6 +29,16 @@ pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<String> {
     }
 }
 
+/// Returns what the second parser reads from a text without content for ours, in words; `None` where
+/// it has none for both.
+pub(in crate::yaml) fn hidden_content(text: &str) -> Option<String> {
+    match referee_value(text) {
+        Ok(Yaml::Null) => None,
+        Ok(value) => Some(format!("only kubectl reads {}", one_line(&value))),
+        Err(reason) => Some(format!("the document {reason}")),
+    }
+}
+
 /// Returns the first difference between our reading of a document and `value`.
 pub(super) fn difference(tree: &Tree, value: &Yaml) -> Option<String> {
     let walk = Walk {

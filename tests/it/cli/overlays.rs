@@ -218,6 +218,35 @@ fn what_is_not_modelled_and_may_change_a_probe_keeps_the_base_as_it_is() {
 }
 
 #[test]
+fn a_patch_that_hides_text_from_yaml_1_2_is_not_modelled() {
+    let head = "apiVersion: apps/v1\\nkind: Deployment\\nmetadata: {name: web, namespace: shop}\\n";
+    let probe = "spec: {template: {spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 4444}}}]}}}";
+    let port = "/spec/template/spec/containers/0/readinessProbe/httpGet/port";
+    let operation = format!("- {{op: replace, path: {port}, value: 4444}}");
+    let target = "target: {kind: Deployment}";
+    for overlay in [
+        format!("patches: [{{patch: \"{head}# x\\u2028{probe}\\n\"}}]"),
+        format!("patches: [{{{target}, patch: \"# x\\u2028{operation}\\n\"}}]"),
+        format!("patchesStrategicMerge: [\"{head}# x\\L{probe}\\n\"]"),
+    ] {
+        let project = project(&overlay, &[]);
+        refused(&project, "sealed", "U+2028 (line separator)");
+        let run = project.run(&["check", "--output-format", "concise"]);
+        assert!(
+            run.stdout.contains("over/kustomization.yaml:2:") && run.stdout.contains("U+2028"),
+            "{}",
+            run.stdout
+        );
+    }
+    let merge = format!("{head}# x\u{2028}{probe}\n").replace("\\n", "\n");
+    for patch in [merge, format!("# x\u{2028}{operation}\n")] {
+        let overlay = format!("patches: [{{{target}, path: p.yaml}}]");
+        let project = project(&overlay, &[("p.yaml", &patch)]);
+        refused(&project, "sealed", "U+2028 (line separator)");
+    }
+}
+
+#[test]
 fn what_cannot_touch_a_probe_is_noted() {
     let image = "replacements:\n- source: {kind: Namespace, name: shop}\n  \
                  targets: [{select: {kind: Deployment}, fieldPaths: ['spec.template.spec.containers.[name=web].image', metadata.name]}]";

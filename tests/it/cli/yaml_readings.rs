@@ -139,6 +139,26 @@ fn letters_of_json_that_are_escaped_are_read() {
 }
 
 #[test]
+fn text_behind_an_escaped_line_separator_in_the_proxy_config_is_an_error() {
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
+    for (config, character) in [
+        ("# x\\u2028proxyMetadata: {A: b}\\n", "U+2028"),
+        ("statusPort: 15020 # x\\u2029concurrency: 1\\n", "U+2029"),
+        ("# x\\Nconcurrency: [\\n", "U+0085"),
+    ] {
+        let annotation = format!("  annotations: {{proxy.istio.io/config: \"{config}\"}}\nspec:\n");
+        let text = pod(probe).replace("spec:\n", &annotation);
+        refused(&text, "proxy-config-invalid", character);
+        let run = project(&text).run(&["check", "--output-format", "concise"]);
+        assert!(
+            run.stdout.contains("web.yaml:6:") && run.stdout.contains(character),
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
 fn a_question_mark_that_touches_a_key_is_ambiguous() {
     let text = pod("    livenessProbe: {httpGet: {path: /a, port: 80, ?path: /b}}\n");
     ambiguous(&text, "9:51", "`?` that touches a key");

@@ -11,7 +11,7 @@ use crate::kube::{Object, integer};
 use crate::mesh::istio::keys::PROXY_CONFIG;
 use crate::mesh::istio::prober_json::string;
 use crate::mesh::istio::proxy_config::canonical;
-use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse};
+use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse_embedded};
 
 use super::probe::{Misread, field, read};
 
@@ -246,7 +246,7 @@ fn proxy_config(text: &str) -> Result<Map<String, Json>, SyntaxError> {
 fn object(text: &str) -> Result<Map<String, Json>, SyntaxError> {
     let text = std::sync::Arc::from(text);
     let whole = Span::new(0, str::len(&text));
-    let tree = parse(&text, whole)?;
+    let tree = parse_embedded(&text, whole)?;
     let Some(root) = tree.as_ref().and_then(Tree::root) else {
         return Ok(Map::new());
     };
