@@ -8,7 +8,7 @@ use crate::kube::LabelSelector;
 use crate::source::place::folder;
 use crate::yaml::NodeRef;
 
-use super::label_index::LabelIndex;
+use super::label_index::{AskedLabel, LabelIndex};
 use super::scope::Forks;
 
 /// Facts of one kind in the order of the inventory; as a slice, all of them.
@@ -70,6 +70,11 @@ impl<'t, T> Facts<'t, T> {
     ) -> impl Iterator<Item = (usize, &'s T)> + use<'s, 't, T> {
         let found = self.labels.selecting(name, labels);
         self.among(found.into_iter(), forks, home)
+    }
+
+    /// Returns what decides which facts in namespaces of this name select pods with `labels` (a mapping).
+    pub(super) fn asked_labels(&self, name: &str, labels: Option<NodeRef<'_>>) -> Vec<AskedLabel> {
+        self.labels.asked(name, labels)
     }
 
     /// Iterates over the facts in namespaces of this name that ask for no labels.

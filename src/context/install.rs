@@ -3,6 +3,7 @@
 //! Distance decides as for every other fact: the control planes whose files are nearest to the
 //! workload's, and those in folders above it, are in scope; of one revision only the nearest is.
 
+mod alike;
 mod assemble;
 mod conflict;
 mod facts;
@@ -23,6 +24,7 @@ use crate::mesh::{Fact, Reason};
 use super::Context;
 use super::memo::{self, Standing};
 
+pub(super) use alike::Alike;
 pub(super) use assemble::{Installations, installations};
 pub use conflict::Conflict;
 use conflict::NAMED;
@@ -247,7 +249,11 @@ impl<'t> Context<'t> {
         if self.control_planes.is_empty() {
             return Arc::default();
         }
-        let work_out = || positions(&self.control_planes, &self.scope_seen_from(home));
+        let work_out = || {
+            let mut found = positions(&self.control_planes, &self.scope_seen_from(home));
+            self.planes_alike.enough(&mut found);
+            found.into()
+        };
         self.memo.planes.of(memo::home(home), work_out)
     }
 

@@ -13,6 +13,8 @@ use crate::kube::{Object, Workload};
 use crate::mesh::signs::Sign;
 use crate::mesh::{Fact, Mesh};
 
+use super::nearest_policies::{NearestPolicies, PolicyScope};
+
 /// The file that stands for an object, by the address of its path.
 pub(super) type Home = usize;
 
@@ -40,6 +42,8 @@ pub(super) struct Memo {
     pub(super) objects_of_mesh: Answers<(Scope, Mesh), Arc<[usize]>>,
     /// The nearest policy that shows that a namespace is part of the mesh, in words.
     pub(super) evidence: Answers<Scope, Option<Arc<str>>>,
+    /// The `PeerAuthentication`s of a scope.
+    pub(super) policies: Answers<(Scope, PolicyScope), Arc<NearestPolicies>>,
     namespace_numbers: Mutex<HashMap<String, usize>>,
     /// Control planes in scope, and what is said of the cluster, by their places in the context.
     pub(super) planes: Answers<Home, Arc<[usize]>>,

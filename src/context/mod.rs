@@ -18,6 +18,7 @@ mod label_index;
 mod machine;
 mod memo;
 mod mesh;
+mod nearest_policies;
 mod network_policy;
 mod order;
 mod pod;
@@ -74,6 +75,8 @@ pub struct Context<'t> {
     pub settings: &'t Settings,
     /// The control planes of the tree.
     pub control_planes: Arc<[Install]>,
+    /// Which of them state the same.
+    planes_alike: install::Alike,
     /// What the tree says of the mesh in the cluster, whatever the control plane.
     pub cluster: Arc<[Install]>,
     /// Kustomizations that bring in more than is rendered.
@@ -117,6 +120,7 @@ impl<'t> Context<'t> {
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,
             settings,
+            planes_alike: install::Alike::of(&planes),
             control_planes: planes.into(),
             cluster: cluster.into(),
             givens: Arc::new(Givens::new(settings, &inventory)),

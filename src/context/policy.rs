@@ -1,5 +1,7 @@
 //! Which `PeerAuthentication`s hold for a port of a workload.
 
+use std::sync::Arc;
+
 use crate::finding::{Certainty, Label};
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::mesh::Fact;
@@ -7,12 +9,8 @@ use crate::mesh::istio::mtls::{Decider, MtlsMode, Scopes};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
-use super::inventory::nearest;
+use super::nearest_policies::{NearestPolicies, PolicyScope};
 use super::{Context, Reach};
-
-/// How many policies of one scope are weighed against each other; more of them are a fault of
-/// their own.
-const RIVALS: usize = 4;
 
 /// The policies that hold, one per scope at most.
 #[derive(Clone, Copy)]
@@ -22,16 +20,16 @@ struct Policies<'c, 't> {
     workload: Option<&'c Object<'t>>,
 }
 
-/// Each policy of a scope in turn; none where there is none.
-fn candidates<'c, 't>(policies: &[&'c Object<'t>]) -> Vec<Option<&'c Object<'t>>> {
-    match policies {
-        [] => vec![None],
-        some => some
-            .iter()
-            .take(RIVALS)
-            .map(|policy| Some(*policy))
-            .collect(),
+/// Returns each policy of a scope in turn; none where there is none.
+fn candidates<'c, 't>(
+    nearest: &'c NearestPolicies,
+    all: &'c [Object<'t>],
+) -> Vec<Option<&'c Object<'t>>> {
+    let mut first = nearest.first(all).map(Some).collect::<Vec<_>>();
+    if first.is_empty() {
+        first.push(None);
     }
+    first
 }
 
 /// A mode and where it is written.
@@ -103,26 +101,37 @@ impl<'t> Context<'t> {
         let (namespace, _) = self.namespace_of(object);
         let root = self.root_namespace(workload).value;
         let root = root.as_str();
-        let own = self.selecting(workload, namespace, root);
-        let mesh = self.unselective(object, root, true);
-        let of_namespace = if namespace == root {
-            Vec::new()
+        let own = if namespace == root {
+            // A selector in the root namespace is ignored.
+            Arc::default()
         } else {
-            self.unselective(object, namespace, false)
+            self.policies_selecting(workload)
         };
-        let policies = own.iter().chain(&mesh).chain(&of_namespace);
-        let undecided = |policy| self.undecided_mode(policy, port);
-        if let Some(place) = policies.copied().find_map(undecided) {
+        let mesh = self.policies_without_selector(object, root, PolicyScope::Mesh);
+        let of_namespace = if namespace == root {
+            Arc::default()
+        } else {
+            self.policies_without_selector(object, namespace, PolicyScope::Namespace)
+        };
+        let all = &self.inventory.peer_authentications;
+        let undecided = [&own, &mesh, &of_namespace].into_iter();
+        let mut undecided = undecided.flat_map(|nearest| nearest.undecided(all));
+        if let Some(place) = undecided.find_map(|policy| self.undecided_mode(policy, port)) {
             return Err(place);
         }
+        let (own, mesh, of_namespace) = (
+            candidates(&own, all),
+            candidates(&mesh, all),
+            candidates(&of_namespace, all),
+        );
         let mut verdicts: Vec<Fact<MtlsMode>> = Vec::new();
-        for mesh in candidates(&mesh) {
-            for of_namespace in candidates(&of_namespace) {
-                for own in candidates(&own) {
+        for &mesh in &mesh {
+            for &namespace in &of_namespace {
+                for &workload in &own {
                     let policies = Policies {
                         mesh,
-                        namespace: of_namespace,
-                        workload: own,
+                        namespace,
+                        workload,
                     };
                     verdicts.push(self.effective(object, policies, port));
                 }
@@ -143,13 +152,16 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn inherited_mtls(&self, policy: &Object<'t>, reach: Reach) -> Fact<MtlsMode> {
         let root = self.root_namespace_near(policy).value;
-        let mesh = self.unselective(policy, &root, true);
-        let of_namespace = self.unselective(policy, self.namespace_of(policy).0, false);
+        let mesh = self.policies_without_selector(policy, &root, PolicyScope::Mesh);
+        let namespace = self.namespace_of(policy).0;
+        let of_namespace =
+            self.policies_without_selector(policy, namespace, PolicyScope::Namespace);
+        let all = &self.inventory.peer_authentications;
         let policies = Policies {
-            mesh: mesh.first().copied().filter(|_| reach != Reach::Mesh),
+            mesh: mesh.first(all).next().filter(|_| reach != Reach::Mesh),
             namespace: of_namespace
-                .first()
-                .copied()
+                .first(all)
+                .next()
                 .filter(|_| reach == Reach::Workloads),
             workload: None,
         };
@@ -230,35 +242,6 @@ impl<'t> Context<'t> {
             ),
         }
     }
-
-    /// The policies without selector of a namespace, nearest first.
-    fn unselective(&self, object: &Object<'t>, namespace: &str, is_root: bool) -> Vec<&Object<'t>> {
-        let policies = &self.inventory.peer_authentications;
-        let wanted = policies.unselective_in(namespace).filter(|policy| {
-            (is_root || self.shares_namespace(policy, object))
-                && self.inventory.forks.join(policy.home(), object.home())
-        });
-        sorted(nearest(wanted, object.home()))
-    }
-
-    /// The policies that select the workload; a selector in the root namespace is ignored.
-    fn selecting(&self, workload: &Workload<'t>, namespace: &str, root: &str) -> Vec<&Object<'t>> {
-        if namespace == root {
-            return Vec::new();
-        }
-        let labels = workload.template.labels();
-        let object = &workload.object;
-        let wanted = self
-            .beside_selecting(&self.inventory.peer_authentications, workload)
-            .filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
-        sorted(nearest(wanted, object.home()))
-    }
-}
-
-/// Equal age falls back to the name.
-fn sorted<'a, 't>(mut policies: Vec<&'a Object<'t>>) -> Vec<&'a Object<'t>> {
-    policies.sort_by_key(|policy| policy.name());
-    policies
 }
 
 fn mode_of(policy: &Object<'_>, scope: &str) -> Option<Written> {

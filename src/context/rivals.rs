@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::from_ref;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::source::place::folder;
@@ -66,10 +66,19 @@ impl<'t> Context<'t> {
             .map(|policy| (address(policy), *policy))
             .collect();
         let mut seen: BTreeSet<Vec<&str>> = BTreeSet::new();
+        let mut seen_pods = HashSet::new();
+        let all = &self.inventory.peer_authentications;
+        // Policies select all pods of one file alike that have the same of the labels that they ask for.
+        let is_new = |workload: &&Workload<'t>| {
+            let object = &workload.object;
+            let asked = all.asked_labels(namespace, workload.template.labels());
+            let scope = self.memo.scope(object, self.namespace_of(object));
+            seen_pods.insert((scope, asked))
+        };
         let mut rivals = Vec::new();
-        for workload in self.workloads_in(namespace) {
+        for workload in self.workloads_in(namespace).filter(is_new) {
             let selecting = self
-                .beside_selecting(&self.inventory.peer_authentications, workload)
+                .beside_selecting(all, workload)
                 .filter_map(|policy| group.get(&address(policy)).copied())
                 .filter(|policy| self.reaches(policy, Reach::Workloads, workload));
             let found = differing(selecting.collect(), Workload::title(workload));

@@ -1,9 +1,9 @@
-//! Reports overlays and files that are not checked because the run would take too much memory.
+//! Reports overlays and files that are not checked because they exceed a limit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::context::render::Rendering;
+use crate::context::render::{Limit, Rendering};
 use crate::finding::{Finding, Label, Severity};
 use crate::yaml::Span;
 
@@ -12,18 +12,24 @@ use super::notices::{FILE_LEFT_OUT, OVERLAY_LEFT_OUT};
 /// How many overlays a message names.
 const NAMED: usize = 3;
 
-/// Returns one finding for all overlays of the run that are left out; `None` where all are rendered.
-pub(super) fn left_out<'r>(renderings: impl Iterator<Item = &'r Rendering>) -> Option<Finding> {
-    let (mut all, mut homes) = (0, BTreeSet::new());
+/// Returns one finding for all overlays of the run that one limit leaves out.
+pub(super) fn left_out<'r>(renderings: impl Iterator<Item = &'r Rendering>) -> Vec<Finding> {
+    let mut all = 0;
+    let mut homes: BTreeMap<Limit, BTreeSet<&Arc<str>>> = BTreeMap::new();
     for rendering in renderings {
         all += 1;
-        if rendering.left_out {
-            homes.insert(rendering.home());
+        if let Some(limit) = rendering.left_out {
+            homes.entry(limit).or_default().insert(rendering.home());
         }
     }
-    let first = homes.first()?;
+    let each = homes.into_iter();
+    each.filter_map(|(limit, homes)| overlays_left_out(limit, &homes, all))
+        .collect()
+}
+
+fn overlays_left_out(limit: Limit, homes: &BTreeSet<&Arc<str>>, all: usize) -> Option<Finding> {
     let label = Label {
-        path: Arc::clone(first),
+        path: Arc::clone(homes.first()?),
         span: Span::empty(0),
         message: String::new(),
     };
@@ -36,14 +42,14 @@ pub(super) fn left_out<'r>(renderings: impl Iterator<Item = &'r Rendering>) -> O
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    let message = format!(
-        "not checked: {}{more}; all {all} renderings together would exceed the memory limit",
-        named.join(", ")
-    );
+    let why = match limit {
+        Limit::Memory => format!("all {all} renderings together would exceed the memory limit"),
+        other => other.to_string(),
+    };
+    let message = format!("not checked: {}{more}; {why}", named.join(", "));
     let mut finding = Finding::new(OVERLAY_LEFT_OUT, Severity::Warning, label, message);
-    finding.overlays = homes.into_iter().map(Arc::clone).collect();
-    let help = "raise the limit with `--max-rendered 1GiB`, or check fewer overlays at once";
-    finding.help = Some(help.to_owned());
+    finding.overlays = homes.iter().map(|home| Arc::clone(home)).collect();
+    finding.help = Some(limit.help("check"));
     Some(finding)
 }
 

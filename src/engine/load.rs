@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use crate::context::render::NESTED;
 use crate::source::{
     Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
     mark_hidden, mark_origins, mark_patches, mark_repositories, parse_budget,
@@ -22,7 +23,8 @@ pub fn load(request: &Request) -> SourceSet {
     let (files, mut budget) = read_all(&candidates, budget);
     let mut set = SourceSet::new(files);
     let mut named = Named::new(request);
-    loop {
+    // What is nested deeper is not rendered, and is reported there.
+    for _ in 0..=NESTED {
         let missing = named.missing(&set);
         if missing.is_empty() {
             break;

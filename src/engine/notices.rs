@@ -245,9 +245,13 @@ A few kilobytes of kustomizations can stand for millions of objects. The limit i
 of the files that are read, whichever is more. It is an estimate of what rendered objects take. What is left out does
 not depend on the number of threads.
 
+Three other limits, which no ordinary tree reaches, leave overlays out in the same way: 20,000,000 steps for all
+renderings, 32 nested kustomizations, and 5 objects of Flux or Argo CD that deploy each other.
+
 ## What to do
 
-Raise the limit with `--max-rendered 1GiB`, or check fewer overlays at once.
+Raise the limit of the memory with `--max-rendered 1GiB`, or check fewer overlays at once. For the other limits,
+render with `kustomize build`, Flux or Argo CD, and check the output.
 ",
     },
     Notice {

@@ -7,8 +7,8 @@ use crate::finding::{Label, ObjectRef};
 use crate::source::{Content, Document};
 use crate::yaml::{Entry, NodeRef, Route, Span};
 
-/// How deep lists may stand in lists.
-const LIST_DEPTH: usize = 8;
+/// How deep lists may be nested in lists: deeper than the parser lets values be nested.
+const LIST_DEPTH: usize = 128;
 
 /// Where the text of a rendered object stands for the user.
 pub trait Provenance: fmt::Debug + Sync {

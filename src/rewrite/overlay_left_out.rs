@@ -1,20 +1,25 @@
-//! Refuses to rewrite the bases of overlays that were left out because renderings would take too much memory: what
-//! such an overlay makes of a pod is not known.
+//! Refuses to rewrite the bases of overlays that were left out because they exceed a limit: what such an overlay
+//! makes of a pod is not known.
 
 use std::sync::Arc;
 
-use crate::context::render::Rendering;
+use crate::context::render::{Limit, Rendering};
 use crate::predict::WorkloadPrediction;
 
 use super::guard::Refusal;
 
 /// The overlays that were left out.
-pub(super) struct LeftOut<'t>(Vec<&'t Rendering>);
+pub(super) struct LeftOut<'t>(Vec<(Limit, &'t Rendering)>);
 
 impl<'t> LeftOut<'t> {
     /// Finds them among all renderings.
     pub(super) fn of(renderings: &'t [Rendering]) -> Self {
-        Self(renderings.iter().filter(|one| one.left_out).collect())
+        Self(
+            renderings
+                .iter()
+                .filter_map(|one| Some((one.left_out?, one)))
+                .collect(),
+        )
     }
 
     /// Returns a refusal if an overlay that was left out takes in the document of a workload.
@@ -22,12 +27,12 @@ impl<'t> LeftOut<'t> {
         let object = &plain.workload.object;
         let document = (Arc::clone(object.path()), object.document.index);
         // What an ApplicationSet would have deployed is not known: it may be any folder.
-        let takes_in = |one: &&&Rendering| one.used.is_empty() || one.used.contains(&document);
-        let overlay = self.0.iter().find(takes_in)?.home();
-        let message = format!(
-            "what {overlay} makes of it is not known, because all renderings together would exceed the memory limit"
-        );
-        let help = "raise the limit with `--max-rendered 1GiB`, or rewrite fewer overlays at once";
+        let takes_in =
+            |(_, one): &&(Limit, &Rendering)| one.used.is_empty() || one.used.contains(&document);
+        let (limit, overlay) = self.0.iter().find(takes_in)?;
+        let overlay = overlay.home();
+        let message = format!("what {overlay} makes of it is not known, because {limit}");
+        let help = limit.help("rewrite");
         Some(Refusal::new("kustomize-overlay", object.name_span(), message).with_help(help))
     }
 }

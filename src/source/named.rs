@@ -17,9 +17,6 @@ use super::folders::Folders;
 use super::kustomization::{NAMES, identity, is_kustomization, place_of};
 use super::read::is_ordinary;
 
-/// How many files are read in this way at most.
-const FILES: usize = 5_000;
-
 /// Finds what the kustomizations of a set name, round by round.
 #[derive(Debug)]
 pub struct Named<'r> {
@@ -30,7 +27,6 @@ pub struct Named<'r> {
     roots: HashMap<PathBuf, Option<PathBuf>>,
     /// The kustomizations that were looked at.
     seen: BTreeSet<Arc<str>>,
-    left: usize,
 }
 
 impl<'r> Named<'r> {
@@ -42,7 +38,6 @@ impl<'r> Named<'r> {
             known: None,
             roots: HashMap::new(),
             seen: BTreeSet::new(),
-            left: FILES,
         }
     }
 
@@ -87,13 +82,9 @@ impl<'r> Named<'r> {
         if is_read || self.request.walk.exclude.excludes(&shown, false) {
             return None;
         }
-        if !self.is_within(folder, &real) || self.left == 0 {
+        if !self.is_within(folder, &real) || !self.is_new(set, &real) {
             return None;
         }
-        if !self.is_new(set, &real) {
-            return None;
-        }
-        self.left -= 1;
         Some(Candidate::on_disk(shown.into(), Role::Context, real))
     }
 

@@ -19,10 +19,7 @@ use crate::yaml::{NodeRef, Route};
 use super::budget::{self, Budget};
 use super::copy::read;
 use super::node::{Node, Origin, Value};
-use super::{RenderedDocument, Rendering, write};
-
-/// Applications of one set at most.
-const APPLICATIONS: usize = 1_000;
+use super::{Limit, RenderedDocument, Rendering, write};
 
 /// Values by the names of their placeholders.
 type Values = BTreeMap<String, String>;
@@ -128,17 +125,20 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
     let template = read(spec.get("template")?, &place).ok()?.node;
     let base = application(&template, &place(set.name_span()));
     let generators = spec.get("generators")?.items();
+    // More than that do not fit into the memory limit.
+    let most = budget.left() / budget::OTHER + 1;
     let mut each: Vec<Parameters> = Vec::new();
     for generator in generators {
-        each.extend(parameters(folders, set, generator, true));
-        each.truncate(APPLICATIONS);
+        each.extend(parameters(folders, set, generator, most, true));
+        each.truncate(most);
     }
     let mut documents = Vec::new();
-    let (mut held, mut left_out) = (0, false);
+    let mut held = 0;
+    let mut left_out = (each.len() == most).then_some(Limit::Memory);
     for parameters in &each {
         let mut application = base.clone();
         if !fill(&mut application, parameters, budget.left()) {
-            left_out = true;
+            left_out = Some(Limit::Memory);
             break;
         }
         let Some((document, origin)) = write::document(&application, set.document) else {
@@ -146,7 +146,7 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
         };
         let size = budget::of_document(&document, &origin, false);
         if !budget.hold(size) {
-            left_out = true;
+            left_out = Some(Limit::Memory);
             break;
         }
         held += size;
@@ -163,7 +163,7 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
         documents,
         used: BTreeSet::new(),
         notes: Vec::new(),
-        is_open: left_out,
+        is_open: left_out.is_some(),
         left_out,
         held,
     })
@@ -184,19 +184,20 @@ fn application(template: &Node, origin: &Origin) -> Node {
     object
 }
 
-/// Returns the sets of values that a generator makes; one empty set where it is not followed.
+/// Returns the sets of values that a generator makes, `most` of them; one empty set where it is not followed.
 fn parameters(
     folders: &Folders<'_>,
     set: &Object<'_>,
     generator: NodeRef<'_>,
+    most: usize,
     may_nest: bool,
 ) -> Vec<Parameters> {
     if let Some(elements) = generator.get("list").and_then(|list| list.get("elements")) {
-        let elements = elements.items().take(APPLICATIONS);
+        let elements = elements.items().take(most);
         return elements.map(|one| vec![values_of(one).into()]).collect();
     }
     if let Some(listed) = generator.get("git").and_then(|git| git.get("directories")) {
-        return directories(&folders.around(set.path()), listed);
+        return directories(&folders.around(set.path()), listed, most);
     }
     let nested = generator
         .get("matrix")
@@ -206,7 +207,7 @@ fn parameters(
     };
     let mut product = vec![Parameters::new()];
     for inner in nested.items().take(2) {
-        let more = parameters(folders, set, inner, false);
+        let more = parameters(folders, set, inner, most, false);
         let pairs = product.iter().flat_map(|one| {
             more.iter().map(|other| {
                 let mut both = one.clone();
@@ -214,7 +215,7 @@ fn parameters(
                 both
             })
         });
-        product = pairs.take(APPLICATIONS).collect();
+        product = pairs.take(most).collect();
     }
     product
 }
@@ -238,8 +239,8 @@ fn values_of(element: NodeRef<'_>) -> Values {
     found
 }
 
-/// Returns the folders of the tree that one of the globs matches and none excludes.
-fn directories(folders: &BTreeSet<String>, listed: NodeRef<'_>) -> Vec<Parameters> {
+/// Returns the folders of the tree that one of the globs matches and none excludes, `most` of them.
+fn directories(folders: &BTreeSet<String>, listed: NodeRef<'_>, most: usize) -> Vec<Parameters> {
     let (mut wanted, mut left_out): (Vec<GlobMatcher>, Vec<GlobMatcher>) = (Vec::new(), Vec::new());
     for item in listed.items() {
         let path = item.get("path").and_then(NodeRef::text).unwrap_or_default();
@@ -258,7 +259,7 @@ fn directories(folders: &BTreeSet<String>, listed: NodeRef<'_>) -> Vec<Parameter
     let found = folders
         .iter()
         .filter(|folder| is_match(&wanted, folder) && !is_match(&left_out, folder))
-        .take(APPLICATIONS);
+        .take(most);
     found
         .map(|folder| vec![path_parameters(folder).into()])
         .collect()

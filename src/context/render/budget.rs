@@ -14,8 +14,8 @@ const PER_BYTE: usize = 16;
 const INTACT: usize = 256;
 const CHANGED: usize = 1_536;
 /// What is predicted and found about a pod, and what is kept of any other object.
-const POD: usize = 6 << 10;
-const OTHER: usize = 1 << 10;
+pub(super) const POD: usize = 6 << 10;
+pub(super) const OTHER: usize = 1 << 10;
 /// A node of a tree, and its place in the files.
 const NODE: usize = 64;
 

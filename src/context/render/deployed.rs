@@ -18,16 +18,12 @@ use super::application_set;
 use super::budget::{self, Budget};
 use super::gather::{Gathered, Gatherer};
 use super::kustomization::Kustomization;
+use super::limit::{Limit, ROUNDS};
 use super::locate::{self, Located};
 use super::post_build;
 use super::resource::Resource;
 use super::roots::{self, Group};
 use super::{Deployed, Rendering, finish};
-
-/// Deploying objects may be deployed themselves: how often that is followed.
-const ROUNDS: usize = 5;
-/// How many deployments are rendered at most.
-const DEPLOYMENTS: usize = 2_000;
 
 /// Renders all kustomizations of a set that nothing else takes in, and what deploying objects
 /// make of their folders.
@@ -44,7 +40,7 @@ pub(super) fn render(
     let mut made: Vec<Rendering> = Vec::new();
     let mut taken: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut before: Vec<Key> = Vec::new();
-    for _ in 0..ROUNDS {
+    for round in 0..=ROUNDS {
         let left = own.iter().filter(|one| !taken.contains(&one.root));
         let before_these = generated.iter().map(|one| &**one);
         let objects = deploying(&files, left.chain(&made).chain(before_these).collect());
@@ -55,6 +51,16 @@ pub(super) fn render(
         let wanted = to_render(sources, &own, &all);
         let keys: Vec<Key> = wanted.iter().map(|one| key(one)).collect();
         let is_done = keys == before;
+        if round == ROUNDS && !is_done {
+            let known: BTreeSet<&Key> = before.iter().collect();
+            let left_out = wanted
+                .iter()
+                .zip(&keys)
+                .filter(|(_, key)| !known.contains(key));
+            let left_out: Vec<Rendering> = left_out.map(|(one, _)| beyond_rounds(one)).collect();
+            made.extend(left_out);
+            break;
+        }
         let mut next = Vec::with_capacity(wanted.len());
         let mut entered = BTreeSet::new();
         if !is_done {
@@ -132,6 +138,20 @@ fn own<'s>(
     (own, gatherer, budget)
 }
 
+/// Returns the rendering of a deployment that is not followed any more.
+fn beyond_rounds(one: &Deployment<'_>) -> Rendering {
+    Rendering {
+        root: Arc::clone(one.object.path()),
+        deployed: None,
+        documents: Vec::new(),
+        used: BTreeSet::new(),
+        notes: Vec::new(),
+        is_open: true,
+        left_out: Some(Limit::Rounds),
+        held: 0,
+    }
+}
+
 /// What a deployment is known by from round to round.
 type Key = (Arc<str>, usize, String, String);
 
@@ -178,9 +198,10 @@ fn to_render<'a, 't>(
     own: &[Rendering],
     all: &'a [Deployment<'t>],
 ) -> Vec<&'a Deployment<'t>> {
+    let roots: HashSet<&str> = own.iter().map(|root| &*root.root).collect();
     let is_base = |one: &Deployment<'_>| {
         let file = sources.kustomization_in(&one.folder);
-        file.is_some_and(|file| own.iter().all(|root| root.root != file.path))
+        file.is_some_and(|file| !roots.contains(&*file.path))
     };
     let folders: BTreeSet<&str> = all
         .iter()
@@ -191,7 +212,6 @@ fn to_render<'a, 't>(
     let mut seen = BTreeSet::new();
     all.iter()
         .filter(|one| folders.contains(one.folder.as_str()) && seen.insert(key(one)))
-        .take(DEPLOYMENTS)
         .collect()
 }
 

@@ -18,6 +18,7 @@ use crate::yaml::{NodeRef, Span};
 use super::super::deployment::Dialect;
 use super::budget::{self, Budget};
 use super::kustomization::Kustomization;
+use super::limit::{DEPTH, Limit, STEPS};
 use super::locate::{Located, locate, strings};
 use super::not_followed;
 use super::objects;
@@ -25,12 +26,6 @@ use super::resource::Resource;
 use super::transform;
 use super::{DocumentId, Note, ObjectId, Scope};
 
-/// How deep kustomizations may stand in each other.
-const DEPTH: usize = 32;
-/// Objects of one rendering at most.
-const RESOURCES: usize = 20_000;
-/// What all renderings of a run may cost: an object touched costs one.
-const WORK: usize = 20_000_000;
 /// What each kustomization may cost in any case.
 const ENOUGH: usize = 200_000;
 /// What it costs to open a kustomization.
@@ -44,8 +39,10 @@ pub(super) struct Gathered {
     pub(super) notes: BTreeSet<Note>,
     /// Objects come in that are not seen: a patch without target may be for one of them.
     pub(super) is_open: bool,
-    /// Objects are left out because renderings would hold too much memory.
-    pub(super) left_out: bool,
+    /// The limit because of which objects are left out.
+    pub(super) left_out: Option<Limit>,
+    /// How many objects may come in: as many pods would exceed the memory limit.
+    most: usize,
     /// Of the objects; `None` where a change may have made others of them.
     known: Option<Known>,
 }
@@ -105,10 +102,8 @@ impl Gathered {
         self.used.insert(resource.document());
         let others = &self.resources;
         let known = self.known.get_or_insert_with(|| Known::of(others));
-        let message = if others.len() >= RESOURCES {
-            // One note for all of them: what is left out must not be held either.
-            let message = format!("more than {RESOURCES} objects: the rest is left out");
-            return self.miss(k, at, message);
+        let message = if others.len() >= self.most {
+            return self.leave_out(Limit::Memory);
         } else if known.is_new(&resource, others) {
             self.resources.push(resource);
             return;
@@ -128,15 +123,16 @@ impl Gathered {
         self.used.extend(other.used.iter().cloned());
         self.notes.extend(other.notes.iter().cloned());
         self.is_open |= other.is_open;
-        self.left_out |= other.left_out;
+        self.left_out = self.left_out.or(other.left_out);
     }
 
-    /// Drops all objects, because they would exceed the memory limit.
-    fn leave_out(&mut self) {
+    /// Drops all objects, because they would exceed a limit.
+    pub(super) fn leave_out(&mut self, limit: Limit) {
         self.resources = Vec::new();
         self.known = None;
         self.is_open = true;
-        self.left_out = true;
+        self.left_out = self.left_out.or(Some(limit));
+        self.most = 0;
     }
 
     /// Says that something of `k` at `at` concerns all objects.
@@ -144,14 +140,7 @@ impl Gathered {
         self.notes.insert(note(k, at, message.into(), Scope::All));
     }
 
-    /// Says that something of `k` at `at` may change all objects that are there so far, and how is
-    /// not seen.
-    pub(super) fn doubt(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
-        self.tell(k, at, message);
-        self.doubt_told(k, at);
-    }
-
-    /// The same of what is said of `at` already.
+    /// Notes that what is reported at `at` may change all objects that are there so far.
     fn doubt_told(&mut self, k: &Kustomization<'_>, at: Span) {
         let all = self.ids_of(|_| true);
         self.touch(k, at, &all);
@@ -201,7 +190,7 @@ impl<'s> Gatherer<'s> {
             sources,
             done: HashMap::new(),
             open: Vec::new(),
-            work: WORK,
+            work: STEPS,
             budget,
         }
     }
@@ -220,9 +209,9 @@ impl<'s> Gatherer<'s> {
         size: usize,
         all: usize,
     ) -> Self {
-        let share = WORK / all.max(1) * size;
+        let share = STEPS / all.max(1) * size;
         Self {
-            work: share.max(ENOUGH.saturating_mul(size)).min(WORK),
+            work: share.max(ENOUGH.saturating_mul(size)).min(STEPS),
             ..Self::new(sources, budget)
         }
     }
@@ -264,14 +253,21 @@ impl<'s> Gatherer<'s> {
         }
     }
 
+    fn empty(&self) -> Gathered {
+        Gathered {
+            most: self.budget.limit() / budget::POD,
+            ..Gathered::default()
+        }
+    }
+
     fn kustomization(&mut self, k: &Kustomization<'s>) -> Arc<Gathered> {
         if let Some(done) = self.done.get(k.path) {
             return Arc::clone(done);
         }
-        let mut gathered = Gathered::default();
+        let mut gathered = self.empty();
         self.fill(&[*k], &[], &mut gathered);
         if !self.budget.hold(budget::of_resources(&gathered.resources)) {
-            gathered.leave_out();
+            gathered.leave_out(Limit::Memory);
         }
         let gathered = Arc::new(gathered);
         self.done.insert(Arc::clone(k.path), Arc::clone(&gathered));
@@ -293,7 +289,7 @@ impl<'s> Gatherer<'s> {
         edit: &Kustomization<'_>,
         entries: &[Located<'s>],
     ) -> Gathered {
-        let mut gathered = Gathered::default();
+        let mut gathered = self.empty();
         match file.and_then(Kustomization::new) {
             Some(k) => self.fill(&[k, *edit], entries, &mut gathered),
             None => self.fill(&[*edit], entries, &mut gathered),
@@ -313,13 +309,7 @@ impl<'s> Gatherer<'s> {
             return;
         };
         let Some(left) = self.work.checked_sub(OPENING + entries.len()) else {
-            let at = Span::empty(k.root.span().start);
-            gathered.miss(
-                k,
-                at,
-                "the kustomizations are too many: this one is left out",
-            );
-            return;
+            return gathered.leave_out(Limit::Steps);
         };
         self.work = left;
         self.open.push(Arc::clone(k.path));
@@ -437,10 +427,7 @@ impl<'s> Gatherer<'s> {
             return None;
         }
         if self.open.len() >= DEPTH && !self.done.contains_key(&file.path) {
-            let message = format!(
-                "more than {DEPTH} kustomizations stand in each other: the rest is left out"
-            );
-            gathered.miss(k, at, message);
+            gathered.leave_out(Limit::Depth);
             return None;
         }
         let inner = Kustomization::new(file);

@@ -25,10 +25,12 @@ mod images;
 mod inline;
 mod json_patch;
 mod kustomization;
+mod limit;
 mod list;
 mod locate;
 mod merge;
 mod metadata;
+mod name_index;
 mod node;
 mod not_followed;
 mod objects;
@@ -59,6 +61,7 @@ use budget::Budget;
 use gather::Gathered;
 use resource::Resource;
 
+pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
 
 /// A document of the set: its file as shown to the user, and its number there.
@@ -79,8 +82,8 @@ pub struct Rendering {
     pub notes: Vec<Note>,
     /// Objects come in that are not seen.
     pub is_open: bool,
-    /// Objects are left out because all renderings together would hold too much memory.
-    pub left_out: bool,
+    /// The limit because of which objects are left out.
+    pub left_out: Option<Limit>,
     /// What it takes of the memory of renderings.
     held: usize,
 }
@@ -268,7 +271,7 @@ fn finish(
             Some((document, origin)) => {
                 let size = budget::of_document(&document, &origin, runs_pods(resource));
                 if !budget.hold(size) {
-                    left_out = true;
+                    left_out = left_out.or(Some(Limit::Memory));
                     break;
                 }
                 held += size;
@@ -296,7 +299,7 @@ fn finish(
             }
         }
     }
-    if left_out && !gathered.left_out {
+    if left_out != gathered.left_out {
         // A part of an overlay is judged otherwise than the whole.
         documents = Vec::new();
         budget.release(std::mem::take(&mut held));
@@ -304,7 +307,7 @@ fn finish(
     Rendering {
         root,
         deployed,
-        is_open: gathered.is_open || left_out,
+        is_open: gathered.is_open || left_out.is_some(),
         left_out,
         held,
         documents,

@@ -14,6 +14,7 @@ use super::kustomization::Kustomization;
 use super::locate::file;
 use super::merge::{Misfit, merge};
 use super::metadata::{make_annotations, restore, with_text_metadata};
+use super::name_index::NameIndex;
 use super::node::{Node, Value};
 use super::resource::{Resource, identity};
 use super::schema::Type;
@@ -151,16 +152,37 @@ impl Patch {
         })
     }
 
-    /// Changes the objects that the patch is for.
-    pub(super) fn apply(&self, k: &Kustomization<'_>, gathered: &mut Gathered) {
+    /// Returns how many objects are compared with the patch.
+    pub(super) fn compared(&self, names: &NameIndex) -> usize {
+        let compared = |name: Option<&str>| names.positions(name).len();
+        match &self.target {
+            Some(target) => compared(target.literal_name()),
+            None => {
+                let each = self.documents.iter();
+                each.map(|patch| compared(Some(identity(patch).name.name)))
+                    .sum()
+            }
+        }
+    }
+
+    /// Changes the objects that the patch is for. Those that it deletes stay until `names` is finished.
+    pub(super) fn apply(
+        &self,
+        k: &Kustomization<'_>,
+        gathered: &mut Gathered,
+        names: &mut NameIndex,
+    ) {
         let is_list = |node: &&Node| matches!(node.value, Value::Seq(_));
         if let Some(operations) = self.documents.first().filter(is_list) {
-            return self.apply_json(k, operations, gathered);
+            return self.apply_json(k, operations, gathered, names);
         }
         match (&self.target, self.documents.as_slice()) {
             (Some(target), [patch]) => {
                 let patch = with_text_metadata(patch);
-                self.merge_into(k, &patch, gathered, |resource| target.selects(resource));
+                let positions = names.positions(target.literal_name());
+                self.merge_into(k, &patch, gathered, names, &positions, |resource| {
+                    target.selects(resource)
+                });
             }
             (Some(_), _) => {
                 gathered.tell(
@@ -171,23 +193,29 @@ impl Patch {
             }
             (None, documents) => {
                 for patch in documents {
-                    self.apply_by_name(k, patch, gathered);
+                    self.apply_by_name(k, patch, gathered, names);
                 }
             }
         }
     }
 
-    fn apply_json(&self, k: &Kustomization<'_>, operations: &Node, gathered: &mut Gathered) {
+    fn apply_json(
+        &self,
+        k: &Kustomization<'_>,
+        operations: &Node,
+        gathered: &mut Gathered,
+        names: &mut NameIndex,
+    ) {
         let Some(target) = &self.target else {
             gathered.tell(k, self.at, "a JSON patch needs a `target`: it is left out");
             return;
         };
         let mut failed = Vec::new();
-        for resource in gathered
-            .resources
-            .iter_mut()
-            .filter(|one| target.selects(one))
-        {
+        for at in names.positions(target.literal_name()) {
+            let resource = gathered.resources.get_mut(at);
+            let Some(resource) = resource.filter(|one| target.selects(one)) else {
+                continue;
+            };
             let mut patched = resource.clone();
             if self.remembers {
                 patched.remember_name();
@@ -196,7 +224,11 @@ impl Patch {
             match json_patch::apply(patched.change(), operations) {
                 Ok(()) => {
                     patched.clear_annotations();
+                    let is_renamed = resource.name() != patched.name();
                     *resource = patched;
+                    if is_renamed {
+                        names.note(at, resource);
+                    }
                 }
                 Err(misfit) => failed.push((resource.id(), misfit)),
             }
@@ -205,27 +237,33 @@ impl Patch {
     }
 
     /// A patch without a target is for the one object with its name.
-    fn apply_by_name(&self, k: &Kustomization<'_>, patch: &Node, gathered: &mut Gathered) {
+    fn apply_by_name(
+        &self,
+        k: &Kustomization<'_>,
+        patch: &Node,
+        gathered: &mut Gathered,
+        names: &mut NameIndex,
+    ) {
         let wanted = identity(patch);
-        let found = gathered
-            .resources
-            .iter()
-            .filter(|one| one.was_ever(wanted))
-            .count();
-        if found == 1 {
+        let mut found = names.positions(Some(wanted.name.name));
+        found.retain(|&at| {
+            let resource = gathered.resources.get(at);
+            resource.is_some_and(|one| one.was_ever(wanted))
+        });
+        if found.len() == 1 {
             let patch = if self.is_legacy {
                 with_text_metadata(patch)
             } else {
                 patch.clone()
             };
-            return self.merge_into(k, &patch, gathered, |resource| resource.was_ever(wanted));
+            return self.merge_into(k, &patch, gathered, names, &found, |_| true);
         }
         // It may be for an object that is generated or fetched.
         let is_generated = matches!(wanted.name.kind, "ConfigMap" | "Secret");
-        if found == 0 && (gathered.is_open || is_generated) {
+        if found.is_empty() && (gathered.is_open || is_generated) {
             return;
         }
-        let count = if found == 0 {
+        let count = if found.is_empty() {
             "no object is"
         } else {
             "several objects are"
@@ -242,29 +280,32 @@ impl Patch {
         k: &Kustomization<'_>,
         patch: &Node,
         gathered: &mut Gathered,
+        names: &mut NameIndex,
+        positions: &[usize],
         selects: impl Fn(&Resource) -> bool,
     ) {
         let mut failed = Vec::new();
-        gathered.resources.retain_mut(|resource| {
-            if !selects(resource) {
-                return true;
-            }
+        for &at in positions {
+            let resource = gathered.resources.get_mut(at);
+            let Some(resource) = resource.filter(|one| selects(one)) else {
+                continue;
+            };
             match self.merged(resource, patch) {
                 Ok(Some(object)) => {
-                    if self.may_rename || self.may_change_kind {
+                    let may_rename = self.may_rename || self.may_change_kind;
+                    if may_rename {
                         resource.remember_name();
                     }
                     resource.is_intact = false;
                     resource.body.replace(object);
-                    true
+                    if may_rename {
+                        names.note(at, resource);
+                    }
                 }
-                Ok(None) => false,
-                Err(misfit) => {
-                    failed.push((resource.id(), misfit));
-                    true
-                }
+                Ok(None) => names.delete(at),
+                Err(misfit) => failed.push((resource.id(), misfit)),
             }
-        });
+        }
         self.tell(k, failed, gathered);
     }
 

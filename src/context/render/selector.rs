@@ -38,6 +38,14 @@ impl Target {
         })
     }
 
+    /// Returns the name that an object must have or have had, where the target names one.
+    pub(super) fn literal_name(&self) -> Option<&str> {
+        match &self.name {
+            Pattern::Literal(name) => Some(name),
+            _ => None,
+        }
+    }
+
     pub(super) fn selects(&self, resource: &Resource) -> bool {
         let (now, first) = (resource.name(), resource.original());
         let (group, version) = resource.group_version();

@@ -14,6 +14,8 @@ use super::fields::{self, FieldSpec};
 use super::gather::{Gathered, note};
 use super::images::{self, Image};
 use super::kustomization::Kustomization;
+use super::limit::Limit;
+use super::name_index::NameIndex;
 use super::node::Node;
 use super::patches;
 use super::resource::Resource;
@@ -28,7 +30,11 @@ pub(super) fn apply(
     work: &mut usize,
 ) {
     let file = |k: &&Kustomization<'_>| k.dialect == Dialect::Kustomize;
-    let mut steps = Steps { gathered, work };
+    let mut steps = Steps {
+        gathered,
+        work,
+        names: None,
+    };
     for k in layers.iter().filter(file) {
         for patch in patches::strategic(sources, k) {
             steps.patch(k, patch);
@@ -39,6 +45,7 @@ pub(super) fn apply(
             steps.patch(k, patch);
         }
     }
+    steps.finish_patches();
     if let Some(k) = last(layers, "namespace") {
         steps.namespace(k);
     }
@@ -64,6 +71,7 @@ pub(super) fn apply(
             steps.patch(k, patch);
         }
     }
+    steps.finish_patches();
     for k in layers {
         steps.images(k);
     }
@@ -77,26 +85,40 @@ fn last<'l, 's>(layers: &'l [Kustomization<'s>], key: &str) -> Option<&'l Kustom
 struct Steps<'a> {
     gathered: &'a mut Gathered,
     work: &'a mut usize,
+    /// The names of the objects while patches are applied.
+    names: Option<NameIndex>,
 }
 
 impl Steps<'_> {
     /// Pays for a step over all objects; tells whether there is enough left.
-    fn pay(&mut self, k: &Kustomization<'_>, at: Span) -> bool {
-        let cost = self.gathered.resources.len();
-        let left = self.work.checked_sub(cost);
+    fn pay(&mut self) -> bool {
+        self.pay_for(self.gathered.resources.len())
+    }
+
+    fn pay_for(&mut self, objects: usize) -> bool {
+        let left = self.work.checked_sub(objects);
         *self.work = left.unwrap_or_default();
         if left.is_none() {
-            let message = "the kustomizations are too many: this change is left out";
-            self.gathered.doubt(k, at, message);
+            self.gathered.leave_out(Limit::Steps);
         }
         left.is_some()
     }
 
     fn patch(&mut self, k: &Kustomization<'_>, patch: Result<patches::Patch, patches::Refused>) {
         match patch {
-            Ok(patch) if self.pay(k, patch.at) => patch.apply(k, self.gathered),
-            Ok(_) => {}
+            Ok(patch) => {
+                let resources = &self.gathered.resources;
+                let mut names = self
+                    .names
+                    .take()
+                    .unwrap_or_else(|| NameIndex::of(resources));
+                if self.pay_for(1 + patch.compared(&names)) {
+                    patch.apply(k, self.gathered, &mut names);
+                    self.names = Some(names);
+                }
+            }
             Err(refused) => {
+                self.finish_patches();
                 let target = refused.target.as_deref();
                 let is_meant = |one: &Resource| target.is_none_or(|target| target.selects(one));
                 let touched = self.gathered.ids_of(is_meant);
@@ -106,12 +128,19 @@ impl Steps<'_> {
         }
     }
 
+    /// Takes out the objects that patches have deleted.
+    fn finish_patches(&mut self) {
+        if let Some(names) = self.names.take() {
+            names.finish(&mut self.gathered.resources);
+        }
+    }
+
     fn namespace(&mut self, k: &Kustomization<'_>) {
         let Some(entry) = k.entry("namespace") else {
             return;
         };
         let text = entry.value.text();
-        let Some(text) = text.filter(|_| self.pay(k, entry.key.span())) else {
+        let Some(text) = text.filter(|_| self.pay()) else {
             return;
         };
         let key = k.origin(entry.key.span());
@@ -146,7 +175,7 @@ impl Steps<'_> {
             "namePrefix" => (text, ""),
             _ => ("", text),
         };
-        if !text.is_empty() && self.pay(k, k.root.span()) {
+        if !text.is_empty() && self.pay() {
             for resource in &mut self.gathered.resources {
                 resource.rename(prefix, suffix);
             }
@@ -206,7 +235,7 @@ impl Steps<'_> {
                 Some(_) => at,
                 None => field.origin.span,
             };
-            if !self.pay(k, at) {
+            if !self.pay() {
                 return;
             }
             let text = field.value.text().unwrap_or_default();
@@ -232,7 +261,7 @@ impl Steps<'_> {
     fn images(&mut self, k: &Kustomization<'_>) {
         let entries = k.items("images").chain(k.items("imageTags"));
         for entry in entries {
-            let Some(copy) = k.copy(entry).filter(|_| self.pay(k, entry.span())) else {
+            let Some(copy) = k.copy(entry).filter(|_| self.pay()) else {
                 continue;
             };
             let image = Image::read(&copy);

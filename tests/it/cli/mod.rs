@@ -35,6 +35,7 @@ mod overlays;
 mod panics;
 mod predict_locations;
 mod proxy_config;
+mod rendering_limits;
 mod report_files;
 mod reports;
 mod rewrite_output_folder;

@@ -1,0 +1,135 @@
+//! Control planes that differ in nothing but where they are written: a tree may hold as many as pods, so that only some of
+//! them can be looked at for each pod.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::mesh::Fact;
+use crate::mesh::istio::install::Install;
+use crate::source::place::folder;
+
+use super::conflict::NAMED;
+
+/// How many of those that are alike are looked at: messages name no more, and so nothing depends on the others.
+const ENOUGH: usize = 2 * NAMED + 1;
+
+/// The numbers of control planes by what they state; `None` for one that stands for itself.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Alike(Arc<[Option<usize>]>);
+
+impl Alike {
+    /// Compares control planes with each other.
+    pub(in super::super) fn of(planes: &[Install]) -> Self {
+        if planes.len() <= ENOUGH {
+            return Self::default();
+        }
+        let mut numbers = HashMap::new();
+        let each = planes.iter().map(|plane| {
+            let next = numbers.len();
+            let key = (folder(&plane.place.path), stated(plane)?);
+            Some(*numbers.entry(key).or_insert(next))
+        });
+        Self(each.collect())
+    }
+
+    /// Drops the positions of those that are alike after the first ones.
+    pub(super) fn enough(&self, positions: &mut Vec<usize>) {
+        if positions.len() <= ENOUGH {
+            return;
+        }
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        positions.retain(|&at| {
+            let number = self.0.get(at).copied().flatten();
+            number.is_none_or(|number| {
+                let count = counts.entry(number).or_default();
+                *count += 1;
+                *count <= ENOUGH
+            })
+        });
+    }
+}
+
+/// Returns everything that a control plane states, without the places; `None` where it states more than values.
+fn stated(plane: &Install) -> Option<String> {
+    fn value<T>(fact: &Option<Fact<T>>) -> Option<&T> {
+        fact.as_ref().map(|fact| &fact.value)
+    }
+    fn values<T>(facts: &[Fact<T>]) -> Vec<&T> {
+        facts.iter().map(|fact| &fact.value).collect()
+    }
+    // Without `..`: a new field must be compared, too.
+    let Install {
+        carrier,
+        part,
+        name: _,
+        place: _,
+        reads: _,
+        unread,
+        version,
+        revision,
+        tags,
+        more_names,
+        webhooks,
+        rewrite,
+        rewrite_tcp,
+        probe_localhost,
+        root_namespace,
+        mesh_status_port,
+        proxy_status_port,
+        include_inbound_ports,
+        exclude_inbound_ports,
+        interception_mode,
+        inbound_traffic_policy,
+        hold_application,
+        cni,
+        native_sidecars,
+        ambient,
+        ambient_selectors,
+        namespaces_by_default,
+        auto_inject,
+        never_inject,
+        always_inject,
+        default_templates,
+        custom_templates,
+        template_aliases,
+        reinvocation_policy,
+        discovery_selectors,
+    } = plane;
+    if !unread.is_empty() || more_names.is_some() || !webhooks.is_empty() {
+        return None;
+    }
+    let installation = (carrier, part, value(version), value(revision), values(tags));
+    let probes = (value(rewrite), value(rewrite_tcp), value(probe_localhost));
+    let ports = (
+        value(mesh_status_port),
+        value(proxy_status_port),
+        value(include_inbound_ports),
+        value(exclude_inbound_ports),
+        value(interception_mode),
+        value(inbound_traffic_policy),
+    );
+    let mesh = (
+        value(root_namespace),
+        value(hold_application),
+        value(cni),
+        value(native_sidecars),
+        value(ambient),
+        value(ambient_selectors),
+    );
+    let injection = (
+        value(namespaces_by_default),
+        value(auto_inject),
+        value(never_inject),
+        value(always_inject),
+        value(reinvocation_policy),
+        value(discovery_selectors),
+    );
+    let templates = (
+        value(default_templates),
+        values(custom_templates),
+        values(template_aliases),
+    );
+    let all = (installation, probes, ports, mesh, injection, templates);
+    Some(format!("{all:?}"))
+}

@@ -1,0 +1,189 @@
+//! Input beyond a limit of rendering is reported, and limits that the memory budget makes superfluous do not exist.
+
+use std::fmt::Write as _;
+
+use crate::support::Run;
+use crate::support::project::Project;
+
+const SHOP: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+";
+
+/// A pod that fails in namespace `shop`.
+const WEB: &str = "\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}
+spec:
+  containers:
+  - name: web
+    readinessProbe: {httpGet: {path: /r, port: 8080}}
+";
+
+const BASE: &str = "resources: [web.yaml]\n";
+
+/// A base that only fails where something deploys it to namespace `shop`.
+fn project() -> Project {
+    Project::with(&[
+        ("shop.yaml", SHOP),
+        ("base/web.yaml", WEB),
+        ("base/kustomization.yaml", BASE),
+    ])
+}
+
+fn check(project: &Project, arguments: &[&str]) -> Run {
+    let all = [&["check", "--output-format", "concise"], arguments].concat();
+    project.run(&all).exits(1)
+}
+
+fn finds_the_probe(project: &Project) {
+    let run = check(project, &["."]).says("[strict-probe-not-rewritten]");
+    assert!(!run.stdout.contains("left-out"), "{}", run.stdout);
+}
+
+#[test]
+fn kustomizations_that_are_nested_too_deep_are_reported() {
+    let project = project();
+    for level in 0..40 {
+        let below = match level {
+            0 => "base".to_owned(),
+            _ => format!("k{}", level - 1),
+        };
+        let text = format!("resources: [../{below}]\n");
+        project.write(&format!("k{level}/kustomization.yaml"), text);
+    }
+    check(&project, &["."])
+        .says("k39/kustomization.yaml:1:1: warning[overlay-left-out]")
+        .says("more than 32 kustomizations are nested");
+    let run = project.run(&["rewrite", "--diff", "."]).exits(1);
+    assert!(
+        run.stderr.contains("error[kustomize-overlay]"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn objects_that_deploy_each_other_too_deep_are_reported() {
+    let project = project();
+    let flux = "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: flux-system}
+spec:
+  path: ./self
+  sourceRef: {kind: GitRepository, name: a}
+  patches:
+  - target: {kind: Kustomization}
+    patch: |
+      - {op: copy, from: /spec/patches/0, path: /spec/patches/-}
+";
+    project.write("self/self.yaml", flux.replace("NAME", "self"));
+    project.write("first.yaml", flux.replace("NAME", "first"));
+    check(&project, &["."])
+        .says("warning[overlay-left-out]")
+        .says("more than 5 objects deploy each other");
+}
+
+#[test]
+fn all_objects_of_a_kustomization_are_checked() {
+    let project = project();
+    let mut text = String::new();
+    for at in 0..21_000 {
+        let _ = writeln!(
+            text,
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{at}}}\n---"
+        );
+    }
+    project.write("base/many.yaml", text);
+    project.write(
+        "base/kustomization.yaml",
+        "namespace: shop\nresources: [many.yaml, web.yaml]\n",
+    );
+    finds_the_probe(&project);
+    check(&project, &["--max-rendered", "4MiB", "."])
+        .says("warning[overlay-left-out]")
+        .says("would exceed the memory limit");
+}
+
+#[test]
+fn all_files_that_a_kustomization_names_outside_of_the_paths_are_read() {
+    let project = Project::with(&[("over/shop.yaml", SHOP), ("base/z.yaml", WEB)]);
+    let mut resources = "namespace: shop\nresources:\n".to_owned();
+    for at in 0..5_100 {
+        let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{at}}}\n");
+        project.write(&format!("base/c{at}.yaml"), text);
+        let _ = writeln!(resources, "- ../base/c{at}.yaml");
+    }
+    resources.push_str("- ../base/z.yaml\n");
+    project.write("over/kustomization.yaml", resources);
+    check(&project, &["over"]).says("[strict-probe-not-rewritten]");
+}
+
+#[test]
+fn all_applications_of_a_set_are_checked() {
+    let project = project();
+    let mut text = "\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: all, namespace: argocd}
+spec:
+  template:
+    metadata: {name: '{{name}}'}
+    spec: {destination: {namespace: '{{name}}'}, source: {path: base}}
+  generators:
+  - list:
+      elements:
+"
+    .to_owned();
+    for element in 0..1_100 {
+        let _ = writeln!(text, "      - {{name: e{element}}}");
+    }
+    text.push_str("      - {name: shop}\n");
+    project.write("set.yaml", text);
+    finds_the_probe(&project);
+}
+
+#[test]
+fn all_deployments_are_checked() {
+    let project = project();
+    let mut text = String::new();
+    let names = (0..2_100).map(|at| format!("n{at}"));
+    for name in names.chain(["shop".to_owned()]) {
+        let _ = writeln!(
+            text,
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
+             metadata: {{name: {name}, namespace: flux-system}}\n\
+             spec: {{path: ./base, targetNamespace: {name}, sourceRef: {{kind: GitRepository, name: a}}}}\n---"
+        );
+    }
+    project.write("flux.yaml", text);
+    finds_the_probe(&project);
+}
+
+#[test]
+fn lists_in_lists_are_checked() {
+    let project = project();
+    let mut text = WEB.replace(
+        "name: web\n  annotations",
+        "name: web\n  namespace: shop\n  annotations",
+    );
+    for _ in 0..20 {
+        let item = text.replace('\n', "\n  ");
+        text = format!(
+            "apiVersion: v1\nkind: List\nitems:\n- {}\n",
+            item.trim_end()
+        );
+    }
+    project.write("list.yaml", text);
+    check(&project, &["list.yaml", "shop.yaml"]).says("[strict-probe-not-rewritten]");
+}
