@@ -13,7 +13,7 @@ mod results;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::engine::{self, Exit, Outcome, failing};
+use crate::engine::{self, Exit, Outcome, Summary, failing};
 use crate::finding::{Finding, Severity};
 use crate::report::visible;
 use crate::settings::{Action, Emit, FailOn, Layer, Settings};
@@ -90,8 +90,9 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
     let actions = actions(&layer, emit, &list)?;
     let done = act(&set, &settings, &actions);
     let items: Vec<_> = list.items().collect();
-    let told = results::told(&set, &done.findings);
-    let results = results::values(&set, &items, &done.findings);
+    let told = results::told(&set, &done.findings, &done.summary);
+    let mut results = results::values(&set, &items, &done.findings);
+    results.extend(results::left_out(&done.summary));
     // What the rewrite made of the list is verified already.
     let rewritten = List::of(done.set.as_ref().unwrap_or(&set))?;
     Ok(Answer {
@@ -168,6 +169,8 @@ fn actions(layer: &Layer, emit: Emit, list: &List<'_>) -> Result<BTreeSet<Action
 #[derive(Default)]
 struct Done {
     findings: Vec<Finding>,
+    /// What the check has seen.
+    summary: Summary,
     /// The files as they are after the rewrite, if there was one.
     set: Option<SourceSet>,
 }
@@ -175,7 +178,9 @@ struct Done {
 fn act(set: &SourceSet, settings: &Settings, actions: &BTreeSet<Action>) -> Done {
     let mut done = Done::default();
     if actions.contains(&Action::Check) {
-        done.findings = engine::check(set, settings).findings;
+        let outcome = engine::check(set, settings);
+        done.findings = outcome.findings;
+        done.summary = outcome.summary;
     }
     if actions.contains(&Action::Rewrite) {
         let rewritten = engine::rewrite(set, settings);

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::{is_guard, refuses};
+use crate::engine::{Summary, is_guard, refuses};
 use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
-use crate::report::visible;
+use crate::report::{left_out_sentences, visible};
 use crate::source::SourceSet;
 use crate::yaml::{Change, NodeRef, Route, Step, Value};
 
@@ -24,6 +24,17 @@ const INDEXES: [&str; 2] = [
 pub(super) fn values(set: &SourceSet, items: &[NodeRef<'_>], findings: &[Finding]) -> Vec<Value> {
     let all = findings.iter();
     all.map(|finding| result(set, items, finding)).collect()
+}
+
+/// Returns the result that counts what no other one shows; `None` where there is nothing to count.
+pub(super) fn left_out(summary: &Summary) -> Option<Value> {
+    let sentences = left_out_sentences(summary);
+    (!sentences.is_empty()).then(|| {
+        Value::Map(vec![
+            ("message".to_owned(), Value::Str(sentences.join(" "))),
+            ("severity".to_owned(), severity(Severity::Note).into()),
+        ])
+    })
 }
 
 fn result(set: &SourceSet, items: &[NodeRef<'_>], finding: &Finding) -> Value {
@@ -173,8 +184,9 @@ fn source_place(set: &SourceSet, label: &Label) -> Option<String> {
 }
 
 /// One line per finding: the place in the user's files where it is known, then the object.
-/// Notes are left to the results: kustomize would show them in every build.
-pub(super) fn told(set: &SourceSet, findings: &[Finding]) -> String {
+/// Notes are left to the results: kustomize would show them in every build. What the settings and suppressions keep
+/// out is counted, because kustomize never shows the results.
+pub(super) fn told(set: &SourceSet, findings: &[Finding], summary: &Summary) -> String {
     let mut out = String::new();
     let loud = findings.iter().enumerate();
     let loud = loud.filter(|(index, finding)| {
@@ -196,6 +208,9 @@ pub(super) fn told(set: &SourceSet, findings: &[Finding]) -> String {
             visible(&place),
             visible(&finding.message)
         );
+    }
+    for sentence in left_out_sentences(summary) {
+        let _ = writeln!(out, "meshprobe: {sentence}");
     }
     out
 }

@@ -8,7 +8,7 @@ use crate::finding::{Finding, Label};
 
 use super::account::{account, subject};
 use super::escape::{starts_command, visible};
-use super::not_shown::{milder, not_shown};
+use super::not_shown::left_out_sentences;
 use super::place::{region, told_path};
 use super::results::Results;
 
@@ -63,13 +63,10 @@ fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
 /// nothing to count.
 fn left_out(results: &Results<'_>) -> Option<Suite> {
     let summary = &results.outcome.summary;
-    let not_shown = not_shown(&Summary {
+    let sentences = left_out_sentences(&Summary {
         suppressed: 0,
         ..*summary
     });
-    let not_shown =
-        (!not_shown.is_empty()).then(|| format!("Not shown: {}.", not_shown.join(", ")));
-    let sentences: Vec<String> = not_shown.into_iter().chain(milder(summary)).collect();
     if sentences.is_empty() {
         return None;
     }

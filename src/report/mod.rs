@@ -38,6 +38,7 @@ pub use json::json;
 pub use junit::junit;
 pub use look::{Look, Tone};
 pub use markdown::{SUMMARY_LIMIT, markdown};
+pub use not_shown::left_out_sentences;
 pub use results::Results;
 pub use root::Root;
 pub use rules::{rule_docs, rule_page, rules_json};

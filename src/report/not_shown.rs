@@ -16,6 +16,15 @@ pub(super) fn not_shown(summary: &Summary) -> Vec<String> {
     parts.collect()
 }
 
+/// Lists everything that a report does not show or shows milder, one sentence each.
+#[must_use]
+pub fn left_out_sentences(summary: &Summary) -> Vec<String> {
+    let not_shown = not_shown(summary);
+    let not_shown =
+        (!not_shown.is_empty()).then(|| format!("Not shown: {}.", not_shown.join(", ")));
+    not_shown.into_iter().chain(milder(summary)).collect()
+}
+
 /// Lists what else makes a report milder than the manifests are, one sentence each.
 pub(super) fn milder(summary: &Summary) -> Vec<String> {
     let changed = counted(summary.severity_changed, "finding");

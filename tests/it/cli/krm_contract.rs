@@ -284,3 +284,68 @@ fn it_needs_nothing_but_its_input() {
     assert!(run.stdout.contains("app-health"));
     assert_eq!(run.stderr, "");
 }
+
+#[test]
+fn findings_that_are_not_shown_are_counted() {
+    let config = "\
+functionConfig:
+  apiVersion: meshprobe.dev/v1alpha1
+  kind: MeshProbe
+  spec:
+    actions: [check]
+    rules: {strict-probe-not-rewritten: ignore}
+";
+    let policy = "\
+- apiVersion: security.istio.io/v1
+  kind: PeerAuthentication
+  metadata: {name: default, namespace: shop}
+  spec: {mtls: {mode: STRICT}}
+";
+    let list = |annotation: &str| {
+        format!(
+            "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+{config}items:
+{policy}- apiVersion: v1
+  kind: Pod
+  metadata:
+    name: web
+    namespace: shop
+    labels: {{sidecar.istio.io/inject: \"true\"}}
+    annotations:
+      sidecar.istio.io/rewriteAppHTTPProbers: \"false\"
+{annotation}  spec:
+    containers:
+    - name: web
+      readinessProbe: {{httpGet: {{path: /r, port: 8080}}}}
+"
+        )
+    };
+    let silenced = "      meshprobe.dev/ignore: 'strict-probe-not-rewritten: known'\n";
+    let cases = [
+        (list(""), "Not shown: 1 finding ignored by the settings."),
+        (
+            list(silenced).replace("    rules: {strict-probe-not-rewritten: ignore}\n", ""),
+            "Not shown: 1 finding silenced by the user.",
+        ),
+        (
+            list("").replace(": ignore}", ": note}"),
+            "Severity changed by the settings: 1 finding.",
+        ),
+    ];
+    for (text, sentence) in cases {
+        let run = function(&text).exits(0);
+        let line = format!("meshprobe: {sentence}\n");
+        assert!(run.stderr.contains(&line), "{}\n{}", run.stderr, run.stdout);
+        let results = results(&run);
+        let counts = results
+            .iter()
+            .filter_map(|one| one.get("message")?.as_str());
+        assert_eq!(
+            counts.filter(|text| *text == sentence).count(),
+            1,
+            "{results:?}"
+        );
+    }
+}
