@@ -84,15 +84,16 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     } = settled_by(set, findings, &levels);
     summary.ignored = ignored;
     summary.severity_changed = severity_changed;
+    let all = findings.len();
+    let least = settings.min_severity.unwrap_or(Severity::Note);
+    findings.retain(|finding| finding.suppressed.is_some() || finding.severity >= least);
+    summary.hidden = all - findings.len();
+    // Only fixes that a report may show are proven.
     place_fixes(set, &mut findings);
     let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
         .partition(|finding| finding.suppressed.is_some());
     respect_silence(&suppressed, &mut findings);
-    let told = findings.len();
-    let least = settings.min_severity.unwrap_or(Severity::Note);
-    findings.retain(|finding| finding.severity >= least);
-    summary.hidden = told - findings.len();
     summary.suppressed = suppressed.len();
     summary.count_findings(&findings);
     Outcome {
