@@ -19,13 +19,12 @@ use super::Origin;
 use super::original::Original;
 use super::place::may_come_from;
 use super::said::Said;
-use super::template::is_template;
 
 /// How far below the working directory a chart is looked for.
 const DEPTH: usize = 3;
 /// How many folders are looked into.
 const FOLDERS: usize = 2_000;
-/// How much text of templates is indexed, to name lines in them: bytes.
+/// How much text of templates is indexed, to name lines in them: bytes. An index takes more memory than the text.
 const TEMPLATE_BYTES: usize = 8 << 20;
 
 /// Finds and reads files, each once.
@@ -142,20 +141,10 @@ impl<'r> Files<'r> {
             let shown = place.to_string_lossy();
             Candidate::on_disk(shown.into(), Role::Context, real).read()
         });
-        let read = read.map(|file| Arc::new(self.original(file)));
+        let read = read.map(|file| Arc::new(Original::new(file, &mut self.template_bytes)));
         let is_there = read.is_some();
         self.read.insert(place.clone(), read);
         is_there.then_some(place)
-    }
-
-    /// Decides whether the lines of a template may be indexed: an index takes more memory than the text.
-    fn original(&mut self, file: SourceFile) -> Original {
-        if !is_template(&file) {
-            return Original::new(file, false);
-        }
-        let left = self.template_bytes.checked_sub(file.text.len());
-        self.template_bytes = left.unwrap_or(self.template_bytes);
-        Original::new(file, left.is_some())
     }
 
     /// The folder that was built is not known: only a file that holds the object will do.

@@ -152,7 +152,7 @@ impl Origin {
         let original = self.file.as_deref()?;
         let file = &original.file;
         let hops = hops::to(object, span)?;
-        let there = if self.said.is_template() && template::is_template(file) {
+        let there = if self.said.is_template() && original.is_template {
             original.template()?.find(&file.text, &hops)?
         } else {
             place::find(original, object, &self.said, &hops)?

@@ -9,14 +9,20 @@ use crate::source::file::SourceFile;
 use crate::yaml::NodeRef;
 
 use super::said::name_of;
-use super::template::Template;
+use super::template::{Template, is_template};
+
+/// How long the name of an object may be: bytes.
+/// Source: Kubernetes, `DNS1123SubdomainMaxLength`.
+pub(super) const LONGEST_NAME: usize = 253;
 
 /// A file that objects were made from.
 #[derive(Debug)]
 pub(super) struct Original {
     pub(super) file: SourceFile,
-    /// A template is read as lines; `None` where there is no room for them.
-    pub(super) is_indexed: bool,
+    /// It must be read as lines.
+    pub(super) is_template: bool,
+    /// There is room for an index of its lines.
+    is_indexed: bool,
     kinds: OnceLock<HashMap<String, Names>>,
     template: OnceLock<Template>,
 }
@@ -37,10 +43,16 @@ pub(super) struct Named {
 }
 
 impl Original {
-    /// Returns a file with indexes that are made on demand; `is_indexed` allows that of a template.
-    pub(super) const fn new(file: SourceFile, is_indexed: bool) -> Self {
+    /// Returns a file with indexes that are made on demand; that of a template takes as many bytes as its text
+    /// from `room`, or is left out.
+    pub(super) fn new(file: SourceFile, room: &mut usize) -> Self {
+        let is_template = is_template(&file);
+        let left = room.checked_sub(file.text.len()).filter(|_| is_template);
+        let is_indexed = left.is_some();
+        *room = left.unwrap_or(*room);
         Self {
             file,
+            is_template,
             is_indexed,
             kinds: OnceLock::new(),
             template: OnceLock::new(),
@@ -84,8 +96,9 @@ impl Original {
                 continue;
             };
             let [_, kind, namespace, name] = name_of(object);
-            // What has no kind is not an object.
-            if kind.is_empty() {
+            // What has no kind is not an object, and aliases could repeat a long text.
+            let longest = kind.len().max(namespace.len()).max(name.len());
+            if kind.is_empty() || longest > LONGEST_NAME {
                 continue;
             }
             let kind = kinds.entry(kind).or_default();
@@ -111,7 +124,8 @@ impl Names {
 
     /// Lists the objects whose names are part of `name`: something may have been added around them.
     pub(super) fn parts_of(&self, name: &str) -> Vec<(&str, &Named)> {
-        let lengths = self.lengths.range(1..=name.len());
+        let lengths = self.lengths.iter().filter(|length| **length > 0);
+        let lengths = lengths.take_while(|length| **length <= name.len());
         let parts = lengths.flat_map(|length| {
             let starts = 0..=name.len() - length;
             starts.filter_map(move |start| name.get(start..start + length))

@@ -3,12 +3,8 @@
 use crate::yaml::{Entry, NodeRef, Span};
 
 use super::hops::{Covers, Hop, Hops, name};
-use super::original::{Named, Original};
+use super::original::{LONGEST_NAME, Named, Original};
 use super::said::{Said, name_of};
-
-/// How long the name of an object may be: bytes.
-/// Source: Kubernetes, `DNS1123SubdomainMaxLength`.
-const LONGEST_NAME: usize = 253;
 
 /// Returns the bytes of the field in the file, if it is there.
 pub(super) fn find(

@@ -150,6 +150,8 @@ fn objects_of_one_name_differ_in_their_namespaces() {
     assert_eq!(found, ("base/all.yaml".to_owned(), Some(33)));
     let other = text.replace("namespace: b", "namespace: c");
     assert_eq!(source(folder.path(), &other, "8080").unwrap().1, None);
+    let nameless = text.replace("  name: web\n  namespace: b", "  namespace: b");
+    assert_eq!(source(folder.path(), &nameless, "8080").unwrap().1, None);
 }
 
 const BASE: &str = "\
