@@ -127,12 +127,13 @@ const LARGE: usize = 1 << 20;
 /// Returns whether a file exists and contains a Kubernetes manifest, however its keys are written. Of large files it
 /// is enough that they mention one.
 fn is_kubernetes(path: &Path) -> bool {
-    let Ok(bytes) = read_resolved(path) else {
-        return false;
-    };
+    // A pipe that is opened blocks the run.
     if !is_ordinary(path) {
         return false;
     }
+    let Ok(bytes) = read_resolved(path) else {
+        return false;
+    };
     let text = String::from_utf8_lossy(&bytes);
     if text.len() > LARGE {
         return mentions_manifest(&text);

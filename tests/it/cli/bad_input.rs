@@ -285,10 +285,7 @@ fn templates_are_noted_once_with_the_way_to_render_them() {
 #[test]
 fn pipes_and_devices_are_never_opened_in_a_walk() {
     let project = Project::with(&[("good.yaml", GOOD)]);
-    let made = std::process::Command::new("mkfifo")
-        .arg(project.path("pipe.yaml"))
-        .status();
-    assert!(made.unwrap().success());
+    project.pipe_file("pipe.yaml");
     project.run(&["check"]).exits(0).says("in 1 file");
     project
         .run(&["check", "--no-ignore"])

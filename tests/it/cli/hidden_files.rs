@@ -1,19 +1,9 @@
 //! A gate reports what ignore files hide from it, and every summary counts what is left out.
 
+use crate::support::manifest::{INJECTED, STRICT, join};
 use crate::support::project::Project;
 use crate::support::{PROGRAM, command, run};
 
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
-const STRICT: &str = "\
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: shop}
-spec: {mtls: {mode: STRICT}}
-";
 const WEB: &str = "\
 apiVersion: v1
 kind: Pod
@@ -30,7 +20,7 @@ spec:
 /// A repository whose only finding is in `apps/web.yaml`, all of it tracked.
 fn project() -> Project {
     let project = Project::with(&[
-        ("mesh.yaml", &format!("{NAMESPACE}---\n{STRICT}")),
+        ("mesh.yaml", &join(&[INJECTED, STRICT])),
         ("apps/web.yaml", WEB),
         ("apps/values.yaml", "a: 1\n"),
     ]);
@@ -85,6 +75,17 @@ fn a_hidden_manifest_is_found_however_its_keys_are_written() {
             .exits(1)
             .says("tracked-file-hidden");
     }
+}
+
+/// A pipe in the place of a tracked manifest would block a run that opens it.
+#[cfg(unix)]
+#[test]
+fn a_hidden_pipe_is_not_opened() {
+    let project = project();
+    project.write(".gitignore", "web.yaml\n");
+    std::fs::remove_file(project.path("apps/web.yaml")).unwrap();
+    project.pipe_file("apps/web.yaml");
+    project.run(&["check", "--fail-on", "warning"]).exits(0);
 }
 
 /// Git tracks files in the folders of other version control systems.
@@ -177,7 +178,7 @@ fn every_version_of_the_index_is_read_and_a_split_one_is_reported() {
     }
     let project = project();
     project.git("", &["update-index", "--split-index"]);
-    project.write("more.yaml", NAMESPACE);
+    project.write("more.yaml", INJECTED);
     project.git("", &["add", "more.yaml"]);
     project.write(".ignore", "apps\n");
     let gate = project.run(&["check", "--fail-on", "error"]).exits(0);
@@ -191,7 +192,7 @@ fn every_version_of_the_index_is_read_and_a_split_one_is_reported() {
 
 #[test]
 fn object_names_of_sha256_and_worktrees_are_read() {
-    let project = Project::with(&[("mesh.yaml", NAMESPACE), ("apps/web.yaml", WEB)]);
+    let project = Project::with(&[("mesh.yaml", INJECTED), ("apps/web.yaml", WEB)]);
     std::fs::remove_dir(project.path(".git")).unwrap();
     project.git("", &["init", "--quiet", "--object-format=sha256"]);
     project.git("", &["add", "--all"]);
@@ -218,7 +219,7 @@ fn every_summary_counts_what_is_left_out() {
          strict-probe-not-rewritten: ignore\n",
     );
     project.write(".ignore", "hidden.yaml\n");
-    project.write("hidden.yaml", NAMESPACE);
+    project.write("hidden.yaml", INJECTED);
     project.git("", &["add", "--force", "hidden.yaml"]);
     let reports = ["json", "sarif", "junit", "summary"];
     let mut arguments = vec!["check".to_owned(), "--fail-on=error".to_owned()];

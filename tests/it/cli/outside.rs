@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::manifest::{INJECTED as NAMESPACE, PROBED as WEB};
@@ -168,10 +167,7 @@ fn a_found_configuration_names_no_pipe() {
         "repo/.meshprobe.yaml",
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  context: [pipe]\n",
     );
-    let made = Command::new("mkfifo")
-        .arg(project.path("repo/pipe"))
-        .status();
-    assert!(made.unwrap().success());
+    project.pipe_file("repo/pipe");
     let run = project.run_in("repo", &["check"], "").exits(2);
     run.says("it is a pipe");
 }

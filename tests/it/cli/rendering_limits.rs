@@ -2,19 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::support::Run;
 use crate::support::project::Project;
+use crate::support::{Run, manifest};
 
-const SHOP: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: shop}
-spec: {mtls: {mode: STRICT}}
-";
+fn shop() -> String {
+    manifest::join(&[manifest::INJECTED, manifest::STRICT])
+}
 
 /// A pod that fails in namespace `shop`.
 const WEB: &str = "\
@@ -34,7 +27,7 @@ const BASE: &str = "resources: [web.yaml]\n";
 /// A base that only fails where something deploys it to namespace `shop`.
 fn project() -> Project {
     Project::with(&[
-        ("shop.yaml", SHOP),
+        ("shop.yaml", &shop()),
         ("base/web.yaml", WEB),
         ("base/kustomization.yaml", BASE),
     ])
@@ -117,7 +110,7 @@ fn all_objects_of_a_kustomization_are_checked() {
 
 #[test]
 fn all_files_that_a_kustomization_names_outside_of_the_paths_are_read() {
-    let project = Project::with(&[("over/shop.yaml", SHOP), ("base/z.yaml", WEB)]);
+    let project = Project::with(&[("over/shop.yaml", &shop()), ("base/z.yaml", WEB)]);
     let mut resources = "namespace: shop\nresources:\n".to_owned();
     for at in 0..5_100 {
         let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{at}}}\n");

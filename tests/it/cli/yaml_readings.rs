@@ -1,12 +1,7 @@
 //! Documents that kubectl, kustomize and other YAML parsers read differently.
 
+use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
-
-const NAMESPACE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
-";
 
 /// A pod whose container `web` has the given lines, four blanks deep.
 fn pod(container: &str) -> String {
@@ -17,7 +12,7 @@ fn pod(container: &str) -> String {
 }
 
 fn project(text: &str) -> Project {
-    Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", text)])
+    Project::with(&[("ns.yaml", INJECTED), ("web.yaml", text)])
 }
 
 /// `check` reports the place, `rewrite` refuses by the same name, and no command changes the file.
@@ -321,7 +316,7 @@ fn json_objects_that_follow_each_other_are_documents() {
     for separator in ["", "\n", "\n\n  "] {
         let all: Vec<String> = ["a", "b", "c"].map(|name| web.replace("NAME", name)).into();
         let text = all.join(separator) + "\n";
-        let project = Project::with(&[("ns.yaml", NAMESPACE), ("web.json", &text)]);
+        let project = Project::with(&[("ns.yaml", INJECTED), ("web.json", &text)]);
         project.run(&["check"]).exits(0).says("3 workloads");
         project
             .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
@@ -344,7 +339,7 @@ fn kustomize_skips_resources_that_hold_nothing() {
         "---\n---\n",
     ] {
         let project = Project::with(&[
-            ("ns.yaml", NAMESPACE),
+            ("ns.yaml", INJECTED),
             (
                 "kustomization.yaml",
                 "resources: [nothing.yaml, ns.yaml, web.yaml]\n",
@@ -364,7 +359,7 @@ fn kustomize_skips_resources_that_hold_nothing() {
     }
     for something in ["a\n", "3\n", "\"\"\n", "a: 1\n"] {
         let project = Project::with(&[
-            ("ns.yaml", NAMESPACE),
+            ("ns.yaml", INJECTED),
             (
                 "kustomization.yaml",
                 "resources: [nothing.yaml, ns.yaml, web.yaml]\n",

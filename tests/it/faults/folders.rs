@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 
 use super::page::{self, Row};
 use super::scene::{
-    after, as_user, check, check_with, deployment, for_user, held, make_pipe, mode, row, shop,
+    after, as_user, check, check_with, deployment, for_user, held, mode, row, shop,
 };
 use crate::support::project::Project;
 
@@ -25,7 +25,7 @@ const CONCISE: [&str; 3] = ["check", "--output-format", "concise"];
 
 #[test]
 fn folders() {
-    let pipe = || with(|project| make_pipe(&project.path("pipe.yaml")));
+    let pipe = || with(|project| project.pipe_file("pipe.yaml"));
     let socket = || with(|project| drop(UnixListener::bind(project.path("socket.yaml")).unwrap()));
     let closed = |name: &'static str| {
         move |project: &Project| {
@@ -184,7 +184,7 @@ fn folders() {
                 "`.ignore` of a folder below is a pipe",
                 &with(|project| {
                     project.write("below/b.yaml", deployment("b"));
-                    make_pipe(&project.path("below/.ignore"));
+                    project.pipe_file("below/.ignore");
                 }),
                 0,
                 "below/.ignore",
@@ -195,7 +195,7 @@ fn folders() {
                 &with(|project| {
                     project.write("below/b.yaml", deployment("b"));
                     project.write(".git/info/x", "");
-                    make_pipe(&project.path(".git/info/exclude"));
+                    project.pipe_file(".git/info/exclude");
                 }),
                 0,
                 "exclude",
@@ -217,7 +217,7 @@ fn folders() {
             ),
             row(
                 "`.meshprobe.yaml` is a pipe",
-                &with(|project| make_pipe(&project.path(".meshprobe.yaml"))),
+                &with(|project| project.pipe_file(".meshprobe.yaml")),
                 0,
                 ".meshprobe.yaml",
                 check,

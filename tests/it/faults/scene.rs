@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
@@ -262,7 +262,7 @@ pub(crate) fn held(
     pipe: &str,
     between: impl FnOnce(),
 ) -> Run {
-    make_pipe(&project.path(pipe));
+    project.pipe_file(pipe);
     let child = started(project, &[arguments, &["--threads", "1", pipe]].concat());
     // Opening waits for the other side: files are read in the order of their paths.
     let end = fs::OpenOptions::new()
@@ -278,8 +278,4 @@ pub(crate) fn held(
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
-}
-
-pub(crate) fn make_pipe(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }

@@ -95,7 +95,7 @@ fn writing() {
                 |project| {
                     held(project, &WRITE, "zz.pipe", || {
                         fs::remove_file(project.path("web.yaml")).unwrap();
-                        super::scene::make_pipe(&project.path("web.yaml"));
+                        project.pipe_file("web.yaml");
                     })
                 },
             ),

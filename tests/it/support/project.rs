@@ -42,6 +42,13 @@ impl Project {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
+    /// Makes a pipe that nothing writes to.
+    #[cfg(unix)]
+    pub(crate) fn pipe_file(&self, path: &str) {
+        let made = Command::new("mkfifo").arg(self.path(path)).status();
+        assert!(made.unwrap().success());
+    }
+
     /// Runs git in a folder of the project, without the configuration of the user.
     pub(crate) fn git(&self, folder: &str, arguments: &[&str]) {
         let mut git = Command::new("git");
