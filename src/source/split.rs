@@ -6,7 +6,7 @@
 
 use serde::de::IgnoredAny;
 
-use crate::yaml::Span;
+use crate::yaml::{Span, is_marker};
 
 /// Returns the bytes of each document. Markers, directives and the comments before them belong
 /// to the document that they open; there is always at least one document.
@@ -117,11 +117,6 @@ fn close(found: &mut Vec<Span>, open: &Segment, end: usize) {
 /// Most lines need no closer look.
 fn may_hold_marker(line: &str) -> bool {
     line.starts_with(['-', '.', '\u{feff}'])
-}
-
-fn is_marker(line: &str, marker: &str) -> bool {
-    line.strip_prefix(marker)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 fn holds_content(line: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Documents that follow `...` without a `---`. YAML 1.2 allows them (9.1.4); kubectl and kustomize split a file at
 //! `---` only and read the first document of each part, so they ignore the text without an error.
 
+use crate::yaml::marker::is_marker;
 use crate::yaml::span::Span;
 use crate::yaml::tree::Tree;
 
@@ -39,9 +40,4 @@ fn first_line(tree: &Tree) -> Option<Span> {
         start += line.len();
     }
     None
-}
-
-fn is_marker(line: &str, marker: &str) -> bool {
-    let rest = line.strip_prefix(marker);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
 }
