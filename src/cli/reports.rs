@@ -1,6 +1,7 @@
 //! What `check` has found, in the formats that the user wants: one on standard output, any number
 //! in files.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::engine::{Outcome, append_report, is_read, write_report};
@@ -93,13 +94,7 @@ impl<'a> Reports<'a> {
         look: Look,
         hint: Hint,
     ) -> Result<(), Stop> {
-        let format = self.args.output_format;
-        let text = self.text(set, outcome, format, look, hint)?;
-        if is_for_people(format) {
-            self.session.print_text(&text)
-        } else {
-            self.session.print(&text)
-        }
+        self.session.print(&self.logged(set, outcome, look, hint)?)
     }
 
     /// Prints the same report to standard error, where standard output has a manifest.
@@ -110,14 +105,27 @@ impl<'a> Reports<'a> {
         look: Look,
         hint: Hint,
     ) -> Result<(), Stop> {
+        self.session
+            .eprint_as_is(&self.logged(set, outcome, look, hint)?);
+        Ok(())
+    }
+
+    /// Returns the report as it may be written to a log.
+    fn logged(
+        &self,
+        set: &SourceSet,
+        outcome: &Outcome,
+        look: Look,
+        hint: Hint,
+    ) -> Result<String, Stop> {
         let format = self.args.output_format;
         let text = self.text(set, outcome, format, look, hint)?;
-        if is_for_people(format) {
-            self.session.eprint(&text);
-        } else {
-            self.session.eprint_as_is(&text);
+        if is_for_people(format)
+            && let Cow::Owned(escaped) = self.session.for_log(&text)
+        {
+            return Ok(escaped);
         }
-        Ok(())
+        Ok(text)
     }
 
     fn results<'b>(&'b self, set: &'b SourceSet, outcome: &'b Outcome) -> Results<'b> {

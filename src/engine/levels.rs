@@ -109,7 +109,7 @@ impl<'s> Ignores<'s> {
         }
     }
 
-    /// Returns whether there are no entries.
+    /// Returns whether the list is empty.
     pub(super) const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

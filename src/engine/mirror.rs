@@ -50,7 +50,7 @@ struct Copy<'c> {
 ///
 /// # Errors
 /// In words, before anything is written, where a copy would take the place of a file of the tree,
-/// or of another file that is no copy of an earlier run; where a link of the repository leads
+/// or of another file that is not a copy of an earlier run; where a link of the repository leads
 /// `directory` out of it, or a link is in the way of a copy.
 pub fn mirror_all(
     request: &Request,

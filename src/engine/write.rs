@@ -86,7 +86,7 @@ fn is_wanted(folder: &Folder, name: &OsStr, file: &Changed) -> io::Result<bool> 
 }
 
 /// Writes a report to the file at an absolute path, all of it or nothing, in place of what it holds.
-/// A link of that name is replaced; what is no regular file, such as a pipe, is written to as it is.
+/// A link of that name is replaced; a pipe or a device stays, and is written to.
 ///
 /// # Errors
 /// Why it cannot be written, in words.

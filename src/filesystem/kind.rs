@@ -42,35 +42,34 @@ impl Kind {
     }
 }
 
-#[cfg(unix)]
 impl From<FileType> for Kind {
     fn from(kind: FileType) -> Self {
-        use std::os::unix::fs::FileTypeExt as _;
         if kind.is_dir() {
             Self::Folder
         } else if kind.is_symlink() {
             Self::Link
-        } else if kind.is_fifo() {
-            Self::Pipe
-        } else if kind.is_socket() {
-            Self::Socket
-        } else if kind.is_char_device() || kind.is_block_device() {
-            Self::Device
         } else {
-            Self::File
+            special(kind).unwrap_or(Self::File)
         }
     }
 }
 
-#[cfg(not(unix))]
-impl From<FileType> for Kind {
-    fn from(kind: FileType) -> Self {
-        if kind.is_dir() {
-            Self::Folder
-        } else if kind.is_symlink() {
-            Self::Link
-        } else {
-            Self::File
-        }
+/// Returns the kind of what is neither a file, a folder nor a link.
+#[cfg(unix)]
+fn special(kind: FileType) -> Option<Kind> {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        Some(Kind::Pipe)
+    } else if kind.is_socket() {
+        Some(Kind::Socket)
+    } else if kind.is_char_device() || kind.is_block_device() {
+        Some(Kind::Device)
+    } else {
+        None
     }
+}
+
+#[cfg(not(unix))]
+const fn special(_kind: FileType) -> Option<Kind> {
+    None
 }

@@ -93,7 +93,7 @@ impl Folder {
         regular(self.at(name, OFlags::WRONLY | READ)?)
     }
 
-    /// Creates a file for its owner alone, or for everyone whom the umask lets in.
+    /// Creates a file that its owner alone can open, or everyone that the umask allows.
     ///
     /// # Errors
     /// What the system reports; [`io::ErrorKind::AlreadyExists`] where the name is taken.

@@ -90,14 +90,14 @@ fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
     let actions = actions(&layer, emit, &list)?;
     let done = act(&set, &settings, &actions);
     let items: Vec<_> = list.items().collect();
-    let told = results::told(&set, &done.findings, &done.summary);
+    let messages = results::messages(&set, &done.findings, &done.summary);
     let mut results = results::values(&set, &items, &done.findings);
     results.extend(results::left_out(&done.summary));
     // What the rewrite made of the list is verified already.
     let rewritten = List::of(done.set.as_ref().unwrap_or(&set))?;
     Ok(Answer {
         output: Some(output(&rewritten, emit, results)?),
-        messages: told,
+        messages,
         exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
     })
 }

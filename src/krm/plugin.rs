@@ -36,7 +36,7 @@ pub(super) fn answer(
     let text = after.file(NAME).map(|file| file.text.to_string());
     Ok(Answer {
         output: text,
-        messages: results::told(&set, &done.findings, &done.summary),
+        messages: results::messages(&set, &done.findings, &done.summary),
         exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
     })
 }

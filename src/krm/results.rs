@@ -183,10 +183,10 @@ fn source_place(set: &SourceSet, label: &Label) -> Option<String> {
     })
 }
 
-/// One line per finding: the place in the user's files where it is known, then the object.
+/// Returns one line per finding: the place in the user's files where it is known, then the object.
 /// Notes are left to the results: kustomize would show them in every build. What the settings and suppressions keep
 /// out is counted, because kustomize never shows the results.
-pub(super) fn told(set: &SourceSet, findings: &[Finding], summary: &Summary) -> String {
+pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary) -> String {
     let mut out = String::new();
     let loud = findings.iter().enumerate();
     let loud = loud.filter(|(index, finding)| {

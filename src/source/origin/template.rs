@@ -86,7 +86,7 @@ impl Template {
     }
 
     /// Returns the bytes of the field; of the key above it where an expression fills in all below.
-    /// `None` where there is no such line, or more than one.
+    /// Returns `None` unless exactly one line matches.
     pub(super) fn find(&self, text: &str, hops: &Hops<'_>) -> Option<Span> {
         if let Some(Hop::Item { .. }) = hops.steps.last() {
             let mut steps = hops.steps.clone();
