@@ -159,12 +159,12 @@ impl<'t> Emitter<'t> {
             return self.only_children(node, fate);
         }
         let children = children(node);
-        let removed: Vec<usize> = fate
-            .children
-            .iter()
-            .filter(|(_, child)| matches!(child.own, Own::Remove))
-            .map(|(&index, _)| index)
-            .collect();
+        let of_kind = |is_wanted: fn(&Fate) -> bool| -> Vec<usize> {
+            let found = fate.children.iter().filter(|(_, child)| is_wanted(child));
+            found.map(|(&index, _)| index).collect()
+        };
+        let removed = of_kind(|child| matches!(child.own, Own::Remove));
+        let blocks = of_kind(Fate::may_write_block);
         if removed.len() == children.len() {
             return self.emptied(node, fate.added);
         }
@@ -185,7 +185,7 @@ impl<'t> Emitter<'t> {
             let behind = added.extract_if(.., here).collect();
             self.insert(node, &children, Place::After(index), behind)?;
         }
-        self.remove(node, &children, &removed)
+        self.remove(node, &children, &removed, &blocks)
     }
 
     /// Edits within entries or items. A list of thousands of items is not walked for the one that changes.

@@ -48,6 +48,17 @@ pub(super) enum Place {
     After(usize),
 }
 
+/// Returns whether a value, or one in it, may be written as a block scalar.
+fn may_be_block(value: &Value) -> bool {
+    match value {
+        Value::Block(_) => true,
+        Value::Str(text) => text.contains('\n'),
+        Value::Map(entries) => entries.iter().any(|(_, value)| may_be_block(value)),
+        Value::Seq(items) => items.iter().any(may_be_block),
+        _ => false,
+    }
+}
+
 impl Fate {
     pub(super) fn new(own: Own) -> Self {
         Self {
@@ -61,6 +72,16 @@ impl Fate {
         matches!(self.own, Own::Keep)
             && self.added.is_empty()
             && self.children.values().all(Self::is_kept)
+    }
+
+    /// Returns whether a block scalar may be written to the node or below it.
+    pub(super) fn may_write_block(&self) -> bool {
+        let own = match &self.own {
+            Own::Become(value) | Own::Rename(_, value) => may_be_block(value),
+            Own::Keep | Own::Remove => false,
+        };
+        own || self.added.iter().any(|one| may_be_block(&one.value))
+            || self.children.values().any(Self::may_write_block)
     }
 
     /// Returns whether all that changes lies within children, of which none is added or removed.

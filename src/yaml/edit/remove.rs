@@ -5,12 +5,13 @@ use super::emit::{Child, Emitter, last_leaf};
 use crate::yaml::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {
-    /// Removes children, but never all of them.
+    /// Removes children, but never all of them. The same edit may write block scalars to those in `blocks`.
     pub(super) fn remove(
         &mut self,
         node: NodeRef<'t>,
         children: &[Child<'t>],
         removed: &[usize],
+        blocks: &[usize],
     ) -> Result<(), EditError> {
         if node.style() == Style::Flow {
             self.remove_flow(children, removed);
@@ -19,32 +20,38 @@ impl<'t> Emitter<'t> {
         for &index in removed {
             let next = children.get(index + 1);
             let next = next.filter(|_| removed.binary_search(&(index + 1)).is_err());
-            let previous = index.checked_sub(1).and_then(|before| children.get(before));
+            let above = (0..index).rfind(|above| removed.binary_search(above).is_err());
+            let is_written = above.is_some_and(|above| blocks.binary_search(&above).is_ok());
+            let above = above.and_then(|above| children.get(above));
+            let above = above.map(|above| (last_leaf(above.value), is_written));
             if let Some(child) = children.get(index) {
-                self.remove_block(child, previous, next)?;
+                self.remove_block(child, above, next)?;
             }
         }
         Ok(())
     }
 
+    /// `above` is the end of the child above that is not removed, and whether the same edit may write a block scalar to
+    /// that child.
     fn remove_block(
         &mut self,
         child: &Child<'t>,
-        previous: Option<&Child<'t>>,
+        above: Option<(NodeRef<'t>, bool)>,
         next: Option<&Child<'t>>,
     ) -> Result<(), EditError> {
         let start = self.child_start(child);
         let end = child.span().end;
         if self.lines.leads(start) {
-            let above = previous.map(|above| last_leaf(above.value));
-            if above.is_some_and(|above| !is_block_scalar(above)) {
+            let may_be_block =
+                above.is_some_and(|(leaf, is_written)| is_written || is_block_scalar(leaf));
+            if above.is_some() && !may_be_block {
                 self.cut_lines_and_break(start, end);
             } else {
                 self.cut_lines(start, end);
             }
-            let keeps = above.is_some_and(keeps_lines);
+            let keeps = above.is_some_and(|(leaf, _)| keeps_lines(leaf));
             // Below a block scalar a comment would become text of it.
-            let column = if above.is_some_and(is_block_scalar) {
+            let column = if may_be_block {
                 self.lines.column(start)
             } else {
                 self.own_column(child)
