@@ -8,6 +8,7 @@ use crate::mesh::istio::authz::{self, Match, Request};
 use crate::yaml::NodeRef;
 
 use super::Context;
+use super::audience::{Refused, rules};
 
 /// What the policies do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,50 +72,12 @@ impl<'t> Context<'t> {
     /// Decides about the request of a probe to a pod of `workload`.
     #[must_use]
     pub fn authorization(&self, workload: &Workload<'t>, request: &Request) -> Fact<Authorization> {
-        let applying = self.authorization_policies(workload);
-        let unknown = |(policy, _): (&Object<'t>, NodeRef<'t>)| {
-            let said = format!(
-                "AuthorizationPolicy `{}` depends on what only the running mesh knows",
-                policy.name()
-            );
-            Fact::known(
-                Authorization::Unknown,
-                policy.label_at(policy.name_span(), said),
-            )
-        };
-        let custom = found(&applying, Action::Custom, request, Match::Yes)
-            .or_else(|| found(&applying, Action::Custom, request, Match::Unknown));
-        if let Some(found) = custom {
-            return unknown(found);
+        if self.inventory.authorization_policies.is_empty() {
+            return none_refuses();
         }
-        if let Some((policy, _)) = found(&applying, Action::Deny, request, Match::Yes) {
-            let said = format!("a rule of AuthorizationPolicy `{}` matches", policy.name());
-            let place = policy.label_at(policy.name_span(), said);
-            return Fact::known(Authorization::Denied, place);
-        }
-        if let Some(found) = found(&applying, Action::Deny, request, Match::Unknown) {
-            return unknown(found);
-        }
-        let Some(first) = applying
-            .iter()
-            .find(|policy| action(policy) == Action::Allow)
-        else {
-            return Fact::settled(Authorization::Allowed, "no AuthorizationPolicy refuses it");
-        };
-        if found(&applying, Action::Allow, request, Match::Yes).is_some() {
-            return Fact::settled(Authorization::Allowed, "an AuthorizationPolicy allows it");
-        }
-        if let Some(found) = found(&applying, Action::Allow, request, Match::Unknown) {
-            return unknown(found);
-        }
-        let said = format!(
-            "AuthorizationPolicy `{}` allows only what its rules name",
-            first.name()
-        );
-        Fact::known(
-            Authorization::Denied,
-            first.label_at(first.name_span(), said),
-        )
+        let key = (self.audience(workload), request.clone());
+        let work_out = || decision(&self.authorization_policies(workload), request);
+        self.authorizations.decisions.of(key, work_out)
     }
 
     /// Says what refuses a request; `None` where nothing does for certain.
@@ -123,6 +86,19 @@ impl<'t> Context<'t> {
         if self.authorization(workload, request).value != Authorization::Denied {
             return None;
         }
+        let key = (self.audience(workload), request.clone());
+        let work_out = || self.first_refusal(workload, request);
+        let refused = self.authorizations.refusals.of(key, work_out)?;
+        let (policy, rule) = self.rule_at(refused.place)?;
+        Some(Refusal {
+            by: refused.by,
+            policy: policy.clone(),
+            rule,
+            misfit: refused.misfit,
+        })
+    }
+
+    fn first_refusal(&self, workload: &Workload<'t>, request: &Request) -> Option<Refused> {
         let applying = self.authorization_policies(workload);
         let as_http = Request {
             is_http: true,
@@ -130,26 +106,27 @@ impl<'t> Context<'t> {
         };
         let lost = !request.is_http
             && self.authorization(workload, &as_http).value == Authorization::Allowed;
-        let refusal = |by, policy: &Object<'t>, rule: Option<NodeRef<'t>>| Refusal {
-            by: if lost { RefusedBy::FieldsLost } else { by },
-            policy: policy.clone(),
-            rule,
-            misfit: match rule {
-                Some(rule) if asks_who(rule) => Misfit::Identity,
-                Some(_) => Misfit::Everybody,
-                None => not_allowed(&applying, request),
-            },
+        let refusal = |by, policy: &Object<'t>, rule: Option<NodeRef<'t>>| {
+            Some(Refused {
+                by: if lost { RefusedBy::FieldsLost } else { by },
+                place: self.rule_place(policy, rule)?,
+                misfit: match rule {
+                    Some(rule) if asks_who(rule) => Misfit::Identity,
+                    Some(_) => Misfit::Everybody,
+                    None => not_allowed(&applying, request),
+                },
+            })
         };
         if let Some((policy, rule)) = found(&applying, Action::Deny, request, Match::Yes) {
-            return Some(refusal(RefusedBy::Deny, policy, Some(rule)));
+            return refusal(RefusedBy::Deny, policy, Some(rule));
         }
         if lost && let Some((policy, rule)) = found(&applying, Action::Allow, &as_http, Match::Yes)
         {
-            return Some(refusal(RefusedBy::NoAllow, policy, Some(rule)));
+            return refusal(RefusedBy::NoAllow, policy, Some(rule));
         }
         let mut allowing = applying.iter();
         let first = allowing.find(|policy| action(policy) == Action::Allow)?;
-        Some(refusal(RefusedBy::NoAllow, first, None))
+        refusal(RefusedBy::NoAllow, first, None)
     }
 
     /// Returns the `AuthorizationPolicy`s that hold for the pods of `workload`.
@@ -174,6 +151,57 @@ impl<'t> Context<'t> {
             })
             .collect()
     }
+}
+
+/// Decides about a request to a pod to which these policies apply.
+fn decision(applying: &[&Object<'_>], request: &Request) -> Fact<Authorization> {
+    let unknown = |(policy, _): (&Object<'_>, NodeRef<'_>)| {
+        let said = format!(
+            "AuthorizationPolicy `{}` depends on what only the running mesh knows",
+            policy.name()
+        );
+        Fact::known(
+            Authorization::Unknown,
+            policy.label_at(policy.name_span(), said),
+        )
+    };
+    let custom = found(applying, Action::Custom, request, Match::Yes)
+        .or_else(|| found(applying, Action::Custom, request, Match::Unknown));
+    if let Some(found) = custom {
+        return unknown(found);
+    }
+    if let Some((policy, _)) = found(applying, Action::Deny, request, Match::Yes) {
+        let said = format!("a rule of AuthorizationPolicy `{}` matches", policy.name());
+        let place = policy.label_at(policy.name_span(), said);
+        return Fact::known(Authorization::Denied, place);
+    }
+    if let Some(found) = found(applying, Action::Deny, request, Match::Unknown) {
+        return unknown(found);
+    }
+    let Some(first) = applying
+        .iter()
+        .find(|policy| action(policy) == Action::Allow)
+    else {
+        return none_refuses();
+    };
+    if found(applying, Action::Allow, request, Match::Yes).is_some() {
+        return Fact::settled(Authorization::Allowed, "an AuthorizationPolicy allows it");
+    }
+    if let Some(found) = found(applying, Action::Allow, request, Match::Unknown) {
+        return unknown(found);
+    }
+    let said = format!(
+        "AuthorizationPolicy `{}` allows only what its rules name",
+        first.name()
+    );
+    Fact::known(
+        Authorization::Denied,
+        first.label_at(first.name_span(), said),
+    )
+}
+
+fn none_refuses() -> Fact<Authorization> {
+    Fact::settled(Authorization::Allowed, "no AuthorizationPolicy refuses it")
 }
 
 /// Tells whether a policy that the pods of `workload` hear allows requests to them.
@@ -218,8 +246,7 @@ pub(super) fn found<'a, 't>(
 ) -> Option<(&'a Object<'t>, NodeRef<'t>)> {
     let policies = policies.iter().filter(|policy| action(policy) == wanted);
     for &policy in policies {
-        let rules = policy.node.get("spec").and_then(|spec| spec.get("rules"));
-        for rule in rules.into_iter().flat_map(NodeRef::items) {
+        for rule in rules(policy) {
             if rule_matches(rule, wanted, request) == kind {
                 return Some((policy, rule));
             }

@@ -5,6 +5,7 @@ use crate::mesh::istio::authz::{self, Match, Request};
 use crate::yaml::NodeRef;
 
 use super::Context;
+use super::audience::Open;
 use super::authorization::{Action, found, texts};
 
 /// A policy that decides about a request by what no manifest tells.
@@ -25,14 +26,26 @@ impl<'t> Context<'t> {
     /// on; `None` where none does.
     #[must_use]
     pub fn doubt(&self, workload: &Workload<'t>, request: &Request) -> Option<Doubt<'t>> {
+        let key = (self.audience(workload), request.clone());
+        let work_out = || self.first_doubt(workload, request);
+        let open = self.authorizations.doubts.of(key, work_out)?;
+        let (policy, rule) = self.rule_at(open.place)?;
+        Some(Doubt {
+            policy: policy.clone(),
+            rule: rule?,
+            denies: open.denies,
+            on: open.on,
+        })
+    }
+
+    fn first_doubt(&self, workload: &Workload<'t>, request: &Request) -> Option<Open> {
         let applying = self.authorization_policies(workload);
         let of = |action, kind| found(&applying, action, request, kind);
         let custom =
             || of(Action::Custom, Match::Yes).or_else(|| of(Action::Custom, Match::Unknown));
         if let Some((policy, rule)) = custom() {
-            return Some(Doubt {
-                policy: policy.clone(),
-                rule,
+            return Some(Open {
+                place: self.rule_place(policy, Some(rule))?,
                 denies: false,
                 on: "the answer of an external authorizer".to_owned(),
             });
@@ -40,9 +53,8 @@ impl<'t> Context<'t> {
         let [deny, allow] = [Action::Deny, Action::Allow].map(|one| of(one, Match::Unknown));
         let denies = deny.is_some();
         let (policy, rule) = deny.or(allow)?;
-        Some(Doubt {
-            policy: policy.clone(),
-            rule,
+        Some(Open {
+            place: self.rule_place(policy, Some(rule))?,
             denies,
             on: open_part(rule, request)
                 .map_or_else(|| "what only the running mesh knows".to_owned(), in_words),

@@ -3,6 +3,7 @@
 //! One scope holds all files of a run; where several facts compete, the one whose file is
 //! nearest to the workload's file wins.
 
+mod audience;
 mod authorization;
 mod dataplane;
 mod deployment;
@@ -41,6 +42,7 @@ use crate::mesh::istio::install::Install;
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 
+use audience::Authorizations;
 use given::Givens;
 use hidden::HiddenChanges;
 use inventory::are_related;
@@ -87,6 +89,8 @@ pub struct Context<'t> {
     memo: Arc<Memo>,
     /// The control planes of the pods that were asked about: others in another world.
     standings: Arc<Standings>,
+    /// What policies decide about requests.
+    authorizations: Arc<Authorizations>,
     /// What the user settled, by file.
     givens: Arc<Givens<'t>>,
     /// Which of several control planes that are equally near is taken as the one that serves;
@@ -116,6 +120,7 @@ impl<'t> Context<'t> {
         Self {
             memo: Arc::default(),
             standings: Arc::default(),
+            authorizations: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,

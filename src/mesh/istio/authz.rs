@@ -52,7 +52,7 @@ impl Match {
 }
 
 /// The request that a probe makes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// `GET`, or `POST` for gRPC.
     pub method: &'static str,
