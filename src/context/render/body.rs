@@ -4,11 +4,13 @@
 //! the kustomizations; to copy what else they hold was most of the work.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::yaml::{NodeRef, Span, Tree};
 
 use super::copy::{self, Copied, read};
+use super::images;
 use super::node::{Node, Origin};
 
 /// What names and labels an object.
@@ -152,6 +154,15 @@ impl Body {
         let rest = self.rest.as_ref();
         rest.is_none_or(|rest| rest.tree.mentions(words))
             || self.node.any_leaf(&|leaf| leaf.text.contains(words))
+    }
+
+    /// Returns the images of all containers in the object.
+    pub(super) fn images(&self) -> BTreeSet<String> {
+        let mut found = images::of_node(&self.node);
+        if let Some(root) = self.rest.as_ref().and_then(Rest::root) {
+            found.append(&mut images::of_tree(root));
+        }
+        found
     }
 
     /// Tells whether something means to kustomize what it does not mean to other tools.

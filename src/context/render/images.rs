@@ -4,20 +4,111 @@
 //! Source: kustomize 5.8.2, `api/filters/imagetag` and `api/internal/image`.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::yaml::NodeRef;
+
 use super::node::{Node, Value};
+use super::resource::Resource;
 
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 /// What both lists have in their names.
-pub(super) const LISTS_HAVE: &str = "ontainers";
+const LISTS_HAVE: &str = "ontainers";
 const TAG_AND_DIGEST: &str =
     "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
 
+/// All entries of `images`, by what the images that they are for begin with.
+pub(super) struct Images<'n> {
+    all: Vec<Image<'n>>,
+    by_beginning: HashMap<&'n str, Vec<usize>>,
+}
+
+impl<'n> Images<'n> {
+    pub(super) fn of(entries: &'n [Node]) -> Self {
+        let all: Vec<Image<'n>> = entries.iter().map(Image::read).collect();
+        let mut by_beginning: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, image) in all.iter().enumerate() {
+            by_beginning.entry(image.beginning).or_default().push(at);
+        }
+        Self { all, by_beginning }
+    }
+
+    /// Changes the images of an object, one entry after the other as kustomize does: a later one meets the name that
+    /// an earlier one wrote.
+    pub(super) fn apply(&self, resource: &mut Resource) {
+        if self.all.is_empty() || !resource.body.may_mention(LISTS_HAVE) {
+            return;
+        }
+        let mut names = resource.body.images();
+        let mut next = 0;
+        while let Some((at, image)) = self.first_for(&names, next) {
+            if let Some(changed) = image.applied(resource.body.read()) {
+                *resource.change() = changed;
+                names = resource.body.images();
+            }
+            next = at + 1;
+        }
+    }
+
+    /// Returns the first entry from `next` on that may be for one of the images.
+    fn first_for(&self, names: &BTreeSet<String>, next: usize) -> Option<(usize, &Image<'n>)> {
+        let beginnings = names.iter().flat_map(|name| {
+            let ends = name.char_indices().map(|(end, _)| end);
+            ends.chain([name.len()]).filter_map(|end| name.get(..end))
+        });
+        let entries = beginnings.filter_map(|beginning| self.by_beginning.get(beginning));
+        let first = entries.filter_map(|found| {
+            let from = found.partition_point(|&at| at < next);
+            found.get(from).copied()
+        });
+        let at = first.min()?;
+        Some((at, self.all.get(at)?))
+    }
+}
+
+/// Returns the images of all containers in a copied object.
+pub(super) fn of_node(object: &Node) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![object];
+    while let Some(node) = open.pop() {
+        for field in node.fields() {
+            if LISTS.contains(&&*field.key) {
+                let items = field.value.items().iter();
+                found.extend(items.map(|item| item.text_below(&["image"]).to_owned()));
+            }
+            open.push(&field.value);
+        }
+        open.extend(node.items());
+    }
+    found
+}
+
+/// Returns the images of all containers in an object as it is written.
+pub(super) fn of_tree(object: NodeRef<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![object];
+    while let Some(node) = open.pop() {
+        for entry in node.entries() {
+            if entry.key.text().is_some_and(|key| LISTS.contains(&key)) {
+                let images = entry
+                    .value
+                    .items()
+                    .filter_map(|item| item.get("image")?.text());
+                found.extend(images.map(str::to_owned));
+            }
+            open.push(entry.value);
+        }
+        open.extend(node.items());
+    }
+    found
+}
+
 /// An entry of `images`.
-pub(super) struct Image<'n> {
+struct Image<'n> {
     entry: &'n Node,
     /// Compiled once an image begins as it does; `None` if it is no expression.
     pattern: OnceCell<Option<Regex>>,
@@ -27,17 +118,12 @@ pub(super) struct Image<'n> {
 
 impl<'n> Image<'n> {
     /// Reads an entry; a name that is no regular expression changes nothing.
-    pub(super) fn read(entry: &'n Node) -> Self {
+    fn read(entry: &'n Node) -> Self {
         Self {
             entry,
             pattern: OnceCell::new(),
             beginning: beginning(entry.text_below(&["name"])),
         }
-    }
-
-    /// Returns what all images begin with that are meant.
-    pub(super) const fn beginning(&self) -> &str {
-        self.beginning
     }
 
     fn pattern(&self) -> Option<&Regex> {
@@ -63,7 +149,7 @@ impl<'n> Image<'n> {
     /// Returns an object with its images changed; nothing where no container has one that is meant.
     /// kustomize looks for containers anywhere, and then once more in the usual places, which shows
     /// where a change can be made twice.
-    pub(super) fn applied(&self, object: &Node) -> Option<Node> {
+    fn applied(&self, object: &Node) -> Option<Node> {
         let mut object = self.anywhere(object)?;
         for way in [&["spec"][..], &["spec", "template", "spec"]] {
             for list in LISTS {

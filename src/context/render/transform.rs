@@ -12,7 +12,7 @@ use super::super::deployment::Dialect;
 use super::Scope;
 use super::fields::{self, FieldSpec};
 use super::gather::{Gathered, note};
-use super::images::{self, Image};
+use super::images::Images;
 use super::kustomization::Kustomization;
 use super::limit::Limit;
 use super::name_index::NameIndex;
@@ -260,20 +260,13 @@ impl Steps<'_> {
 
     fn images(&mut self, k: &Kustomization<'_>) {
         let entries = k.items("images").chain(k.items("imageTags"));
-        for entry in entries {
-            let Some(copy) = k.copy(entry).filter(|_| self.pay()) else {
-                continue;
-            };
-            let image = Image::read(&copy);
-            for resource in &mut self.gathered.resources {
-                let is_definition = resource.name().kind == "CustomResourceDefinition";
-                let mut words = [images::LISTS_HAVE, image.beginning()].into_iter();
-                let may_occur =
-                    !is_definition && words.all(|words| resource.body.may_mention(words));
-                let meant = may_occur.then(|| resource.body.read());
-                if let Some(changed) = meant.and_then(|object| image.applied(object)) {
-                    *resource.change() = changed;
-                }
+        let copies: Vec<Node> = entries
+            .filter_map(|entry| k.copy(entry).filter(|_| self.pay()))
+            .collect();
+        let images = Images::of(&copies);
+        for resource in &mut self.gathered.resources {
+            if resource.name().kind != "CustomResourceDefinition" {
+                images.apply(resource);
             }
         }
     }
