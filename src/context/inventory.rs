@@ -318,20 +318,21 @@ fn deployed<'t>(
         .collect();
     let mut placed = Vec::with_capacity(objects.len());
     // Objects of one folder mostly come one after the other.
-    let mut last = None;
-    let mut taking = Vec::new();
+    let (mut last, mut taking, mut is_shared) = (None, Vec::new(), false);
     for (object, is_target) in objects {
         let is_placed = object.rendered_by.is_some() && homes.contains(object.home());
         let here = Some(folder(object.home()));
         if here != last {
             last = here;
             taking = deployments.taking(object.home()).collect();
+            is_shared = taking.len() > 1;
+            let mut targets = HashSet::new();
+            taking.retain(|(_, deployment)| targets.insert(deployment.target()));
         }
         if is_placed || taking.is_empty() {
             placed.push((0, object, is_target));
             continue;
         }
-        let is_shared = taking.len() > 1;
         for &(number, deployment) in &taking {
             let home = deployment.object.path();
             let moved = Object {

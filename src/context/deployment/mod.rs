@@ -7,6 +7,7 @@
 pub(in crate::context) mod folder;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
@@ -55,6 +56,15 @@ pub(in crate::context) struct Deployment<'t> {
     repository: &'t str,
     /// It deploys the whole repository.
     is_whole: bool,
+}
+
+impl<'t> Deployment<'t> {
+    /// Returns the file and the namespace that objects go to: two deployments of a folder with the same target deploy
+    /// the same.
+    pub(in crate::context) fn target(&self) -> (&'t Arc<str>, Option<&'t str>) {
+        let destination = self.destination.as_ref();
+        (self.object.path(), destination.map(|to| to.namespace))
+    }
 }
 
 /// Returns what `objects` deploy, in their order.

@@ -16,6 +16,7 @@ use crate::source::{SourceFile, SourceSet, is_kustomization, place};
 use super::super::deployment::{self, Deployment, Dialect};
 use super::application_set;
 use super::budget::{self, Budget};
+use super::copies;
 use super::gather::{Gathered, Gatherer};
 use super::kustomization::Kustomization;
 use super::limit::{Limit, ROUNDS};
@@ -72,8 +73,16 @@ pub(super) fn render(
                 next.push(rendering);
             }
         }
+        let left_out = if is_done {
+            let folders: BTreeSet<&str> = wanted.iter().map(|one| one.folder.as_str()).collect();
+            let as_they_stand = all.iter().filter(|one| !folders.contains(&*one.folder));
+            copies::beyond_memory(sources, &budget, &as_they_stand.collect::<Vec<_>>(), build)
+        } else {
+            Vec::new()
+        };
         generated = expanded;
         if is_done {
+            made.extend(left_out);
             break;
         }
         for replaced in std::mem::replace(&mut made, next) {

@@ -14,6 +14,7 @@
 mod application_set;
 mod body;
 mod budget;
+mod copies;
 mod copy;
 mod deployed;
 mod field_path;
