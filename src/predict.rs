@@ -36,6 +36,7 @@ use crate::mesh::{Fact, Mesh, Reason, Version};
 pub use crate::mesh::other::Trouble;
 pub use cause::Cause;
 pub use env::EnvRefusal;
+use env::Reinjection;
 pub use explain::{Explanation, Line, explanations};
 pub use hazard::{Hazard, hazard, hazards};
 pub use machine::{
@@ -224,6 +225,8 @@ pub struct WorkloadPrediction<'t> {
     pub refused: Option<Fact<()>>,
     /// Why the agent does not start on it, where it does not.
     pub env_refusal: Option<EnvRefusal>,
+    /// What the injector does to the prober env.
+    pub(crate) reinjection: Reinjection,
     /// Its probes and hooks.
     pub handlers: Vec<HandlerPrediction<'t>>,
 }
@@ -325,17 +328,19 @@ pub fn predict_with<'t>(
         prober_env: context.prober_env(workload),
         refused: None,
         env_refusal: None,
+        reinjection: Reinjection::Untouched,
         handlers: Vec::new(),
     };
     if let Some(other) = context.other_pod(workload) {
         prediction.handlers = other::handlers(context, &prediction, &other);
         return prediction;
     }
+    prediction.reinjection = env::reinjection(context, &prediction);
     if prediction.is_asked {
         prediction.refused = refused(workload);
     }
     if prediction.dataplane.value.has_agent() {
-        prediction.env_refusal = env::refusal(context, &prediction);
+        prediction.env_refusal = env::refusal(&prediction);
     }
     if prediction.dataplane.value == Dataplane::Sidecar {
         let captured = context.capture(workload, prediction.status_port.value);

@@ -8,7 +8,7 @@ use crate::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::agent_path;
 
-use super::env::{Reinjection, reinjection};
+use super::env::Reinjection;
 use super::hazard::path_fault;
 use super::verdict::Weighing;
 use super::{Cause, HandlerPrediction, Outcome, Verdict, WorkloadPrediction};
@@ -80,7 +80,7 @@ fn reinjected<'t>(
 ) -> Option<Cause> {
     let mesh_port = context.mesh_status_port(&pod.workload);
     let is_done = port == mesh_port.value;
-    match reinjection(context, pod) {
+    match pod.reinjection {
         Reinjection::Replaced if is_done && has_entry => Some(Cause::EntryReplaced),
         Reinjection::Untouched | Reinjection::Merged if has_entry => None,
         Reinjection::Dropped if !is_done => {
@@ -184,7 +184,7 @@ pub(super) fn rewritten<'t>(
         return weighing.verdict(Outcome::Fails, Cause::PortQuoted);
     };
     let is_marked = pod.workload.template.annotation(keys::STATUS).is_some();
-    if is_marked && reinjection(context, pod) == Reinjection::Dropped {
+    if is_marked && pod.reinjection == Reinjection::Dropped {
         weighing.rests_on(&pod.release);
         return weighing.verdict(Outcome::Fails, Cause::EntryDropped);
     }

@@ -17,7 +17,7 @@ const APPENDS: Version = Version::new(1, 27);
 
 /// What the injector does to the prober env of the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reinjection {
+pub(crate) enum Reinjection {
     /// The env stays as it is.
     Untouched,
     /// What it records is added to the env; entries that are there win.
@@ -90,12 +90,9 @@ pub enum EnvRefusal {
 
 /// Returns why the agent of a pod does not start, if it does not: the first entry in the order of
 /// their paths.
-pub(super) fn refusal<'t>(
-    context: &Context<'t>,
-    pod: &WorkloadPrediction<'t>,
-) -> Option<EnvRefusal> {
+pub(super) fn refusal(pod: &WorkloadPrediction<'_>) -> Option<EnvRefusal> {
     let env = pod.prober_env.as_ref()?;
-    if reinjection(context, pod) == Reinjection::Replaced {
+    if pod.reinjection == Reinjection::Replaced {
         return None;
     }
     let probers = match &env.probers {
