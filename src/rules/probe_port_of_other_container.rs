@@ -1,5 +1,7 @@
 //! Rule `probe-port-of-other-container`.
 
+use hashbrown::HashMap;
+
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::finding::{Applicability, Finding};
@@ -75,15 +77,24 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let struck = scene
         .handlers()
         .filter(|(_, handler)| handler.verdict.cause == Cause::PortOfOtherContainer);
-    struck
-        .filter_map(|(pod, handler)| report(pod, handler))
-        .collect()
+    let mut findings = Vec::new();
+    let mut last: Option<(&WorkloadPrediction<'_>, Declarations<'_>)> = None;
+    for (pod, handler) in struck {
+        let known = last.take().filter(|(of, _)| std::ptr::eq(*of, pod));
+        let (_, declarations) = last.insert(known.unwrap_or_else(|| (pod, declared_ports(pod))));
+        findings.extend(report(pod, handler, declarations));
+    }
+    findings
 }
 
-fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
+fn report(
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+    declarations: &Declarations<'_>,
+) -> Option<Finding> {
     let action = handler.handler.action.as_ref().ok()?;
     let name = action.port()?.to_string();
-    let (other, declared) = declaration(pod, &name)?;
+    let (other, declared) = declarations.get(name.as_str())?;
     let number = declared.number?;
     let message = format!(
         "{} will fail: only container `{}` declares port `{name}`, and names of other containers \
@@ -118,15 +129,18 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     Some(finding)
 }
 
-/// The first container of the pod that declares a port of this name, with a number.
-fn declaration<'t>(
-    pod: &WorkloadPrediction<'t>,
-    name: &str,
-) -> Option<(Container<'t>, ContainerPort<'t>)> {
-    let containers = pod.workload.template.containers().into_iter();
-    containers.into_iter().find_map(|container| {
-        let mut ports = container.ports();
-        let port = ports.find(|port| port.name == Some(name) && port.number.is_some())?;
-        Some((container, port))
-    })
+/// The first container of a pod that declares a port of each name, with a number.
+type Declarations<'t> = HashMap<&'t str, (Container<'t>, ContainerPort<'t>)>;
+
+fn declared_ports<'t>(pod: &WorkloadPrediction<'t>) -> Declarations<'t> {
+    let mut found = HashMap::new();
+    for container in pod.workload.template.containers() {
+        for port in container.ports().filter(|port| port.number.is_some()) {
+            if let Some(name) = port.name {
+                let declaration = || (container.clone(), port);
+                found.entry(name).or_insert_with(declaration);
+            }
+        }
+    }
+    found
 }
