@@ -7,14 +7,14 @@ use std::path::Path;
 use crate::filesystem;
 
 /// What is larger is no manifest: bytes.
-const LIMIT: u64 = 512 << 20;
+const LIMIT: u64 = 128 << 20;
 /// No one wrote a manifest that is larger: bytes.
 const ORDINARY: u64 = 16 << 20;
 
 /// Reads a stream to its end.
 ///
 /// # Errors
-/// What the stream says; [`io::ErrorKind::FileTooLarge`] for more than 512 MiB, of which no more
+/// What the stream says; [`io::ErrorKind::FileTooLarge`] for more than 128 MiB, of which no more
 /// is read.
 pub fn read_stream(stream: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

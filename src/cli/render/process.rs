@@ -25,7 +25,7 @@ pub(super) enum Failure {
 /// Returns what a renderer prints, once it has ended successfully.
 ///
 /// # Errors
-/// The program is missing or fails, prints more than 512 MiB, or does not end within ten minutes. It is then ended.
+/// The program is missing or fails, prints more than 128 MiB, or does not end within ten minutes. It is then ended.
 pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
     output_within(command, LONGEST)
 }
@@ -141,6 +141,6 @@ mod tests {
     #[test]
     fn output_without_end_is_refused() {
         let message = shell("yes", 600).unwrap_err();
-        assert_eq!(message, "it is larger than 512 MiB");
+        assert_eq!(message, "it is larger than 128 MiB");
     }
 }
