@@ -127,6 +127,20 @@ fn workloads_times_overlays_stay_within_the_memory_limit() {
     reports_overlays("300 workloads, 300 overlays");
 }
 
+#[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
+fn copies_of_a_folder_stay_within_the_memory_limit() {
+    reports_overlays("700 workloads, 700 Argo CD Applications");
+}
+
+#[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
+fn applications_with_one_target_are_checked_once() {
+    let run = loaded("60 workloads, an ApplicationSet of 60 times 60");
+    assert!(!run.output.contains("overlay-left-out"), "{}", run.output);
+    assert!(run.peak / 1024 < 96, "{} MiB", run.peak / 1024);
+}
+
 /// A load that is small enough for the gate, under a limit that it exceeds.
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
@@ -159,7 +173,7 @@ fn lines_of_a_template_do_not_repeat_the_keys_above_them() {
 
 /// Loads that take minutes, and relatives of the axes above: .ci/nightly runs them.
 mod nightly {
-    use super::{grows_slowly, reports};
+    use super::{grows_slowly, reports, reports_overlays};
 
     axes! {
         "takes minutes: .ci/nightly runs it":
@@ -169,6 +183,8 @@ mod nightly {
         native_sidecars: "native sidecars", 100;
         unresolved_port_names: "unresolved port names", 100;
         prober_env_entries: "prober env entries", 100;
+        prober_env_entries_of_a_second_injection: "prober env entries, injected again", 100;
+        unresolved_port_names_are_checked: "unresolved port names, check", 100;
         excluded_ports: "excluded ports", 100;
         items_of_a_list_in_sarif: "kind: List, SARIF", 50;
         items_of_a_list_in_json: "kind: List, JSON", 50;
@@ -191,6 +207,16 @@ mod nightly {
         namespaces: "Namespaces", 150;
         rules_of_scopes: "rules of scopes", 100;
         kustomizations_in_one: "kustomizations in one", 150;
+        proxy_config: "proxy.istio.io/config", 100;
+        authorization_policies_of_a_namespace: "AuthorizationPolicies, one namespace", 150;
+        applications_of_istiod_with_different_values: "Applications of istiod, different values", 100;
+        images: "images", 150;
+    }
+
+    #[test]
+    #[ignore = "takes minutes: .ci/nightly runs it"]
+    fn folders_that_flux_deploys_stay_within_the_memory_limit() {
+        reports_overlays("700 workloads, 700 Flux Kustomizations");
     }
 
     fn leaves_files_out(name: &str) {
