@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::filesystem::{Kind, open_file};
 use crate::source::{
-    Input, Request, TrackedFiles, TreeItem, TreeKind, canonical, read_open, read_resolved, reason,
-    shown_path, tracked_with, tree_items,
+    Input, Request, TrackedFiles, TreeItem, TreeKind, canonical, escaped_name, read_open,
+    read_resolved, reason, shown_path, tracked_with, tree_items,
 };
 
 use super::changed::Changed;
@@ -274,10 +274,14 @@ impl List {
     }
 }
 
+/// Returns a path as a line of the list: different paths are different lines, and none is a comment.
 fn slashed(path: &Path) -> String {
     let parts = path.components();
-    let parts: Vec<_> = parts
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect();
-    parts.join("/")
+    let parts: Vec<_> = parts.map(|part| escaped_name(part.as_os_str())).collect();
+    let line = parts.join("/");
+    let line = line.replace('\n', "\\x0a").replace('\r', "\\x0d");
+    match line.strip_prefix('#') {
+        Some(rest) => format!("\\x23{rest}"),
+        None => line,
+    }
 }

@@ -1,7 +1,7 @@
 //! Finds the files of a run, and reads them.
 
 use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use crate::filesystem::Kind;
 use super::boundary::resolved_as_named;
 use super::chart::is_in_chart;
 use super::document::looks_like_kubernetes;
+use super::escaped_name::escaped_name;
 use super::file::{Fault, Role, SourceFile};
 use super::folders::Folders;
 use super::kustomization::{folded, identity};
@@ -112,7 +113,7 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    // Files are looked up by their path, so one of two that are shown alike has to go.
+    // Different files have different paths; standard input may have the name of a file.
     found.dedup_by(|a, b| a.path == b.path);
     found
 }
@@ -395,7 +396,7 @@ pub fn shown_path(path: &Path, working_directory: &Path) -> String {
             }
             Component::Prefix(disk) => {
                 // Only Windows has them: `C:`, or `\\server\share`.
-                shown.push_str(&spelled(disk.as_os_str()).replace('\\', "/"));
+                shown.push_str(&escaped_name(disk.as_os_str()).replace('\\', "/"));
                 continue;
             }
             _ => {}
@@ -403,7 +404,7 @@ pub fn shown_path(path: &Path, working_directory: &Path) -> String {
         if !shown.is_empty() && !shown.ends_with('/') {
             shown.push('/');
         }
-        shown.push_str(&spelled(component.as_os_str()));
+        shown.push_str(&escaped_name(component.as_os_str()));
     }
     if shown.is_empty() {
         ".".to_owned()
@@ -423,25 +424,9 @@ fn shown_below(path: &Path, working_directory: &Path) -> Option<String> {
         if !shown.is_empty() {
             shown.push('/');
         }
-        shown.push_str(&spelled(name));
+        shown.push_str(&escaped_name(name));
     }
     (!shown.is_empty()).then_some(shown)
-}
-
-/// Bytes of a name that are not UTF-8 are shown as `\xNN`: one sign for all of them would make
-/// names alike that are not.
-pub(super) fn spelled(name: &OsStr) -> Cow<'_, str> {
-    if let Some(name) = name.to_str() {
-        return Cow::Borrowed(name);
-    }
-    let mut out = String::new();
-    for chunk in name.as_encoded_bytes().utf8_chunks() {
-        out.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            out.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    Cow::Owned(out)
 }
 
 /// Returns the folder right below the root that a path lies in, and on Windows the disk.

@@ -11,6 +11,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::yaml::{NodeRef, Tree};
 
 use super::boundary::repository_root;
+use super::escaped_name::{escaped_path, unescaped_path};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Candidate, Request, shown_path};
 use super::folders::Folders;
@@ -64,8 +65,10 @@ impl<'r> Named<'r> {
         if is_in_set(set, shown_folder, entry) {
             return None;
         }
-        let (mut place, mut spelled) =
-            (folder.join(entry), directory.join(shown_folder).join(entry));
+        let (mut place, mut spelled) = (
+            folder.join(entry),
+            directory.join(unescaped_path(shown_folder)).join(entry),
+        );
         // Links are followed, but not out of the repository: nothing outside is looked at.
         let mut real = identity(&place);
         if !self.is_within(folder, &real) {
@@ -108,7 +111,7 @@ impl<'r> Named<'r> {
 /// Tells whether an entry of a kustomization in `folder`, as shown, is read already: without a look
 /// at the disk, which knows more ways to one place.
 fn is_in_set(set: &SourceSet, folder: &str, entry: &str) -> bool {
-    let entry = set.folded(&format!("{folder}/{entry}"));
+    let entry = set.folded(&format!("{folder}/{}", escaped_path(entry)));
     set.file(&entry).is_some() || set.kustomization_in(&entry).is_some()
 }
 

@@ -8,6 +8,7 @@
 use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 
+use super::escaped_name::escaped_name;
 use super::file::{SourceFile, SourceSet};
 
 /// A path as the number of its leading `..` and what follows.
@@ -200,7 +201,7 @@ impl SourceSet {
     fn names(&self) -> Vec<String> {
         let parts = self.directory().into_iter().flat_map(Path::components);
         let names = parts.filter_map(|part| match part {
-            Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+            Component::Normal(name) => Some(escaped_name(name).into_owned()),
             _ => None,
         });
         names.collect()

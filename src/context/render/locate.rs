@@ -1,6 +1,6 @@
 //! Finds what a kustomization names among the files of the set.
 
-use crate::source::{SourceFile, SourceSet};
+use crate::source::{SourceFile, SourceSet, escaped_path};
 use crate::yaml::{NodeRef, Tree};
 
 /// What an entry of `resources` or `components` stands for.
@@ -71,8 +71,9 @@ pub(super) fn folder_of(path: &str) -> &str {
 /// Returns the path that an entry means; `None` for absolute ones, which kustomize refuses.
 fn join(sources: &SourceSet, folder: &str, entry: &str) -> Option<String> {
     let is_relative = !entry.is_empty() && !entry.starts_with('/');
+    let entry = escaped_path(entry);
     is_relative.then(|| match folder {
-        "" => sources.folded(entry),
+        "" => sources.folded(&entry),
         _ => sources.folded(&format!("{folder}/{entry}")),
     })
 }
@@ -105,6 +106,7 @@ mod tests {
             ("../a", "../../b", "../../b"),
             ("/a", "../../b", "/b"),
             ("a", "..", ""),
+            ("a\\xff", "b\\xfe", "a\\xff/b\\x5cxfe"),
         ] {
             assert_eq!(
                 join(folder, entry).as_deref(),

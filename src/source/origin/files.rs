@@ -8,8 +8,9 @@ use hashbrown::HashMap;
 
 use crate::filesystem::{self, Kind};
 use crate::source::boundary::{boundary, resolved_within};
+use crate::source::escaped_name::escaped_name;
 use crate::source::file::{Role, SourceFile};
-use crate::source::find::{Candidate, spelled};
+use crate::source::find::Candidate;
 use crate::source::kustomization::{folded, identity};
 use crate::source::read::{is_ordinary, read_resolved_text};
 use crate::source::rendered::Trail;
@@ -253,7 +254,7 @@ impl<'r> Files<'r> {
 pub fn relative_path(path: &Path, folder: &Path) -> String {
     let parts = |path: &Path| -> Vec<String> {
         let names = path.components().filter_map(|part| match part {
-            Component::Normal(name) => Some(spelled(name).into_owned()),
+            Component::Normal(name) => Some(escaped_name(name).into_owned()),
             _ => None,
         });
         names.collect()

@@ -9,6 +9,8 @@ mod deployed_bases;
 mod fact_scope;
 mod facts;
 mod file_identity;
+#[cfg(unix)]
+mod file_names;
 mod fix_counts;
 mod fixes;
 mod fixes_adding_documents;

@@ -1,0 +1,147 @@
+//! Files whose names look alike are different files.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use crate::support::manifest::{INJECTED, OPT_OUT, Pod, STRICT, join};
+use crate::support::project::Project;
+
+/// A name with a byte that is not UTF-8, and the name that looks like its escaped form.
+const NAMES: [&[u8]; 2] = [b"x\xff", b"x\\xff"];
+
+fn name(name: &[u8], suffix: &str) -> PathBuf {
+    OsStr::from_bytes(&[name, suffix.as_bytes()].concat()).into()
+}
+
+fn pod(name: &str) -> String {
+    let pod = Pod::new(name).within("shop").container(name);
+    pod.probe("livenessProbe", "httpGet: {path: /, port: 8080}")
+        .to_string()
+}
+
+/// Checks that each of two files is checked, predicted and rewritten.
+#[track_caller]
+fn both_are_read(project: &Project, files: &[PathBuf; 2]) {
+    let texts = ["weba", "webb"].map(pod);
+    for (file, text) in files.iter().zip(&texts) {
+        let path = project.path("").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let run = project.run(&["check", "."]).exits(0);
+    run.says("in 3 files (2 workloads, 2 handlers)");
+    let run = project.run(&["predict", "."]).exits(0);
+    run.says("weba").says("webb");
+    let run = project.run(&["check", "--verbose", "."]).exits(0);
+    run.complains("x\\xff").complains("x\\x5cxff");
+    project
+        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+        .exits(0)
+        .complains("Rewrote 2 pod templates in 2 files");
+    for (file, text) in files.iter().zip(&texts) {
+        let rewritten = fs::read_to_string(project.path("").join(file)).unwrap();
+        assert_ne!(rewritten, *text, "{}", file.display());
+    }
+    project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+    for (file, text) in files.iter().zip(&texts) {
+        let undone = fs::read_to_string(project.path("").join(file)).unwrap();
+        assert_eq!(undone, *text, "{}", file.display());
+    }
+}
+
+fn project() -> Project {
+    Project::with(&[("ns.yaml", &join(&[INJECTED, STRICT]))])
+}
+
+#[test]
+fn a_byte_and_its_escaped_form_are_two_names() {
+    both_are_read(&project(), &NAMES.map(|one| name(one, ".yaml")));
+    both_are_read(&project(), &NAMES.map(|one| name(one, "/web.yaml")));
+}
+
+#[test]
+fn findings_of_files_with_similar_names_are_all_reported() {
+    let project = project();
+    for (at, one) in NAMES.into_iter().enumerate() {
+        let text = pod(&format!("web{at}")).replace(
+            "namespace: shop",
+            &format!("namespace: shop, annotations: {{{OPT_OUT}}}"),
+        );
+        fs::write(project.path("").join(name(one, ".yaml")), text).unwrap();
+    }
+    for format in ["concise", "json", "sarif", "gitlab", "junit", "github"] {
+        let run = project
+            .run(&["check", "--output-format", format, "."])
+            .exits(1);
+        run.says("web0").says("web1");
+    }
+}
+
+#[test]
+fn a_kustomization_finds_a_file_with_a_name_like_an_escaped_byte() {
+    let project = project();
+    let folder = project.path("").join(name(NAMES[1], ""));
+    fs::create_dir(&folder).unwrap();
+    fs::write(
+        folder.join("kustomization.yaml"),
+        "namespace: shop\nresources: ['w\\xfe.yaml', '../ns.yaml', '../y\\xfe']\n",
+    )
+    .unwrap();
+    fs::write(
+        folder.join("w\\xfe.yaml"),
+        pod("weba").replace("shop", "other"),
+    )
+    .unwrap();
+    let base = project.path("").join("y\\xfe");
+    fs::create_dir(&base).unwrap();
+    fs::write(
+        base.join("kustomization.yaml"),
+        "resources: ['z\\xfd.yaml']\n",
+    )
+    .unwrap();
+    fs::write(
+        base.join("z\\xfd.yaml"),
+        pod("webb").replace("shop", "other"),
+    )
+    .unwrap();
+    for paths in [".", "x\\xff"] {
+        let run = project.run(&["predict", paths]).exits(0);
+        run.says("weba").says("webb");
+        let run = project.run(&["check", paths]);
+        assert!(!run.stdout.contains("not among"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_copy_does_not_replace_a_file_whose_name_a_list_only_seems_to_contain() {
+    let project = project();
+    for one in ["tree/a\nb.yaml", "tree/#c.yaml"] {
+        project.write(one, pod("weba"));
+    }
+    fs::write(
+        project.path("tree").join(name(b"d\xff", ".yaml")),
+        pod("webb"),
+    )
+    .unwrap();
+    let copy = ["rewrite", "-o", "out", "--assume", "injection=all", "tree"];
+    project.run(&copy).exits(0);
+    // The same files again, with other contents: each is known as a copy.
+    for one in ["out/a\nb.yaml", "out/#c.yaml"] {
+        project.write(one, "");
+    }
+    project.run(&copy).exits(0);
+    for (place, text) in [("b.yaml", b"mine"), ("d\u{fffd}.yaml", b"mine")] {
+        project.write(&format!("out/{place}"), text);
+        project.write(&format!("tree/{place}"), "a: b\n");
+        let run = project.run(&copy).exits(2);
+        assert!(
+            run.stderr.contains("is no copy of an earlier run"),
+            "{}",
+            run.stderr
+        );
+        assert_eq!(project.read(&format!("out/{place}")), "mine");
+        fs::remove_file(project.path(&format!("tree/{place}"))).unwrap();
+    }
+}
