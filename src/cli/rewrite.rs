@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::{self, Exit, Rewritten, failing};
 use crate::finding::Severity;
-use crate::report::counted;
+use crate::report::{counted, visible};
 use crate::settings::{FailOn, Form};
 
 use super::args::RewriteArgs;
@@ -87,14 +87,22 @@ fn emit(session: &Session, run: &Run, args: &RewriteArgs) -> Result<Exit, Stop> 
         let text = serde_yaml::to_string(&resources).map_err(|e| Stop::usage(e.to_string()))?;
         let rule = if index > 0 { "---\n" } else { "" };
         let assumed = proxy.assumed.iter();
-        let assumed: String = assumed.map(|one| format!("# assumed: {one}\n")).collect();
-        session.print(&format!("{rule}# {}\n{assumed}{text}", proxy.title))?;
+        let assumed: String = assumed
+            .map(|one| comment(session, &format!("assumed: {one}")))
+            .collect();
+        let title = comment(session, &proxy.title);
+        session.print(&format!("{rule}{title}{assumed}{text}"))?;
     }
     if told.proxies.is_empty() && !args.common.quiet {
         session.errln("No pod that OSM injects has probes that its proxy passes on.");
     }
     let broken = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run.exit().or(broken, Exit::Findings))
+}
+
+/// Returns a comment of one line for a manifest that is printed, perhaps to a log.
+fn comment(session: &Session, text: &str) -> String {
+    format!("# {}\n", session.for_log(&visible(text)))
 }
 
 /// What an earlier run has written into the tree is no part of it.

@@ -47,7 +47,9 @@ fn locale_is_unicode(session: &Session) -> bool {
 
 /// Returns whether output goes to the log of a CI system that takes some lines for commands.
 pub(super) fn log_has_commands(session: &Session) -> bool {
-    set(session, "GITHUB_ACTIONS") || set(session, "TF_BUILD")
+    ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"]
+        .iter()
+        .any(|name| set(session, name))
 }
 
 /// Returns whether the run is part of a CI job: all systems in use set this variable.

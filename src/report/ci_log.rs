@@ -1,20 +1,20 @@
-//! Keeps the commands of CI systems out of text that goes to their logs.
+//! Keeps the commands of CI systems out of text that is written to their logs.
 
 use std::borrow::Cow;
 
 use super::escape::starts_command;
 
-/// What GitHub Actions takes for a command at the start of a line, behind blanks. `##[`, and
-/// `##vso[` of Azure Pipelines, are commands anywhere in a line.
+/// What GitHub Actions takes for a command at the start of a line, behind blanks. `##[`, `##vso[` of Azure Pipelines
+/// and `##teamcity[` are commands anywhere in a line.
 /// Sources: actions/runner, `src/Runner.Common/ActionCommand.cs`; Azure Pipelines agent,
-/// `src/Microsoft.VisualStudio.Services.Agent/Command.cs`.
+/// `src/Microsoft.VisualStudio.Services.Agent/Command.cs`; TeamCity, "Service Messages".
 const AT_START: &str = "::";
 
 /// What ends a line for these systems.
 const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
-/// Returns a text in which no line is a command of GitHub Actions or Azure Pipelines: the first
-/// character of what makes it one is shown as `\u{…}`, like a control character.
+/// Returns a text in which no line is a command of a CI system: the first character of what makes it one is shown as
+/// `\u{…}`, like a control character.
 #[must_use]
 pub fn without_commands(text: &str) -> Cow<'_, str> {
     if !text.split(LINE_ENDS).any(is_command) {
@@ -27,10 +27,24 @@ pub fn without_commands(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a text without the commands that may be anywhere in a line. Those at its start stay: workflow commands of
+/// our own.
+pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
+    if !has_mark(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    push_without_marks(&mut out, text);
+    Cow::Owned(out)
+}
+
 fn is_command(line: &str) -> bool {
-    let mut marks = line.match_indices('#');
-    line.trim_start().starts_with(AT_START)
-        || marks.any(|(at, _)| line.get(at + 1..).is_some_and(starts_command))
+    line.trim_start().starts_with(AT_START) || has_mark(line)
+}
+
+fn has_mark(text: &str) -> bool {
+    let mut marks = text.match_indices('#');
+    marks.any(|(at, _)| text.get(at + 1..).is_some_and(starts_command))
 }
 
 fn push_harmless(out: &mut String, line: &str) {
@@ -40,6 +54,11 @@ fn push_harmless(out: &mut String, line: &str) {
     if start.starts_with(AT_START) {
         out.extend(rest.next().map(char::escape_unicode).into_iter().flatten());
     }
+    push_without_marks(out, rest.as_str());
+}
+
+fn push_without_marks(out: &mut String, text: &str) {
+    let mut rest = text.chars();
     while let Some(c) = rest.next() {
         if c == '#' && starts_command(rest.as_str()) {
             out.extend(c.escape_unicode());
@@ -62,10 +81,12 @@ mod tests {
             ("a ##VSO[x]\n##[y]\n", "a \\u{23}#VSO[x]\n\\u{23}#[y]\n"),
             ("::a ##[b", "\\u{3a}:a \\u{23}#[b"),
             ("###[b", "#\\u{23}#[b"),
+            ("##teamcity[a]", "\\u{23}#teamcity[a]"),
             ("a\r::error::b\r\n::c", "a\r\\u{3a}:error::b\r\n\\u{3a}:c"),
         ] {
             assert_eq!(without_commands(text), shown);
         }
+        assert_eq!(without_marks("::a::##[b]"), "::a::\\u{23}#[b]");
         for harmless in ["a::b", "##", "# [a]", "a: ::b\n"] {
             assert!(matches!(without_commands(harmless), Cow::Borrowed(_)));
         }

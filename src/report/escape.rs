@@ -33,8 +33,8 @@ pub(super) fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns JSON with the characters escaped that JSON itself would let through, and with `##[` and
-/// `##vso[`, which CI systems take for commands wherever they are in a line.
+/// Returns JSON with the characters escaped that JSON itself would let through, and with the `#` of what CI systems
+/// take for a command wherever it is in a line.
 #[must_use]
 pub fn json_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -54,11 +54,17 @@ pub fn json_safe(json: &str) -> String {
     out
 }
 
-/// Returns whether `#` before a text makes it a command of Azure Pipelines or GitHub Actions.
+/// What follows `##` in a command of GitHub Actions, Azure Pipelines or TeamCity.
+const COMMANDS: [&str; 3] = ["[", "vso[", "teamcity["];
+
+/// Returns whether `#` before a text makes it a command of a CI system.
 pub(super) fn starts_command(rest: &str) -> bool {
-    rest.strip_prefix('#').is_some_and(|rest| {
-        let word = rest.get(..4).unwrap_or_default();
-        rest.starts_with('[') || word.eq_ignore_ascii_case("vso[")
+    let Some(rest) = rest.strip_prefix('#') else {
+        return false;
+    };
+    COMMANDS.iter().any(|command| {
+        let start = rest.get(..command.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(command))
     })
 }
 

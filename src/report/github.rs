@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::finding::{Finding, Severity};
 
 use super::account::account;
+use super::ci_log::without_marks;
 use super::escape::{visible, visible_lines};
 use super::place::{region, told_path};
 use super::results::{Results, WORST_FIRST};
@@ -60,11 +61,13 @@ fn command(results: &Results<'_>, finding: &Finding) -> String {
         .iter()
         .map(|line| data(&visible(line)))
         .collect();
-    format!(
+    let command = format!(
         "::{} {properties},title={title}::{}\n",
         word(finding.severity),
         text.join("%0A")
-    )
+    );
+    // Other systems read commands within the line. GitHub shows such a path, but finds no file by it.
+    without_marks(&command).into_owned()
 }
 
 /// What is wrong, then the lines that decide: an annotation has no other room for them.

@@ -40,10 +40,15 @@ fn in_ci(project: &Project, variable: &str, arguments: &[&str]) -> Run {
 fn commands(text: &str) -> Vec<&str> {
     let is_command = |line: &&str| {
         let lower = line.to_lowercase();
-        line.trim_start().starts_with("::") || lower.contains("##[") || lower.contains("##vso[")
+        line.trim_start().starts_with("::") || MARKS.iter().any(|mark| lower.contains(mark))
     };
     text.lines().filter(is_command).collect()
 }
+
+/// What some system takes for a command anywhere in a line.
+const MARKS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
+
+const SYSTEMS: [&str; 3] = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
 
 #[test]
 fn text_for_people_has_no_command_in_ci() {
@@ -60,7 +65,7 @@ fn text_for_people_has_no_command_in_ci() {
         &["rewrite", "--diff", "."],
         &["check", "--", "::error::missing.yaml", "x\n::error::y"],
     ];
-    for variable in ["GITHUB_ACTIONS", "TF_BUILD"] {
+    for variable in SYSTEMS {
         for arguments in runs {
             let run = in_ci(&project, variable, arguments);
             assert_eq!(commands(&run.stdout), [""; 0], "{arguments:?}");
@@ -87,6 +92,47 @@ fn reports_for_machines_have_only_commands_of_their_own() {
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     let object = &report["findings"][0]["object"];
     assert_eq!(object["name"], "##[group]x");
+}
+
+#[test]
+fn workflow_commands_contain_no_command_of_another_system() {
+    let hostile = POD
+        .replace("##[group]x", "##teamcity[x]")
+        .replace("path: /,", "path: \"/##[error]\",");
+    let names = [
+        "##vso[task.setvariable]a.yaml",
+        "##[b]/c.yaml",
+        "::error::##Vso[d].yaml",
+    ];
+    let project = Project::with(&names.map(|name| (name, hostile.as_str())));
+    for variable in SYSTEMS {
+        for command in [
+            &["check", "--output-format", "github"][..],
+            &["predict", "--output-format", "json"],
+            &["rewrite", "--write", "--mesh-version", "1.28", "."],
+            &["rewrite", "--undo", "--write", "."],
+            &["check", "--fix", "--unsafe-fixes"],
+        ] {
+            let run = in_ci(&project, variable, command);
+            for line in run.stdout.lines().chain(run.stderr.lines()) {
+                let lower = line.to_lowercase();
+                let is_marked = MARKS.iter().any(|mark| lower.contains(mark));
+                assert!(!is_marked, "{variable} {command:?}: {line}");
+            }
+        }
+    }
+    let run = in_ci(
+        &project,
+        "TF_BUILD",
+        &["check", "--output-format", "github"],
+    );
+    let own = run
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("::error file="));
+    assert!(own.count() >= 3, "{}", run.stdout);
+    run.says("\\u{23}#vso[task.setvariable]a.yaml")
+        .says("\\u{23}#[b]/c.yaml");
 }
 
 #[test]
