@@ -41,16 +41,21 @@ pub const NOTICES: &[Notice] = &[
 kubectl and kustomize read a place of a Kubernetes document differently, or both read something else than
 YAML 1.2 says.
 
-Four things are reported:
+Six things are reported:
 
 - A character that ends a line in YAML 1.1 (U+0085, U+2028, U+2029), a byte order mark within the document, or a
   `?` that touches a key in braces, where the document means something else because of it. An error, because it
-  hides text from reviewers and from other tools.
+  hides text from reviewers and from other tools. A document of comments that is a manifest because of such a
+  character is reported, too.
 - A merge key (`<<`) below a key that it overrides with another value. kubectl takes the value of the merge key,
   kustomize the value of the key.
 - The tags `!!binary`, `!!timestamp`, and `!` before a number or boolean.
 - A document that follows `...` without `---`. kubectl and kustomize ignore it without an error. An error, because
   it describes objects that are never deployed.
+- Merge keys that lead through more than 16 levels or 10,000 mappings. meshprobe does not follow them further. An
+  error, because what lies beyond was not checked.
+- Text of the annotation `proxy.istio.io/config` that Istio, which uses the YAML parser of kubectl, reads otherwise
+  than YAML 1.2 says.
 
 ## Why it matters
 
@@ -67,7 +72,8 @@ Predictions follow the reading of kustomize. `rewrite` and `--fix` leave the doc
 
 ## What to do
 
-Delete the character. Write `<<` above the keys of its mapping. Write the value without the tag.
+Delete the character. Write `<<` above the keys of its mapping. Write the value without the tag. Write out what
+deeply nested merge keys bring in.
 ",
     },
     Notice {
@@ -245,8 +251,9 @@ A few kilobytes of kustomizations can stand for millions of objects. The limit i
 of the files that are read, whichever is more. It is an estimate of what rendered objects take. What is left out does
 not depend on the number of threads.
 
-Three other limits, which no ordinary tree reaches, leave overlays out in the same way: 20,000,000 steps for all
-renderings, 32 nested kustomizations, and 5 objects of Flux or Argo CD that deploy each other.
+Other limits, which no ordinary tree reaches, leave overlays out in the same way: 20,000,000 steps for all
+renderings, 32 nested kustomizations, 5 objects of Flux or Argo CD that deploy each other, 2,000 items in a list of
+an object that a strategic merge patch changes, and 200,000 values in an object.
 
 ## What to do
 

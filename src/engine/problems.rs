@@ -168,7 +168,7 @@ fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {
             .map(|(first, again)| duplicate(file, document, first, again))
             .chain(ambiguous(file, document))
             .collect(),
-        _ => Vec::new(),
+        _ => ambiguous(file, document),
     }
 }
 
@@ -176,9 +176,9 @@ fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {
 fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
     let all = document.ambiguities.iter();
     all.map(|one: &Ambiguity| {
-        // Text that only some tools see may hide anything from a review.
+        // What only some tools see may hide anything from a review, and what was not read any fault.
         let severity = match one.kind {
-            AmbiguityKind::HiddenSyntax => Severity::Error,
+            AmbiguityKind::HiddenSyntax | AmbiguityKind::MergeLimit => Severity::Error,
             AmbiguityKind::MergeOrder | AmbiguityKind::Tag => Severity::Warning,
         };
         let label = label(file, one.span);

@@ -46,20 +46,19 @@ pub struct Document {
     pub patch: bool,
     /// Encrypted by SOPS: any edit would break its checksum.
     pub encrypted: bool,
-    /// Places of a Kubernetes document that kubectl, kustomize and this tool read differently.
+    /// Places that kubectl, kustomize and this tool read differently: those of a Kubernetes document, and those that
+    /// hide one.
     pub ambiguities: Vec<Ambiguity>,
 }
 
 impl Document {
     pub(super) fn read(file: &SourceFile, index: usize, segment: Span, max_nodes: usize) -> Self {
-        let content = read_content(file, segment, max_nodes);
-        let (encrypted, ambiguities) = match &content {
-            Content::Tree(tree) => (
-                tree.root().is_some_and(is_encrypted),
-                yaml::ambiguities(tree),
-            ),
-            _ => (false, Vec::new()),
+        let (content, ambiguities) = read_content(file, segment, max_nodes);
+        let root = match &content {
+            Content::Tree(tree) => tree.root(),
+            _ => None,
         };
+        let encrypted = root.is_some_and(is_encrypted);
         Self {
             path: Arc::clone(&file.path),
             index,
@@ -94,27 +93,60 @@ impl Document {
     }
 }
 
-fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> Content {
+fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content, Vec<Ambiguity>) {
     let source = segment.slice(&file.text);
     if file.chart_template {
-        return Content::Template;
+        return (Content::Template, Vec::new());
     }
     if !file.explicit && is_json(&file.path) && !may_be_json_manifest(source) {
         // Trees are full of JSON with comments (tsconfig.json) that nobody applies to a cluster.
-        return Content::NotKubernetes;
+        return (Content::NotKubernetes, Vec::new());
     }
     match yaml::parse_within(&file.text, segment, max_nodes).and_then(yaml::bounded) {
-        Ok(None) => Content::Empty,
-        Ok(Some(tree)) => classify(tree, &file.path, source),
-        Err(error) if !error.is_over_limit() && source.contains("{{") => Content::Template,
-        Err(error) => Content::Broken {
-            error,
-            kubernetes: looks_like_kubernetes(source.as_bytes()),
-        },
+        Ok(None) => {
+            let hidden = hidden_document(file, segment, None);
+            (Content::Empty, hidden.into_iter().collect())
+        }
+        Ok(Some(tree)) => {
+            let tree = Arc::new(tree);
+            let content = classify(&tree, &file.path, source);
+            let ambiguities = match content {
+                Content::Tree(_) => yaml::ambiguities(&tree),
+                _ => not_kubernetes(file, &tree),
+            };
+            (content, ambiguities)
+        }
+        Err(error) if !error.is_over_limit() && source.contains("{{") => {
+            (Content::Template, Vec::new())
+        }
+        Err(error) => {
+            let kubernetes = looks_like_kubernetes(source.as_bytes());
+            (Content::Broken { error, kubernetes }, Vec::new())
+        }
     }
 }
 
-fn classify(tree: Tree, path: &str, source: &str) -> Content {
+/// Returns what makes a Kubernetes document of one that is none as YAML 1.2 has it.
+fn not_kubernetes(file: &SourceFile, tree: &Tree) -> Vec<Ambiguity> {
+    let hidden = hidden_document(file, tree.segment(), Some(tree));
+    hidden
+        .or_else(|| yaml::merge_limit(tree))
+        .into_iter()
+        .collect()
+}
+
+/// Returns what hides a manifest or a kustomization from YAML 1.2.
+fn hidden_document(file: &SourceFile, segment: Span, tree: Option<&Tree>) -> Option<Ambiguity> {
+    if tree.is_none() && is_kustomization(&file.path) {
+        return yaml::hidden_in_comments(&file.text, segment);
+    }
+    let is_mentioned = mentions_manifest(segment.slice(&file.text));
+    is_mentioned
+        .then(|| yaml::hidden_mapping(&file.text, segment, tree, &["apiVersion", "kind"]))
+        .flatten()
+}
+
+fn classify(tree: &Arc<Tree>, path: &str, source: &str) -> Content {
     let Some(root) = tree.root() else {
         return Content::Empty;
     };
@@ -123,9 +155,9 @@ fn classify(tree: Tree, path: &str, source: &str) -> Content {
     }
     let is_object = root.get("apiVersion").is_some() && root.get("kind").is_some();
     if is_object || (root.is_mapping() && is_kustomization(path)) {
-        Content::Tree(tree.into())
+        Content::Tree(Arc::clone(tree))
     } else if root.is_mapping() {
-        Content::Plain(tree.into())
+        Content::Plain(Arc::clone(tree))
     } else if root.is_null() || (root.is_sequence() && root.items().len() == 0) {
         Content::Empty
     } else {
@@ -176,6 +208,16 @@ pub(super) fn mentions_manifest(source: &str) -> bool {
     mentions_kubernetes(source) && memmem::find(source.as_bytes(), b"kind").is_some()
 }
 
+/// What a line starts behind: the line breaks of YAML 1.1, and a byte order mark.
+const STARTS: [&[u8]; 6] = [
+    b"\n",
+    b"\r",
+    "\u{feff}".as_bytes(),
+    "\u{85}".as_bytes(),
+    "\u{2028}".as_bytes(),
+    "\u{2029}".as_bytes(),
+];
+
 /// Returns whether a text that cannot be parsed was meant to be a Kubernetes manifest: `apiVersion:`
 /// and `kind:` at the start of a line, with or without quotes, or as quoted keys in JSON.
 pub(super) fn looks_like_kubernetes(source: &[u8]) -> bool {
@@ -187,8 +229,8 @@ pub(super) fn looks_like_kubernetes(source: &[u8]) -> bool {
         ["", "'", "\""].iter().any(|quote| {
             let needle = format!("{quote}{key}{quote}:");
             memmem::find_iter(source, &needle).any(|at| {
-                let before = at.checked_sub(1).and_then(|at| source.get(at));
-                matches!(before, None | Some(b'\n' | 0xbf))
+                let before = source.get(..at).unwrap_or_default();
+                before.is_empty() || STARTS.iter().any(|start| before.ends_with(start))
             })
         })
     };

@@ -10,7 +10,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::yaml::Span;
 
 use super::boundary::repository_root;
-use super::document::{looks_like_kubernetes, mentions_manifest};
+use super::document::{Document, looks_like_kubernetes, mentions_manifest};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Request, shown_path};
 use super::folders::Folders;
@@ -139,8 +139,8 @@ fn is_kubernetes(path: &Path) -> bool {
         return mentions_manifest(&text);
     }
     let file = SourceFile::new(Arc::from("hidden.yaml"), Arc::from(text));
-    let is_object = file.documents.iter().any(|one| one.tree().is_some());
-    is_object || looks_like_kubernetes(&bytes)
+    let is_object = |one: &Document| one.tree().is_some() || !one.ambiguities.is_empty();
+    file.documents.iter().any(is_object) || looks_like_kubernetes(&bytes)
 }
 
 /// The last line of an ignore file that has this pattern: it is the one that counts.

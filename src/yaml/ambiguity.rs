@@ -6,6 +6,7 @@
 
 mod document_end;
 mod hidden_syntax;
+mod merge_limit;
 mod merge_order;
 mod tag;
 
@@ -18,6 +19,8 @@ pub enum AmbiguityKind {
     /// A character that ends a line in YAML 1.1 and is text in YAML 1.2, another mark that only one
     /// of the parsers takes for syntax, or a document that kubectl and kustomize ignore.
     HiddenSyntax,
+    /// Merge keys that nest deeper, or name more mappings, than they are followed.
+    MergeLimit,
     /// A merge key behind a key that it overrides with another value.
     MergeOrder,
     /// A tag that changes the value of a scalar for some readers.
@@ -46,14 +49,36 @@ pub fn ambiguities(tree: &Tree) -> Vec<Ambiguity> {
     let mut found = Vec::new();
     found.extend(document_end::find(tree));
     found.extend(hidden_syntax::find(tree));
-    found.extend(merge_order::find(tree));
+    match merge_limit::find(tree) {
+        Some(limit) => found.push(limit),
+        None => found.extend(merge_order::find(tree)),
+    }
     found.extend(tag::find(tree));
     found.sort_by_key(|one| one.span);
     found
 }
 
-/// Returns where a text that holds no document in YAML 1.2 has content for kubectl and kustomize.
-pub(super) fn hidden_in_comments(text: &str, segment: Span) -> Option<Ambiguity> {
+/// Returns where the merge keys of a document exceed the limits up to which they are followed.
+#[must_use]
+pub fn merge_limit(tree: &Tree) -> Option<Ambiguity> {
+    merge_limit::find(tree)
+}
+
+/// Returns where a document becomes a mapping with `keys` for kubectl and kustomize that has no such mapping at its
+/// root in YAML 1.2; `tree` is `None` for a document of comments.
+#[must_use]
+pub fn hidden_mapping(
+    text: &str,
+    segment: Span,
+    tree: Option<&Tree>,
+    keys: &[&str],
+) -> Option<Ambiguity> {
+    hidden_syntax::find_mapping(text, segment, tree, keys)
+}
+
+/// Returns where a text without content in YAML 1.2 has content for kubectl and kustomize.
+#[must_use]
+pub fn hidden_in_comments(text: &str, segment: Span) -> Option<Ambiguity> {
     hidden_syntax::find_in_comments(text, segment)
 }
 

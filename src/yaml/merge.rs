@@ -10,8 +10,10 @@ use hashbrown::hash_map::Entry as Slot;
 use super::scalar::Scalar;
 use super::tree::{Entry, Kind, NodeRef};
 
-/// How deep merge keys may lead from mapping to mapping.
-const DEPTH: usize = 16;
+/// How many merge keys may lead from one to the next.
+pub(crate) const MERGE_DEPTH: usize = 16;
+/// How many mappings are looked at for one key; more is an attack.
+pub(super) const MERGED_MAPPINGS: usize = 10_000;
 
 /// More entries than the budget allows: aliases that multiply each other.
 #[derive(Debug)]
@@ -123,7 +125,7 @@ pub(super) fn effective_entries<'t>(
         entries: Vec::new(),
         budget,
     };
-    collector.collect(mapping, DEPTH, false)?;
+    collector.collect(mapping, MERGE_DEPTH, false)?;
     Ok(collector.entries)
 }
 
@@ -141,6 +143,9 @@ impl<'t> Collector<'t, '_> {
             if !entry.key.is_merge_key() {
                 self.add(Entry { merged, ..entry }, level);
             }
+        }
+        if !mapping.has_merge_key() {
+            return Ok(());
         }
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Overrun);

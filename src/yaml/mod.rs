@@ -12,6 +12,7 @@ mod compose;
 pub(crate) mod de;
 pub mod edit;
 mod embedded;
+mod json_conversion;
 mod marker;
 mod merge;
 mod parse;
@@ -23,7 +24,9 @@ mod tree;
 pub mod verify;
 mod weight;
 
-pub use ambiguity::{Ambiguity, AmbiguityKind, ambiguities};
+pub use ambiguity::{
+    Ambiguity, AmbiguityKind, ambiguities, hidden_in_comments, hidden_mapping, merge_limit,
+};
 pub use block::parse_ordinary;
 pub use change::{Change, Value};
 pub use comment::comments;
@@ -31,10 +34,12 @@ pub use compose::Composer;
 pub use de::{DeError, from_node};
 pub use edit::{Edit, EditError, apply, apply_embedded, plan, plan_each, prove, splice};
 pub use embedded::parse_embedded;
+pub use json_conversion::{directive_fault, has_cycle, json_fault};
 pub use marker::is_marker;
 pub use parse::{SyntaxError, parse, parse_fully, parse_within};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};
 pub use span::{LineIndex, Position, Span};
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
+pub use verify::{first_document_error, first_document_keys};
 pub use weight::bounded;

@@ -149,7 +149,8 @@ fn styled_float(text: &str) -> Option<f64> {
     };
     let exponent_fits = exponent.is_none_or(|e| digits(e.strip_prefix(['-', '+']).unwrap_or(e)));
     if mantissa_fits && exponent_fits {
-        text.parse().ok()
+        // Go takes a number that no float holds for a string.
+        text.parse().ok().filter(|value: &f64| value.is_finite())
     } else {
         None
     }
@@ -191,6 +192,7 @@ mod tests {
             ("-9223372036854775808", Scalar::Int(i64::MIN)),
             ("2024-01-02", Scalar::Str("2024-01-02")),
             ("1.2.3", Scalar::Str("1.2.3")),
+            ("-1e400", Scalar::Str("-1e400")),
             ("-", Scalar::Str("-")),
             ("0", Scalar::Int(0)),
             ("", Scalar::Null),

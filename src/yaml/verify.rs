@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use compare::compare;
 use hashbrown::HashSet;
+use serde::Deserialize as _;
+use serde::de::IgnoredAny;
 use serde_yaml::Value as Yaml;
 
 use super::change::Change;
@@ -23,7 +25,7 @@ use super::scalar::Scalar;
 use super::span::Span;
 use super::tree::{Kind, NodeRef, Tree};
 
-pub(super) use agreement::{disagreement, hidden_content};
+pub(super) use agreement::{disagreement, hidden_content, hidden_mapping};
 
 /// Nodes that aliases may repeat; more is an attack or a mistake.
 const REPEATED: usize = 100_000;
@@ -180,6 +182,40 @@ fn scalar_value(scalar: Scalar<'_>) -> Yaml {
         Scalar::UInt(value) => Yaml::Number(value.into()),
         Scalar::Float(value) => Yaml::Number(value.into()),
         Scalar::Str(text) => Yaml::String(text.to_owned()),
+    }
+}
+
+/// Reads the first document of a text with the independent parser, as kubectl does; `None` where there is none.
+fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = serde_yaml::Deserializer::from_str(text).next();
+    first
+        .map(Yaml::deserialize)
+        .transpose()
+        .map_err(|error| format!("is refused by the second parser: {error}"))
+}
+
+/// Returns why libyaml refuses the first document of a text, whatever follows that.
+#[must_use]
+pub fn first_document_error(text: &str) -> Option<String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = serde_yaml::Deserializer::from_str(text).next()?;
+    let error = IgnoredAny::deserialize(first).err()?.to_string();
+    // A limit of the parser around libyaml.
+    (!error.contains("recursion limit")).then_some(error)
+}
+
+/// Returns the keys that libyaml reads from the first document of a text, as far as they are strings; `None` where that
+/// is a list or a single value.
+#[must_use]
+pub fn first_document_keys(text: &str) -> Option<Vec<String>> {
+    match first_referee_value(text) {
+        Ok(Some(Yaml::Mapping(mapping))) => {
+            let keys = mapping.keys().filter_map(Yaml::as_str);
+            Some(keys.map(str::to_owned).collect())
+        }
+        Ok(None | Some(Yaml::Null)) | Err(_) => Some(Vec::new()),
+        Ok(_) => None,
     }
 }
 

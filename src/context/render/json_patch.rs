@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::copy::NODES;
+use super::limit::Limit;
 use super::merge::Misfit;
 use super::node::{Leaf, Node, Origin, Value, equal};
 use super::share::release;
@@ -21,7 +22,7 @@ pub(super) fn apply(object: &mut Node, patch: &Node) -> Result<(), Misfit> {
         let grown = Operation::read(operation)?.apply(object)?;
         size = size.saturating_add(grown);
         if size > NODES {
-            return Err(Misfit("the patch makes the object too large".to_owned()));
+            return Err(Misfit::Exceeds(Limit::Values));
         }
     }
     spell_out_nulls(object);
@@ -51,7 +52,7 @@ struct Operation<'p> {
 impl<'p> Operation<'p> {
     fn read(node: &'p Node) -> Result<Self, Misfit> {
         let text = |key: &str| node.get(key).and_then(Node::text);
-        let missing = |key: &str| Misfit(format!("an operation has no `{key}`"));
+        let missing = |key: &str| Misfit::Refused(format!("an operation has no `{key}`"));
         let path = node.get("path").ok_or_else(|| missing("path"))?;
         Ok(Self {
             name: text("op").ok_or_else(|| missing("op"))?,
@@ -81,21 +82,23 @@ impl<'p> Operation<'p> {
                 let value = self.source()?.take(object)?;
                 self.add(object, value)
             }
-            other => Err(Misfit(format!("the operation `{other}` is unknown"))),
+            other => Err(Misfit::Refused(format!(
+                "the operation `{other}` is unknown"
+            ))),
         }
     }
 
     fn value(&self) -> Result<Node, Misfit> {
         match self.value {
             Some(value) => Ok(value.clone()),
-            None => Err(Misfit(format!("`{}` has no value", self.name))),
+            None => Err(Misfit::Refused(format!("`{}` has no value", self.name))),
         }
     }
 
     fn source(&self) -> Result<Pointer, Misfit> {
         let from = self
             .from
-            .ok_or_else(|| Misfit("`from` is missing".into()))?;
+            .ok_or_else(|| Misfit::Refused("`from` is missing".into()))?;
         Pointer::read(from)
     }
 
@@ -140,7 +143,7 @@ impl<'p> Operation<'p> {
     fn measured(&self, value: &Node) -> Result<usize, Misfit> {
         let (nodes, depth) = value.measure();
         if depth + self.path.steps.len() > DEPTH {
-            return Err(Misfit("the patch nests values too deep".to_owned()));
+            return Err(Misfit::Exceeds(Limit::Values));
         }
         Ok(nodes)
     }
@@ -155,7 +158,10 @@ impl<'p> Operation<'p> {
         if holds {
             return Ok(0);
         }
-        Err(Misfit(format!("the test of `{}` fails", self.path.text)))
+        Err(Misfit::Refused(format!(
+            "the test of `{}` fails",
+            self.path.text
+        )))
     }
 }
 
@@ -169,7 +175,7 @@ impl Pointer {
     fn read(text: &str) -> Result<Self, Misfit> {
         let mut parts = text.split('/');
         if parts.next() != Some("") {
-            return Err(Misfit(format!("`{text}` does not start with `/`")));
+            return Err(Misfit::Refused(format!("`{text}` does not start with `/`")));
         }
         let decoded = parts.map(|part| part.replace("~1", "/").replace("~0", "~"));
         Ok(Self {
@@ -179,7 +185,7 @@ impl Pointer {
     }
 
     fn missing(&self) -> Misfit {
-        Misfit(format!("there is no `{}`", self.text))
+        Misfit::Refused(format!("there is no `{}`", self.text))
     }
 
     /// Returns the addressed value; a missing key of a mapping is no error.
@@ -203,7 +209,9 @@ impl Pointer {
     /// Returns the value around the addressed one, and the last step.
     fn parent<'n>(&self, object: &'n mut Node) -> Result<(&'n mut Node, &str), Misfit> {
         let Some((last, front)) = self.steps.split_last() else {
-            return Err(Misfit("the whole object cannot be changed so".to_owned()));
+            return Err(Misfit::Refused(
+                "the whole object cannot be changed so".to_owned(),
+            ));
         };
         let mut node = object;
         for step in front {
@@ -236,7 +244,7 @@ impl Pointer {
 
 /// Reads an index of a list with `length` places; negative ones count from its end.
 fn index(step: &str, length: usize) -> Result<usize, Misfit> {
-    let wrong = || Misfit(format!("`{step}` is no index of the list"));
+    let wrong = || Misfit::Refused(format!("`{step}` is no index of the list"));
     let number: i64 = step.parse().map_err(|_| wrong())?;
     let at = if number < 0 {
         let back = usize::try_from(number.unsigned_abs()).map_err(|_| wrong())?;

@@ -4,12 +4,10 @@
 //! `kyaml/yaml/fns.go` of kustomize 5.8.2 closely, because the order of the result and the
 //! treatment of a missing `protocol` follow from its steps and from nothing else.
 
+use super::limit::{ITEMS, Limit};
 use super::merge::{Merged, Misfit, walk};
 use super::node::Node;
 use super::schema::Type;
-
-/// Items that a list may have to be merged; a longer one is an attack.
-const ITEMS: usize = 2_000;
 
 /// Merges the items of a patch into those of an object.
 pub(super) fn merge(
@@ -37,7 +35,7 @@ fn merge_items(
         return Ok(union(object, patch));
     }
     if object.len().max(patch.len()) > ITEMS {
-        return Err(Misfit(format!("a list has more than {ITEMS} items")));
+        return Err(Misfit::Exceeds(Limit::Items));
     }
     let mut object = object.to_vec();
     let mut names = identities(&object, patch, keys);

@@ -4,6 +4,7 @@
 //! kubectl: items of a patch come first, `$patch: replace` on an item of a merged list changes
 //! nothing, empty values (`key:`) of the object disappear on the way.
 
+use super::limit::Limit;
 use super::list;
 use super::node::{Field, Node, Value, equal};
 use super::schema::Type;
@@ -11,9 +12,14 @@ use super::share;
 
 const DIRECTIVE: &str = "$patch";
 
-/// A patch that does not fit the object; the reason in words.
+/// Why a patch cannot be applied to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Misfit(pub(super) String);
+pub(super) enum Misfit {
+    /// kustomize refuses it, too; the reason in words.
+    Refused(String),
+    /// kustomize applies it, but not within the limits of this program.
+    Exceeds(Limit),
+}
 
 /// What a step of the merge leaves.
 #[derive(Debug)]
@@ -62,7 +68,7 @@ impl Directive {
             None | Some("merge") => Ok(Self::Merge),
             Some("replace") => Ok(Self::Replace),
             Some("delete") => Ok(Self::Delete),
-            Some(other) => Err(Misfit(format!("`$patch: {other}` is unknown"))),
+            Some(other) => Err(Misfit::Refused(format!("`$patch: {other}` is unknown"))),
         }
     }
 }
@@ -104,7 +110,7 @@ fn same_shape(object: &Node, patch: &Node) -> Result<(), Misfit> {
     if word(object) == word(patch) {
         return Ok(());
     }
-    Err(Misfit(format!(
+    Err(Misfit::Refused(format!(
         "the patch has {} where the object has {}",
         word(patch),
         word(object)

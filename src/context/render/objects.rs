@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::source::{Content, SourceFile};
-use crate::yaml::{Route, Span, Tree};
+use crate::yaml::{self, Route, Span, Tree};
 
 use super::Scope;
 use super::body::Body;
 use super::copy::read;
 use super::gather::{Gathered, note};
 use super::kustomization::Kustomization;
+use super::limit::Limit;
 use super::node::{Node, Origin};
 use super::resource::Resource;
 
@@ -30,7 +31,12 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
             Content::Tree(tree) => Some(tree),
             _ => None,
         };
-        let Some((bodies, is_whole)) = tree.and_then(|tree| bodies(tree, &file.path)) else {
+        let found = tree.and_then(|tree| bodies(tree, &file.path));
+        let is_readable = |tree: &Arc<Tree>| !yaml::has_cycle(tree);
+        let Some((bodies, is_whole)) = found else {
+            if tree.is_some_and(is_readable) {
+                return gathered.leave_out(Limit::Values);
+            }
             gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
             continue;
         };

@@ -340,7 +340,14 @@ impl Patch {
         failed: Vec<(ObjectId, Misfit)>,
         gathered: &mut Gathered,
     ) {
-        for (id, Misfit(reason)) in failed {
+        for (id, misfit) in failed {
+            let reason = match misfit {
+                Misfit::Refused(reason) => reason,
+                Misfit::Exceeds(limit) => {
+                    gathered.leave_out(limit);
+                    continue;
+                }
+            };
             let message = format!("the patch does not fit and is left out: {reason}");
             let told = note(k, self.at, message, Scope::Objects(vec![id]));
             gathered.notes.insert(told);

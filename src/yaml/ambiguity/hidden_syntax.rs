@@ -34,6 +34,22 @@ pub(super) fn find_in_comments(text: &str, segment: Span) -> Option<Ambiguity> {
     Some(ambiguity(place, &difference))
 }
 
+/// Reports the first such character of a document that kubectl reads as a mapping with `keys` because of one, while it
+/// is something else in YAML 1.2: `tree`, or comments only.
+pub(super) fn find_mapping(
+    text: &str,
+    segment: Span,
+    tree: Option<&Tree>,
+    keys: &[&str],
+) -> Option<Ambiguity> {
+    let place = match tree {
+        Some(tree) => first_mark(tree),
+        None => marks(text, segment).next(),
+    }?;
+    let difference = verify::hidden_mapping(segment.slice(text), keys)?;
+    Some(ambiguity(place, &difference))
+}
+
 fn ambiguity((span, name): Place, difference: &str) -> Ambiguity {
     Ambiguity {
         kind: AmbiguityKind::HiddenSyntax,

@@ -38,18 +38,20 @@ impl<'t> Emitter<'t> {
         place: Place,
         added: &[Addition],
     ) {
-        let sibling = match place {
-            Place::First => children.first(),
-            Place::After(index) => children.get(index),
+        let index = match place {
+            Place::First => 0,
+            Place::After(index) => index,
         };
-        let Some(sibling) = sibling else { return };
+        let Some(sibling) = children.get(index) else {
+            return;
+        };
         let style = self.flow_style(node, Some(sibling));
-        let start = sibling.span().start;
+        let start = self.flow_start(node, children, index);
         let indent = self.lines.indentation(start);
         let parts = added.iter().map(|one| style.addition(one, indent));
         let parts = parts.collect::<Vec<_>>();
         if place == Place::First {
-            let between = self.between(&style, sibling);
+            let between = self.between(&style, start);
             let text = parts.join(&between);
             self.edit(start, start, format!("{text}{between}"));
         } else {
@@ -57,9 +59,24 @@ impl<'t> Emitter<'t> {
         }
     }
 
-    /// Returns what parts two children beside `sibling`.
-    fn between(&self, style: &FlowStyle, sibling: &Child<'t>) -> String {
-        let start = sibling.span().start;
+    /// Returns where a child in brackets starts: at its `?` where it has one.
+    fn flow_start(&self, node: NodeRef<'t>, children: &[Child<'t>], index: usize) -> usize {
+        let before = index.checked_sub(1).and_then(|before| children.get(before));
+        let end = before.map_or(node.span().start, |before| before.span().end);
+        let Some(child) = children.get(index) else {
+            return end;
+        };
+        let start = child.span().start;
+        let mut at = self.lines.skip_trivia(end);
+        if matches!(self.lines.byte(at), Some(b'{' | b',' | b'[')) {
+            at = self.lines.skip_trivia(at + 1);
+        }
+        let is_explicit = at < start && self.lines.byte(at) == Some(b'?');
+        if is_explicit { at } else { start }
+    }
+
+    /// Returns what parts two children beside the one that starts at `start`.
+    fn between(&self, style: &FlowStyle, start: usize) -> String {
         if self.lines.leads(start) {
             format!(",{}{}", style.eol, self.lines.indentation(start))
         } else {
@@ -75,7 +92,10 @@ impl<'t> Emitter<'t> {
         parts: Vec<String>,
     ) {
         let style = self.flow_style(node, Some(sibling));
-        let between = self.between(&style, sibling);
+        let children = children(node);
+        let index = children.iter().position(|one| one.value == sibling.value);
+        let start = self.flow_start(node, &children, index.unwrap_or_default());
+        let between = self.between(&style, start);
         let text = parts.join(&between);
         let end = sibling.span().end;
         let is_open = sibling.value.indicator() == Some(end) && sibling.key.is_some();
@@ -83,7 +103,7 @@ impl<'t> Emitter<'t> {
             // `a:,` is no key for every reader.
             self.edit(end, end, " ");
         }
-        if self.lines.leads(sibling.span().start) {
+        if self.lines.leads(start) {
             self.insert_flow_lines(end, &text, &between);
         } else {
             self.edit(end, end, format!("{between}{text}"));
@@ -110,7 +130,12 @@ impl<'t> Emitter<'t> {
     }
 
     /// Removes children in brackets, but never all of them.
-    pub(super) fn remove_flow(&mut self, children: &[Child<'t>], removed: &[usize]) {
+    pub(super) fn remove_flow(
+        &mut self,
+        node: NodeRef<'t>,
+        children: &[Child<'t>],
+        removed: &[usize],
+    ) {
         let is_removed = |index: usize| removed.binary_search(&index).is_ok();
         let last_kept = (0..children.len()).rfind(|&index| !is_removed(index));
         let kept_end = last_kept
@@ -132,9 +157,9 @@ impl<'t> Emitter<'t> {
             if tail.is_some_and(|kept| index > kept) {
                 continue;
             }
-            let span = child.span();
-            let comma = self.comma(span.end);
-            self.remove_flow_part(span.start, comma.map_or(span.end, |comma| comma + 1));
+            let (start, end) = (self.flow_start(node, children, index), child.span().end);
+            let comma = self.comma(end);
+            self.remove_flow_part(start, comma.map_or(end, |comma| comma + 1));
             if comma.is_none()
                 && let Some(spare) = kept_end.and_then(|end| self.comma(end))
             {

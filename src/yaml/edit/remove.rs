@@ -14,7 +14,7 @@ impl<'t> Emitter<'t> {
         blocks: &[usize],
     ) -> Result<(), EditError> {
         if node.style() == Style::Flow {
-            self.remove_flow(children, removed);
+            self.remove_flow(node, children, removed);
             return Ok(());
         }
         for &index in removed {

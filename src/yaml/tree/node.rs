@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use hashbrown::HashSet;
 
+use super::super::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
 use super::super::route::{Route, Step};
 use super::super::scalar::{Scalar, resolve_plain};
 use super::super::span::Span;
@@ -55,11 +56,6 @@ impl Entry<'_> {
         Span::new(self.key.outer_span().start, self.value.outer_span().end)
     }
 }
-
-/// How many merge keys may lead from one to the next.
-const MERGE_DEPTH: usize = 16;
-/// How many mappings are looked at for one key; more is an attack.
-const MERGED_MAPPINGS: usize = 10_000;
 
 impl<'t> NodeRef<'t> {
     /// Returns the tree of the node.

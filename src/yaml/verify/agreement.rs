@@ -15,7 +15,7 @@ use crate::yaml::scalar::{Scalar, resolve_plain};
 use crate::yaml::tree::{Entry, Kind, NodeRef, Style, Tree};
 
 use super::compare::one_line;
-use super::{DEPTH, REPEATED, measure, referee_value, with_own_names};
+use super::{DEPTH, REPEATED, first_referee_value, measure, referee_value, with_own_names};
 
 /// Returns how the second parser's reading of a document differs from ours, in words; `None` where
 /// both read the same.
@@ -37,6 +37,32 @@ pub(in crate::yaml) fn hidden_content(text: &str) -> Option<String> {
         Ok(value) => Some(format!("only kubectl reads {}", one_line(&value))),
         Err(reason) => Some(format!("the document {reason}")),
     }
+}
+
+/// Returns what the second parser reads from a text, in words, where that is a mapping with `keys`. A text that it
+/// refuses counts if lines start with the keys: it is stricter than kubectl, for example with keys that occur twice.
+pub(in crate::yaml) fn hidden_mapping(text: &str, keys: &[&str]) -> Option<String> {
+    match first_referee_value(text) {
+        Ok(Some(Yaml::Mapping(mapping))) => {
+            let has_keys = keys.iter().all(|key| mapping.contains_key(*key));
+            has_keys.then(|| format!("only kubectl reads {}", one_line(&Yaml::Mapping(mapping))))
+        }
+        Ok(_) => None,
+        Err(reason) => {
+            let has_keys = keys.iter().all(|key| starts_line(text, key));
+            has_keys.then(|| format!("the document {reason}"))
+        }
+    }
+}
+
+/// Returns whether a line of YAML 1.1 starts with a key.
+fn starts_line(text: &str, key: &str) -> bool {
+    let mut lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+    lines.any(|line| {
+        let line = line.trim_start_matches([' ', '\u{feff}', '"', '\'']);
+        line.strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+    })
 }
 
 /// Returns the first difference between our reading of a document and `value`.

@@ -38,6 +38,11 @@ fn check(project: &Project, arguments: &[&str]) -> Run {
     project.run(&all).exits(1)
 }
 
+fn refuses_the_overlay(project: &Project) {
+    let run = project.run(&["rewrite", "--diff", "."]).exits(1);
+    run.complains("error[kustomize-overlay]");
+}
+
 fn finds_the_probe(project: &Project) {
     let run = check(project, &["."]).says("[strict-probe-not-rewritten]");
     assert!(!run.stdout.contains("left-out"), "{}", run.stdout);
@@ -57,12 +62,7 @@ fn kustomizations_that_are_nested_too_deep_are_reported() {
     check(&project, &["."])
         .says("k39/kustomization.yaml:1:1: warning[overlay-left-out]")
         .says("more than 32 kustomizations are nested");
-    let run = project.run(&["rewrite", "--diff", "."]).exits(1);
-    assert!(
-        run.stderr.contains("error[kustomize-overlay]"),
-        "{}",
-        run.stderr
-    );
+    refuses_the_overlay(&project);
 }
 
 #[test]
@@ -85,6 +85,40 @@ spec:
     check(&project, &["."])
         .says("warning[overlay-left-out]")
         .says("more than 5 objects deploy each other");
+}
+
+#[test]
+fn a_patch_of_a_long_list_is_reported() {
+    let project = project();
+    let env: String = (0..2_001)
+        .map(|at| format!("    - {{name: V{at}}}\n"))
+        .collect();
+    project.write("base/web.yaml", format!("{WEB}    env:\n{env}"));
+    let patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostNetwork: false}\n";
+    project.write("over/patch.yaml", patch);
+    project.write(
+        "over/kustomization.yaml",
+        "namespace: shop\nresources: [../base]\npatches: [{path: patch.yaml}]\n",
+    );
+    check(&project, &["."])
+        .says("over/kustomization.yaml:1:1: warning[overlay-left-out]")
+        .says("a list of more than 2000 items");
+    refuses_the_overlay(&project);
+}
+
+#[test]
+fn an_object_with_too_many_values_is_reported() {
+    let project = project();
+    let items = "[0], ".repeat(120_000);
+    let huge = format!("apiVersion: v1\nkind: Huge\nmetadata: {{name: huge}}\nitems: [{items}]\n");
+    project.write("base/huge.yaml", huge);
+    project.write(
+        "base/kustomization.yaml",
+        "namespace: shop\nresources: [huge.yaml, web.yaml]\n",
+    );
+    check(&project, &["."])
+        .says("warning[overlay-left-out]")
+        .says("too many values");
 }
 
 #[test]

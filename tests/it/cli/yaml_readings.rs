@@ -45,12 +45,17 @@ fn refused(text: &str, guard: &str, message: &str) {
     let run = project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(1);
+    let stderr = unwrapped(&run.stderr);
     assert!(
-        run.stderr.contains(&format!("error[{guard}]")) && run.stderr.contains(message),
-        "{}",
-        run.stderr
+        stderr.contains(&format!("error[{guard}]")) && stderr.contains(message),
+        "{stderr}"
     );
     assert_eq!(project.read("web.yaml"), text);
+}
+
+/// Joins the lines of a text.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Rewrites and undoes; returns both texts.
@@ -102,6 +107,98 @@ fn text_behind_a_line_separator_in_a_comment_is_ambiguous() {
     let text = pod("    livenessProbe: {httpGet: {port: 80}}\n")
         .replace("metadata:\n  name: web\n  namespace: shop\n", label);
     ambiguous(&text, "3:41", "U+2028 (line separator)");
+}
+
+#[test]
+fn a_manifest_behind_a_line_separator_in_a_comment_is_ambiguous() {
+    let pod = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
+    for mark in ['\u{85}', '\u{2028}', '\u{2029}'] {
+        let hidden = pod.trim_end().replace('\n', &mark.to_string());
+        for text in [
+            format!("# a comment{mark}{hidden}\n"),
+            format!("# first\n#{mark}{hidden}"),
+            format!("---\n# c{mark}{hidden}\n"),
+            format!(
+                "# c{mark}  {}\n",
+                hidden.replace(mark, &format!("{mark}  "))
+            ),
+            format!("null # c\n---\n# c{mark}{hidden}\n---\n# end\n"),
+            format!("{INJECTED}---\n# c{mark}{hidden}\n"),
+            format!("# c{mark}{hidden}\n---\n{INJECTED}"),
+            format!("# c{mark}{hidden}{mark}apiVersion: v1\n"),
+            format!("# c{mark}{hidden}\n...\n"),
+        ] {
+            let project = Project::with(&[("a.yaml", INJECTED), ("web.yaml", &text)]);
+            for arguments in [&["check", "--output-format", "concise"][..], &["predict"]] {
+                let run = project.run(arguments).exits(1);
+                let output = format!("{}{}", run.stdout, run.stderr);
+                assert!(
+                    output.contains("[ambiguous-yaml]") && output.contains("kubectl"),
+                    "{text:?}: {output}"
+                );
+            }
+            project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+            assert_eq!(project.read("web.yaml"), text);
+        }
+        // Values of a chart are a manifest for kubectl.
+        let values = format!("# c{mark}apiVersion: v1{mark}kind: Pod\nreplicas: 1\n");
+        project(&values)
+            .run(&["check", "--output-format", "concise"])
+            .exits(1)
+            .says("error[ambiguous-yaml]");
+        // In one line it is not YAML 1.2 at all.
+        project(&format!("{hidden}\n"))
+            .run(&["check", "--output-format", "concise"])
+            .exits(1)
+            .says("error[syntax-error]");
+        // kubectl reads no manifest here either.
+        for harmless in [
+            format!("# a{mark}# apiVersion: v1\n# kind: Pod\n"),
+            format!("# All rights{mark}reserved: yes\n"),
+            format!("replicas: 1 # a{mark}# b\n# apiVersion: kind\n"),
+        ] {
+            let run = project(&harmless).run(&["check"]).exits(0);
+            run.says("No findings");
+        }
+    }
+    let project = Project::with(&[
+        ("a.yaml", INJECTED),
+        ("kustomization.yaml", "# c\u{2028}namePrefix: a-\n"),
+    ]);
+    let run = project.run(&["check", "--output-format", "concise"]);
+    run.exits(1)
+        .says("kustomization.yaml:1:4: error[ambiguous-yaml]");
+}
+
+#[test]
+fn merge_keys_beyond_the_limits_are_reported() {
+    let chain = |levels: usize| {
+        let mut text = "x0: &x0 {livenessProbe: {httpGet: {path: /, port: 80}}}\n".to_owned();
+        for level in 1..=levels {
+            let below = level - 1;
+            text.push_str(&format!("x{level}: &x{level} {{<<: *x{below}}}\n"));
+        }
+        format!("{text}{}", pod(&format!("    <<: *x{levels}\n")))
+    };
+    there_and_back(&chain(15));
+    ambiguous(&chain(16), "26:5", "more than 16 levels");
+    ambiguous(&chain(17), "18:12", "more than 16 levels");
+    ambiguous(&chain(300), "18:12", "more than 16 levels");
+    let mut wide = "x0: &x0 {a: b}\n".to_owned();
+    for level in 1..8 {
+        let below = vec![format!("*x{}", level - 1); 4].join(", ");
+        wide.push_str(&format!("x{level}: &x{level} {{<<: [{below}]}}\n"));
+    }
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
+    let wide = format!("{wide}{}", pod(&format!("{probe}    <<: *x7\n")));
+    ambiguous(&wide, "8:10", "10000 mappings");
+    // A manifest whose kind lies beyond is none to this program.
+    let root = chain(17).replace("apiVersion: v1\nkind: Pod\n", "");
+    let root = root.replace("x0: &x0 {", "x0: &x0 {apiVersion: v1, kind: Pod, ") + "<<: *x17\n";
+    project(&root)
+        .run(&["check", "--output-format", "concise"])
+        .exits(1)
+        .says("error[ambiguous-yaml]");
 }
 
 #[test]
@@ -270,6 +367,69 @@ fn what_undo_could_not_restore_is_not_rewritten() {
         } else {
             assert!(run.stderr.contains("could not restore"), "{}", run.stderr);
             assert_eq!(project.read("web.yaml"), text);
+        }
+    }
+}
+
+#[test]
+fn explicit_keys_in_braces_are_removed_whole() {
+    let spec = "spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /, port: 80}}}]}\n";
+    let head = "apiVersion: v1\nkind: Pod\n";
+    for metadata in [
+        "{? name : web, ? namespace : shop}",
+        "{? name : web, ? namespace : shop, ? labels : {a: b}}",
+        "{? labels : {a: b}, ? name : web, ? namespace : shop}",
+        "{name: web, namespace: shop, ? annotations : {? a : b}}",
+        "{? annotations : {? a : b}, name: web, namespace: shop}",
+        "{\n  ? name : web,\n  ? namespace : shop\n  }",
+        "{? # c?\n  name : web,\n  ? namespace # d?\n  : shop }",
+        "{?\tname: web,?\tnamespace: shop}",
+    ] {
+        for text in [
+            format!("{head}metadata: {metadata}\n{spec}"),
+            format!(
+                "{{? apiVersion : v1, ? kind : Pod, ? metadata : {metadata}, {}}}\n",
+                spec.trim_end()
+            ),
+        ] {
+            let project = project(&text);
+            let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+            assert_eq!(run.code, 0, "{text}: {}", run.stderr);
+            project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+            assert_eq!(project.read("web.yaml"), text);
+        }
+    }
+    // What was there and empty is removed with its `?`.
+    for (annotations, left) in [
+        (
+            "name: web, ? annotations : {}, namespace: shop",
+            "name: web, namespace: shop",
+        ),
+        (
+            "? annotations : {}, name: web, namespace: shop",
+            "name: web, namespace: shop",
+        ),
+        (
+            "name: web, namespace: shop, ? annotations : {}",
+            "name: web, namespace: shop",
+        ),
+        (
+            "name: web, namespace: shop, ? annotations",
+            "name: web, namespace: shop",
+        ),
+    ] {
+        let text = |metadata: &str| format!("{head}metadata: {{{metadata}}}\n{spec}");
+        let project = project(&text(annotations));
+        let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+        if run.code == 0 {
+            project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+            let undone = project.read("web.yaml");
+            assert!(
+                [text(annotations), text(left)].contains(&undone),
+                "{undone}"
+            );
+        } else {
+            assert_eq!(project.read("web.yaml"), text(annotations));
         }
     }
 }

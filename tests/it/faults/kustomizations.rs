@@ -149,7 +149,7 @@ fn kustomizations() {
             row("a kustomization that includes itself", &app("resources: [web.yaml, ., ../app]\n"), 0, ROOT, check),
             row("a base that is included 2^30 times", &diamonds(30), 1, "overlay-left-out", check),
             row("a chain of 200 overlays", &chain(200), 1, "overlay-left-out", check),
-            row("a patch that copies its own list sixty times", &app(&format!("resources: [web.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n{}", "    - {op: copy, from: /spec/template/spec/containers, path: /spec/template/spec/containers/-}\n".repeat(60))), 0, ROOT, check),
+            row("a patch that copies its own list sixty times", &app(&format!("resources: [web.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n{}", "    - {op: copy, from: /spec/template/spec/containers, path: /spec/template/spec/containers/-}\n".repeat(60))), 1, "overlay-left-out", check),
             row("a patch that renames a pod and takes it out of the mesh", &patched(&[RENAME, OPT_OUT]), 0, "Nothing to", rewrite),
             row("a patch that renames a pod and replaces its annotations", &patched(&[RENAME, ANNOTATIONS]), 1, "kustomize-overlay", rewrite),
             row("a replacement that copies a probe into another object", &app(COPIED_PROBE), 1, "kustomize-overlay", rewrite),
