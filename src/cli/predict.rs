@@ -31,6 +31,7 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
                 overlays.any(|one| context.inventory.is_target_overlay(one))
             });
             notes.extend(engine::broken_texts(&context));
+            notes.extend(engine::ambiguous_configs(&predictions));
             (Some(shown(args, &context, &predictions)), notes)
         })
     });

@@ -12,6 +12,7 @@ use crate::rules;
 use crate::settings::{RuleLevel, Settings};
 use crate::source::{Role, SourceSet};
 
+use super::ambiguous_config::ambiguous_configs;
 use super::guard::judge;
 use super::left_out::left_out;
 use super::levels::{Ignores, Levels};
@@ -121,7 +122,8 @@ fn judge_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, 
     let mut findings = rules::check_marked(&context, &predictions, &mark);
     let unseen = not_followed(&renderings, &predictions)
         .into_iter()
-        .chain(broken_texts(&context));
+        .chain(broken_texts(&context))
+        .chain(ambiguous_configs(&predictions));
     findings.extend(unseen.map(|mut finding| {
         suppressions.mark(set, &annotated, &[], &mut finding);
         finding

@@ -4,6 +4,7 @@
 //! after every step that runs in parallel.
 
 mod addition;
+mod ambiguous_config;
 mod attributes;
 mod baseline;
 mod changed;
@@ -36,6 +37,7 @@ mod suppress;
 mod touched;
 mod write;
 
+pub use ambiguous_config::ambiguous_configs;
 pub use baseline::{Baseline, add_ignore};
 pub use changed::Changed;
 pub use check::{Outcome, check, not_followed};

@@ -10,7 +10,7 @@ use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
 use super::keys;
-use super::proxy_config::ProxyConfig;
+use super::proxy_config::{ProxyConfig, Unreadable};
 use super::rewrite::parse_bool;
 
 /// Every annotation and label that Istio knows, sorted.
@@ -237,11 +237,11 @@ fn address_ranges(value: &str) -> Option<String> {
 }
 
 fn proxy_config(value: &str) -> Option<String> {
-    let config = match ProxyConfig::parse(value) {
-        Ok(config) => config,
-        Err(error) => return Some(format!("its text is no YAML: {}", error.message)),
-    };
-    config.fault()
+    match ProxyConfig::parse(value) {
+        Ok(config) => config.fault(),
+        Err(Unreadable::Refused(reason)) => Some(reason),
+        Err(Unreadable::Differs { .. }) => None,
+    }
 }
 
 /// Source: Kubernetes 1.36, `apimachinery/pkg/api/resource/quantity.go`.

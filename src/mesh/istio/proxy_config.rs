@@ -12,7 +12,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use crate::source::placeholder;
-use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse_embedded};
+use crate::yaml::{
+    self, Ambiguity, AmbiguityKind, NodeRef, Span, SyntaxError, Tree, parse_embedded,
+};
 
 use super::keys::{LOCALHOST_PROBES, PROBERS_ENV};
 use super::proto_json::{self, Type};
@@ -67,17 +69,54 @@ pub struct ProxyConfig {
     tree: Option<Tree>,
 }
 
+/// Why an annotation is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// The injector refuses the pod; the reason in a few words.
+    Refused(String),
+    /// The injector reads it, but not as this program does.
+    Differs {
+        /// What differs, and which keys the injector reads.
+        message: String,
+        /// Text is hidden from readers of YAML 1.2.
+        hides_text: bool,
+    },
+}
+
+impl core::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Refused(reason) => f.write_str(reason),
+            Self::Differs { message, .. } => f.write_str(message),
+        }
+    }
+}
+
 impl ProxyConfig {
     /// Parses the text of the annotation.
     ///
+    /// Istio converts the first document to JSON with sigs.k8s.io/yaml, and ignores what follows it.
+    ///
     /// # Errors
-    /// [`SyntaxError`] with an offset within `text`.
-    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+    /// [`Unreadable`] where Istio refuses the text, or where it reads something else than YAML 1.2 says.
+    pub fn parse(text: &str) -> Result<Self, Unreadable> {
         let text: Arc<str> = Arc::from(text);
-        let whole = Span::new(0, text.len());
-        Ok(Self {
-            tree: parse_embedded(&text, whole)?,
-        })
+        let parsed = parsed(&text)?;
+        let fault = match &parsed {
+            Ok(Some(tree)) => yaml::json_fault(tree),
+            _ => yaml::directive_fault(&text),
+        };
+        if let Some(fault) = fault {
+            return Err(Unreadable::Refused(fault));
+        }
+        let tree = parsed.map_err(|error| differs(&text, &error.message, false))?;
+        match ambiguity(&text, tree.as_ref()) {
+            Some(found) => {
+                let hides_text = found.kind == AmbiguityKind::HiddenSyntax;
+                Err(differs(&text, &found.message, hides_text))
+            }
+            None => Ok(Self { tree }),
+        }
     }
 
     /// Returns the embedded document, unless it is empty.
@@ -137,7 +176,7 @@ impl ProxyConfig {
     pub fn fault(&self) -> Option<String> {
         let root = self.root().filter(|root| !root.is_null())?;
         if !root.is_mapping() {
-            return Some("its text must be a YAML mapping".to_owned());
+            return Some(NO_MAPPING.to_owned());
         }
         FIELDS.iter().find_map(|(name, kind)| {
             let entry = proto_json::entry(root, name)?;
@@ -161,6 +200,55 @@ impl ProxyConfig {
     #[must_use]
     pub fn raw_probers(&self) -> Option<&str> {
         self.value(METADATA)?.get(PROBERS_ENV)?.text()
+    }
+}
+
+/// Why a list or a single value is refused.
+const NO_MAPPING: &str = "its text must be a YAML mapping";
+/// Limit on the nodes of a text.
+const MAX_NODES: usize = 1_000_000;
+
+/// Parses a text that libyaml reads, too; the inner error is that of our parser alone.
+fn parsed(text: &Arc<str>) -> Result<Result<Option<Tree>, SyntaxError>, Unreadable> {
+    let whole = Span::new(0, text.len());
+    // All parsers agree about what is written the ordinary way.
+    if let Some(tree) = yaml::parse_ordinary(text, whole) {
+        return Ok(Ok(Some(tree)));
+    }
+    let parsed = yaml::parse_within(text, whole, MAX_NODES).and_then(yaml::bounded);
+    let Some(error) = yaml::first_document_error(text) else {
+        return Ok(parsed);
+    };
+    let error = match &parsed {
+        Err(own) => own.message.clone(),
+        Ok(tree) => ambiguity(text, tree.as_ref()).map_or(error, |found| found.message),
+    };
+    Err(Unreadable::Refused(format!(
+        "its text is not YAML: {error}"
+    )))
+}
+
+fn ambiguity(text: &str, tree: Option<&Tree>) -> Option<Ambiguity> {
+    match tree {
+        Some(tree) => yaml::ambiguities(tree).into_iter().next(),
+        None => yaml::hidden_in_comments(text, Span::new(0, text.len())),
+    }
+}
+
+/// Describes a text that Istio reads otherwise than this program.
+fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
+    let Some(keys) = yaml::first_document_keys(text) else {
+        return Unreadable::Refused(NO_MAPPING.to_owned());
+    };
+    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    let message = match keys.as_slice() {
+        [] => reason.to_owned(),
+        [one] => format!("{reason}; Istio reads the key {one}"),
+        keys => format!("{reason}; Istio reads the keys {}", keys.join(", ")),
+    };
+    Unreadable::Differs {
+        message,
+        hides_text,
     }
 }
 

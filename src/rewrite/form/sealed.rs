@@ -11,35 +11,40 @@ use crate::yaml::{self, Change, NodeRef, Route, Style, Tree, Value};
 
 use super::super::guard::Refusal;
 
-/// Writes the env into the annotation, beside what it holds.
+/// Writes the env into the annotation, next to what it contains.
 pub(super) fn carry(pod: &WorkloadPrediction<'_>, json: &str) -> Result<Change, Refusal> {
     let template = &pod.workload.template;
     let route = template.annotation_route(keys::PROXY_CONFIG);
-    let escaped = escape(json);
-    let config = proxy_config(&pod.workload);
-    let entry = template.annotation(keys::PROXY_CONFIG);
-    let (Some(entry), Some(tree)) = (entry, config.as_ref().and_then(ProxyConfig::tree)) else {
-        // What there is holds nothing but comments.
-        let kept = entry
-            .and_then(|entry| entry.value.text())
-            .unwrap_or_default()
-            .trim_end();
-        let break_after = if kept.is_empty() { "" } else { "\n" };
-        let text = format!("{kept}{break_after}{}", fresh(&escaped));
-        return Ok(Change::Set {
-            route,
-            value: Value::Block(text),
-        });
+    let Some(entry) = template.annotation(keys::PROXY_CONFIG) else {
+        let value = Value::Block(fresh(&escape(json)));
+        return Ok(Change::Set { route, value });
     };
-    let key = config
-        .as_ref()
-        .map_or("proxyMetadata", ProxyConfig::metadata_key);
-    let text = merge_into(tree, key, escaped).map_err(|reason| {
-        let said = format!("`{}` can't be extended: {reason}", keys::PROXY_CONFIG);
-        Refusal::new("proxy-config-invalid", entry.key.span(), said)
-    })?;
+    let refusal = |reason: String| {
+        let message = format!("`{}` can't be extended: {reason}", keys::PROXY_CONFIG);
+        Refusal::new("proxy-config-invalid", entry.key.span(), message)
+    };
+    let config = proxy_config(&pod.workload);
+    let tree = config.as_ref().and_then(ProxyConfig::tree);
+    let text = match (&config, tree) {
+        (Some(config), Some(tree)) => {
+            merge_into(tree, config.metadata_key(), escape(json)).map_err(refusal)?
+        }
+        _ => {
+            // It contains nothing but comments.
+            let kept = entry.value.text().unwrap_or_default().trim_end();
+            let line_break = if kept.is_empty() { "" } else { "\n" };
+            format!("{kept}{line_break}{}", fresh(&escape(json)))
+        }
+    };
+    let written = ProxyConfig::parse(&text).ok();
+    let written = written.filter(|config| config.fault().is_none());
+    if written.and_then(|config| config.probers()) != Some(Ok(json.to_owned())) {
+        return Err(refusal(
+            "the injector would not read the new entry".to_owned(),
+        ));
+    }
     let is_block = matches!(entry.value.style(), Style::Literal | Style::Folded);
-    let value = if is_block || text.contains('\n') {
+    let value = if tree.is_none() || is_block || text.contains('\n') {
         Value::Block(text)
     } else {
         Value::Str(text)

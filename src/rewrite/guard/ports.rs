@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::mesh::istio::keys;
-use crate::mesh::istio::proxy_config::ProxyConfig;
+use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
 use crate::predict::WorkloadPrediction;
 
 use super::Refusal;
@@ -37,8 +37,15 @@ pub(super) fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) 
     let config = match ProxyConfig::parse(entry.value.text().unwrap_or_default()) {
         Ok(config) => config,
         Err(error) => {
-            let said = format!("`{}` does not parse: {}", keys::PROXY_CONFIG, error.message);
-            return Some(Refusal::new("proxy-config-invalid", span, said));
+            let message = match error {
+                Unreadable::Refused(_) => {
+                    format!("the injector refuses `{}`: {error}", keys::PROXY_CONFIG)
+                }
+                Unreadable::Differs { .. } => {
+                    format!("`{}` is ambiguous: {error}", keys::PROXY_CONFIG)
+                }
+            };
+            return Some(Refusal::new("proxy-config-invalid", span, message));
         }
     };
     if let Some(fault) = config.fault() {

@@ -230,23 +230,104 @@ fn letters_of_json_that_are_escaped_are_read() {
     project.run(&["check"]).says("1 workload");
 }
 
+/// A pod with the annotation `proxy.istio.io/config`, whose value is written between double quotes.
+fn pod_with_config(config: &str) -> String {
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
+    let annotation = format!("  annotations: {{proxy.istio.io/config: \"{config}\"}}\nspec:\n");
+    pod(probe).replace("spec:\n", &annotation)
+}
+
 #[test]
 fn text_behind_an_escaped_line_separator_in_the_proxy_config_is_an_error() {
-    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
-    for (config, character) in [
-        ("# x\\u2028proxyMetadata: {A: b}\\n", "U+2028"),
-        ("statusPort: 15020 # x\\u2029concurrency: 1\\n", "U+2029"),
-        ("# x\\Nconcurrency: [\\n", "U+0085"),
+    for (config, character, read) in [
+        (
+            "# x\\u2028proxyMetadata: {A: b}\\n",
+            "U+2028",
+            "Istio reads the key `proxyMetadata`",
+        ),
+        (
+            "statusPort: 15020 # x\\u2029concurrency: 1\\n",
+            "U+2029",
+            "Istio reads the keys `statusPort`, `concurrency`",
+        ),
     ] {
-        let annotation = format!("  annotations: {{proxy.istio.io/config: \"{config}\"}}\nspec:\n");
-        let text = pod(probe).replace("spec:\n", &annotation);
+        let text = pod_with_config(config);
         refused(&text, "proxy-config-invalid", character);
+        for arguments in [&["check", "--output-format", "concise"][..], &["predict"]] {
+            let run = project(&text).run(arguments).exits(1);
+            let output = unwrapped(&format!("{}{}", run.stdout, run.stderr));
+            for part in ["web.yaml:6:", "ambiguous-yaml", character, read] {
+                assert!(output.contains(part), "{part}: {output}");
+            }
+            assert!(!output.contains("refuse"), "{output}");
+        }
+    }
+    let broken = pod_with_config("# x\\Nconcurrency: [\\n");
+    refused(&broken, "proxy-config-invalid", "U+0085");
+    let run = project(&broken).run(&["check", "--output-format", "concise"]);
+    run.exits(1)
+        .says("web.yaml:6:")
+        .says("Istio refuses the pod")
+        .says("U+0085");
+}
+
+#[test]
+fn what_istio_reads_differently_in_the_proxy_config_is_a_warning() {
+    for (config, message) in [
+        ("proxyMetadata: {A: !!binary YQ==}", "decoded bytes"),
+        (
+            "proxyMetadata: {A: b}\\n---\\nb: [",
+            "Istio reads the key `proxyMetadata`",
+        ),
+        ("{concurrency: 2} x", "Istio reads the key `concurrency`"),
+    ] {
+        let text = pod_with_config(config);
+        refused(&text, "proxy-config-invalid", message);
         let run = project(&text).run(&["check", "--output-format", "concise"]);
-        assert!(
-            run.stdout.contains("web.yaml:6:") && run.stdout.contains(character),
-            "{}",
-            run.stdout
-        );
+        run.says("web.yaml:6:")
+            .says("warning[ambiguous-yaml]")
+            .says(message);
+    }
+}
+
+#[test]
+fn a_proxy_config_that_the_injector_refuses_is_an_error() {
+    for (config, message) in [
+        ("{~: b}", "a key is null"),
+        ("proxyMetadata: {null: b}", "a key is null"),
+        ("x: {[a]: b}", "a key is a mapping or a list"),
+        ("%YAML 1.2\\n---\\nconcurrency: 2", "`%YAML 1.2`"),
+        ("x: .inf", "`.inf` is not finite"),
+        ("x: !!int a", "`a` is not a `!!int`"),
+        ("<<: x", "`<<` must be"),
+        ("\\t", "not YAML"),
+        ("x: \\\"\\\\/\\\"", "is not an escape"),
+    ] {
+        let text = pod_with_config(config);
+        refused(&text, "proxy-config-invalid", message);
+        let run = project(&text).run(&["check", "--output-format", "concise"]);
+        run.exits(1)
+            .says("error[invalid-traffic-annotation]")
+            .says(message);
+    }
+    // The injector would read the first document only, which is empty.
+    refused(
+        &pod_with_config("---\\n---\\nproxyMetadata: {A: b}"),
+        "proxy-config-invalid",
+        "would not read the new entry",
+    );
+    for config in [
+        "%YAML 1.1\\n---\\nproxyMetadata: {A: b}",
+        "---\\n",
+        "# c",
+        "1: a",
+        ".inf: a",
+        "x: 1e400",
+    ] {
+        let text = pod_with_config(config);
+        let run = project(&text).run(&["check", "--output-format", "concise"]);
+        run.exits(0).says("No findings");
+        there_and_back(&text);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `proxy.istio.io/config` is read as Istio's own decoder reads it: `fixtures/istio/README.md`.
 
-use meshprobe::mesh::istio::proxy_config::ProxyConfig;
+use meshprobe::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
 use serde_json::{Map, Value, json};
 
 const CASES: &str = include_str!("../../../fixtures/istio/proxy-config.jsonl");
@@ -56,4 +56,33 @@ fn the_annotation_is_read_as_istio_decodes_it() {
         );
     }
     assert!(count > 90, "{count}");
+}
+
+const YAML_CASES: &str = include_str!("../../../fixtures/istio/proxy-config-yaml.jsonl");
+
+#[test]
+fn what_istio_cannot_convert_to_json_is_refused() {
+    let (mut refused, mut accepted, mut differing) = (0, 0, 0);
+    for line in YAML_CASES.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let is_refused = case.get("refused").is_some();
+        match ProxyConfig::parse(case["text"].as_str().unwrap()) {
+            Ok(config) if config.fault().is_none() => {
+                assert!(!is_refused, "{line}");
+                let port = config.status_port().unwrap_or(15020);
+                assert_eq!(json!(port), case["statusPort"], "{line}");
+                accepted += 1;
+            }
+            Err(Unreadable::Differs { .. }) => {
+                assert!(!is_refused, "{line}");
+                differing += 1;
+            }
+            other => {
+                assert!(is_refused, "{line}: {other:?}");
+                refused += 1;
+            }
+        }
+    }
+    println!("{refused} refused, {accepted} read, {differing} read differently");
+    assert!(refused > 150 && accepted > 150 && differing < 40);
 }

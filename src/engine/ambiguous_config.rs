@@ -1,0 +1,53 @@
+//! Reports annotations `proxy.istio.io/config` that Istio reads otherwise than YAML 1.2 says.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Finding, Severity};
+use crate::mesh::istio::keys;
+use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
+use crate::predict::WorkloadPrediction;
+use crate::source::placeholder;
+
+use super::notices::AMBIGUOUS_YAML;
+
+/// Returns one finding per annotation of a pod that is injected and that is to be judged.
+#[must_use]
+pub fn ambiguous_configs(predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+    let mut reported = BTreeSet::new();
+    let pods = predictions
+        .iter()
+        .filter(|pod| pod.is_target && pod.is_asked);
+    // Several overlays may render the same annotation.
+    pods.filter_map(finding)
+        .filter(|finding| reported.insert((finding.primary.path.clone(), finding.primary.span)))
+        .collect()
+}
+
+fn finding(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let entry = pod.workload.template.annotation(keys::PROXY_CONFIG)?;
+    let text = entry
+        .value
+        .text()
+        .filter(|text| !placeholder::contains(text))?;
+    let Err(Unreadable::Differs {
+        message,
+        hides_text,
+    }) = ProxyConfig::parse(text)
+    else {
+        return None;
+    };
+    // Hidden text may hide anything from a review.
+    let severity = if hides_text {
+        Severity::Error
+    } else {
+        Severity::Warning
+    };
+    let object = &pod.workload.object;
+    let message = format!("`{}` was not read: {message}", keys::PROXY_CONFIG);
+    let label = object.label_at(entry.value.span(), String::new());
+    let mut finding = Finding::new(AMBIGUOUS_YAML, severity, label, message);
+    finding.document = object.document.index;
+    finding.object = Some(object.reference());
+    finding.help = Some("write the text so that all YAML parsers read the same".to_owned());
+    Some(finding)
+}
