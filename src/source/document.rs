@@ -116,20 +116,35 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
             };
             (content, ambiguities)
         }
-        Err(error) if !error.is_over_limit() && source.contains("{{") => {
-            (Content::Template, Vec::new())
-        }
-        Err(error) => {
+        Err(error) if error.is_over_limit() => {
             let kubernetes = looks_like_kubernetes(source.as_bytes());
             (Content::Broken { error, kubernetes }, Vec::new())
         }
+        Err(error) => (unparsed(source, error), Vec::new()),
     }
+}
+
+/// The keys that every Kubernetes object has.
+const OBJECT_KEYS: [&str; 2] = ["apiVersion", "kind"];
+
+/// Classifies a text that only libyaml may be able to read, as kubectl does.
+fn unparsed(source: &str, error: SyntaxError) -> Content {
+    let keys = yaml::first_document_keys(source).unwrap_or_default();
+    let is_manifest = OBJECT_KEYS
+        .iter()
+        .all(|key| keys.iter().any(|one| one == key));
+    if source.contains("{{") && !is_manifest {
+        return Content::Template;
+    }
+    let kubernetes = is_manifest || looks_like_kubernetes(source.as_bytes());
+    Content::Broken { error, kubernetes }
 }
 
 /// Returns what makes a Kubernetes document of one that is none as YAML 1.2 has it.
 fn not_kubernetes(file: &SourceFile, tree: &Tree) -> Vec<Ambiguity> {
     let hidden = hidden_document(file, tree.segment(), Some(tree));
     hidden
+        .or_else(|| yaml::encoded_key(tree))
         .or_else(|| yaml::merge_limit(tree))
         .into_iter()
         .collect()
@@ -140,10 +155,7 @@ fn hidden_document(file: &SourceFile, segment: Span, tree: Option<&Tree>) -> Opt
     if tree.is_none() && is_kustomization(&file.path) {
         return yaml::hidden_in_comments(&file.text, segment);
     }
-    let is_mentioned = mentions_manifest(segment.slice(&file.text));
-    is_mentioned
-        .then(|| yaml::hidden_mapping(&file.text, segment, tree, &["apiVersion", "kind"]))
-        .flatten()
+    yaml::hidden_mapping(&file.text, segment, tree, &OBJECT_KEYS)
 }
 
 fn classify(tree: &Arc<Tree>, path: &str, source: &str) -> Content {
@@ -193,14 +205,17 @@ fn mentions_kubernetes(source: &str) -> bool {
     memmem::find(source.as_bytes(), b"apiVersion").is_some()
 }
 
-/// Returns whether JSON can be a manifest: it contains the key `apiVersion`, or letters written as escapes (`\u0061`).
+/// Returns whether JSON can be a manifest: it contains the key `apiVersion`, or letters written as escapes (`\u0061`),
+/// also those of YAML, as which kubectl reads what does not start with a brace.
 fn may_be_json_manifest(source: &str) -> bool {
     let escapes = memmem::find_iter(source.as_bytes(), b"\\u00");
     let digit = |at: usize| source.as_bytes().get(at + 4).copied();
+    let has = |part: &str| memmem::find(source.as_bytes(), part.as_bytes()).is_some();
     mentions_kubernetes(source)
         || escapes
             .map(digit)
             .any(|digit| matches!(digit, Some(b'4'..=b'7')))
+        || ["\\x", "\\U", "!!binary"].into_iter().any(has)
 }
 
 /// Returns whether a text contains the words of a manifest anywhere: in JSON and flow style they start no line.

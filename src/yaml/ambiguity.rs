@@ -64,6 +64,12 @@ pub fn merge_limit(tree: &Tree) -> Option<Ambiguity> {
     merge_limit::find(tree)
 }
 
+/// Returns the first key at the root of a document that kubectl decodes before it reads it.
+#[must_use]
+pub fn encoded_key(tree: &Tree) -> Option<Ambiguity> {
+    tag::find_root_key(tree)
+}
+
 /// Returns where a document becomes a mapping with `keys` for kubectl and kustomize that has no such mapping at its
 /// root in YAML 1.2; `tree` is `None` for a document of comments.
 #[must_use]

@@ -25,7 +25,8 @@ pub mod verify;
 mod weight;
 
 pub use ambiguity::{
-    Ambiguity, AmbiguityKind, ambiguities, hidden_in_comments, hidden_mapping, merge_limit,
+    Ambiguity, AmbiguityKind, ambiguities, encoded_key, hidden_in_comments, hidden_mapping,
+    merge_limit,
 };
 pub use block::parse_ordinary;
 pub use change::{Change, Value};

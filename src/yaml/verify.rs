@@ -6,6 +6,7 @@
 
 mod agreement;
 mod compare;
+mod root_keys;
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use compare::compare;
 use hashbrown::HashSet;
+use root_keys::Outline;
 use serde::Deserialize as _;
 use serde::de::IgnoredAny;
 use serde_yaml::Value as Yaml;
@@ -206,16 +208,15 @@ pub fn first_document_error(text: &str) -> Option<String> {
 }
 
 /// Returns the keys that libyaml reads from the first document of a text, as far as they are strings; `None` where that
-/// is a list or a single value.
+/// is a list or a single value. Values are not built, so aliases do not multiply.
 #[must_use]
 pub fn first_document_keys(text: &str) -> Option<Vec<String>> {
-    match first_referee_value(text) {
-        Ok(Some(Yaml::Mapping(mapping))) => {
-            let keys = mapping.keys().filter_map(Yaml::as_str);
-            Some(keys.map(str::to_owned).collect())
-        }
-        Ok(None | Some(Yaml::Null)) | Err(_) => Some(Vec::new()),
-        Ok(_) => None,
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = serde_yaml::Deserializer::from_str(text).next();
+    match first.map(Outline::deserialize) {
+        Some(Ok(Outline::Mapping(keys))) => Some(keys),
+        Some(Ok(Outline::Text(_) | Outline::Other)) => None,
+        None | Some(Ok(Outline::Null) | Err(_)) => Some(Vec::new()),
     }
 }
 

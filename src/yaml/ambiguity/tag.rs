@@ -13,6 +13,19 @@ pub(super) fn find(tree: &Tree) -> Vec<Ambiguity> {
     tree.all().filter_map(of_node).collect()
 }
 
+/// Reports a key at the root of a document that kubectl decodes: it may be any key.
+pub(super) fn find_root_key(tree: &Tree) -> Option<Ambiguity> {
+    if !tree.has_tags() {
+        return None;
+    }
+    let mut keys = tree.root()?.entries().map(|entry| entry.key);
+    let key = keys.find(|key| key.core_tag() == Some("binary"))?;
+    Some(Ambiguity {
+        kind: AmbiguityKind::HiddenSyntax,
+        ..of_node(key)?
+    })
+}
+
 /// Measured with sigs.k8s.io/yaml 1.6 (go-yaml 2) and kyaml 0.21 (go-yaml 3).
 fn of_node(node: NodeRef<'_>) -> Option<Ambiguity> {
     let tag = node.tag().filter(|_| node.kind() == Kind::Scalar)?;

@@ -171,6 +171,65 @@ fn a_manifest_behind_a_line_separator_in_a_comment_is_ambiguous() {
 }
 
 #[test]
+fn a_manifest_whose_keys_are_disguised_is_not_passed_over() {
+    let pod = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
+    let escaped = pod
+        .replace("apiVersion", "\"\\x61piVersion\"")
+        .replace("kind", "\"\\U0000006bind\"");
+    let one_line = |text: &str| text.trim_end().replace('\n', "\u{2028}");
+    for (path, text, rule) in [
+        (
+            "web.yaml",
+            format!("# c\u{2028}{}\n", one_line(&escaped)),
+            "ambiguous-yaml",
+        ),
+        (
+            "web.yaml",
+            format!("{}\n", one_line(&escaped)),
+            "syntax-error",
+        ),
+        (
+            "web.yaml",
+            format!("{} # {{{{\n", one_line(&pod)),
+            "syntax-error",
+        ),
+        (
+            "web.yaml",
+            format!("{pod}    args: ['a\n\tb']\n# {{{{\n"),
+            "syntax-error",
+        ),
+        (
+            "web.yaml",
+            pod.replace("apiVersion", "!!binary YXBpVmVyc2lvbg=="),
+            "ambiguous-yaml",
+        ),
+        (
+            "web.json",
+            pod.replace("apiVersion", "!!binary YXBpVmVyc2lvbg=="),
+            "ambiguous-yaml",
+        ),
+    ] {
+        let project = Project::with(&[("ns.yaml", INJECTED), (path, &text)]);
+        project
+            .run(&["check", "--output-format", "concise"])
+            .exits(1)
+            .says(&format!("error[{rule}]"));
+    }
+    let project = Project::with(&[("ns.yaml", INJECTED), ("web.json", &escaped)]);
+    project.run(&["check"]).exits(0).says("1 workload");
+    // Templates and other files are still none of kubectl's.
+    let template = "{{- if .x }}\napiVersion: v1\nkind: Pod # \u{2028}\n{{- end }}\n";
+    let project = Project::with(&[
+        ("ns.yaml", INJECTED),
+        ("a.yaml", template),
+        ("b.json", r#"{"a": "\u00e4"}"#),
+        ("c.yaml", "!!binary YQ==\n"),
+    ]);
+    let run = project.run(&["check"]).exits(0);
+    assert!(!run.stdout.contains("error"), "{}", run.stdout);
+}
+
+#[test]
 fn merge_keys_beyond_the_limits_are_reported() {
     let chain = |levels: usize| {
         let mut text = "x0: &x0 {livenessProbe: {httpGet: {path: /, port: 80}}}\n".to_owned();
