@@ -38,7 +38,7 @@ pub use cause::Cause;
 pub use env::EnvRefusal;
 use env::Reinjection;
 pub use explain::{Explanation, Line, explanations};
-pub use hazard::{Hazard, hazard, hazards};
+pub use hazard::{Hazard, hazard, hazards, unrecorded_field};
 pub use machine::{
     MachinePrediction, OwnPort, machines, other_host, own_port, unknown_release, verified,
 };

@@ -1,7 +1,7 @@
 //! Why pointing a handler at the agent would not keep its meaning.
 
 use crate::context::Context;
-use crate::kube::{Action, Port, Unreadable, is_dns_label, refused_number};
+use crate::kube::{Action, Handler, Port, Unreadable, is_dns_label, refused_number};
 use crate::source::placeholder;
 
 use super::{Cause, HandlerPrediction, WorkloadPrediction, verdict};
@@ -203,20 +203,27 @@ fn action_hazard(action: &Action) -> Option<Hazard> {
     })
 }
 
-/// The prober env has a place for these fields alone.
-fn field_hazard(prediction: &HandlerPrediction<'_>, action: &Action) -> Option<Hazard> {
-    let known: &[&str] = match action {
+/// Returns the first field of what a handler does that the prober env cannot record.
+#[must_use]
+pub fn unrecorded_field(handler: &Handler<'_>) -> Option<String> {
+    let action = handler.action.as_ref().ok()?;
+    let recorded: &[&str] = match action {
         Action::HttpGet(_) => &["path", "port", "host", "scheme", "httpHeaders"],
         Action::TcpSocket { .. } => &["port", "host"],
         Action::Grpc { .. } => &["port", "service"],
         Action::Exec | Action::Sleep | Action::Missing => return None,
     };
-    let key = action.key();
-    let entries = prediction.handler.node.get(key)?.effective_entries();
-    let entries = entries.into_iter();
-    let mut names = entries.map(|entry| entry.key.text().unwrap_or_default());
-    let name = names.find(|name| !known.contains(name))?;
-    let message = format!("the prober env does not record `{key}.{name}`");
+    let entries = handler.node.get(action.key())?.effective_entries();
+    entries
+        .into_iter()
+        .map(|entry| entry.key.text().unwrap_or_default())
+        .find(|name| !recorded.contains(name))
+        .map(str::to_owned)
+}
+
+fn field_hazard(prediction: &HandlerPrediction<'_>, action: &Action) -> Option<Hazard> {
+    let name = unrecorded_field(&prediction.handler)?;
+    let message = format!("the prober env does not record `{}.{name}`", action.key());
     Some(Hazard::new("unrecorded-field", "", message))
 }
 

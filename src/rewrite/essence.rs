@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::context::{ProberEnvPlace, Unread, proxy_container, written_prober_env};
-use crate::kube::{Action, ContainerList, Slot, Workload};
+use crate::kube::{Action, ContainerList, Handler, Slot, Workload};
 use crate::mesh::istio::keys;
-use crate::predict::{judged_handlers, port_of};
+use crate::predict::{judged_handlers, port_of, unrecorded_field};
 
 use super::undo::carriers;
 
@@ -30,6 +30,10 @@ struct Told {
     slot: Slot,
     /// `None` where it can't be read.
     action: Option<Action>,
+    /// The keys of all actions that are written: the API server rejects more than one.
+    kinds: Vec<String>,
+    /// A field that the prober env cannot record.
+    unrecorded: Option<String>,
     timeout_seconds: Option<i64>,
     /// What its port resolves to.
     port: Option<i64>,
@@ -51,6 +55,8 @@ impl Essence {
             slot: handler.slot,
             port: port_of(workload, &container, &handler),
             timeout_seconds: handler.timeout_seconds,
+            kinds: kinds(&handler),
+            unrecorded: unrecorded_field(&handler),
             action: handler.action.ok(),
         });
         let annotation = |key: &&str| {
@@ -70,4 +76,26 @@ impl Essence {
             }),
         }
     }
+
+    /// Describes the first handler that has several actions here and not in `base`: a merge adds an action and
+    /// keeps that of the base.
+    pub(super) fn added_action(&self, base: &Self) -> Option<String> {
+        let has_several = |one: &&Told| one.kinds.len() > 1 && !base.handlers.contains(one);
+        let found = self.handlers.iter().find(has_several)?;
+        Some(format!(
+            "gives {} of container `{}` several handlers ({}), which the API server rejects",
+            found.slot.key(),
+            found.container,
+            found.kinds.join(", ")
+        ))
+    }
+}
+
+fn kinds(handler: &Handler<'_>) -> Vec<String> {
+    let keys = handler.kinds();
+    let mut kinds: Vec<String> = keys
+        .filter_map(|key| key.text().map(str::to_owned))
+        .collect();
+    kinds.sort_unstable();
+    kinds
 }

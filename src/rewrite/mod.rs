@@ -11,6 +11,7 @@ mod machine;
 mod notes;
 mod overlay;
 mod overlay_left_out;
+mod overlay_unread;
 mod pod;
 mod preview;
 mod remainder;

@@ -14,6 +14,7 @@ use crate::predict::{Becomes, HandlerPrediction, WorkloadPrediction};
 use super::essence::Essence;
 use super::guard::Refusal;
 use super::overlay_left_out::LeftOut;
+use super::overlay_unread::Unread;
 use super::pod::has_work;
 use super::{Direction, Seen};
 
@@ -44,6 +45,7 @@ pub(super) struct Overlays<'a, 't> {
     /// The positions in `predictions` of everything that is made of an object.
     places: HashMap<ObjectKey<'a>, Vec<usize>>,
     left_out: LeftOut<'t>,
+    unread: Unread,
     direction: Direction,
 }
 
@@ -60,6 +62,7 @@ impl<'a, 't> Overlays<'a, 't> {
             predictions: seen.rendered,
             places,
             left_out: LeftOut::of(seen.renderings),
+            unread: Unread::of(seen.context.sources, seen.renderings),
             direction,
         }
     }
@@ -74,10 +77,18 @@ impl<'a, 't> Overlays<'a, 't> {
         found.filter_map(|at| self.predictions.get(*at))
     }
 
+    /// Refuses a workload of a file that an overlay takes in of which nothing is known.
+    fn refusal_of_unknown(&self, plain: &WorkloadPrediction<'_>) -> Option<Refusal> {
+        let left_out = self.left_out.refusal(plain);
+        left_out.or_else(|| self.unread.refusal(plain))
+    }
+
     /// Returns what an overlay does that a change of the file would not go with.
     fn objection(&self, own: &Essence, seen: &WorkloadPrediction<'t>) -> Option<String> {
-        if Essence::of(&seen.workload) != *own {
-            return Some("changes its probes or how they are rewritten".to_owned());
+        let overlaid = Essence::of(&seen.workload);
+        if overlaid != *own {
+            let changed = || "changes its probes or how they are rewritten".to_owned();
+            return Some(overlaid.added_action(own).unwrap_or_else(changed));
         }
         let object = &seen.workload.object;
         if let Some(note) = self.context.hidden_changes(object).first() {
@@ -110,7 +121,7 @@ pub(super) fn overlaid<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
 ) -> Overlaid<'t> {
-    if let Some(refusal) = overlays.left_out.refusal(plain) {
+    if let Some(refusal) = overlays.refusal_of_unknown(plain) {
         return Overlaid::Refused(refusal);
     }
     let own = Essence::of(&plain.workload);
@@ -191,7 +202,7 @@ pub(super) fn differing<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
 ) -> Option<Refusal> {
-    if let Some(refusal) = overlays.left_out.refusal(plain) {
+    if let Some(refusal) = overlays.refusal_of_unknown(plain) {
         return Some(refusal);
     }
     let own = Essence::of(&plain.workload);

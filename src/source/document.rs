@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use crate::yaml::{self, Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
+use crate::yaml::{self, Ambiguity, AmbiguityKind, Kind, NodeRef, Span, SyntaxError, Tree};
 
 use super::file::SourceFile;
 use super::kustomization::is_kustomization;
@@ -77,6 +77,12 @@ impl Document {
             Content::Tree(tree) => Some(tree),
             _ => None,
         }
+    }
+
+    /// Iterates over the places where text is hidden from some tools.
+    pub fn hidden_syntax(&self) -> impl Iterator<Item = &Ambiguity> {
+        let ambiguities = self.ambiguities.iter();
+        ambiguities.filter(|one| one.kind == AmbiguityKind::HiddenSyntax)
     }
 
     /// Returns whether the document has more nodes than were to be read.

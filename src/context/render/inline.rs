@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::source::{SourceFile, segments};
-use crate::yaml::{Ambiguity, AmbiguityKind, NodeRef, Span, Style, Tree, parse_embedded};
+use crate::yaml::{NodeRef, Span, Style, Tree, parse_embedded};
 
 use super::copy::read;
 use super::kustomization::Kustomization;
@@ -20,8 +20,7 @@ pub(super) fn from_file(file: &SourceFile) -> Documents {
     };
     let mut nodes = Vec::new();
     for document in &file.documents {
-        let hidden = |one: &&Ambiguity| one.kind == AmbiguityKind::HiddenSyntax;
-        if let Some(found) = document.ambiguities.iter().find(hidden) {
+        if let Some(found) = document.hidden_syntax().next() {
             return Err(found.message.clone());
         }
         let node = match document.tree() {

@@ -46,6 +46,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod transform;
+mod unread;
 mod write;
 
 use std::collections::BTreeSet;
@@ -64,6 +65,7 @@ use resource::Resource;
 
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
+pub use unread::{UnreadOverlay, unread_overlays};
 
 /// A document of the set: its file as shown to the user, and its number there.
 pub type DocumentId = (Arc<str>, usize);

@@ -45,6 +45,7 @@ mod self_referencing_aliases;
 mod settings;
 mod suppressed;
 mod undo;
+mod unread_overlays;
 mod verdicts;
 mod vm;
 mod vm_checks;

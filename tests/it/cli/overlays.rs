@@ -129,6 +129,39 @@ fn what_an_overlay_does_to_the_stub_or_the_probes_is_seen_too() {
 }
 
 #[test]
+fn an_overlay_that_adds_a_second_action_to_a_probe_is_seen() {
+    for (probe, actions) in [
+        (
+            "readinessProbe: {tcpSocket: {port: 8080}}",
+            "(httpGet, tcpSocket)",
+        ),
+        ("livenessProbe: {grpc: {port: 8080}}", "(grpc, tcpSocket)"),
+        ("readinessProbe: {exec: {command: [a]}}", "(exec, httpGet)"),
+    ] {
+        let overlay = merge(&format!(
+            "{{spec: {{containers: [{{name: web, {probe}}}]}}}}"
+        ));
+        let reason = format!("several handlers {actions}, which the API server rejects");
+        for form in ["sealed", "equal"] {
+            refused(&project(&overlay, &[]), form, &reason);
+        }
+    }
+}
+
+#[test]
+fn a_field_that_only_an_overlay_has_and_no_prober_records_is_seen() {
+    for fields in [
+        "readinessProbe: {httpGet: {protocol: HTTP2}}",
+        "livenessProbe: {tcpSocket: {mode: x}}",
+    ] {
+        let overlay = merge(&format!(
+            "{{spec: {{containers: [{{name: web, {fields}}}]}}}}"
+        ));
+        refused(&project(&overlay, &[]), "sealed", "changes its probes");
+    }
+}
+
+#[test]
 fn a_patch_of_a_flux_kustomization_is_seen_and_the_help_can_be_followed() {
     let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  path: ./apps\n  \
                 patches:\n  - target: {kind: Deployment}\n    patch: |\n      - {op: add, path: /spec/template/metadata/annotations, value: {a: b}}\n";

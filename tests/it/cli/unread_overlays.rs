@@ -1,0 +1,148 @@
+//! Files that a kustomization takes in which cannot be read are not rewritten.
+
+use crate::support::manifest::{INJECTED, Pod};
+use crate::support::project::Project;
+
+fn deployment(name: &str) -> String {
+    let pod = Pod::deployment(name).within("shop").container("web");
+    pod.probe("readinessProbe", "httpGet: {path: /ready, port: 8080}")
+        .to_string()
+}
+
+/// Two bases, and an overlay of the first one.
+fn project(overlay: impl AsRef<[u8]>) -> Project {
+    let project = Project::with(&[
+        ("ns.yaml", INJECTED),
+        ("base/web.yaml", &deployment("web")),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("other/web.yaml", &deployment("other")),
+        ("other/kustomization.yaml", "resources: [web.yaml]\n"),
+    ]);
+    project.write("over/kustomization.yaml", overlay);
+    project
+}
+
+const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."];
+
+/// The base stays as it is, and the message names the overlay; the other base is rewritten.
+#[track_caller]
+fn refused(project: &Project, arguments: &[&str], reason: &str) {
+    let run = project.run(arguments).exits(1);
+    let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "error[kustomize-overlay]",
+        "Deployment/web is not rewritten: what `over/kustomization.yaml` makes of it is not known",
+        reason,
+    ] {
+        assert!(message.contains(part), "{part}\n{message}");
+    }
+    assert_eq!(project.read("base/web.yaml"), deployment("web"));
+    assert_ne!(
+        project.read("other/web.yaml"),
+        project.read("base/web.yaml")
+    );
+}
+
+const PATCH: &str = "patches:\n- target: {kind: Deployment}\n  patch: '[{op: remove, path: /spec/template/metadata/annotations}]'\n";
+
+#[test]
+fn a_base_of_an_overlay_with_hidden_text_is_not_rewritten() {
+    let patch = PATCH.replace('\n', "\u{2028}");
+    for overlay in [
+        format!("resources: [../base]\n# x\u{2028}{patch}"),
+        // The hidden text alone names the base.
+        format!("namePrefix: a-\n# x\u{2028}resources: [../base]\u{2028}{patch}"),
+        format!("resources: [../base]\n...\n{PATCH}"),
+    ] {
+        let project = project(&overlay);
+        refused(&project, &REWRITE, "");
+        let other = project.read("other/web.yaml");
+        assert!(other.contains("/app-health/web/readyz"), "{other}");
+    }
+    // An escape may write the name of any base.
+    let project = project(format!(
+        "namePrefix: a-\n# x\u{2028}resources: [\"..\\x2fbase\"]\u{2028}{patch}"
+    ));
+    refused(&project, &REWRITE, "U+2028");
+}
+
+#[test]
+fn a_base_of_an_overlay_that_is_not_yaml_is_not_rewritten() {
+    for (overlay, reason) in [
+        (format!("resources: [../base\n{PATCH}"), "it is not YAML"),
+        (
+            format!("resources:\n- ../base\n\t{PATCH}"),
+            "it is not YAML",
+        ),
+        (
+            format!("resources: [../base]\nx: {{{{ .x }}}}\n{PATCH}"),
+            "it is a template",
+        ),
+    ] {
+        let project = project(&overlay);
+        refused(&project, &REWRITE, reason);
+        let other = project.read("other/web.yaml");
+        assert!(other.contains("/app-health/web/readyz"), "{other}");
+    }
+}
+
+#[test]
+fn a_base_of_an_overlay_without_text_is_not_rewritten() {
+    let mut bytes = b"resources: [../base]\n# \xff\n".to_vec();
+    bytes.extend(PATCH.as_bytes());
+    refused(&project(&bytes), &REWRITE, "it is not UTF-8");
+    let large = format!(
+        "resources: [../base]\n{PATCH}x: [{}]\n",
+        "{a: 1},".repeat(40_000)
+    );
+    let mut arguments = REWRITE.to_vec();
+    arguments.extend(["--max-parsed", "1MiB"]);
+    refused(
+        &project(&large),
+        &arguments,
+        "it exceeds the memory limit of parsed files",
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_base_of_an_overlay_that_cannot_be_opened_is_not_rewritten() {
+    let project = project("");
+    std::fs::remove_file(project.path("over/kustomization.yaml")).unwrap();
+    project.pipe_file("over/kustomization.yaml");
+    refused(&project, &REWRITE, "it cannot be read");
+}
+
+#[test]
+fn undoing_goes_by_the_same_check() {
+    let project = project(format!("resources: [../base]\n{PATCH}"));
+    project.run(&[
+        "rewrite",
+        "--write",
+        "--form",
+        "equal",
+        "--mesh-version",
+        "1.28",
+        ".",
+    ]);
+    let rewritten = project.read("base/web.yaml");
+    assert_ne!(rewritten, deployment("web"));
+    project.write(
+        "over/kustomization.yaml",
+        format!("resources: [../base\n{PATCH}"),
+    );
+    let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
+    run.complains("what `over/kustomization.yaml` makes of it is not");
+    assert_eq!(project.read("base/web.yaml"), rewritten);
+}
+
+#[test]
+fn a_base_of_a_flux_object_with_hidden_text_is_not_rewritten() {
+    let project = project("resources: [../base]\n");
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\nspec:\n  \
+                path: ./base\n  targetNamespace: shop\n  # x\u{2028}  patches: []\n";
+    project.write("clusters/apps.yaml", flux);
+    let run = project.run(&REWRITE).exits(1);
+    run.complains("`clusters/apps.yaml` makes of it is not known");
+    assert_eq!(project.read("base/web.yaml"), deployment("web"));
+}
