@@ -26,6 +26,7 @@ use super::port_index::PortIndex;
 use super::render::Rendering;
 use super::scope::Forks;
 use super::service::service_selector;
+use super::unrendered::{self, RenderedDocuments, Standing, UncheckedPolicy, Unrendered};
 
 /// A workload and whether it is to be reported.
 #[derive(Clone, Debug)]
@@ -86,7 +87,11 @@ pub struct Inventory<'t> {
     pub installations: Vec<Object<'t>>,
     /// Files without Kubernetes objects: Helm values, `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
-    uses: HashMap<(&'t str, usize), Uses>,
+    rendered: RenderedDocuments<'t>,
+    /// The documents that are checked as they are written although a kustomization names them.
+    unrendered: HashMap<(&'t str, usize), Unrendered>,
+    /// Policies that are not taken into account because of a kustomization.
+    pub unchecked: Vec<UncheckedPolicy>,
     /// The overlays that are to be reported on, whatever files they take in.
     target_overlays: BTreeSet<&'t Arc<str>>,
 }
@@ -100,26 +105,6 @@ pub struct Uses {
     pub changed: bool,
 }
 
-fn uses(renderings: &[Rendering]) -> HashMap<(&str, usize), Uses> {
-    let mut uses: HashMap<(&str, usize), Uses> = HashMap::new();
-    for rendering in renderings {
-        let intact = rendering
-            .documents
-            .iter()
-            .filter(|rendered| rendered.origin.is_same());
-        let intact: HashSet<(&str, usize)> = intact
-            .map(|rendered| (&*rendered.document.path, rendered.document.index))
-            .collect();
-        for (path, index) in &rendering.used {
-            let key = (&**path, *index);
-            let entry = uses.entry(key).or_default();
-            entry.count += 1;
-            entry.changed |= !intact.contains(&key);
-        }
-    }
-    uses
-}
-
 fn is_target(sources: &SourceSet, path: &str) -> bool {
     sources
         .file(path)
@@ -127,7 +112,7 @@ fn is_target(sources: &SourceSet, path: &str) -> bool {
 }
 
 impl<'t> Inventory<'t> {
-    /// Sorts the objects of all documents. Kustomize patches state no facts and are no workloads;
+    /// Sorts the objects of all documents. Patches of kustomizations are not objects, unless [`Unrendered`] says so;
     /// what a kustomization takes in is seen as it comes out of it, but for what says how the
     /// mesh is installed.
     #[must_use]
@@ -140,11 +125,11 @@ impl<'t> Inventory<'t> {
         let files = sources.by_place();
         let mut inventory = Self {
             plain_files: plain_files(&files),
-            uses: uses(renderings),
+            rendered: RenderedDocuments::of(sources, renderings),
             ..Self::default()
         };
-        let uses = &inventory.uses;
-        let of_file = |file: &&'t SourceFile| met_in(file, uses).collect::<Vec<_>>();
+        let documents = &inventory.rendered;
+        let of_file = |file: &&'t SourceFile| met_in(file, documents).collect::<Vec<_>>();
         let of_rendering = |one: &'t Rendering| {
             let is_wanted = is_target(sources, &one.root) || is_target(sources, one.home());
             let objects = one.objects().map(move |object| {
@@ -161,14 +146,23 @@ impl<'t> Inventory<'t> {
         for Met {
             object,
             is_target,
-            is_used,
+            standing,
         } in met
         {
             if install::concerns(&object) {
                 inventory.installations.push(object.clone());
             }
-            if !is_used {
-                objects.push((object, is_target));
+            match standing {
+                Standing::Manifest(why) => {
+                    let key = (&**object.path(), object.document.index);
+                    inventory.unrendered.extend(why.map(|why| (key, why)));
+                    objects.push((object, is_target));
+                }
+                Standing::Unchecked(why) if is_target => {
+                    let policy = unrendered::unchecked(&object, why, renderings);
+                    inventory.unchecked.push(policy);
+                }
+                Standing::Unchecked(_) | Standing::Rendered | Standing::Patch => {}
             }
         }
         for (overlay, rendered) in rendered {
@@ -209,7 +203,13 @@ impl<'t> Inventory<'t> {
     /// Returns how the kustomizations of the tree use a document; `None` if none does.
     #[must_use]
     pub fn uses_of(&self, path: &str, document: usize) -> Option<Uses> {
-        self.uses.get(&(path, document)).copied()
+        self.rendered.uses_of((path, document))
+    }
+
+    /// Returns why a document is checked as it is written although a kustomization names it; `None` for all others.
+    #[must_use]
+    pub fn unrendered(&self, path: &str, document: usize) -> Option<Unrendered> {
+        self.unrendered.get(&(path, document)).copied()
     }
 
     fn add(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
@@ -269,26 +269,23 @@ impl<'t> Inventory<'t> {
 struct Met<'t> {
     object: Object<'t>,
     is_target: bool,
-    /// A kustomization takes it in: it is seen as it comes out of that.
-    is_used: bool,
+    standing: Standing,
 }
 
-/// Iterates over the objects of a file, but for patches that no kustomization takes in.
+/// Iterates over the objects of a file that are more than parts of others.
 fn met_in<'t>(
     file: &'t SourceFile,
-    uses: &HashMap<(&'t str, usize), Uses>,
+    documents: &RenderedDocuments<'t>,
 ) -> impl Iterator<Item = Met<'t>> {
     let is_target = file.role == Role::Target;
-    file.documents.iter().flat_map(move |document| {
-        let is_used = uses.contains_key(&(&*document.path, document.index));
-        let meant = (!document.patch || is_used).then_some(document);
-        let objects = meant.into_iter().flat_map(Object::all_in);
-        objects.map(move |object| Met {
+    let objects = file.documents.iter().flat_map(Object::all_in);
+    objects
+        .map(move |object| Met {
+            standing: documents.standing(&object),
             object,
             is_target,
-            is_used,
         })
-    })
+        .filter(|met| met.standing != Standing::Patch)
 }
 
 /// Returns the namespace of an object and whether it is written, or given by an option.

@@ -5,6 +5,7 @@
 
 mod audience;
 mod authorization;
+mod complete;
 mod dataplane;
 mod deployment;
 mod doubt;
@@ -31,6 +32,7 @@ pub mod render;
 mod rivals;
 mod scope;
 mod service;
+mod unrendered;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -65,6 +67,7 @@ pub use pod::{
 pub use reach::Reach;
 pub use rivals::Rivals;
 pub use service::SETTLE as SERVICES_SETTLE;
+pub use unrendered::{UncheckedPolicy, Unrendered};
 
 /// All facts of a run. A copy is cheap.
 #[derive(Clone, Debug)]

@@ -25,6 +25,7 @@ use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
 use super::touched::respect_silence;
+use super::unrendered::{explain_standing, policies_left_out};
 
 /// What a run has found.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +124,8 @@ fn judge_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, 
     let unseen = not_followed(&renderings, &predictions)
         .into_iter()
         .chain(broken_texts(&context))
-        .chain(ambiguous_configs(&predictions));
+        .chain(ambiguous_configs(&predictions))
+        .chain(policies_left_out(&context));
     findings.extend(unseen.map(|mut finding| {
         suppressions.mark(set, &annotated, &[], &mut finding);
         finding
@@ -145,6 +147,7 @@ fn judge_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, 
             || overlays.any(|one| context.inventory.is_target_overlay(one))
     });
     for finding in &mut findings {
+        explain_standing(&context, finding);
         keep_unedited(set, finding);
     }
     (findings, counted, suppressions)

@@ -35,6 +35,7 @@ mod route_set;
 mod summary;
 mod suppress;
 mod touched;
+mod unrendered;
 mod write;
 
 pub use ambiguous_config::ambiguous_configs;

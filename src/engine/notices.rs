@@ -27,6 +27,7 @@ pub(super) const NOT_RENDERED: &str = "not-rendered";
 pub(super) const NOT_REWRITTEN: &str = "not-rewritten-ahead";
 pub(super) const NOT_UTF8: &str = "not-utf8";
 pub(super) const OVERLAY_LEFT_OUT: &str = "overlay-left-out";
+pub(super) const POLICY_LEFT_OUT: &str = "policy-left-out";
 pub(super) const SYNTAX_ERROR: &str = "syntax-error";
 pub(super) const TRACKED_HIDDEN: &str = "tracked-file-hidden";
 pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
@@ -259,6 +260,28 @@ an object that a strategic merge patch changes, and 200,000 values in an object.
 
 Raise the limit of the memory with `--max-rendered 1GiB`, or check fewer overlays at once. For the other limits,
 render with `kustomize build`, Flux or Argo CD, and check the output.
+",
+    },
+    Notice {
+        id: POLICY_LEFT_OUT,
+        severity: Severity::Note,
+        docs: "\
+A policy of a mesh, or a Namespace that takes part in one, is not taken into account because of a kustomization.
+
+The kustomization lists it and deletes it, or uses its file as a patch for an object that is not among the files.
+
+## Why it matters
+
+The policy was not taken into account in any check. If it is deployed in another way, for example with `kubectl apply`
+or by Argo CD, the checks miss what it does.
+
+A workload in the same place is not left out: it is checked as it is written.
+
+## What to do
+
+Where a kustomization deletes the policy on purpose, there is nothing to do. Where the policy is deployed in another
+way, leave the kustomization out with `--exclude`. A patch for a remote object is checked in the output of the build:
+`kustomize build DIR | meshprobe check -`.
 ",
     },
     Notice {

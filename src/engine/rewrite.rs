@@ -73,9 +73,12 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
         let overlaid = Context::new(set, &renderings, settings);
         let context = Context::new(set, &[], settings);
         let rendered = predict::predict_all(&overlaid);
+        // Where no kustomization is rendered, a patch is only a part of what it changes.
+        let mut plain = predict::predict_all(&context);
+        plain.retain(|one| !one.workload.object.document.patch);
         let seen = Seen {
             context: &context,
-            plain: &predict::predict_all(&context),
+            plain: &plain,
             overlaid: &overlaid,
             rendered: &rendered,
             renderings: &renderings,

@@ -12,6 +12,7 @@ mod notes;
 mod overlay;
 mod overlay_left_out;
 mod overlay_unread;
+mod patch_file;
 mod pod;
 mod preview;
 mod remainder;
@@ -126,6 +127,7 @@ pub(crate) fn plan(seen: &Seen<'_, '_>) -> Plan {
     let mut planned = BTreeSet::new();
     plan.findings
         .extend(overlay::only_context(seen.plain, seen.rendered));
+    plan.findings.extend(patch_file::refusals(seen.rendered));
     for prediction in seen.plain.iter().filter(|one| one.is_target) {
         let object = &prediction.workload.object;
         if !planned.insert((object.path(), object.document.index, &object.route)) {

@@ -147,7 +147,8 @@ pub(super) fn place_of(file: &SourceFile) -> Option<Cow<'_, Path>> {
 /// The patch files that a kustomization of the set names.
 fn patches_of(file: &SourceFile, directory: &Path) -> Vec<PathBuf> {
     let tree = file.documents.iter().find_map(Document::any_tree);
-    let named = tree.map(patch_files).unwrap_or_default().into_iter();
+    let root = tree.and_then(Tree::root);
+    let named = root.map(patch_files).unwrap_or_default().into_iter();
     // Where no link led to the kustomization, the one spelling of its directory is known.
     if file.real == file.lies_at {
         named.map(|name| place_in(directory, name)).collect()
@@ -167,7 +168,7 @@ fn patches_below(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
     let Ok(Some(tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
         return Vec::new();
     };
-    let named = patch_files(&tree).into_iter();
+    let named = tree.root().map(patch_files).unwrap_or_default().into_iter();
     named.map(|name| identity(&directory.join(name))).collect()
 }
 
@@ -185,11 +186,9 @@ fn place_in(directory: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// The values of a kustomization that name patch files, inline patches left out.
-fn patch_files(tree: &Tree) -> Vec<&str> {
-    let Some(root) = tree.root() else {
-        return Vec::new();
-    };
+/// Returns the values of a kustomization that name patch files, inline patches left out.
+#[must_use]
+pub fn patch_files(root: NodeRef<'_>) -> Vec<&str> {
     let items = |key: &str| root.get(key).into_iter().flat_map(NodeRef::items);
     let by_path = items("patches")
         .chain(items("patchesJson6902"))
@@ -231,7 +230,10 @@ mod tests {
         let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
             .unwrap()
             .unwrap();
-        assert_eq!(patch_files(&tree), ["b.yaml", "a.yaml", "c.yaml"]);
+        assert_eq!(
+            patch_files(tree.root().unwrap()),
+            ["b.yaml", "a.yaml", "c.yaml"]
+        );
     }
 
     #[test]

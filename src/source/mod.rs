@@ -34,7 +34,7 @@ pub use find::{Candidate, Input, Request, find, reason, shown_path};
 pub use folders::Folders;
 pub use git::TrackedFiles;
 pub use hidden::{HiddenFiles, mark_hidden};
-pub use kustomization::{is_kustomization, kustomization_in, mark_patches};
+pub use kustomization::{is_kustomization, kustomization_in, mark_patches, patch_files};
 pub use memory_budget::MemoryBudget;
 pub use named::{Named, mark_repositories};
 pub use origin::{Source, mark_origins, relative_path};

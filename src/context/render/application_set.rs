@@ -162,6 +162,7 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
         deployed: None,
         documents,
         used: BTreeSet::new(),
+        patches: BTreeSet::new(),
         notes: Vec::new(),
         is_open: left_out.is_some(),
         left_out,

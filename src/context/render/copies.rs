@@ -61,6 +61,7 @@ fn left_out(one: &Deployment<'_>, build: impl Fn(&Deployment<'_>) -> String) -> 
         }),
         documents: Vec::new(),
         used: BTreeSet::new(),
+        patches: BTreeSet::new(),
         notes: Vec::new(),
         is_open: true,
         left_out: Some(Limit::Memory),

@@ -154,6 +154,7 @@ fn beyond_rounds(one: &Deployment<'_>) -> Rendering {
         deployed: None,
         documents: Vec::new(),
         used: BTreeSet::new(),
+        patches: BTreeSet::new(),
         notes: Vec::new(),
         is_open: true,
         left_out: Some(Limit::Rounds),

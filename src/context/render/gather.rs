@@ -12,14 +12,15 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::source::{SourceFile, SourceSet};
+use crate::source::{SourceFile, SourceSet, patch_files};
 use crate::yaml::{NodeRef, Span};
 
+use super::super::complete::has_complete;
 use super::super::deployment::Dialect;
 use super::budget::{self, Budget};
 use super::kustomization::Kustomization;
 use super::limit::{DEPTH, Limit, STEPS};
-use super::locate::{Located, locate, strings};
+use super::locate::{self, Located, locate, strings};
 use super::not_followed;
 use super::objects;
 use super::resource::Resource;
@@ -36,6 +37,8 @@ const OPENING: usize = 1_000;
 pub(super) struct Gathered {
     pub(super) resources: Vec<Resource>,
     pub(super) used: BTreeSet<DocumentId>,
+    /// The patch files that are named, among those with objects that could be deployed as they are written.
+    pub(super) patches: BTreeSet<Arc<str>>,
     pub(super) notes: BTreeSet<Note>,
     /// Objects come in that are not seen: a patch without target may be for one of them.
     pub(super) is_open: bool,
@@ -121,9 +124,21 @@ impl Gathered {
             self.add(k, at, resource.clone());
         }
         self.used.extend(other.used.iter().cloned());
+        self.patches.extend(other.patches.iter().cloned());
         self.notes.extend(other.notes.iter().cloned());
         self.is_open |= other.is_open;
         self.left_out = self.left_out.or(other.left_out);
+    }
+
+    /// Remembers the patch files of a kustomization that contain objects which could be deployed as they are written.
+    fn name_patches(&mut self, sources: &SourceSet, k: &Kustomization<'_>) {
+        for name in patch_files(k.root) {
+            let file = locate::file(sources, k.folder, name);
+            let mut documents = file.into_iter().flat_map(|file| &file.documents);
+            if let Some(found) = documents.find(|one| one.patch && has_complete(one)) {
+                self.patches.insert(Arc::clone(&found.path));
+            }
+        }
     }
 
     /// Drops all objects, because they would exceed a limit.
@@ -233,6 +248,7 @@ impl<'s> Gatherer<'s> {
         match file.and_then(Kustomization::new) {
             Some(k) if k.is_component() => {
                 let mut gathered = Gathered::default();
+                gathered.name_patches(self.sources, &k);
                 let message = "no kustomization uses this component: it is not rendered";
                 gathered.tell(&k, Span::empty(k.root.span().start), message);
                 Arc::new(gathered)
@@ -326,6 +342,7 @@ impl<'s> Gatherer<'s> {
             }
         }
         for k in layers.iter().filter(|k| k.dialect == Dialect::Kustomize) {
+            gathered.name_patches(self.sources, k);
             not_followed::tell(self.sources, k, gathered);
         }
         transform::apply(self.sources, layers, gathered, &mut self.work);

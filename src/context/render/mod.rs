@@ -81,6 +81,8 @@ pub struct Rendering {
     pub documents: Vec<RenderedDocument>,
     /// The documents of the set that it takes in, also those that a patch deletes.
     pub used: BTreeSet<DocumentId>,
+    /// The patch files that it names, among those with objects that could be deployed as they are written.
+    pub(super) patches: BTreeSet<Arc<str>>,
     /// What is not modelled, or what kustomize would refuse; sorted by place.
     pub notes: Vec<Note>,
     /// Objects come in that are not seen.
@@ -315,6 +317,7 @@ fn finish(
         held,
         documents,
         used: gathered.used.clone(),
+        patches: gathered.patches.clone(),
         notes: notes.into_iter().collect(),
     }
 }

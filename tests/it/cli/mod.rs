@@ -46,6 +46,7 @@ mod settings;
 mod suppressed;
 mod undo;
 mod unread_overlays;
+mod unrendered;
 mod verdicts;
 mod vm;
 mod vm_checks;

@@ -1,0 +1,90 @@
+//! Which objects of a file could be deployed as they are written, whatever a kustomization says of the file.
+
+use crate::kube::{Object, Workload};
+use crate::mesh::signs;
+use crate::source::Document;
+use crate::yaml::{Entry, NodeRef};
+
+use super::fact_kind::FactKind;
+
+/// What an object that is complete is to the checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Complete {
+    /// It runs pods with probes or hooks, or is a group of virtual machines.
+    Workload,
+    /// A policy of a mesh, a Namespace that takes part in one, or the installation of one.
+    Policy,
+    /// Something else that states a fact.
+    Other,
+}
+
+/// Tells whether a document contains an object that is complete.
+pub(super) fn has_complete(document: &Document) -> bool {
+    Object::all_in(document)
+        .iter()
+        .any(|object| complete(object).is_some())
+}
+
+/// Returns what an object is if it can be deployed as it is written: a part of an object, as in a patch of a
+/// kustomization, cannot. The API server rejects a pod without images and a Deployment without a selector.
+pub(super) fn complete(object: &Object<'_>) -> Option<Complete> {
+    let metadata = object.metadata()?;
+    let is_named = !object.name().is_empty() || metadata.get("generateName").is_some();
+    if !is_named || object.node.get("$patch").is_some() {
+        return None;
+    }
+    if let Some(workload) = Workload::from_object(object) {
+        return is_complete_workload(&workload).then_some(Complete::Workload);
+    }
+    let spec = object.node.get("spec").filter(|spec| spec.is_mapping());
+    match FactKind::of(object.group(), object.kind) {
+        Some(FactKind::Namespace) => speaks_of_mesh(metadata).then_some(Complete::Policy),
+        Some(FactKind::Service) => {
+            let spec = spec?;
+            let is_complete = spec.get("ports").is_some() && spec.get("selector").is_some();
+            is_complete.then_some(Complete::Other)
+        }
+        Some(FactKind::WorkloadGroup) => spec?.get("template").map(|_| Complete::Workload),
+        Some(
+            FactKind::PeerAuthentication
+            | FactKind::AuthorizationPolicy
+            | FactKind::NetworkPolicy
+            | FactKind::Sidecar
+            | FactKind::EnvoyFilter
+            | FactKind::LegacyPolicy,
+        ) => spec.map(|_| Complete::Policy),
+        Some(FactKind::OfMesh) => {
+            signs::of_object(object)?;
+            spec.map(|_| Complete::Policy)
+        }
+        _ => {
+            let is_installation = matches!(object.group(), "install.istio.io" | "sailoperator.io");
+            spec.filter(|_| is_installation).map(|_| Complete::Other)
+        }
+    }
+}
+
+fn is_complete_workload(workload: &Workload<'_>) -> bool {
+    let containers = workload.template.containers();
+    let is_set = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
+    let has_selector = || {
+        let spec = workload.object.node.get("spec");
+        spec.and_then(|spec| spec.get("selector"))
+            .is_some_and(NodeRef::is_mapping)
+    };
+    let needs_selector = matches!(workload.object.group(), "apps" | "extensions");
+    (!needs_selector || has_selector())
+        && containers
+            .iter()
+            .all(|one| !one.name().is_empty() && is_set(one.image()))
+        && containers.iter().any(|one| !one.handlers().is_empty())
+}
+
+/// Tells whether a label or annotation decides about a mesh.
+fn speaks_of_mesh(metadata: NodeRef<'_>) -> bool {
+    let holders = ["labels", "annotations"].into_iter();
+    let mut entries = holders
+        .filter_map(|key| metadata.get(key))
+        .flat_map(NodeRef::entries);
+    entries.any(|entry: Entry<'_>| entry.key.text().is_some_and(signs::is_key_of_mesh))
+}

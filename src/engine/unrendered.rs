@@ -1,0 +1,68 @@
+//! Reports objects that kustomizations name and do not deploy.
+
+use crate::context::{Context, UncheckedPolicy, Unrendered};
+use crate::finding::{Finding, Severity};
+
+use super::notices::POLICY_LEFT_OUT;
+
+/// Returns a finding for each policy that is not taken into account because of a kustomization.
+pub(super) fn policies_left_out(context: &Context<'_>) -> Vec<Finding> {
+    context
+        .inventory
+        .unchecked
+        .iter()
+        .map(policy_left_out)
+        .collect()
+}
+
+fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
+    let kustomization = policy.kustomization.as_ref();
+    let subject =
+        kustomization.map_or_else(|| "a kustomization".into(), |path| format!("`{path}`"));
+    let title = &policy.title;
+    let (reason, help) = match policy.why {
+        Unrendered::Patch => (
+            "uses its file as a patch, and the object that it changes is not among the files"
+                .to_owned(),
+            "pipe the build in: `kustomize build DIR | meshprobe check -`".to_owned(),
+        ),
+        Unrendered::Dropped => {
+            let path = kustomization.map_or("KUSTOMIZATION", |path| path);
+            let help = format!("if it is deployed in another way, add `--exclude {path}`");
+            ("lists it and does not deploy it".to_owned(), help)
+        }
+    };
+    let message = format!("{title} is not taken into account: {subject} {reason}");
+    let mut finding = Finding::new(
+        POLICY_LEFT_OUT,
+        Severity::Note,
+        policy.place.clone(),
+        message,
+    );
+    finding.document = policy.document;
+    finding.help = Some(help);
+    finding
+}
+
+/// Explains why a finding is about an object that a kustomization seems to use in another way.
+pub(super) fn explain_standing(context: &Context<'_>, finding: &mut Finding) {
+    let found = context
+        .inventory
+        .unrendered(&finding.primary.path, finding.document);
+    let Some(why) = found.filter(|_| finding.overlays.is_empty()) else {
+        return;
+    };
+    let reason = match why {
+        Unrendered::Patch => {
+            "a kustomization names this file as a patch, but no object that is rendered contains it: it is \
+             checked as a manifest"
+        }
+        Unrendered::Dropped => {
+            "no kustomization that lists this object deploys it: it is checked as it is written"
+        }
+    };
+    finding.help = Some(match finding.help.take() {
+        Some(help) => format!("{help} ({reason})"),
+        None => reason.to_owned(),
+    });
+}
