@@ -12,6 +12,8 @@ use crate::yaml::{self, Change, Edit, Span, Tree};
 use super::addition::addition;
 use super::baseline::keeps_meaning;
 use super::halving::accepted;
+#[cfg(debug_assertions)]
+use super::planted_panic;
 
 /// How often a document is read again to prove its fixes; what is not proven by then is only shown.
 const PROOFS: usize = 100;
@@ -28,6 +30,8 @@ pub(super) fn place_fixes(set: &SourceSet, findings: &mut [Finding]) {
         by_document.entry(key).or_default().push(fix);
     }
     for ((path, document), fixes) in by_document {
+        #[cfg(debug_assertions)]
+        planted_panic::trip("fix", &path);
         let (comments, fixes): (Vec<&mut Fix>, Vec<&mut Fix>) = fixes
             .into_iter()
             .partition(|fix| fix.changes.is_empty() && !fix.edits.is_empty());

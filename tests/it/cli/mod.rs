@@ -41,6 +41,7 @@ mod rendering_limits;
 mod report_files;
 mod reports;
 mod rewrite_output_folder;
+mod rule_names;
 mod self_referencing_aliases;
 mod settings;
 mod suppressed;

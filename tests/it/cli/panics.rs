@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+#[cfg(debug_assertions)]
+use super::fixes::{NAMESPACE, opted_out};
 use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
@@ -93,6 +95,30 @@ mod planted {
             let run = planted(&files(), "worker", &["check", "--threads", threads], "");
             is_reported(run, "worker");
         }
+    }
+
+    /// The proof of fixes panics, so a run without a panic proves none.
+    #[test]
+    fn only_fixes_of_reported_findings_are_proven() {
+        let rule = "strict-probe-not-rewritten";
+        let project = Project::with(&[
+            ("ns.yaml", NAMESPACE),
+            ("web.yaml", &opted_out()),
+            (
+                ".meshprobe.yaml",
+                &format!(
+                    "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: shop}}\nspec:\n  \
+                     rules: {{{rule}: warning}}\n"
+                ),
+            ),
+        ]);
+        let stage = "fix:web.yaml";
+        let panic = planted(&project, stage, &["check"], "").exits(2);
+        panic.complains("planted panic: fix");
+        let shown = planted(&project, stage, &["check", "--min-severity", "error"], "");
+        shown.exits(0);
+        let ignored = planted(&project, stage, &["check", "--ignore", rule], "");
+        ignored.exits(0);
     }
 
     #[test]
