@@ -5,6 +5,7 @@
 //! both must read the original alike.
 
 mod agreement;
+mod alias_weight;
 mod compare;
 mod root_keys;
 
@@ -190,6 +191,7 @@ fn scalar_value(scalar: Scalar<'_>) -> Yaml {
 /// Reads the first document of a text with the independent parser, as kubectl does; `None` where there is none.
 fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    refuse_multiplying(text)?;
     let first = serde_yaml::Deserializer::from_str(text).next();
     first
         .map(Yaml::deserialize)
@@ -220,9 +222,17 @@ pub fn first_document_keys(text: &str) -> Option<Vec<String>> {
     }
 }
 
+/// Refuses a text whose aliases stand for too many values, before memory is taken for them.
+fn refuse_multiplying(text: &str) -> Result<(), String> {
+    let fits = alias_weight::fits(text, text.len().saturating_add(REPEATED));
+    fits.then_some(())
+        .ok_or_else(|| "has aliases that stand for too many values".to_owned())
+}
+
 /// Reads a document with the independent parser.
 fn referee_value(text: &str) -> Result<Yaml, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    refuse_multiplying(text)?;
     let mut value: Yaml = serde_yaml::from_str(text)
         .map_err(|error| format!("is refused by the second parser: {error}"))?;
     merge(&mut value);

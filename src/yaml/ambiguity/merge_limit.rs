@@ -83,7 +83,8 @@ impl Extents {
     fn sum(&self, mapping: NodeRef<'_>) -> Extent {
         let none = Extent {
             levels: 0,
-            mappings: 1,
+            // The parser counts a list of mappings like a mapping.
+            mappings: 1 + lists(mapping),
         };
         bases(mapping).fold(none, |sum, base| {
             let base = self.get(base);
@@ -98,6 +99,15 @@ impl Extents {
         let known = self.known.get(&mapping.id()).copied();
         known.flatten().unwrap_or(Extent::ENDLESS)
     }
+}
+
+/// Returns how many merge keys of a mapping have a list as their value.
+fn lists(mapping: NodeRef<'_>) -> usize {
+    let merges = mapping.entries().filter(|entry| entry.key.is_merge_key());
+    let values = merges.map(|entry| entry.value.resolved());
+    values
+        .filter(|value| value.kind() == Kind::Sequence)
+        .count()
 }
 
 /// Returns the mappings that the merge keys of a mapping name.

@@ -49,7 +49,8 @@ pub(in crate::yaml) fn hidden_mapping(text: &str, keys: &[&str]) -> Option<Strin
         }
         Ok(_) => None,
         Err(reason) => {
-            let has_keys = keys.iter().all(|key| starts_line(text, key));
+            let is_hidden = text.contains(['\u{85}', '\u{2028}', '\u{2029}']);
+            let has_keys = is_hidden && keys.iter().all(|key| starts_line(text, key));
             has_keys.then(|| format!("the document {reason}"))
         }
     }

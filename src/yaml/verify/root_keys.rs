@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess,
+    VariantAccess as _, Visitor,
+};
 
 /// A value, as far as the keys of a document are concerned.
 pub(super) enum Outline {
@@ -66,6 +69,20 @@ impl<'de> Visitor<'de> for OutlineVisitor {
     }
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<Outline, E> {
+        Ok(Outline::Other)
+    }
+
+    fn visit_i128<E: Error>(self, _: i128) -> Result<Outline, E> {
+        Ok(Outline::Other)
+    }
+
+    fn visit_u128<E: Error>(self, _: u128) -> Result<Outline, E> {
+        Ok(Outline::Other)
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Outline, A::Error> {
+        let (_, value) = data.variant::<IgnoredAny>()?;
+        value.newtype_variant::<IgnoredAny>()?;
         Ok(Outline::Other)
     }
 }

@@ -109,6 +109,28 @@ fn text_behind_a_line_separator_in_a_comment_is_ambiguous() {
     ambiguous(&text, "3:41", "U+2028 (line separator)");
 }
 
+/// Built, these aliases take gigabytes.
+#[test]
+fn aliases_behind_a_line_separator_do_not_multiply() {
+    let list = |name: &str, item: &str| format!("{name}: &{name} [{}]", [item; 300].join(", "));
+    let lists = [
+        list("a", "x"),
+        list("b", "*a"),
+        list("c", "*b"),
+        list("d", "*c"),
+    ];
+    let hidden = ["apiVersion: v1".to_owned(), "kind: Pod".to_owned()];
+    let lines = hidden.into_iter().chain(lists).collect::<Vec<_>>();
+    let project = Project::with(&[(
+        "web.yaml",
+        &format!("# c\u{2028}{}\n", lines.join("\u{2028}")),
+    )]);
+    let run = project.run(&["check", "--output-format", "concise"]);
+    run.exits(1)
+        .says("[ambiguous-yaml]")
+        .says("too many values");
+}
+
 #[test]
 fn a_manifest_behind_a_line_separator_in_a_comment_is_ambiguous() {
     let pod = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
