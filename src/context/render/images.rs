@@ -25,6 +25,8 @@ const TAG_AND_DIGEST: &str =
 pub(super) struct Images<'n> {
     all: Vec<Image<'n>>,
     by_beginning: HashMap<&'n str, Vec<usize>>,
+    /// How long the beginnings are.
+    lengths: BTreeSet<usize>,
 }
 
 impl<'n> Images<'n> {
@@ -34,7 +36,15 @@ impl<'n> Images<'n> {
         for (at, image) in all.iter().enumerate() {
             by_beginning.entry(image.beginning).or_default().push(at);
         }
-        Self { all, by_beginning }
+        let lengths = by_beginning
+            .keys()
+            .map(|beginning| beginning.len())
+            .collect();
+        Self {
+            all,
+            by_beginning,
+            lengths,
+        }
     }
 
     /// Changes the images of an object, one entry after the other as kustomize does: a later one meets the name that
@@ -56,10 +66,9 @@ impl<'n> Images<'n> {
 
     /// Returns the first entry from `next` on that may be for one of the images.
     fn first_for(&self, names: &BTreeSet<String>, next: usize) -> Option<(usize, &Image<'n>)> {
-        let beginnings = names.iter().flat_map(|name| {
-            let ends = name.char_indices().map(|(end, _)| end);
-            ends.chain([name.len()]).filter_map(|end| name.get(..end))
-        });
+        let beginnings = names
+            .iter()
+            .flat_map(|name| self.lengths.iter().filter_map(|end| name.get(..*end)));
         let entries = beginnings.filter_map(|beginning| self.by_beginning.get(beginning));
         let first = entries.filter_map(|found| {
             let from = found.partition_point(|&at| at < next);

@@ -35,6 +35,11 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
         let is_readable = |tree: &Arc<Tree>| !yaml::has_cycle(tree);
         let Some((bodies, is_whole)) = found else {
             if tree.is_some_and(is_readable) {
+                // No document of the file is checked as it is written: the overlay may change each of them.
+                let all = file.documents.iter();
+                gathered
+                    .used
+                    .extend(all.map(|one| (Arc::clone(&file.path), one.index)));
                 return gathered.leave_out(Limit::Values);
             }
             gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
