@@ -305,10 +305,15 @@ fn deployed<'t>(
     renderings: &[Rendering],
     objects: Vec<(Object<'t>, bool)>,
 ) -> Vec<(Object<'t>, bool)> {
-    let rendered = renderings.iter().filter_map(|one| one.deployed.as_ref());
-    let rendered = rendered.map(|deployed| deployed.folder.as_str()).collect();
+    let folders = |is_wanted: fn(&Rendering) -> bool| -> BTreeSet<&str> {
+        let wanted = renderings.iter().filter(|one| is_wanted(one));
+        let deployed = wanted.filter_map(|one| one.deployed.as_ref());
+        deployed.map(|deployed| deployed.folder.as_str()).collect()
+    };
+    let rendered = folders(|_| true);
+    let left_out = folders(|one| one.left_out.is_some() && one.used.is_empty());
     let all = deployment::all(sources, objects.iter().map(|(object, _)| object));
-    let deployments = Deployments::new(all, &rendered);
+    let deployments = Deployments::new(all, &rendered, &left_out);
     let homes: BTreeSet<&str> = renderings
         .iter()
         .filter_map(|one| Some(&*one.deployed.as_ref()?.file))

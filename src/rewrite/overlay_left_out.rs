@@ -26,9 +26,14 @@ impl<'t> LeftOut<'t> {
     pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<Refusal> {
         let object = &plain.workload.object;
         let document = (Arc::clone(object.path()), object.document.index);
-        // What an ApplicationSet would have deployed is not known: it may be any folder.
-        let takes_in =
-            |(_, one): &&(Limit, &Rendering)| one.used.is_empty() || one.used.contains(&document);
+        let takes_in = |(_, one): &&(Limit, &Rendering)| {
+            if !one.used.is_empty() {
+                return one.used.contains(&document);
+            }
+            // What an ApplicationSet would have deployed is not known: it may be any folder.
+            let deployed = one.deployed.as_ref();
+            deployed.is_none_or(|deployed| deployed.contains(object.path()))
+        };
         let (limit, overlay) = self.0.iter().find(takes_in)?;
         let overlay = overlay.home();
         let message = format!("what {overlay} makes of it is not known, because {limit}");

@@ -60,6 +60,21 @@ pub(crate) fn is_within(folder: &str, outer: &str) -> bool {
     }
 }
 
+/// Returns whether a folder, without `/` at its end, contains a file.
+#[must_use]
+pub(crate) fn contains(folder: &str, path: &str) -> bool {
+    is_within(path, &with_slash(folder))
+}
+
+/// Returns a folder that is written without `/` at its end as this module writes it.
+fn with_slash(folder: &str) -> String {
+    match folder {
+        "" => String::new(),
+        "/" => "/".to_owned(),
+        _ => format!("{folder}/"),
+    }
+}
+
 /// Returns the deepest folder that two folders lie in; nothing for one of the working directory and
 /// one that shares no folder with it.
 #[must_use]
@@ -226,11 +241,7 @@ impl SourceSet {
 
     /// Returns the files in a folder, written without `/` at its end, and below it.
     pub fn files_in(&self, folder: &str) -> impl Iterator<Item = &SourceFile> {
-        let outer = match folder {
-            "" => String::new(),
-            "/" => "/".to_owned(),
-            _ => format!("{folder}/"),
-        };
+        let outer = with_slash(folder);
         // Only what lies above the working directory holds files that are not written below it.
         let is_above = split(&outer).1.is_empty();
         let first = if is_above { 0 } else { self.first_from(&outer) };

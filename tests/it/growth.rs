@@ -131,6 +131,7 @@ fn workloads_times_overlays_stay_within_the_memory_limit() {
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn copies_of_a_folder_stay_within_the_memory_limit() {
     reports_overlays("700 workloads, 700 Argo CD Applications");
+    reports_overlays("700 workloads in a base, 700 Argo CD Applications of an overlay");
 }
 
 #[test]

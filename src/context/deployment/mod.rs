@@ -171,9 +171,17 @@ pub(super) struct Deployments<'t> {
 }
 
 impl<'t> Deployments<'t> {
-    /// Takes in what deploys folders; those in `rendered` are seen as they come out of there.
-    pub(super) fn new(all: Vec<Deployment<'t>>, rendered: &BTreeSet<&str>) -> Self {
-        let mut by_folder: HashMap<String, Vec<usize>> = HashMap::new();
+    /// Takes in what deploys folders; those in `rendered` are seen as they come out of there. Nothing deploys those in
+    /// `left_out`, nor does what deploys a folder above them.
+    pub(super) fn new(
+        all: Vec<Deployment<'t>>,
+        rendered: &BTreeSet<&str>,
+        left_out: &BTreeSet<&str>,
+    ) -> Self {
+        let none = left_out
+            .iter()
+            .map(|folder| ((*folder).to_owned(), Vec::new()));
+        let mut by_folder: HashMap<String, Vec<usize>> = none.collect();
         for (index, one) in all.iter().enumerate() {
             if !rendered.contains(one.folder.as_str()) {
                 by_folder.entry(one.folder.clone()).or_default().push(index);

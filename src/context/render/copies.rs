@@ -1,55 +1,77 @@
-//! Folders that Flux and Argo CD deploy as they stand: a copy of all objects for each namespace and place that they go
-//! to.
+//! Folders that Flux and Argo CD deploy unmodified: a copy of all objects for each file and namespace that they go to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hashbrown::HashSet;
+
 use crate::kube::{Object, Workload};
-use crate::source::SourceSet;
+use crate::source::{SourceSet, place};
 
 use super::super::deployment::Deployment;
 use super::budget::{self, Budget};
+use super::deployed::build;
 use super::limit::Limit;
 use super::{Deployed, Rendering};
 
-/// Counts the copies of folders that several of `deployments` deploy. Returns a rendering without objects for each
-/// folder whose copies exceed the budget: its files are then judged once, as they are written.
+/// Counts the copies of folders that several deployments of `all` deploy, but for those in `rendered`, which are rendered
+/// for each deployment. `own` are the renderings of kustomizations. Returns renderings without objects for the folders
+/// whose copies exceed the budget, one for each file that deploys them: their objects are then checked once.
 pub(super) fn beyond_memory(
     sources: &SourceSet,
     budget: &Budget,
-    deployments: &[&Deployment<'_>],
-    build: impl Fn(&Deployment<'_>) -> String,
+    own: &[Rendering],
+    all: &[Deployment<'_>],
+    rendered: &[&Deployment<'_>],
 ) -> Vec<Rendering> {
+    let rendered: BTreeSet<&str> = rendered.iter().map(|one| one.folder.as_str()).collect();
     let mut by_folder: BTreeMap<&str, Vec<&Deployment<'_>>> = BTreeMap::new();
-    for one in deployments {
-        by_folder.entry(&one.folder).or_default().push(one);
+    for one in all {
+        if !rendered.contains(one.folder.as_str()) {
+            by_folder.entry(&one.folder).or_default().push(one);
+        }
     }
-    let exceeds = |folder: &str, deployments: &[&Deployment<'_>]| {
+    let mut found = Vec::new();
+    for (folder, deployments) in by_folder {
         let targets: BTreeSet<_> = deployments.iter().map(|one| one.target()).collect();
-        targets.len() > 1 && !budget.hold(size(sources, folder).saturating_mul(targets.len()))
-    };
-    let by_folder = by_folder.into_iter();
-    let beyond = by_folder.filter(|(folder, deployments)| exceeds(folder, deployments));
-    beyond
-        .filter_map(|(_, deployments)| Some(left_out(deployments.first()?, &build)))
-        .collect()
+        let copies = || size(sources, folder, own).saturating_mul(targets.len());
+        if targets.len() > 1 && !budget.hold(copies()) {
+            let mut files = HashSet::new();
+            let each = deployments.into_iter();
+            let each = each.filter(|one| files.insert(Arc::clone(one.object.path())));
+            found.extend(each.map(left_out));
+        }
+    }
+    found
 }
 
-/// Estimates what one copy of the objects of a folder holds.
-fn size(sources: &SourceSet, folder: &str) -> usize {
-    let files = sources.files_in(folder);
-    let documents = files.flat_map(|file| &file.documents);
-    let objects = documents
-        .filter(|document| !document.patch)
+/// Estimates what one copy of the objects of a folder holds: of its files, and of what its kustomizations render.
+fn size(sources: &SourceSet, top: &str, own: &[Rendering]) -> usize {
+    let own: Vec<&Rendering> = own
+        .iter()
+        .filter(|one| place::contains(top, &one.root))
+        .collect();
+    let used: HashSet<(&str, usize)> = own
+        .iter()
+        .flat_map(|one| &one.used)
+        .map(|(path, index)| (&**path, *index))
+        .collect();
+    let documents = sources.files_in(top).flat_map(|file| &file.documents);
+    let plain = documents
+        .filter(|one| !one.patch && !used.contains(&(&*one.path, one.index)))
         .flat_map(Object::all_in);
-    let sizes = objects.map(|object| match Workload::from_object(&object) {
+    let rendered = own.iter().flat_map(|one| one.objects());
+    plain.chain(rendered).map(|object| of_object(&object)).sum()
+}
+
+fn of_object(object: &Object<'_>) -> usize {
+    match Workload::from_object(object) {
         Some(_) => budget::POD,
         None => budget::OTHER,
-    });
-    sizes.sum()
+    }
 }
 
-fn left_out(one: &Deployment<'_>, build: impl Fn(&Deployment<'_>) -> String) -> Rendering {
+fn left_out(one: &Deployment<'_>) -> Rendering {
     let path = one.object.path();
     Rendering {
         root: Arc::clone(path),

@@ -58,7 +58,9 @@ pub(super) fn render(
                 .iter()
                 .zip(&keys)
                 .filter(|(_, key)| !known.contains(key));
-            let left_out: Vec<Rendering> = left_out.map(|(one, _)| beyond_rounds(one)).collect();
+            let mut left_out: Vec<Rendering> =
+                left_out.map(|(one, _)| beyond_rounds(one)).collect();
+            left_out.extend(copies::beyond_memory(sources, &budget, &own, &all, &wanted));
             made.extend(left_out);
             break;
         }
@@ -74,9 +76,7 @@ pub(super) fn render(
             }
         }
         let left_out = if is_done {
-            let folders: BTreeSet<&str> = wanted.iter().map(|one| one.folder.as_str()).collect();
-            let as_they_stand = all.iter().filter(|one| !folders.contains(&*one.folder));
-            copies::beyond_memory(sources, &budget, &as_they_stand.collect::<Vec<_>>(), build)
+            copies::beyond_memory(sources, &budget, &own, &all, &wanted)
         } else {
             Vec::new()
         };
@@ -286,7 +286,7 @@ fn of_deployment<'s>(
 }
 
 /// The command that shows what the object deploys.
-fn build(one: &Deployment<'_>) -> String {
+pub(super) fn build(one: &Deployment<'_>) -> String {
     let (name, file) = (one.object.name(), one.object.path());
     let folder = match one.folder.as_str() {
         "" => ".",

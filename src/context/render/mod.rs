@@ -54,7 +54,7 @@ use std::sync::Arc;
 
 use crate::kube::{Destination, Object, ObjectId};
 use crate::mesh::signs;
-use crate::source::{Document, SourceSet};
+use crate::source::{Document, SourceSet, place};
 use crate::yaml::{Route, Span};
 
 use super::fact_kind::FactKind;
@@ -104,6 +104,14 @@ pub struct Deployed {
     pub build: String,
     /// The namespace of what names none, and where that is written.
     pub destination: Option<(String, (Arc<str>, Span))>,
+}
+
+impl Deployed {
+    /// Returns whether the folder contains a file.
+    #[must_use]
+    pub fn contains(&self, path: &str) -> bool {
+        place::contains(&self.folder, path)
+    }
 }
 
 impl Rendering {

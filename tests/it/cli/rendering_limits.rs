@@ -214,3 +214,52 @@ fn lists_in_lists_are_checked() {
     project.write("list.yaml", text);
     check(&project, &["list.yaml", "shop.yaml"]).says("[strict-probe-not-rewritten]");
 }
+
+/// Applications that deploy `apps` to three namespaces, and a pod that none of them deploys.
+fn copies() -> Project {
+    let project = Project::with(&[
+        ("shop.yaml", &shop()),
+        ("apps/web.yaml", WEB),
+        ("other/api.yaml", &WEB.replace("name: web", "name: api")),
+    ]);
+    for at in 0..3 {
+        let application = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: a{at}, namespace: argocd}}\n\
+             spec: {{destination: {{namespace: n{at}}}, source: {{repoURL: https://example.com/a.git, path: apps}}}}\n"
+        );
+        project.write(&format!("argo/a{at}.yaml"), application);
+    }
+    project
+}
+
+#[test]
+fn copies_of_a_folder_that_exceed_the_limit_are_reported() {
+    let project = copies();
+    check(&project, &["--max-rendered", "8KiB", "."])
+        .says("overlay-left-out")
+        .says("argo/a0.yaml")
+        .says("argo/a2.yaml");
+    let run = project.run(&["check", "--output-format", "concise", "."]);
+    assert!(!run.stdout.contains("left-out"), "{}", run.stdout);
+}
+
+#[test]
+fn only_the_folder_that_is_left_out_is_not_rewritten() {
+    let project = copies();
+    let options = [
+        "rewrite",
+        "--diff",
+        "--mesh-version",
+        "1.28",
+        "--override",
+        "rewrite=true",
+        "--assume",
+        "injection=all",
+    ];
+    let options = [&options[..], &["--max-rendered", "8KiB", "."]].concat();
+    let run = project.run(&options);
+    let output = format!("{}{}", run.stdout, run.stderr);
+    assert!(output.contains("[kustomize-overlay]"), "{output}");
+    assert!(output.contains("apps/web.yaml:"), "{output}");
+    assert!(output.contains("+++ b/other/api.yaml"), "{output}");
+}
