@@ -293,7 +293,7 @@ fn ends_with_block_scalar(root: NodeRef<'_>) -> bool {
 fn has_empty_key(root: NodeRef<'_>) -> bool {
     any_node(root, &mut |node| {
         let mut keys = node.entries().map(|entry| entry.key);
-        node.style() != Style::Flow && keys.any(|key| key.source().is_empty())
+        keys.any(|key| key.source().is_empty())
     })
 }
 
