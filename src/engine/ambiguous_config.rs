@@ -1,4 +1,4 @@
-//! Reports annotations `proxy.istio.io/config` that Istio reads otherwise than YAML 1.2 says.
+//! Reports annotations `proxy.istio.io/config` that Istio reads differently from YAML 1.2.
 
 use std::collections::BTreeSet;
 

@@ -54,7 +54,7 @@ Six things are reported:
 - A document that follows `...` without `---`. kubectl and kustomize ignore it without an error. An error, because
   it describes objects that are never deployed.
 - Merge keys that lead through more than 16 levels or 10,000 mappings. meshprobe does not follow them further. An
-  error, because what lies beyond was not checked.
+  error, because the rest was not checked.
 - Text of the annotation `proxy.istio.io/config` that Istio, which uses the YAML parser of kubectl, reads otherwise
   than YAML 1.2 says.
 
