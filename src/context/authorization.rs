@@ -155,15 +155,15 @@ impl<'t> Context<'t> {
 
 /// Decides about a request to a pod to which these policies apply.
 fn decision(applying: &[&Object<'_>], request: &Request) -> Fact<Authorization> {
+    let because = |value, policy: &Object<'_>, message: String| {
+        Fact::known(value, policy.label_at(policy.name_span(), message))
+    };
     let unknown = |(policy, _): (&Object<'_>, NodeRef<'_>)| {
-        let said = format!(
+        let message = format!(
             "AuthorizationPolicy `{}` depends on what only the running mesh knows",
             policy.name()
         );
-        Fact::known(
-            Authorization::Unknown,
-            policy.label_at(policy.name_span(), said),
-        )
+        because(Authorization::Unknown, policy, message)
     };
     let custom = found(applying, Action::Custom, request, Match::Yes)
         .or_else(|| found(applying, Action::Custom, request, Match::Unknown));
@@ -171,9 +171,8 @@ fn decision(applying: &[&Object<'_>], request: &Request) -> Fact<Authorization> 
         return unknown(found);
     }
     if let Some((policy, _)) = found(applying, Action::Deny, request, Match::Yes) {
-        let said = format!("a rule of AuthorizationPolicy `{}` matches", policy.name());
-        let place = policy.label_at(policy.name_span(), said);
-        return Fact::known(Authorization::Denied, place);
+        let message = format!("a rule of AuthorizationPolicy `{}` matches", policy.name());
+        return because(Authorization::Denied, policy, message);
     }
     if let Some(found) = found(applying, Action::Deny, request, Match::Unknown) {
         return unknown(found);
@@ -190,14 +189,11 @@ fn decision(applying: &[&Object<'_>], request: &Request) -> Fact<Authorization> 
     if let Some(found) = found(applying, Action::Allow, request, Match::Unknown) {
         return unknown(found);
     }
-    let said = format!(
+    let message = format!(
         "AuthorizationPolicy `{}` allows only what its rules name",
         first.name()
     );
-    Fact::known(
-        Authorization::Denied,
-        first.label_at(first.name_span(), said),
-    )
+    because(Authorization::Denied, first, message)
 }
 
 fn none_refuses() -> Fact<Authorization> {

@@ -73,20 +73,11 @@ fn of_object(object: &Object<'_>) -> usize {
 
 fn left_out(one: &Deployment<'_>) -> Rendering {
     let path = one.object.path();
-    Rendering {
-        root: Arc::clone(path),
-        deployed: Some(Deployed {
-            file: Arc::clone(path),
-            folder: one.folder.clone(),
-            build: build(one),
-            destination: None,
-        }),
-        documents: Vec::new(),
-        used: BTreeSet::new(),
-        patches: BTreeSet::new(),
-        notes: Vec::new(),
-        is_open: true,
-        left_out: Some(Limit::Memory),
-        held: 0,
-    }
+    let deployed = Deployed {
+        file: Arc::clone(path),
+        folder: one.folder.clone(),
+        build: build(one),
+        destination: None,
+    };
+    Rendering::without_objects(Arc::clone(path), Some(deployed), Limit::Memory)
 }

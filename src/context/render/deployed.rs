@@ -52,39 +52,26 @@ pub(super) fn render(
         let wanted = to_render(sources, &own, &all);
         let keys: Vec<Key> = wanted.iter().map(|one| key(one)).collect();
         let is_done = keys == before;
-        if round == ROUNDS && !is_done {
-            let known: BTreeSet<&Key> = before.iter().collect();
-            let left_out = wanted
-                .iter()
-                .zip(&keys)
-                .filter(|(_, key)| !known.contains(key));
-            let mut left_out: Vec<Rendering> =
-                left_out.map(|(one, _)| beyond_rounds(one)).collect();
-            left_out.extend(copies::beyond_memory(sources, &budget, &own, &all, &wanted));
+        if is_done || round == ROUNDS {
+            let mut left_out = copies::beyond_memory(sources, &budget, &own, &all, &wanted);
+            if is_done {
+                generated = expanded;
+            } else {
+                left_out.extend(beyond_rounds(&wanted, &keys, &before));
+            }
             made.extend(left_out);
             break;
         }
         let mut next = Vec::with_capacity(wanted.len());
         let mut entered = BTreeSet::new();
-        if !is_done {
-            let folders: BTreeSet<&str> = all.iter().map(|one| one.folder.as_str()).collect();
-            for one in &wanted {
-                let (rendering, inside) =
-                    of_deployment(sources, &mut gatherer, one, &folders, is_wanted);
-                entered.extend(inside);
-                next.push(rendering);
-            }
+        let folders: BTreeSet<&str> = all.iter().map(|one| one.folder.as_str()).collect();
+        for one in &wanted {
+            let (rendering, inside) =
+                of_deployment(sources, &mut gatherer, one, &folders, is_wanted);
+            entered.extend(inside);
+            next.push(rendering);
         }
-        let left_out = if is_done {
-            copies::beyond_memory(sources, &budget, &own, &all, &wanted)
-        } else {
-            Vec::new()
-        };
         generated = expanded;
-        if is_done {
-            made.extend(left_out);
-            break;
-        }
         for replaced in std::mem::replace(&mut made, next) {
             budget.release(replaced.held);
         }
@@ -147,19 +134,16 @@ fn own<'s>(
     (own, gatherer, budget)
 }
 
-/// Returns the rendering of a deployment that is not followed any more.
-fn beyond_rounds(one: &Deployment<'_>) -> Rendering {
-    Rendering {
-        root: Arc::clone(one.object.path()),
-        deployed: None,
-        documents: Vec::new(),
-        used: BTreeSet::new(),
-        patches: BTreeSet::new(),
-        notes: Vec::new(),
-        is_open: true,
-        left_out: Some(Limit::Rounds),
-        held: 0,
-    }
+/// Returns renderings without objects for the deployments that are new in the last round, and not followed.
+fn beyond_rounds(wanted: &[&Deployment<'_>], keys: &[Key], before: &[Key]) -> Vec<Rendering> {
+    let known: BTreeSet<&Key> = before.iter().collect();
+    let all = wanted.iter().zip(keys);
+    let new = all.filter(|(_, key)| !known.contains(key));
+    new.map(|(one, _)| {
+        let root = Arc::clone(one.object.path());
+        Rendering::without_objects(root, None, Limit::Rounds)
+    })
+    .collect()
 }
 
 /// What a deployment is known by from round to round.

@@ -115,6 +115,21 @@ impl Deployed {
 }
 
 impl Rendering {
+    /// Returns the rendering of what a limit leaves out.
+    fn without_objects(root: Arc<str>, deployed: Option<Deployed>, limit: Limit) -> Self {
+        Self {
+            root,
+            deployed,
+            documents: Vec::new(),
+            used: BTreeSet::new(),
+            patches: BTreeSet::new(),
+            notes: Vec::new(),
+            is_open: true,
+            left_out: Some(limit),
+            held: 0,
+        }
+    }
+
     /// Returns the file that stands for the rendering: what deploys it, else the kustomization.
     #[must_use]
     pub fn home(&self) -> &Arc<str> {
