@@ -39,7 +39,7 @@ pub const NOTICES: &[Notice] = &[
         id: AMBIGUOUS_YAML,
         severity: Severity::Warning,
         docs: "\
-kubectl and kustomize read a place of a Kubernetes document differently, or both read something else than
+kubectl and kustomize read a place of a Kubernetes document differently, or both read something other than
 YAML 1.2 says.
 
 Six things are reported:
@@ -47,7 +47,7 @@ Six things are reported:
 - A character that ends a line in YAML 1.1 (U+0085, U+2028, U+2029), a byte order mark within the document, or a
   `?` that touches a key in braces, where the document means something else because of it. An error, because it
   hides text from reviewers and from other tools. A document of comments that is a manifest because of such a
-  character is reported, too.
+  character is reported, too. In a document with more than 4,000 opening brackets the character is always reported.
 - A merge key (`<<`) below a key that it overrides with another value. kubectl takes the value of the merge key,
   kustomize the value of the key.
 - The tags `!!binary`, `!!timestamp`, and `!` before a number or boolean.
@@ -55,8 +55,8 @@ Six things are reported:
   it describes objects that are never deployed.
 - Merge keys that lead through more than 16 levels or 10,000 mappings. meshprobe does not follow them further. An
   error, because the rest was not checked.
-- Text of the annotation `proxy.istio.io/config` that Istio, which uses the YAML parser of kubectl, reads otherwise
-  than YAML 1.2 says.
+- Text of the annotation `proxy.istio.io/config` that Istio, which uses the YAML parser of kubectl, reads differently
+  from YAML 1.2.
 
 ## Why it matters
 

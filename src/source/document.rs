@@ -136,13 +136,15 @@ const OBJECT_KEYS: [&str; 2] = ["apiVersion", "kind"];
 /// Classifies a text that only libyaml may be able to read, as kubectl does.
 fn unparsed(source: &str, error: SyntaxError) -> Content {
     let keys = yaml::first_document_keys(source).unwrap_or_default();
-    let is_manifest = OBJECT_KEYS
+    let has_keys = OBJECT_KEYS
         .iter()
         .all(|key| keys.iter().any(|one| one == key));
+    let kubernetes = has_keys || looks_like_kubernetes(source.as_bytes());
+    // What libyaml is not given to read is a manifest if it looks like one.
+    let is_manifest = has_keys || (kubernetes && yaml::has_too_many_brackets(source));
     if source.contains("{{") && !is_manifest {
         return Content::Template;
     }
-    let kubernetes = is_manifest || looks_like_kubernetes(source.as_bytes());
     Content::Broken { error, kubernetes }
 }
 

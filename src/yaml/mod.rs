@@ -42,5 +42,5 @@ pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};
 pub use span::{LineIndex, Position, Span};
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
-pub use verify::{first_document_error, first_document_keys};
+pub use verify::{first_document_error, first_document_keys, has_too_many_brackets};
 pub use weight::bounded;

@@ -6,6 +6,7 @@
 
 mod agreement;
 mod alias_weight;
+mod brackets;
 mod compare;
 mod root_keys;
 
@@ -29,6 +30,7 @@ use super::span::Span;
 use super::tree::{Kind, NodeRef, Tree};
 
 pub(super) use agreement::{disagreement, hidden_content, hidden_mapping};
+pub use brackets::has_too_many_brackets;
 
 /// Nodes that aliases may repeat; more is an attack or a mistake.
 const REPEATED: usize = 100_000;
@@ -191,6 +193,7 @@ fn scalar_value(scalar: Scalar<'_>) -> Yaml {
 /// Reads the first document of a text with the independent parser, as kubectl does; `None` where there is none.
 fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    brackets::check(text)?;
     refuse_multiplying(text)?;
     let first = serde_yaml::Deserializer::from_str(text).next();
     first
@@ -199,10 +202,14 @@ fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
         .map_err(|error| format!("is refused by the second parser: {error}"))
 }
 
-/// Returns why libyaml refuses the first document of a text, whatever follows that.
+/// Returns why libyaml refuses the first document of a text, whatever follows that. A text with too many brackets is not
+/// given to it, and counts as refused.
 #[must_use]
 pub fn first_document_error(text: &str) -> Option<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Err(reason) = brackets::check(text) {
+        return Some(reason);
+    }
     let first = serde_yaml::Deserializer::from_str(text).next()?;
     let error = IgnoredAny::deserialize(first).err()?.to_string();
     // A limit of the parser around libyaml.
@@ -210,9 +217,13 @@ pub fn first_document_error(text: &str) -> Option<String> {
 }
 
 /// Returns the keys that libyaml reads from the first document of a text, as far as they are strings; `None` where that
-/// is a list or a single value. Values are not built, so aliases do not multiply.
+/// is a list or a single value. Values are not built, so aliases do not multiply. A text with too many brackets
+/// ([`has_too_many_brackets`]) is not read, and has no keys.
 #[must_use]
 pub fn first_document_keys(text: &str) -> Option<Vec<String>> {
+    if has_too_many_brackets(text) {
+        return Some(Vec::new());
+    }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = serde_yaml::Deserializer::from_str(text).next();
     match first.map(Outline::deserialize) {

@@ -15,7 +15,9 @@ use crate::yaml::scalar::{Scalar, resolve_plain};
 use crate::yaml::tree::{Entry, Kind, NodeRef, Style, Tree};
 
 use super::compare::one_line;
-use super::{DEPTH, REPEATED, first_referee_value, measure, referee_value, with_own_names};
+use super::{
+    DEPTH, REPEATED, brackets, first_referee_value, measure, referee_value, with_own_names,
+};
 
 /// Returns how the second parser's reading of a document differs from ours, in words; `None` where
 /// both read the same.
@@ -23,7 +25,8 @@ pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<String> {
     if let Err(reason) = measure(tree) {
         return Some(reason);
     }
-    match referee_value(&with_own_names(tree)) {
+    let text = with_own_names(tree);
+    match brackets::check(&text).and_then(|()| referee_value(&text)) {
         Ok(value) => difference(tree, &value),
         Err(reason) => Some(format!("the document {reason}")),
     }
@@ -32,7 +35,7 @@ pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<String> {
 /// Returns what the second parser reads from a text without content for ours, in words; `None` where
 /// it has none for both.
 pub(in crate::yaml) fn hidden_content(text: &str) -> Option<String> {
-    match referee_value(text) {
+    match brackets::check(text).and_then(|()| referee_value(text)) {
         Ok(Yaml::Null) => None,
         Ok(value) => Some(format!("only kubectl reads {}", one_line(&value))),
         Err(reason) => Some(format!("the document {reason}")),

@@ -15,7 +15,7 @@ pub(super) fn fits(text: &str, limit: usize) -> bool {
     }
     let left = Cell::new(limit);
     for document in serde_yaml::Deserializer::from_str(text) {
-        // After an error the parser returns it for ever.
+        // The iterator repeats an error without end.
         if Count(&left).deserialize(document).is_err() {
             return left.get() > 0;
         }
