@@ -59,7 +59,7 @@ macro_rules! axes {
 axes! {
     "slow: `cargo test -- --include-ignored` and .ci/test run it":
     containers: "containers", 50;
-    containers_suppressed_by_comments: "containers, suppressed by comments", 50;
+    containers_suppressed_by_comments: "containers, suppressed by comments", 25;
     containers_fixed: "containers, --diff", 50;
     items_of_a_list: "kind: List", 50;
     items_of_a_list_fixed: "kind: List, --diff", 50;
@@ -68,16 +68,16 @@ axes! {
     nested_brackets: "nested brackets", 60;
     services: "Services", 150;
     peer_authentications: "PeerAuthentications", 100;
-    peer_authentications_with_one_selector: "PeerAuthentications, one selector", 150;
-    authorization_policies: "AuthorizationPolicies", 100;
-    applications_of_one_revision: "Applications of istiod, one revision", 150;
+    peer_authentications_with_one_selector: "PeerAuthentications, one selector", 75;
+    authorization_policies: "AuthorizationPolicies", 50;
+    applications_of_one_revision: "Applications of istiod, one revision", 75;
     ignore_entries: "ignore entries", 100;
     scopes: "scopes", 100;
     folders: "folders", 150;
     patches: "patches", 150;
     overlays_of_one_workload: "overlays of one workload", 150;
     documents_of_a_template: "templates", 50;
-    items_of_a_named_file: "named files", 100;
+    items_of_a_named_file: "named files", 50;
 }
 
 #[test]
