@@ -48,6 +48,7 @@ fn finding(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let mut finding = Finding::new(AMBIGUOUS_YAML, severity, label, message);
     finding.document = object.document.index;
     finding.object = Some(object.reference());
-    finding.help = Some("write the text so that all YAML parsers read the same".to_owned());
+    finding.help =
+        Some("write the text so that all YAML parsers read it in the same way".to_owned());
     Some(finding)
 }

@@ -98,7 +98,7 @@ impl ProxyConfig {
     /// Istio converts the first document to JSON with sigs.k8s.io/yaml, and ignores what follows it.
     ///
     /// # Errors
-    /// [`Unreadable`] where Istio refuses the text, or where it reads something else than YAML 1.2 says.
+    /// [`Unreadable`] where Istio refuses the text, or where it reads something other than YAML 1.2 specifies.
     pub fn parse(text: &str) -> Result<Self, Unreadable> {
         let text: Arc<str> = Arc::from(text);
         let parsed = parsed(&text)?;
