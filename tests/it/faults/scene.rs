@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, Weak};
 
 use tempfile::TempDir;
 
@@ -190,7 +190,8 @@ pub(crate) fn as_user(project: &Project, arguments: &[&str]) -> Run {
     if !is_root() {
         return project.run(arguments);
     }
-    let mut command = command(shared_program(), &project.path(""));
+    let program = SharedProgram::get();
+    let mut command = command(&program.path, &project.path(""));
     run(command.args(arguments).uid(NOBODY).gid(NOBODY), b"")
 }
 
@@ -208,18 +209,35 @@ pub(crate) fn give(path: &Path, user: u32) {
     }
 }
 
-/// The program where everybody may run it: the tree it was built in may be closed.
-fn shared_program() -> &'static Path {
-    static COPY: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = COPY.get_or_init(|| {
+/// The program where every user may run it: the tree that it was built in may be closed. The last test deletes the copy,
+/// because what is static is never dropped.
+struct SharedProgram {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl SharedProgram {
+    fn get() -> Arc<Self> {
+        static COPY: Mutex<Weak<SharedProgram>> = Mutex::new(Weak::new());
+        let mut copy = COPY.lock().unwrap();
+        copy.upgrade().unwrap_or_else(|| {
+            let new = Arc::new(Self::copy());
+            *copy = Arc::downgrade(&new);
+            new
+        })
+    }
+
+    fn copy() -> Self {
         let folder = TempDir::new().unwrap();
         mode(folder.path(), 0o755);
         let path = folder.path().join("meshprobe");
         fs::copy(PROGRAM, &path).unwrap();
         mode(&path, 0o755);
-        (folder, path)
-    });
-    path
+        Self {
+            path,
+            _folder: folder,
+        }
+    }
 }
 
 pub(crate) fn mode(path: &Path, mode: u32) {
