@@ -24,21 +24,6 @@ spec:
     readinessProbe: {httpGet: {port: missing}}
 ";
 
-const LIST: &str = "\
-apiVersion: config.kubernetes.io/v1
-kind: ResourceList
-items:
-- apiVersion: v1
-  kind: Pod
-  metadata: {name: web, namespace: shop}
-  spec:
-    containers:
-    - name: web
-      readinessProbe: {httpGet: {port: 8080}}
-";
-
-const ISSUES: &str = "https://github.com/meshprobe/meshprobe/issues";
-
 fn files() -> Project {
     Project::with(&[("a.yaml", INJECTED), ("bad.yaml", POD), ("good.yaml", POD)])
 }
@@ -61,6 +46,21 @@ fn a_release_has_no_switch() {
 #[cfg(debug_assertions)]
 mod planted {
     use super::*;
+
+    const LIST: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: web, namespace: shop}
+  spec:
+    containers:
+    - name: web
+      readinessProbe: {httpGet: {port: 8080}}
+";
+
+    const ISSUES: &str = "https://github.com/meshprobe/meshprobe/issues";
 
     /// Standard error has exactly the two lines, without control characters and line breaks of the
     /// payload.
