@@ -301,7 +301,7 @@ fn has_empty_key(root: NodeRef<'_>) -> bool {
 fn has_lines(root: NodeRef<'_>) -> bool {
     any_node(root, &mut |node| {
         let styles = [Style::SingleQuoted, Style::DoubleQuoted, Style::Flow];
-        styles.contains(&node.style()) && node.source().contains('\n')
+        styles.contains(&node.style()) && node.source().contains(['\n', '\r'])
     })
 }
 
