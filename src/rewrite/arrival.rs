@@ -4,7 +4,7 @@
 //! longer fit. So every overlay is rendered over the edited files, and must make the same of the
 //! probes, the env and the opt-out as the file says. No shape of a patch is looked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::context::render::{Note, Rendering, Scope};
@@ -148,19 +148,45 @@ impl<'e> After<'e> {
         overlays: &Overlays<'a, 't>,
     ) -> Option<&'a Workload<'t>> {
         let after = self.rendered.get(id).map(Vec::as_slice).unwrap_or_default();
-        let mut left: Vec<&Workload<'_>> = after.iter().collect();
+        let mut left: HashMap<Source<'_>, VecDeque<&Workload<'_>>> = HashMap::new();
         let rest = |one: &Workload<'_>| remainder(&one.object, &plain.workload.object, pod);
         let before = overlays.of(plain).map(|seen| &seen.workload);
         let mut before = before.filter(|seen| seen.object.rendered_by.is_some());
         before.find(|seen| {
-            let here = |one: &&Workload<'_>| {
-                (one.object.home, one.object.rendered_by)
-                    == (seen.object.home, seen.object.rendered_by)
-            };
-            let Some(at) = left.iter().position(here) else {
+            let source = source_of(seen);
+            let left = left
+                .entry(source)
+                .or_insert_with(|| counterparts(after, source));
+            let Some(counterpart) = left.pop_front() else {
                 return true;
             };
-            rest(left.remove(at)) != rest(seen)
+            rest(counterpart) != rest(seen)
         })
+    }
+}
+
+/// The file that deploys an object, and the kustomization that renders it.
+type Source<'t> = (&'t str, Option<&'t str>);
+
+fn source_of<'t>(workload: &Workload<'t>) -> Source<'t> {
+    let object = &workload.object;
+    (object.home(), object.rendered_by.map(|path| &**path))
+}
+
+/// Returns the workloads of a source, in order. An object that deploys a kustomization without a change has no
+/// rendering of its own: its workloads are those of the kustomization.
+fn counterparts<'a, 't>(
+    after: &'a [Workload<'t>],
+    (home, rendered_by): Source<'_>,
+) -> VecDeque<&'a Workload<'t>> {
+    let of = |home: &str| -> VecDeque<_> {
+        let all = after.iter();
+        all.filter(|one| source_of(one) == (home, rendered_by))
+            .collect()
+    };
+    let own = of(home);
+    match rendered_by {
+        Some(root) if own.is_empty() => of(root),
+        _ => own,
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
 
-use crate::support::manifest::Manifest;
+use crate::support::manifest::{INJECTED, Manifest};
 use crate::support::project::Project;
 
 const WEB: &str = "\
@@ -106,4 +106,44 @@ spec:
             ]
         );
     }
+}
+
+/// The workloads of a kustomization that is deployed without a change, by two objects.
+fn deployed_unchanged(deploying: &str) -> Project {
+    Project::with(&[
+        (
+            "app/kustomization.yaml",
+            "resources: [web.yaml]\nnamespace: shop\n",
+        ),
+        ("app/web.yaml", WEB),
+        ("mesh.yaml", INJECTED),
+        ("clusters/one.yaml", deploying),
+        ("clusters/two.yaml", &deploying.replace("name: apps", "name: more")),
+    ])
+}
+
+#[test]
+fn a_kustomization_that_is_deployed_unchanged_is_rewritten() {
+    let application = Manifest::new("argoproj.io/v1alpha1", "Application", "apps")
+        .within("argocd")
+        .spec("  source: {repoURL: https://git.example/x, path: app}\n  destination: {name: x}\n")
+        .to_string();
+    for deploying in [flux("./app", ""), application] {
+        let project = deployed_unchanged(&deploying);
+        project.run(&["rewrite", "--write", "."]).exits(0);
+        let text = project.read("app/web.yaml");
+        assert!(text.contains("/app-health/web/livez"), "{text}");
+    }
+}
+
+#[test]
+fn a_kustomization_that_is_deployed_with_a_lost_change_is_not_rewritten() {
+    let patch = "  patches:\n  - patch: |-\n      apiVersion: apps/v1\n      kind: Deployment\n      metadata: {name: web}\n      \
+                 spec: {template: {metadata: {$patch: replace, labels: {app: web}}}}\n";
+    let project = deployed_unchanged(&flux("./app", patch));
+    project
+        .run(&["rewrite", "--write", "."])
+        .exits(1)
+        .says("error[kustomize-overlay]");
+    assert_eq!(project.read("app/web.yaml"), WEB);
 }
