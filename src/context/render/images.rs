@@ -7,44 +7,32 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use crate::yaml::NodeRef;
 
+use super::image_name::{Start, StartIndex, compile};
 use super::node::{Node, Value};
 use super::resource::Resource;
 
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 /// What both lists have in their names.
 const LISTS_HAVE: &str = "ontainers";
-const TAG_AND_DIGEST: &str =
-    "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
 
-/// All entries of `images`, by what the images that they are for begin with.
+/// All entries of `images`, by the start of their names.
 pub(super) struct Images<'n> {
     all: Vec<Image<'n>>,
-    by_beginning: HashMap<&'n str, Vec<usize>>,
-    /// How long the beginnings are.
-    lengths: BTreeSet<usize>,
+    by_start: StartIndex,
 }
 
 impl<'n> Images<'n> {
     pub(super) fn of(entries: &'n [Node]) -> Self {
         let all: Vec<Image<'n>> = entries.iter().map(Image::read).collect();
-        let mut by_beginning: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut by_start = StartIndex::default();
         for (at, image) in all.iter().enumerate() {
-            by_beginning.entry(image.beginning).or_default().push(at);
+            by_start.push(at, image.start);
         }
-        let lengths = by_beginning
-            .keys()
-            .map(|beginning| beginning.len())
-            .collect();
-        Self {
-            all,
-            by_beginning,
-            lengths,
-        }
+        Self { all, by_start }
     }
 
     /// Changes the images of an object, one entry after the other as kustomize does: a later one meets the name that
@@ -66,14 +54,9 @@ impl<'n> Images<'n> {
 
     /// Returns the first entry from `next` on that may be for one of the images.
     fn first_for(&self, names: &BTreeSet<String>, next: usize) -> Option<(usize, &Image<'n>)> {
-        let beginnings = names
+        let first = names
             .iter()
-            .flat_map(|name| self.lengths.iter().filter_map(|end| name.get(..*end)));
-        let entries = beginnings.filter_map(|beginning| self.by_beginning.get(beginning));
-        let first = entries.filter_map(|found| {
-            let from = found.partition_point(|&at| at < next);
-            found.get(from).copied()
-        });
+            .filter_map(|name| self.by_start.first_for(name, next));
         let at = first.min()?;
         Some((at, self.all.get(at)?))
     }
@@ -119,10 +102,9 @@ pub(super) fn of_tree(object: NodeRef<'_>) -> BTreeSet<String> {
 /// An entry of `images`.
 struct Image<'n> {
     entry: &'n Node,
-    /// Compiled once an image begins as it does; `None` if it is no expression.
+    start: Start<'n>,
+    /// Compiled once an image starts as it does; `None` if it is not an expression.
     pattern: OnceCell<Option<Regex>>,
-    /// What all images begin with that it fits.
-    beginning: &'n str,
 }
 
 impl<'n> Image<'n> {
@@ -130,29 +112,24 @@ impl<'n> Image<'n> {
     fn read(entry: &'n Node) -> Self {
         Self {
             entry,
+            start: Start::of(entry.text_below(&["name"])),
             pattern: OnceCell::new(),
-            beginning: beginning(entry.text_below(&["name"])),
         }
     }
 
     fn pattern(&self) -> Option<&Regex> {
-        let compiled = self.pattern.get_or_init(|| {
-            let name = self.entry.text_below(&["name"]);
-            RegexBuilder::new(&format!("^{name}{TAG_AND_DIGEST}$"))
-                .unicode(false)
-                .size_limit(1 << 20)
-                .build()
-                .ok()
-        });
+        let name = || self.entry.text_below(&["name"]);
+        let compiled = self.pattern.get_or_init(|| compile(name()));
         compiled.as_ref()
     }
 
     fn is_of(&self, container: &Node) -> bool {
         let image = container.text_below(&["image"]);
-        let is_match = |pattern: &Regex| pattern.is_match(image.as_bytes());
-        !image.is_empty()
-            && image.starts_with(self.beginning)
-            && self.pattern().is_some_and(is_match)
+        let by_expression = || {
+            let pattern = self.pattern();
+            pattern.is_some_and(|pattern| pattern.is_match(image.as_bytes()))
+        };
+        !image.is_empty() && self.start.matches(image).unwrap_or_else(by_expression)
     }
 
     /// Returns an object with its images changed; nothing where no container has one that is meant.
@@ -230,22 +207,6 @@ impl<'n> Image<'n> {
     }
 }
 
-/// Returns the characters at the start of an expression that stand for themselves.
-fn beginning(expression: &str) -> &str {
-    if expression.contains('|') {
-        return "";
-    }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
-    let Some(end) = expression.find(|c| !is_plain(c)) else {
-        return expression;
-    };
-    let (plain, rest) = expression.split_at_checked(end).unwrap_or_default();
-    // What follows may say how often the last one comes.
-    let is_counted = rest.starts_with(['*', '?', '+', '{']);
-    let end = plain.len() - usize::from(is_counted && !plain.is_empty());
-    plain.get(..end).unwrap_or_default()
-}
-
 /// Splits `host:5000/name:tag@digest`.
 fn split(image: &str) -> (&str, &str, &str) {
     let (front, digest) = image.split_once('@').unwrap_or((image, ""));
@@ -260,23 +221,7 @@ fn split(image: &str) -> (&str, &str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{beginning, split};
-
-    #[test]
-    fn expressions_begin_with_what_stands_for_itself() {
-        for (expression, expected) in [
-            ("library/nginx", "library/nginx"),
-            ("quay.io/app", "quay"),
-            ("ab*c", "a"),
-            ("a+", ""),
-            ("(a|b)", ""),
-            ("a|b", ""),
-            ("*", ""),
-            ("", ""),
-        ] {
-            assert_eq!(beginning(expression), expected, "{expression}");
-        }
-    }
+    use super::split;
 
     #[test]
     fn images_are_split() {

@@ -14,6 +14,7 @@
 mod application_set;
 mod body;
 mod budget;
+mod changes;
 mod copies;
 mod copy;
 mod deployed;
@@ -22,6 +23,7 @@ mod fields;
 mod gather;
 #[cfg(test)]
 mod hostile_tests;
+mod image_name;
 mod images;
 mod inline;
 mod json_patch;

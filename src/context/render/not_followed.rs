@@ -8,12 +8,8 @@
 use crate::source::SourceSet;
 use crate::yaml::{Entry, NodeRef};
 
-use crate::mesh::signs;
-
-use super::super::fact_kind::FactKind;
-use super::field_path::{
-    Style, concerns_namespace, concerns_policy, concerns_probes, is_rewritten,
-};
+use super::changes::{Change, Changes, Effects};
+use super::field_path::Style;
 use super::gather::Gathered;
 use super::inline;
 use super::kustomization::{Kustomization, says_something};
@@ -32,13 +28,16 @@ pub(super) fn tell(sources: &SourceSet, k: &Kustomization<'_>, gathered: &mut Ga
             continue;
         };
         let all = &gathered.resources;
+        let mut effects = Effects::of(&changes);
         // A fact decides about every pod beside it.
-        let is_fact_changed = all.iter().any(|one| changes.may_change_fact(one));
-        let touched = all.iter();
-        let touched = touched.filter(|one| is_fact_changed || changes.may_change(one));
-        let copied = all.iter().filter(|one| changes.may_copy(one));
+        let is_fact_changed = all.iter().any(|one| effects.may_change_fact(one));
+        let touched: Vec<&Resource> = all
+            .iter()
+            .filter(|one| is_fact_changed || effects.may_change(one))
+            .collect();
+        let copied = all.iter().filter(|one| effects.may_copy(one));
         let (touched, copied) = (
-            touched.map(Resource::id).collect(),
+            touched.into_iter().map(Resource::id).collect(),
             copied.map(Resource::id).collect(),
         );
         let place = k.origin(entry.key.span());
@@ -50,86 +49,6 @@ pub(super) fn tell(sources: &SourceSet, k: &Kustomization<'_>, gathered: &mut Ga
             touched,
             copied,
         });
-    }
-}
-
-/// What may be changed.
-enum Changes {
-    /// Anything.
-    All,
-    /// What one of these says.
-    Some(Vec<Change>),
-}
-
-/// Something of some objects.
-struct Change {
-    /// It is copied from there, and not changed.
-    is_source: bool,
-    /// Which; `None` stands for all.
-    target: Option<Target>,
-    /// Of a field spec: the only kind, where it names one.
-    kind: String,
-    /// Where in the object; `None` stands for anywhere.
-    path: Option<(String, Style)>,
-}
-
-impl Changes {
-    /// Tells whether the probes of an object may change.
-    fn may_change(&self, resource: &Resource) -> bool {
-        match self {
-            Self::All => true,
-            Self::Some(changes) => changes
-                .iter()
-                .any(|change| !change.is_source && change.leads_to(resource, concerns_probes)),
-        }
-    }
-
-    /// Tells whether an object may change that decides about the pods beside it.
-    fn may_change_fact(&self, resource: &Resource) -> bool {
-        match self {
-            Self::All => false,
-            Self::Some(changes) => changes
-                .iter()
-                .any(|change| !change.is_source && change.leads_to_fact(resource)),
-        }
-    }
-
-    /// Tells whether probes of an object may be copied into another one.
-    fn may_copy(&self, resource: &Resource) -> bool {
-        match self {
-            Self::All => false,
-            Self::Some(changes) => changes
-                .iter()
-                .any(|change| change.is_source && change.leads_to(resource, is_rewritten)),
-        }
-    }
-}
-
-impl Change {
-    fn leads_to(&self, resource: &Resource, concerns: fn(&str, Style, &str) -> bool) -> bool {
-        let kind = resource.name().kind;
-        let is_meant = self.kind.is_empty() || self.kind == kind;
-        let is_chosen = || {
-            let target = self.target.as_ref();
-            target.is_none_or(|target| target.selects(resource))
-        };
-        let is_there = || {
-            let path = self.path.as_ref();
-            path.is_none_or(|(path, style)| concerns(path, *style, kind))
-        };
-        is_meant && is_chosen() && is_there()
-    }
-
-    fn leads_to_fact(&self, resource: &Resource) -> bool {
-        let (group, _) = resource.group_version();
-        match FactKind::of(group, resource.name().kind) {
-            Some(FactKind::Namespace) => self.leads_to(resource, concerns_namespace),
-            Some(FactKind::PeerAuthentication) => self.leads_to(resource, concerns_policy),
-            Some(FactKind::OfMesh) if signs::mesh_of_group(group).is_some() => {
-                self.leads_to(resource, concerns_policy)
-            }
-            _ => false,
-        }
     }
 }
 
