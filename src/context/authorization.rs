@@ -200,14 +200,24 @@ fn none_refuses() -> Fact<Authorization> {
     Fact::settled(Authorization::Allowed, "no AuthorizationPolicy refuses it")
 }
 
-/// Tells whether a policy that the pods of `workload` hear allows requests to them.
+/// Returns the labels that a policy asks of the pods to which it allows requests; `None` for a policy that allows none.
 #[must_use]
-pub fn allows_to(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
-    action(policy) == Action::Allow && applies(policy, workload)
+pub fn allowed_selector<'t>(policy: &Object<'t>) -> Option<LabelSelector<'t>> {
+    (action(policy) == Action::Allow && is_enforced(policy)).then(|| selector(policy))
+}
+
+fn applies(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
+    is_enforced(policy) && selector(policy).matches(workload.template.labels())
+}
+
+fn selector<'t>(policy: &Object<'t>) -> LabelSelector<'t> {
+    let spec = policy.node.get("spec");
+    let selector = spec.and_then(|spec| spec.get("selector"));
+    LabelSelector::from_mapping(selector.and_then(|selector| selector.get("matchLabels")))
 }
 
 /// Policies with `targetRefs` are for waypoints and gateways; dry runs decide nothing.
-fn applies(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
+fn is_enforced(policy: &Object<'_>) -> bool {
     let spec = policy.node.get("spec");
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
     if get("targetRef").is_some() || get("targetRefs").is_some() {
@@ -216,11 +226,7 @@ fn applies(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
     let dry_run = policy
         .annotation("istio.io/dry-run")
         .and_then(|entry| entry.value.text());
-    if dry_run == Some("true") {
-        return false;
-    }
-    let labels = get("selector").and_then(|selector| selector.get("matchLabels"));
-    LabelSelector::from_mapping(labels).matches(workload.template.labels())
+    dry_run != Some("true")
 }
 
 fn action(policy: &Object<'_>) -> Action {

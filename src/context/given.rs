@@ -85,6 +85,7 @@ impl<'t> Context<'t> {
         change(&mut given.overrides);
         Self {
             standings: Arc::default(),
+            redirects: Arc::default(),
             supposed: Some(Arc::new(given)),
             ..self.clone()
         }

@@ -210,6 +210,7 @@ impl<'t> Context<'t> {
     pub fn served_by(&self, candidate: usize) -> Self {
         Self {
             standings: Arc::default(),
+            redirects: Arc::default(),
             candidate: Some(candidate),
             ..self.clone()
         }

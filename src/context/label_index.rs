@@ -1,4 +1,6 @@
-//! Facts by a label that they ask of pods, so that a pod meets only those that may select it.
+//! Facts by the labels that they ask of pods, so that a pod meets only those that select it.
+
+use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
@@ -11,60 +13,140 @@ type Pair<'t> = (&'t str, &'t str);
 /// have no number, because all of them are alike.
 pub(super) type AskedLabel = (usize, Option<usize>);
 
-/// The numbers of facts by namespace and by the rarest label that each of them asks for.
+/// A tree of selectors: each step down is one more label that a selector asks for, those that few selectors share first.
+/// A pod follows the labels that it has.
 #[derive(Debug, Default)]
-pub(super) struct LabelIndex<'t> {
+pub(crate) struct LabelIndex<'t> {
     /// The keys that facts of a namespace ask for.
     keys: HashMap<(&'t str, &'t str), usize>,
-    /// The labels that they ask for.
+    /// The labels that they ask for, numbered in the order of the steps.
     pairs: HashMap<(&'t str, Pair<'t>), usize>,
-    by_pair: HashMap<(&'t str, Pair<'t>), Vec<usize>>,
-    /// Facts that ask for no label.
-    unselective: HashMap<&'t str, Vec<usize>>,
+    roots: HashMap<&'t str, usize>,
+    nodes: Vec<Node>,
+}
+
+/// A part of the labels that selectors ask for.
+#[derive(Debug, Default)]
+struct Node {
+    /// The facts that ask for exactly these labels.
+    facts: Vec<usize>,
+    /// The nodes with one more label, by its number.
+    children: BTreeMap<usize, usize>,
 }
 
 impl<'t> LabelIndex<'t> {
     /// Sorts facts, given in their order: the namespace of each, and the labels that it asks for.
-    pub(super) fn of(facts: &[(&'t str, Vec<Pair<'t>>)]) -> Self {
+    pub(crate) fn of(facts: &[(&'t str, Vec<Pair<'t>>)]) -> Self {
         let mut index = Self::default();
-        let mut counts: HashMap<(&str, Pair<'_>), usize> = HashMap::new();
-        for (namespace, labels) in facts {
-            for label in labels {
-                *counts.entry((*namespace, *label)).or_default() += 1;
-                let number = index.keys.len();
-                index.keys.entry((*namespace, label.0)).or_insert(number);
-                let number = index.pairs.len();
-                index.pairs.entry((*namespace, *label)).or_insert(number);
-            }
-        }
+        index.number_labels(facts);
         for (at, (namespace, labels)) in facts.iter().enumerate() {
-            let keys = labels.iter().map(|label| (*namespace, *label));
-            let rarest = keys.min_by_key(|key| counts.get(key));
-            let found = match rarest {
-                Some(key) => index.by_pair.entry(key).or_default(),
-                None => index.unselective.entry(namespace).or_default(),
-            };
-            found.push(at);
+            let pairs = labels.iter();
+            let mut steps: Vec<usize> = pairs
+                .filter_map(|label| index.pairs.get(&(*namespace, *label)).copied())
+                .collect();
+            steps.sort_unstable();
+            steps.dedup();
+            index.insert(namespace, &steps, at);
         }
         index
     }
 
-    /// Lists the facts of a namespace that may select pods with these labels (a mapping), in their order; not those
-    /// that ask for no label.
-    pub(super) fn selecting(&self, namespace: &str, labels: Option<NodeRef<'_>>) -> Vec<usize> {
-        if self.by_pair.is_empty() {
-            return Vec::new();
+    /// Numbers the keys in the order of the facts, and the labels so that a selector starts with the key whose values
+    /// tell most facts apart.
+    fn number_labels(&mut self, facts: &[(&'t str, Vec<Pair<'t>>)]) {
+        let mut uses: Vec<usize> = Vec::new();
+        let mut pairs = Vec::new();
+        let mut values: Vec<usize> = Vec::new();
+        for (namespace, labels) in facts {
+            for label in labels {
+                let next = self.keys.len();
+                let key = *self.keys.entry((*namespace, label.0)).or_insert(next);
+                uses.resize(self.keys.len(), 0);
+                values.resize(self.keys.len(), 0);
+                if let (Some(uses), Some(values)) = (uses.get_mut(key), values.get_mut(key)) {
+                    *uses += 1;
+                    let next = pairs.len();
+                    self.pairs.entry((*namespace, *label)).or_insert_with(|| {
+                        pairs.push((key, (*namespace, *label)));
+                        *values += 1;
+                        next
+                    });
+                }
+            }
         }
+        pairs.sort_by_cached_key(|(key, _)| {
+            let facts_per_value = uses.get(*key).zip(values.get(*key));
+            (facts_per_value.map(|(uses, values)| uses / values), *key)
+        });
+        for (number, (_, pair)) in pairs.into_iter().enumerate() {
+            self.pairs.insert(pair, number);
+        }
+    }
+
+    fn insert(&mut self, namespace: &'t str, steps: &[usize], fact: usize) {
+        let mut at = *self.roots.entry(namespace).or_insert_with(|| {
+            self.nodes.push(Node::default());
+            self.nodes.len() - 1
+        });
+        for &step in steps {
+            let next = self.nodes.len();
+            let Some(node) = self.nodes.get_mut(at) else {
+                return;
+            };
+            at = *node.children.entry(step).or_insert(next);
+            if at == next {
+                self.nodes.push(Node::default());
+            }
+        }
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.facts.push(fact);
+        }
+    }
+
+    fn root(&self, namespace: &str) -> Option<&Node> {
+        self.nodes.get(*self.roots.get(namespace)?)
+    }
+
+    /// Lists the facts of a namespace that select pods with these labels (a mapping), in their order; not those that ask
+    /// for no label.
+    pub(crate) fn selecting(&self, namespace: &str, labels: Option<NodeRef<'_>>) -> Vec<usize> {
         let mut found = Vec::new();
+        let Some(root) = self
+            .root(namespace)
+            .filter(|root| !root.children.is_empty())
+        else {
+            return found;
+        };
         let entries = labels.into_iter().flat_map(NodeRef::effective_entries);
-        for entry in entries {
-            if let (Some(key), Some(value)) = (entry.key.text(), entry.value.text()) {
-                let of_pair = self.by_pair.get(&(namespace, (key, value)));
-                found.extend(of_pair.into_iter().flatten());
+        let mut numbers: Vec<usize> = entries
+            .filter_map(|entry| {
+                let pair = (entry.key.text()?, entry.value.text()?);
+                self.pairs.get(&(namespace, pair)).copied()
+            })
+            .collect();
+        numbers.sort_unstable();
+        let mut open = vec![(root, numbers.as_slice())];
+        while let Some((node, rest)) = open.pop() {
+            let mut follow = |at: usize, next: Option<&usize>| {
+                if let Some(next) = next.and_then(|next| self.nodes.get(*next)) {
+                    found.extend(&next.facts);
+                    open.push((next, rest.get(at + 1..).unwrap_or_default()));
+                }
+            };
+            // Whichever is less: what the pod has, or what is asked for.
+            if node.children.len() < rest.len() {
+                for (number, next) in &node.children {
+                    if let Ok(at) = rest.binary_search(number) {
+                        follow(at, Some(next));
+                    }
+                }
+            } else {
+                for (at, number) in rest.iter().enumerate() {
+                    follow(at, node.children.get(number));
+                }
             }
         }
         found.sort_unstable();
-        found.dedup();
         found
     }
 
@@ -87,7 +169,8 @@ impl<'t> LabelIndex<'t> {
 
     /// Lists the facts of a namespace that ask for no label, in their order.
     pub(super) fn unselective(&self, namespace: &str) -> &[usize] {
-        self.unselective.get(namespace).map_or(&[], Vec::as_slice)
+        self.root(namespace)
+            .map_or(&[], |root| root.facts.as_slice())
     }
 }
 
@@ -99,7 +182,7 @@ mod tests {
     use crate::yaml::{Span, parse};
 
     #[test]
-    fn facts_are_found_by_their_rarest_label() {
+    fn facts_are_found_by_all_their_labels() {
         let facts = vec![
             ("a", vec![("all", "1"), ("app", "x")]),
             ("a", vec![("all", "1")]),
@@ -115,7 +198,8 @@ mod tests {
         };
         assert_eq!(found("a", "{all: '1', app: x}\n"), [0, 1]);
         assert_eq!(found("a", "{all: '1', app: z}\n"), [1]);
-        assert_eq!(found("a", "{app: y}\n"), [4]);
+        assert_eq!(found("a", "{app: y}\n"), [0_usize; 0]);
+        assert_eq!(found("a", "{app: y, b: c, all: '1'}\n"), [1, 4]);
         assert_eq!(found("b", "{app: x}\n"), [3]);
         assert_eq!(found("c", "{app: x}\n"), [0_usize; 0]);
         let asked = |text: &str| {

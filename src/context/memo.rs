@@ -14,6 +14,7 @@ use crate::mesh::signs::Sign;
 use crate::mesh::{Fact, Mesh};
 
 use super::nearest_policies::{NearestPolicies, PolicyScope};
+use super::redirect::Redirect;
 
 /// The file that stands for an object, by the address of its path.
 pub(super) type Home = usize;
@@ -76,6 +77,9 @@ pub(super) struct Standing {
 
 /// What is asked about a pod, for the facts of one world.
 pub(super) type Standings = Answers<Pod, Arc<Standing>>;
+
+/// What captures the ports of a pod, for the facts of one world.
+pub(super) type Redirects = Answers<Pod, Arc<Redirect>>;
 
 /// The answers to one question.
 #[derive(Debug)]

@@ -48,10 +48,10 @@ use audience::Authorizations;
 use given::Givens;
 use hidden::HiddenChanges;
 use inventory::are_related;
-use memo::{Memo, Standings};
+use memo::{Memo, Redirects, Standings};
 use render::Rendering;
 
-pub use authorization::{Authorization, Misfit, Refusal, RefusedBy, allows_to};
+pub use authorization::{Authorization, Misfit, Refusal, RefusedBy, allowed_selector};
 pub use dataplane::{Dataplane, NamespaceGap};
 pub use doubt::Doubt;
 pub use envoy_filter::inbound_patch;
@@ -59,6 +59,7 @@ pub use facts::Facts;
 pub use given::Given;
 pub use install::{Conflict, InstallView};
 pub use inventory::{Inventory, Uses};
+pub(crate) use label_index::LabelIndex;
 pub(crate) use mesh::OtherPod;
 pub use network_policy::{IngressRule, Source, isolates};
 pub use pod::{
@@ -92,6 +93,8 @@ pub struct Context<'t> {
     memo: Arc<Memo>,
     /// The control planes of the pods that were asked about: others in another world.
     standings: Arc<Standings>,
+    /// What captures the ports of these pods.
+    redirects: Arc<Redirects>,
     /// What policies decide about requests.
     authorizations: Arc<Authorizations>,
     /// What the user settled, by file.
@@ -123,12 +126,13 @@ impl<'t> Context<'t> {
         Self {
             memo: Arc::default(),
             standings: Arc::default(),
+            redirects: Arc::default(),
             authorizations: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,
             settings,
-            planes_alike: install::Alike::of(&planes),
+            planes_alike: install::Alike::of(&planes, &inventory, settings),
             control_planes: planes.into(),
             cluster: cluster.into(),
             givens: Arc::new(Givens::new(settings, &inventory)),

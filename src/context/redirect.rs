@@ -5,12 +5,15 @@
 //! `pilot/cmd/pilot-agent/config/config.go`, and `files/injection-template.yaml` of the chart
 //! istio-discovery.
 
+use std::sync::Arc;
+
 use crate::finding::Label;
 use crate::kube::{Object, Workload};
 use crate::mesh::Fact;
-use crate::mesh::istio::capture::{Capture, CaptureInput};
+use crate::mesh::istio::capture::{Capture, CaptureInput, CaptureRules};
 use crate::mesh::istio::keys;
 
+use super::memo;
 use super::pod::proxy_config;
 use super::{Context, InstallView};
 
@@ -65,23 +68,8 @@ impl<'t> Context<'t> {
         let Ok(port) = u16::try_from(port) else {
             return Fact::settled(false, format!("{port} is no port"));
         };
-        let view = self.install(workload);
-        let mode = mode_in(workload, &view);
-        let include = included_in(workload, &view);
-        let exclude = own_text(workload, keys::EXCLUDE_INBOUND_PORTS)
-            .or_else(|| view.fact(SETTLE, |one| one.exclude_inbound_ports.as_ref()));
-        let excluded =
-            own_port(workload).unwrap_or_else(|| self.proxy_status_port_in(workload, &view));
-        let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
-        let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
-        let input = CaptureInput {
-            interception_mode: mode_text.as_deref(),
-            include: include_text.as_deref(),
-            exclude: exclude_text.as_deref(),
-            status_port: u16::try_from(excluded.value).unwrap_or_default(),
-            cni: self.cni_in(workload, &view).value,
-        };
-        let capture = Capture::of(&input, port);
+        let redirect = self.redirect(workload);
+        let capture = redirect.rules.capture(port);
         let (decider, said) = match capture {
             Capture::ByDefault => {
                 let said = format!("the sidecar captures port {port}");
@@ -90,16 +78,58 @@ impl<'t> Context<'t> {
             Capture::SidecarPort => {
                 return Fact::settled(false, format!("port {port} belongs to the sidecar"));
             }
-            Capture::Included => (include, "the port is captured"),
-            Capture::NotIncluded => (include, "the port is not captured"),
-            Capture::Excluded => (exclude, "the port is not captured"),
-            Capture::InterceptionOff => (mode, "nothing is captured"),
+            Capture::Included => (&redirect.include, "the port is captured"),
+            Capture::NotIncluded => (&redirect.include, "the port is not captured"),
+            Capture::Excluded => (&redirect.exclude, "the port is not captured"),
+            Capture::InterceptionOff => (&redirect.mode, "nothing is captured"),
         };
         match decider {
-            Some(fact) => renamed(fact, said).map(|_| capture.is_captured()),
+            Some(fact) => renamed(fact.clone(), said).map(|()| capture.is_captured()),
             None => Fact::settled(capture.is_captured(), said),
         }
     }
+
+    /// Returns what decides about the ports of a pod; its lists may be as long as the list of its probes.
+    fn redirect(&self, workload: &Workload<'t>) -> Arc<Redirect> {
+        let (namespace, _) = self.namespace_of(&workload.object);
+        let work_out = || Arc::new(self.read_redirect(workload));
+        self.redirects.of(memo::pod(workload, namespace), work_out)
+    }
+
+    fn read_redirect(&self, workload: &Workload<'t>) -> Redirect {
+        let view = self.install(workload);
+        let mode = mode_in(workload, &view);
+        let include = included_in(workload, &view);
+        let exclude = own_text(workload, keys::EXCLUDE_INBOUND_PORTS)
+            .or_else(|| view.fact(SETTLE, |one| one.exclude_inbound_ports.as_ref()));
+        let excluded =
+            own_port(workload).unwrap_or_else(|| self.proxy_status_port_in(workload, &view));
+        let text = |fact: &'_ Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
+        let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
+        let rules = CaptureRules::new(&CaptureInput {
+            interception_mode: mode_text.as_deref(),
+            include: include_text.as_deref(),
+            exclude: exclude_text.as_deref(),
+            status_port: u16::try_from(excluded.value).unwrap_or_default(),
+            cni: self.cni_in(workload, &view).value,
+        });
+        let place = |fact: Option<Fact<String>>| fact.map(|fact| fact.map(|_| ()));
+        Redirect {
+            rules,
+            mode: place(mode),
+            include: place(include),
+            exclude: place(exclude),
+        }
+    }
+}
+
+/// What decides which ports of a pod are captured, and the places that say so.
+#[derive(Debug)]
+pub(super) struct Redirect {
+    rules: CaptureRules,
+    mode: Option<Fact<()>>,
+    include: Option<Fact<()>>,
+    exclude: Option<Fact<()>>,
 }
 
 /// No option speaks of the redirect: the annotations of the pod do.
@@ -117,7 +147,7 @@ fn included_in(workload: &Workload<'_>, view: &InstallView<'_>) -> Option<Fact<S
 }
 
 /// Says what follows from a fact of the redirect.
-fn renamed(mut fact: Fact<String>, said: &str) -> Fact<String> {
+fn renamed(mut fact: Fact<()>, said: &str) -> Fact<()> {
     if let Some(first) = fact.because.first_mut()
         && let Some(place) = &mut first.place
     {

@@ -1,6 +1,11 @@
 //! Label selectors of the plain kind: `matchLabels`.
 
+use hashbrown::HashMap;
+
 use crate::yaml::NodeRef;
+
+/// So few labels are looked up one by one.
+const FEW: usize = 8;
 
 /// The labels a selector asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,14 +38,20 @@ impl<'t> LabelSelector<'t> {
         self.labels.is_empty()
     }
 
-    /// Tells whether all asked-for labels stand in `labels` (a mapping).
+    /// Returns whether all labels that are asked for are in `labels` (a mapping).
     #[must_use]
     pub fn matches(&self, labels: Option<NodeRef<'_>>) -> bool {
-        self.labels.iter().all(|(key, value)| {
-            labels
-                .and_then(|labels| labels.get(key))
-                .and_then(NodeRef::text)
-                == Some(value)
-        })
+        if self.labels.len() <= FEW {
+            return self.labels.iter().all(|(key, value)| {
+                let found = labels.and_then(|labels| labels.get(key));
+                found.and_then(NodeRef::text) == Some(value)
+            });
+        }
+        let entries = labels.into_iter().flat_map(NodeRef::effective_entries);
+        let written: HashMap<&str, &str> = entries
+            .filter_map(|entry| Some((entry.key.text()?, entry.value.text()?)))
+            .collect();
+        let mut asked = self.labels.iter();
+        asked.all(|(key, value)| written.get(key) == Some(value))
     }
 }

@@ -105,6 +105,9 @@ declare_rule! {
     "ambient-netpol-blocks-probes", Error, fix: Sometimes, scope: Workloads
 }
 
+/// How many policies a finding names: each probe of each pod names them again.
+const NAMED: usize = 8;
+
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let kept_out = scene.handlers().filter(|(pod, handler)| {
         pod.dataplane.value == Dataplane::Ambient
@@ -121,11 +124,12 @@ fn report<'t>(
     handler: &HandlerPrediction<'t>,
 ) -> Finding {
     let policies = scene.context.isolating(&pod.workload);
-    let names: Vec<String> = policies
-        .iter()
-        .map(|policy| format!("`{}`", policy.name()))
-        .collect();
-    let names = names.join(", ");
+    let first = policies.iter().take(NAMED);
+    let names: Vec<String> = first.map(|policy| format!("`{}`", policy.name())).collect();
+    let mut names = names.join(", ");
+    if let Some(more) = policies.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        names.push_str(&format!(" and {more} more"));
+    }
     let refusal = match policies.len() {
         1 => format!("NetworkPolicy {names} does not admit"),
         _ => format!("none of the NetworkPolicies {names} admits"),

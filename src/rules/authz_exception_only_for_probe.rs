@@ -1,11 +1,14 @@
 //! Rule `authz-exception-only-for-probe`.
 
+use hashbrown::HashMap;
+
 use super::rule::declare_rule;
 use super::{Scene, scene};
-use crate::context::allows_to;
+use crate::context::{Context, allowed_selector};
 use crate::finding::Finding;
-use crate::kube::{Action, Object, PeerAuthentication};
+use crate::kube::{Action, LabelSelector, Object};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use crate::source::place::folder;
 use crate::yaml::NodeRef;
 
 declare_rule! {
@@ -100,60 +103,103 @@ declare_rule! {
 }
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
+    let mut audiences = HashMap::new();
     let policies = scene.context.inventory.authorization_policies.iter();
-    policies.flat_map(|policy| report(scene, policy)).collect()
+    policies
+        .flat_map(|policy| report(scene, policy, &mut audiences))
+        .collect()
 }
 
-fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Vec<Finding> {
+/// What decides which pods a policy is for: its folder, its namespace and whether that is written, whether that is the
+/// root namespace, and the labels that it asks for.
+type AudienceKey<'s, 't> = (&'s str, (&'s str, bool), bool, Vec<(&'t str, &'t str)>);
+
+fn report<'s, 't>(
+    scene: &Scene<'s, 't>,
+    policy: &'s Object<'t>,
+    audiences: &mut HashMap<AudienceKey<'s, 't>, Audience<'s, 't>>,
+) -> Vec<Finding> {
     let rules = policy.node.get("spec").and_then(|spec| spec.get("rules"));
-    let rules: Vec<_> = rules.into_iter().flat_map(NodeRef::items).collect();
-    let opened: Vec<_> = rules.into_iter().map(open_paths).collect();
-    if opened.iter().all(Vec::is_empty) {
+    let rules = rules.into_iter().flat_map(NodeRef::items);
+    let opened: Vec<_> = rules.map(open_paths).collect();
+    let selector = allowed_selector(policy).filter(|_| !opened.iter().all(Vec::is_empty));
+    let Some(selector) = selector else {
         return Vec::new();
-    }
-    let handlers = scene
-        .hearing_selected(policy, PeerAuthentication::of(policy).selector())
-        .into_iter()
-        .filter(|pod| allows_to(policy, &pod.workload))
-        .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)));
-    let is_named = |handler: &HandlerPrediction<'t>| {
-        let paths = opened.iter().flatten().filter_map(|path| path.text());
-        paths.into_iter().any(|path| asks_for(handler, path))
     };
-    // Where only bytes are seen, a path opens nothing.
-    let probes: Vec<Probe<'_, 't>> = handlers
-        .filter(|(_, handler)| is_named(handler))
-        .filter(|(pod, handler)| handler.is_seen_as_http(scene.context, pod))
-        .collect();
+    let context = scene.context;
+    let key = (
+        folder(policy.home()),
+        context.namespace_of(policy),
+        context.is_in_root_namespace(policy),
+        selector.clone().into_labels(),
+    );
+    let audience = audiences
+        .entry(key)
+        .or_insert_with(|| Audience::of(scene, policy, &selector));
     let found = opened.iter().enumerate();
     found
-        .filter_map(|(index, paths)| exception(policy, index, paths, &probes))
+        .filter_map(|(index, paths)| exception(scene.context, policy, index, paths, audience))
         .collect()
 }
 
 /// A probe and its pod.
 type Probe<'s, 't> = (&'s WorkloadPrediction<'t>, &'s HandlerPrediction<'t>);
 
+/// The probes of the pods that some policies are for: there may be as many policies as pods.
+struct Audience<'s, 't> {
+    by_path: HashMap<&'s str, Vec<Probe<'s, 't>>>,
+    /// The first probe of a path, where all of them are rewritten.
+    rewritten: HashMap<&'s str, Option<Probe<'s, 't>>>,
+}
+
+impl<'s, 't> Audience<'s, 't> {
+    fn of(scene: &Scene<'s, 't>, policy: &Object<'t>, selector: &LabelSelector<'t>) -> Self {
+        let mut by_path: HashMap<&str, Vec<Probe<'_, '_>>> = HashMap::new();
+        for pod in scene.hearing_selected(policy, selector.clone()) {
+            if selector.matches(pod.workload.template.labels()) {
+                for handler in &pod.handlers {
+                    if let Some(path) = path_of(handler) {
+                        by_path.entry(path).or_default().push((pod, handler));
+                    }
+                }
+            }
+        }
+        Self {
+            by_path,
+            rewritten: HashMap::new(),
+        }
+    }
+
+    /// Returns the first probe of a path, if there is one and all are rewritten.
+    fn rewritten_probe(&mut self, context: &Context<'t>, path: &str) -> Option<Probe<'s, 't>> {
+        let (path, probes) = self.by_path.get_key_value(path)?;
+        let work_out = || {
+            // Where only bytes are seen, a path opens nothing.
+            let mut seen = probes
+                .iter()
+                .filter(|(pod, handler)| handler.is_seen_as_http(context, pod))
+                .peekable();
+            let first = seen.peek().copied().copied();
+            let is_rewritten = seen.all(|(_, one)| one.verdict.cause == Cause::Rewritten);
+            first.filter(|_| is_rewritten)
+        };
+        *self.rewritten.entry(path).or_insert_with(work_out)
+    }
+}
+
 fn exception<'t>(
+    context: &Context<'t>,
     policy: &Object<'t>,
     index: usize,
     paths: &[NodeRef<'t>],
-    probes: &[Probe<'_, 't>],
+    audience: &mut Audience<'_, 't>,
 ) -> Option<Finding> {
     let first = paths.first()?;
-    let asking = |path: &NodeRef<'t>| {
-        let path = path.text()?;
-        let of_path = probes.iter().filter(move |(_, one)| asks_for(one, path));
-        let mut of_path = of_path.peekable();
-        of_path
-            .peek()
-            .copied()
-            .filter(|_| of_path.all(|(_, one)| one.verdict.cause == Cause::Rewritten))
-    };
-    if !paths.iter().all(|path| asking(path).is_some()) {
+    let mut rewritten = |path: &NodeRef<'t>| audience.rewritten_probe(context, path.text()?);
+    if !paths.iter().all(|path| rewritten(path).is_some()) {
         return None;
     }
-    let (pod, handler) = asking(first)?;
+    let (pod, handler) = rewritten(first)?;
     let message = format!(
         "AuthorizationPolicy `{}` opens `{}` to every client, and the kubelet does not need it: the \
          probes of this path are rewritten and never meet the policy",
@@ -172,11 +218,12 @@ fn exception<'t>(
     Some(finding)
 }
 
-fn asks_for(handler: &HandlerPrediction<'_>, path: &str) -> bool {
+/// Returns the path of an HTTP probe, without its query.
+fn path_of<'s>(handler: &'s HandlerPrediction<'_>) -> Option<&'s str> {
     let Ok(Action::HttpGet(http)) = &handler.handler.action else {
-        return false;
+        return None;
     };
-    http.path.split(['?', '#']).next() == Some(path)
+    http.path.split(['?', '#']).next()
 }
 
 /// The paths that a rule opens to everyone, if it speaks of paths alone.

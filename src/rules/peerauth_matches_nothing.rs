@@ -93,6 +93,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
 
 fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let context = scene.context;
+    if !scene.reached_by(policy, Reach::Workloads).is_empty() {
+        return None;
+    }
     let pods = scene.reached_by(policy, Reach::Namespace).into_iter();
     let pods: Vec<&Workload<'t>> = pods.map(|pod| &pod.workload).collect();
     let selector = PeerAuthentication::of(policy).selector_entry()?;

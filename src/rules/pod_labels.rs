@@ -1,66 +1,85 @@
-//! Pods by their labels, so that a policy meets only those that it may select.
+//! Pods by the selectors of policies, so that a policy meets only those that it selects.
 
 use hashbrown::HashMap;
 
-use crate::context::Context;
-use crate::kube::LabelSelector;
+use crate::context::{Context, LabelIndex};
+use crate::kube::{LabelSelector, Object, PeerAuthentication, workload_selector};
 use crate::predict::WorkloadPrediction;
-use crate::yaml::NodeRef;
 
 /// Below this many policies every pod is compared with each: an index costs more.
 const FEW: usize = 16;
 
-/// The pods of a tree by namespace and label, where there are policies enough to ask for them.
+/// The labels that a selector asks for, sorted.
+type Labels<'t> = Vec<(&'t str, &'t str)>;
+
+/// The pods of a tree by the selectors of its policies, where there are policies enough to ask for them.
 #[derive(Debug, Default)]
 pub struct PodLabels<'s, 't> {
-    by_namespace: Option<HashMap<&'s str, ByKey<'s, 't>>>,
+    by_selector: Option<BySelector<'s, 't>>,
 }
 
-/// Pods by the key of a label and by its value.
-type ByKey<'s, 't> = HashMap<&'t str, HashMap<&'t str, Vec<&'s WorkloadPrediction<'t>>>>;
+#[derive(Debug)]
+struct BySelector<'s, 't> {
+    /// The number of each selector, by the namespace of its policies.
+    numbers: HashMap<(&'s str, Labels<'t>), usize>,
+    /// The pods that each of them selects.
+    selected: Vec<Vec<&'s WorkloadPrediction<'t>>>,
+}
 
 impl<'s, 't> PodLabels<'s, 't> {
     /// Sorts the pods where the tree has many policies that select pods.
     pub(super) fn of(context: &'s Context<'t>, predictions: &'s [WorkloadPrediction<'t>]) -> Self {
         let inventory = &context.inventory;
-        let policies = inventory.peer_authentications.len()
-            + inventory.authorization_policies.len()
-            + inventory.envoy_filters.len()
-            + inventory.mesh_signs.len();
-        if policies < FEW {
+        let by_peers = inventory.peer_authentications.iter();
+        let by_peers = by_peers.chain(inventory.authorization_policies.iter());
+        let by_workloads = inventory.envoy_filters.iter();
+        let by_workloads = by_workloads.chain(inventory.mesh_signs.iter());
+        if by_peers.clone().count() + by_workloads.clone().count() < FEW {
             return Self::default();
         }
-        let mut by_namespace: HashMap<&str, ByKey<'s, 't>> = HashMap::new();
+        let mut numbers: HashMap<(&str, Labels<'_>), usize> = HashMap::new();
+        let mut selectors = Vec::new();
+        let mut add = |policy: &'s Object<'t>, selector: LabelSelector<'t>| {
+            let labels = sorted(selector);
+            let key = (context.namespace_of(policy).0, labels);
+            let next = numbers.len();
+            if !key.1.is_empty() && *numbers.entry(key.clone()).or_insert(next) == next {
+                selectors.push(key);
+            }
+        };
+        by_peers.for_each(|policy| add(policy, PeerAuthentication::of(policy).selector()));
+        by_workloads.for_each(|policy| add(policy, workload_selector(policy)));
+        let index = LabelIndex::of(&selectors);
+        let mut selected = vec![Vec::new(); selectors.len()];
         for pod in predictions {
             let namespace = context.namespace_of(&pod.workload.object).0;
-            let labels = pod.workload.template.labels().into_iter();
-            for entry in labels.flat_map(NodeRef::effective_entries) {
-                if let (Some(key), Some(value)) = (entry.key.text(), entry.value.text()) {
-                    let by_key = by_namespace.entry(namespace).or_default();
-                    let by_value = by_key.entry(key).or_default();
-                    by_value.entry(value).or_default().push(pod);
-                }
+            for number in index.selecting(namespace, pod.workload.template.labels()) {
+                selected
+                    .get_mut(number)
+                    .into_iter()
+                    .for_each(|pods| pods.push(pod));
             }
         }
-        Self {
-            by_namespace: Some(by_namespace),
-        }
+        let by_selector = Some(BySelector { numbers, selected });
+        Self { by_selector }
     }
 
-    /// Returns the pods of a namespace that carry one of the labels, the rarest of them, in their order; `None` where
-    /// all pods are to be asked: no label is asked for, or there is no index.
-    pub(super) fn carrying(
+    /// Returns the pods of a namespace that the selector of a policy there selects, in their order; `None` where all pods
+    /// are to be compared: it asks for no label, or there is no index.
+    pub(super) fn selected(
         &self,
-        namespace: &str,
-        selector: LabelSelector<'_>,
+        namespace: &'s str,
+        selector: LabelSelector<'t>,
     ) -> Option<&[&'s WorkloadPrediction<'t>]> {
-        let by_namespace = self.by_namespace.as_ref()?;
-        let by_key = by_namespace.get(namespace);
-        let labels = selector.into_labels().into_iter();
-        let found = labels.map(|(key, value)| {
-            let pods = by_key.and_then(|by_key| by_key.get(key)?.get(value));
-            pods.map_or(&[][..], Vec::as_slice)
-        });
-        found.min_by_key(|pods| pods.len())
+        let by_selector = self.by_selector.as_ref()?;
+        let number = by_selector.numbers.get(&(namespace, sorted(selector)))?;
+        let pods = by_selector.selected.get(*number)?;
+        Some(pods.as_slice())
     }
+}
+
+fn sorted(selector: LabelSelector<'_>) -> Labels<'_> {
+    let mut labels = selector.into_labels();
+    labels.sort_unstable();
+    labels
 }

@@ -25,7 +25,7 @@ pub struct Scene<'s, 't> {
     pub predictions: &'s [WorkloadPrediction<'t>],
     /// The same by namespace: policies ask for it all the time.
     pub by_namespace: &'s ByNamespace<'s, 't>,
-    /// The same by label, where many policies ask for it.
+    /// The predictions by the selectors of policies, where there are many.
     pub by_label: &'s PodLabels<'s, 't>,
     /// What enabling the rewrite does to each of the pods, predicted once per pod.
     pub(super) cures: &'s RewriteCures,
@@ -86,7 +86,7 @@ impl<'s, 't> Scene<'s, 't> {
             Reach::Workloads => {
                 let namespace = self.context.namespace_of(policy).0;
                 let selector = PeerAuthentication::of(policy).selector();
-                match self.by_label.carrying(namespace, selector) {
+                match self.by_label.selected(namespace, selector) {
                     Some(pods) => pods.iter().copied().filter(|pod| reaches(pod)).collect(),
                     None => self.beside(policy).filter(|pod| reaches(pod)).collect(),
                 }
@@ -116,8 +116,8 @@ impl<'s, 't> Scene<'s, 't> {
     ) -> Vec<&'s WorkloadPrediction<'t>> {
         let namespace = self.context.namespace_of(policy).0;
         let of_namespace = !self.context.is_in_root_namespace(policy);
-        let carrying = self.by_label.carrying(namespace, selector);
-        match carrying.filter(|_| of_namespace) {
+        let selected = self.by_label.selected(namespace, selector);
+        match selected.filter(|_| of_namespace) {
             Some(pods) => {
                 let reaches = |pod: &&WorkloadPrediction<'t>| {
                     let reach = Reach::Namespace;

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::mesh::Fact;
-use crate::mesh::istio::install::Install;
+use crate::mesh::istio::install::{Install, version_of_revision};
+use crate::mesh::istio::keys;
+use crate::settings::Settings;
 use crate::source::place::folder;
 
+use super::super::inventory::Inventory;
 use super::conflict::NAMED;
 
 /// How many of those that are alike are looked at: messages name no more, and so nothing depends on the others.
@@ -19,15 +22,26 @@ const ENOUGH: usize = 2 * NAMED + 1;
 pub(in super::super) struct Alike(Arc<[Option<usize>]>);
 
 impl Alike {
-    /// Compares control planes with each other.
-    pub(in super::super) fn of(planes: &[Install]) -> Self {
+    /// Compares control planes with each other. Revisions that neither the tree nor the settings name are all alike.
+    pub(in super::super) fn of(
+        planes: &[Install],
+        inventory: &Inventory<'_>,
+        settings: &Settings,
+    ) -> Self {
         if planes.len() <= ENOUGH {
             return Self::default();
+        }
+        let mut named = named_revisions(inventory, settings);
+        let mut seen = HashSet::new();
+        for revision in planes.iter().map(Install::revision_name) {
+            if !seen.insert(revision) {
+                named.insert(revision);
+            }
         }
         let mut numbers = HashMap::new();
         let each = planes.iter().map(|plane| {
             let next = numbers.len();
-            let key = (folder(&plane.place.path), stated(plane)?);
+            let key = (folder(&plane.place.path), stated(plane, &named)?);
             Some(*numbers.entry(key).or_insert(next))
         });
         Self(each.collect())
@@ -50,8 +64,27 @@ impl Alike {
     }
 }
 
-/// Returns everything that a control plane states, without the places; `None` where it states more than values.
-fn stated(plane: &Install) -> Option<String> {
+/// Returns the revisions that pods, namespaces and settings name.
+fn named_revisions<'a>(inventory: &'a Inventory<'_>, settings: &'a Settings) -> HashSet<&'a str> {
+    let workloads = inventory.workloads.iter();
+    let pods = workloads.filter_map(|subject| subject.workload.template.label(keys::REVISION));
+    let namespaces = inventory.namespaces.iter();
+    let namespaces = namespaces.filter_map(|namespace| namespace.label(keys::REVISION));
+    let labels = pods
+        .chain(namespaces)
+        .filter_map(|label| label.value.text());
+    let scoped = settings.scopes.iter();
+    let scoped = scoped.flat_map(|scope| [&scope.assume, &scope.overrides]);
+    let given = [&settings.assume, &settings.overrides]
+        .into_iter()
+        .chain(scoped);
+    let given = given.flat_map(|facts| facts.revisions.iter().map(String::as_str));
+    labels.chain(given).collect()
+}
+
+/// Returns everything that a control plane states, without the places; `None` where it states more than values. Of a
+/// revision that is not among `named` only the release counts that its name may show.
+fn stated(plane: &Install, named: &HashSet<&str>) -> Option<String> {
     fn value<T>(fact: &Option<Fact<T>>) -> Option<&T> {
         fact.as_ref().map(|fact| &fact.value)
     }
@@ -99,7 +132,11 @@ fn stated(plane: &Install) -> Option<String> {
     if !unread.is_empty() || more_names.is_some() || !webhooks.is_empty() {
         return None;
     }
-    let installation = (carrier, part, value(version), value(revision), values(tags));
+    let revision = value(revision).map(|revision| {
+        let is_named = named.contains(revision.as_str());
+        (is_named.then_some(revision), version_of_revision(revision))
+    });
+    let installation = (carrier, part, value(version), revision, values(tags));
     let probes = (value(rewrite), value(rewrite_tcp), value(probe_localhost));
     let ports = (
         value(mesh_status_port),

@@ -65,35 +65,70 @@ impl Capture {
     pub(crate) const fn is_captured(self) -> bool {
         matches!(self, Self::ByDefault | Self::Included)
     }
+}
+
+/// What [`CaptureInput`] means, read once for all ports of a pod.
+#[derive(Clone, Debug)]
+pub(crate) struct CaptureRules {
+    is_off: bool,
+    /// `None` for all ports.
+    include: Option<PortList>,
+    exclude: PortList,
+    status_port: u16,
+    cni: bool,
+}
+
+impl CaptureRules {
+    /// Reads the lists of ports.
+    #[must_use]
+    pub(crate) fn new(input: &CaptureInput<'_>) -> Self {
+        let include = input.include.filter(|list| list.trim() != "*");
+        Self {
+            is_off: input.interception_mode == Some("NONE"),
+            include: include.map(PortList::parse),
+            exclude: PortList::parse(input.exclude.unwrap_or_default()),
+            status_port: input.status_port,
+            cni: input.cni,
+        }
+    }
 
     /// Decides about one port. With an include list, excludes are ignored.
     #[must_use]
-    pub(crate) fn of(input: &CaptureInput<'_>, port: u16) -> Self {
-        if input.interception_mode == Some("NONE") {
-            return Self::InterceptionOff;
+    pub(crate) fn capture(&self, port: u16) -> Capture {
+        if self.is_off {
+            return Capture::InterceptionOff;
         }
         if port == 15008 {
-            return Self::SidecarPort;
+            return Capture::SidecarPort;
         }
-        match input.include {
-            Some(list) if list.trim() != "*" => {
-                if lists(list, port) {
-                    Self::Included
-                } else {
-                    Self::NotIncluded
-                }
-            }
-            _ if NEVER.contains(&port) || port == input.status_port => Self::SidecarPort,
-            _ if input.cni && port == DEFAULT_STATUS_PORT => Self::SidecarPort,
-            _ if input.exclude.is_some_and(|list| lists(list, port)) => Self::Excluded,
-            _ => Self::ByDefault,
+        match &self.include {
+            Some(list) if list.contains(port) => Capture::Included,
+            Some(_) => Capture::NotIncluded,
+            None if NEVER.contains(&port) || port == self.status_port => Capture::SidecarPort,
+            None if self.cni && port == DEFAULT_STATUS_PORT => Capture::SidecarPort,
+            None if self.exclude.contains(port) => Capture::Excluded,
+            None => Capture::ByDefault,
         }
     }
 }
 
-fn lists(list: &str, port: u16) -> bool {
-    list.split(',')
-        .any(|entry| entry.trim().parse() == Ok(port))
+/// The ports of a list, sorted; what is not a port is left out.
+#[derive(Clone, Debug)]
+struct PortList(Vec<u16>);
+
+impl PortList {
+    fn parse(list: &str) -> Self {
+        let ports = list
+            .split(',')
+            .filter_map(|entry| entry.trim().parse().ok());
+        let mut ports: Vec<u16> = ports.collect();
+        ports.sort_unstable();
+        Self(ports)
+    }
+
+    fn contains(&self, port: u16) -> bool {
+        self.0.binary_search(&port).is_ok()
+    }
 }
 
 #[cfg(test)]
@@ -108,13 +143,16 @@ mod tests {
             status_port: 15020,
             ..CaptureInput::default()
         };
-        assert_eq!(Capture::of(&input, 8080), Capture::Included);
-        assert_eq!(Capture::of(&input, 9000), Capture::NotIncluded);
+        assert_eq!(CaptureRules::new(&input).capture(8080), Capture::Included);
+        assert_eq!(
+            CaptureRules::new(&input).capture(9000),
+            Capture::NotIncluded
+        );
         let none = CaptureInput {
             include: Some(""),
             ..input
         };
-        assert_eq!(Capture::of(&none, 8080), Capture::NotIncluded);
+        assert_eq!(CaptureRules::new(&none).capture(8080), Capture::NotIncluded);
     }
 
     #[test]
@@ -124,9 +162,12 @@ mod tests {
             status_port: 15020,
             ..Default::default()
         };
-        assert_eq!(Capture::of(&input, 15020), Capture::SidecarPort);
-        assert_eq!(Capture::of(&input, 9000), Capture::Excluded);
-        assert_eq!(Capture::of(&input, 8080), Capture::ByDefault);
+        assert_eq!(
+            CaptureRules::new(&input).capture(15020),
+            Capture::SidecarPort
+        );
+        assert_eq!(CaptureRules::new(&input).capture(9000), Capture::Excluded);
+        assert_eq!(CaptureRules::new(&input).capture(8080), Capture::ByDefault);
     }
 
     #[test]
@@ -136,13 +177,19 @@ mod tests {
             ..CaptureInput::default()
         };
         let with_cni = CaptureInput { cni: true, ..input };
-        assert_eq!(Capture::of(&input, 15020), Capture::ByDefault);
-        assert_eq!(Capture::of(&with_cni, 15020), Capture::SidecarPort);
-        assert_eq!(Capture::of(&with_cni, 15555), Capture::ByDefault);
+        assert_eq!(CaptureRules::new(&input).capture(15020), Capture::ByDefault);
+        assert_eq!(
+            CaptureRules::new(&with_cni).capture(15020),
+            Capture::SidecarPort
+        );
+        assert_eq!(
+            CaptureRules::new(&with_cni).capture(15555),
+            Capture::ByDefault
+        );
         let listed = CaptureInput {
             include: Some("15020"),
             ..with_cni
         };
-        assert_eq!(Capture::of(&listed, 15020), Capture::Included);
+        assert_eq!(CaptureRules::new(&listed).capture(15020), Capture::Included);
     }
 }
