@@ -10,7 +10,9 @@ use super::tree::{Entry, Kind, NodeRef, Style, Tree};
 #[must_use]
 pub fn json_fault(tree: &Tree) -> Option<String> {
     let text = tree.segment().slice(tree.text());
-    directive_fault(text).or_else(|| tree.all().find_map(node_fault))
+    directive_fault(text)
+        .or_else(|| tree.root().and_then(value_fault))
+        .or_else(|| tree.all().find_map(node_fault))
 }
 
 /// Returns why go-yaml refuses the directives before the first document of a text: it knows YAML 1.1 only.
@@ -42,11 +44,11 @@ fn node_fault(node: NodeRef<'_>) -> Option<String> {
             let alias = node.source();
             format!("`{alias}` refers to a value that contains it")
         }),
-        Kind::Mapping => node.entries().find_map(entry_fault),
-        Kind::Sequence => None,
-        Kind::Scalar => escape_fault(node)
-            .or_else(|| tag_fault(node))
-            .or_else(|| value_fault(node)),
+        Kind::Mapping => node
+            .entries()
+            .find_map(|entry| entry_fault(entry).or_else(|| value_fault(entry.value))),
+        Kind::Sequence => node.items().find_map(value_fault),
+        Kind::Scalar => escape_fault(node).or_else(|| tag_fault(node)),
     }
 }
 
@@ -75,17 +77,14 @@ fn is_mergeable(value: NodeRef<'_>) -> bool {
 }
 
 /// JSON has neither infinity nor NaN; keys become text.
-fn value_fault(node: NodeRef<'_>) -> Option<String> {
-    let Some(Scalar::Float(value)) = node.scalar() else {
+fn value_fault(value: NodeRef<'_>) -> Option<String> {
+    if value.kind() != Kind::Scalar {
+        return None;
+    }
+    let Some(Scalar::Float(number)) = value.scalar() else {
         return None;
     };
-    (!value.is_finite() && !is_key(node))
-        .then(|| format!("the number `{}` is not finite", node.source()))
-}
-
-fn is_key(node: NodeRef<'_>) -> bool {
-    let parent = node.parent();
-    parent.is_some_and(|parent| parent.entries().any(|entry| entry.key == node))
+    (!number.is_finite()).then(|| format!("the number `{}` is not finite", value.source()))
 }
 
 /// go-yaml 2 lacks one escape of YAML 1.2.
