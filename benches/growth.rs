@@ -1,7 +1,8 @@
 //! How the cost of a run grows with its input: `cargo bench --bench growth`.
 //!
 //! Each axis runs at n, 2n and 4n; the exponent is the slope of the logarithms: 1 is linear, 2 is quadratic. Arguments
-//! after `--` choose axes by a part of their names; `MESHPROBE` names another binary.
+//! after `--` choose axes by a part of their names, and a number among them replaces n; `MESHPROBE` names another
+//! binary.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -25,6 +26,10 @@ fn main() {
         .skip(1)
         .filter(|one| !one.starts_with("--"))
         .collect();
+    let (sizes, wanted): (Vec<String>, Vec<String>) = wanted
+        .into_iter()
+        .partition(|one| one.parse::<usize>().is_ok());
+    let size: Option<usize> = sizes.first().and_then(|size| size.parse().ok());
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part));
     let program = std::env::var_os("MESHPROBE").map_or_else(
         || PathBuf::from(env!("CARGO_BIN_EXE_meshprobe")),
@@ -32,7 +37,10 @@ fn main() {
     );
     line("| axis | n | n: CPU s | 2n | 4n | exponent |\n|---|---|---|---|---|---|");
     for axis in AXES.iter().filter(|axis| is_wanted(axis.name)) {
-        line(&row(&program, axis));
+        line(&row(&program, axis, size.unwrap_or(axis.size)));
+    }
+    if size.is_some() {
+        return;
     }
     line("\n| tree | peak MiB | exit |\n|---|---|---|");
     for load in LOADS.iter().filter(|load| is_wanted(load.name)) {
@@ -43,10 +51,10 @@ fn main() {
 /// Runs that take longer than this are not doubled: seconds.
 const LONG: f64 = 4.0;
 
-fn row(program: &Path, axis: &Axis) -> String {
+fn row(program: &Path, axis: &Axis, size: usize) -> String {
     let empty = seconds(program, axis, 1);
     let mut costs: Vec<(usize, f64)> = Vec::new();
-    for size in [axis.size, axis.size * 2, axis.size * 4] {
+    for size in [size, size * 2, size * 4] {
         if costs.last().is_none_or(|(_, cost)| *cost < LONG) {
             costs.push((size, seconds(program, axis, size)));
         }

@@ -213,6 +213,15 @@ mod nightly {
         authorization_policies_of_a_namespace: "AuthorizationPolicies, one namespace", 150;
         applications_of_istiod_with_different_values: "Applications of istiod, different values", 100;
         images: "images", 150;
+        images_of_one_registry: "images of one registry", 150;
+        replacements: "replacements", 200;
+        configurations: "configurations", 200;
+        prober_env_entries_undone: "prober env entries, undone", 200;
+        authorization_policies_for_a_path: "AuthorizationPolicies, a path of each workload", 150;
+        authorization_policies_with_many_labels: "AuthorizationPolicies, many labels", 150;
+        peer_authentications_with_many_labels: "PeerAuthentications, many labels", 100;
+        labels_of_one_selector: "labels of one selector", 400;
+        revisions_that_are_not_served: "IstioOperators, revisions that are not served", 150;
     }
 
     #[test]
