@@ -61,6 +61,9 @@ fn read_all(candidates: &[Candidate], budget: MemoryBudget) -> (Vec<SourceFile>,
 /// Reads and parses one file. A panic costs this file and no other.
 fn read_guarded(candidate: &Candidate, budget: &MemoryBudget) -> SourceFile {
     let read = || {
+        if budget.is_over() {
+            return candidate.without_text();
+        }
         let file = candidate.read_within(budget);
         #[cfg(debug_assertions)]
         planted_panic::trip("load", &file.path);

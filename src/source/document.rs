@@ -104,8 +104,7 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
     if file.chart_template {
         return (Content::Template, Vec::new());
     }
-    if !file.explicit && is_json(&file.path) && !may_be_json_manifest(source) {
-        // Trees are full of JSON with comments (tsconfig.json) that nobody applies to a cluster.
+    if is_other_json(file, source.as_bytes()) {
         return (Content::NotKubernetes, Vec::new());
     }
     match yaml::parse_within(&file.text, segment, max_nodes).and_then(yaml::bounded) {
@@ -209,16 +208,22 @@ fn is_json(path: &str) -> bool {
         .is_some_and(|end| end.eq_ignore_ascii_case("json"))
 }
 
-fn mentions_kubernetes(source: &str) -> bool {
-    memmem::find(source.as_bytes(), b"apiVersion").is_some()
+/// Returns whether a text is JSON that is not parsed: trees are full of JSON with comments (tsconfig.json) that no one
+/// applies to a cluster.
+pub(super) fn is_other_json(file: &SourceFile, source: &[u8]) -> bool {
+    !file.explicit && is_json(&file.path) && !may_be_json_manifest(source)
+}
+
+fn mentions_kubernetes(source: &[u8]) -> bool {
+    memmem::find(source, b"apiVersion").is_some()
 }
 
 /// Returns whether JSON can be a manifest: it contains the key `apiVersion`, or letters written as escapes (`\u0061`),
 /// also those of YAML, as which kubectl reads what does not start with a brace.
-fn may_be_json_manifest(source: &str) -> bool {
-    let escapes = memmem::find_iter(source.as_bytes(), b"\\u00");
-    let digit = |at: usize| source.as_bytes().get(at + 4).copied();
-    let has = |part: &str| memmem::find(source.as_bytes(), part.as_bytes()).is_some();
+fn may_be_json_manifest(source: &[u8]) -> bool {
+    let escapes = memmem::find_iter(source, b"\\u00");
+    let digit = |at: usize| source.get(at + 4).copied();
+    let has = |part: &str| memmem::find(source, part.as_bytes()).is_some();
     mentions_kubernetes(source)
         || escapes
             .map(digit)
@@ -227,8 +232,8 @@ fn may_be_json_manifest(source: &str) -> bool {
 }
 
 /// Returns whether a text contains the words of a manifest anywhere: in JSON and flow style they start no line.
-pub(super) fn mentions_manifest(source: &str) -> bool {
-    mentions_kubernetes(source) && memmem::find(source.as_bytes(), b"kind").is_some()
+pub(super) fn mentions_manifest(source: &[u8]) -> bool {
+    mentions_kubernetes(source) && memmem::find(source, b"kind").is_some()
 }
 
 /// What a line starts behind: the line breaks of YAML 1.1, and a byte order mark.

@@ -7,6 +7,7 @@ use crate::yaml::{LineIndex, Position, Span};
 
 use super::document::{Document, mentions_manifest};
 use super::hidden::HiddenFiles;
+use super::kustomization::is_kustomization;
 use super::memory_budget::MemoryBudget;
 use super::origin::{Objects, Origins};
 use super::parse_budget::parsed;
@@ -145,15 +146,20 @@ impl SourceFile {
     pub(super) fn parse_within(&mut self, budget: &MemoryBudget) {
         let Some(documents) = parsed(self, budget) else {
             self.documents = Vec::new();
-            self.fault = Some(Fault::TooLarge {
-                size: self.text.len(),
-                limit: budget.limit(),
-                kubernetes: mentions_manifest(&self.text),
-            });
+            self.fault = Some(self.too_large(self.text.as_bytes(), budget));
             self.text = Arc::from("");
             return;
         };
         self.documents = documents;
+    }
+
+    /// Returns the fault of the file if it has a text for which `budget` has no room.
+    pub(super) fn too_large(&self, text: &[u8], budget: &MemoryBudget) -> Fault {
+        Fault::TooLarge {
+            size: text.len(),
+            limit: budget.limit(),
+            kubernetes: mentions_manifest(text) || is_kustomization(&self.path),
+        }
     }
 
     /// Returns this file with another text that holds the same objects; which documents are patches,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -12,16 +12,15 @@ use hashbrown::hash_map::Entry;
 use crate::filesystem::Kind;
 
 use super::boundary::resolved_as_named;
-use super::chart::is_in_chart;
-use super::document::looks_like_kubernetes;
+use super::decode::take_text;
 use super::escaped_name::escaped_name;
 use super::file::{Fault, Role, SourceFile};
 use super::folders::Folders;
 use super::kustomization::{folded, identity};
-use super::memory_budget::MemoryBudget;
+use super::memory_budget::{MemoryBudget, Turn};
 use super::origin::relative_path;
 use super::place::without_detours;
-use super::read::{read_file, read_resolved};
+use super::read::{read_in_turn, read_pipe_in_turn};
 use super::rendered::Rendered;
 use super::walk::{Met, Root, WalkOptions, walk};
 
@@ -78,8 +77,8 @@ pub struct Candidate {
 enum Origin {
     /// A regular file, opened by its resolved path.
     Disk(PathBuf),
-    /// A pipe that the user names.
-    Pipe(PathBuf),
+    /// A pipe that the user names, and what was read from it: the files of a run may be read twice.
+    Pipe(PathBuf, OnceLock<Vec<u8>>),
     Bytes(Arc<[u8]>, Option<PathBuf>),
     Fault(String),
     Rendered(Arc<Rendered>),
@@ -242,7 +241,7 @@ fn explicit(input: &Input, path: PathBuf) -> Origin {
     };
     // A pipe is fine where the user names it: `meshprobe check <(kustomize build .)`.
     if kind == Kind::Pipe && matches!(input, Input::Path(_)) {
-        return Origin::Pipe(path);
+        return Origin::Pipe(path, OnceLock::new());
     }
     match kind.special() {
         Some(what) => Origin::Fault(format!("it is {what}")),
@@ -271,44 +270,52 @@ impl Candidate {
     /// Reads the file as [`Candidate::read`] does; it is a fault if `budget` has no room for what is parsed.
     #[must_use]
     pub fn read_within(&self, budget: &MemoryBudget) -> SourceFile {
-        let (location, lies_at, bytes) = match &self.origin {
-            Origin::Bytes(bytes, lies_at) => (None, lies_at.clone(), Ok(bytes.to_vec())),
-            Origin::Disk(path) => (
-                Some(path.clone()),
-                Some(path.clone()),
-                read_resolved(&self.identity).map_err(|error| Fault::Unreadable(reason(&error))),
-            ),
-            Origin::Pipe(path) => (
-                Some(path.clone()),
-                Some(path.clone()),
-                read_file(path).map_err(|error| Fault::Unreadable(reason(&error))),
-            ),
-            Origin::Fault(reason) => (None, None, Err(Fault::Unreadable(reason.clone()))),
-            Origin::Rendered(rendered) => (None, None, output(rendered)),
+        let (location, lies_at) = match &self.origin {
+            Origin::Bytes(_, lies_at) => (None, lies_at.clone()),
+            Origin::Disk(path) | Origin::Pipe(path, _) => (Some(path.clone()), Some(path.clone())),
+            Origin::Fault(_) | Origin::Rendered(_) => (None, None),
         };
-        let (text, fault) = match bytes {
-            Ok(bytes) => decode(bytes),
-            Err(fault) => (String::new(), Some(fault)),
-        };
-        let mut file = self.shell(text.into());
+        let mut file = self.without_text();
         file.location = location;
-        file.chart_template = text_is_template(&file.text, lies_at.as_deref());
         file.real = lies_at.is_some().then(|| self.identity.clone());
         file.lies_at = lies_at;
-        file.fault = fault;
-        if file.fault.is_none() {
-            file.parse_within(budget);
+        match self.bytes(budget) {
+            Ok((bytes, _turn)) => take_text(&mut file, bytes, budget),
+            Err(fault) => file.fault = Some(fault),
         }
         file
+    }
+
+    /// Reads the bytes when it is their turn, which goes on until they are parsed.
+    fn bytes<'s>(&'s self, budget: &'s MemoryBudget) -> Result<(Cow<'s, [u8]>, Turn<'s>), Fault> {
+        let in_memory = |bytes: &'s [u8]| {
+            let turn = budget.wait_for_turn(bytes.len() as u64);
+            Ok((Cow::Borrowed(bytes), turn))
+        };
+        let unreadable = |error: io::Error| Fault::Unreadable(reason(&error));
+        match &self.origin {
+            Origin::Bytes(bytes, _) => in_memory(bytes),
+            Origin::Rendered(rendered) => in_memory(output(rendered)?),
+            Origin::Fault(reason) => Err(Fault::Unreadable(reason.clone())),
+            Origin::Disk(_) => {
+                let read = read_in_turn(&self.identity, budget);
+                let (bytes, turn) = read.map_err(unreadable)?;
+                Ok((Cow::Owned(bytes), turn))
+            }
+            Origin::Pipe(path, known) => {
+                if let Some(bytes) = known.get() {
+                    return in_memory(bytes);
+                }
+                let (bytes, turn) = read_pipe_in_turn(path, budget).map_err(unreadable)?;
+                Ok((Cow::Borrowed(known.get_or_init(|| bytes)), turn))
+            }
+        }
     }
 
     /// Returns the file without text, for one that could not be read.
     #[must_use]
     pub fn without_text(&self) -> SourceFile {
-        self.shell(Arc::from(""))
-    }
-
-    fn shell(&self, text: Arc<str>) -> SourceFile {
+        let text = Arc::from("");
         let mut file = SourceFile::unparsed(Arc::clone(&self.path), text, self.explicit);
         file.role = self.role;
         file.rendered = matches!(self.origin, Origin::Rendered(_));
@@ -316,42 +323,13 @@ impl Candidate {
     }
 }
 
-/// A file of a Helm chart is a template even where it happens to parse as YAML.
-fn text_is_template(text: &str, lies_at: Option<&Path>) -> bool {
-    text.contains("{{") && lies_at.is_some_and(is_in_chart)
-}
-
-fn output(rendered: &Rendered) -> Result<Vec<u8>, Fault> {
+fn output(rendered: &Rendered) -> Result<&[u8], Fault> {
     match &rendered.outcome {
-        Ok(bytes) => Ok(bytes.to_vec()),
+        Ok(bytes) => Ok(bytes),
         Err(reason) => Err(Fault::NotRendered {
             reason: reason.clone(),
             asked: Arc::clone(&rendered.asked),
         }),
-    }
-}
-
-fn decode(bytes: Vec<u8>) -> (String, Option<Fault>) {
-    match String::from_utf8(bytes) {
-        Ok(text) => (text, None),
-        Err(error) => {
-            let valid = error.utf8_error().valid_up_to();
-            let kubernetes = looks_like_kubernetes(&narrow(error.as_bytes()));
-            let mut bytes = error.into_bytes();
-            bytes.truncate(valid);
-            let text = String::from_utf8(bytes).unwrap_or_default();
-            (text, Some(Fault::NotUtf8 { kubernetes }))
-        }
-    }
-}
-
-/// UTF-16 without its zeros: enough to know a manifest by.
-fn narrow(bytes: &[u8]) -> Cow<'_, [u8]> {
-    match bytes {
-        [0xff, 0xfe, text @ ..] | [0xfe, 0xff, text @ ..] => {
-            text.iter().copied().filter(|byte| *byte != 0).collect()
-        }
-        _ => Cow::Borrowed(bytes),
     }
 }
 
@@ -474,12 +452,5 @@ mod tests {
         ] {
             assert_eq!(shown_path(Path::new(path), base), shown);
         }
-    }
-
-    #[test]
-    fn text_is_kept_up_to_the_first_bad_byte() {
-        let (text, fault) = decode(b"apiVersion: v1\nkind: Pod\nx: \xff\n".to_vec());
-        assert_eq!(text, "apiVersion: v1\nkind: Pod\nx: ");
-        assert_eq!(fault, Some(Fault::NotUtf8 { kubernetes: true }));
     }
 }

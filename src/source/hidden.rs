@@ -136,7 +136,7 @@ fn is_kubernetes(path: &Path) -> bool {
     };
     let text = String::from_utf8_lossy(&bytes);
     if text.len() > LARGE {
-        return mentions_manifest(&text);
+        return mentions_manifest(text.as_bytes());
     }
     let file = SourceFile::new(Arc::from("hidden.yaml"), Arc::from(text));
     let is_object = |one: &Document| one.tree().is_some() || !one.ambiguities.is_empty();

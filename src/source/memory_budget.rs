@@ -1,7 +1,12 @@
 //! How much memory one kind of data may take in a run: estimated bytes that are held at a time.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A file that is smaller does not wait for others: bytes.
+const SMALL: u64 = 256 << 10;
+/// What may be read and parsed at a time, of files that wait for each other: bytes. A file that is larger is alone.
+const AT_A_TIME: u64 = 16 << 20;
 
 /// The memory that is held, and its limit. Threads share it.
 #[derive(Debug)]
@@ -11,8 +16,7 @@ pub struct MemoryBudget {
     /// Nothing more is taken once something did not fit.
     stops: bool,
     exceeded: AtomicBool,
-    /// Held by the one thread that reads something large.
-    large: Mutex<()>,
+    in_progress: InProgress,
 }
 
 impl MemoryBudget {
@@ -37,7 +41,7 @@ impl MemoryBudget {
             held: AtomicUsize::new(held),
             stops,
             exceeded: AtomicBool::new(false),
-            large: Mutex::new(()),
+            in_progress: InProgress::new(),
         }
     }
 
@@ -81,9 +85,10 @@ impl MemoryBudget {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, give);
     }
 
-    /// Waits until no other thread reads something large: what is in progress is not counted yet.
-    pub fn wait_for_turn(&self) -> MutexGuard<'_, ()> {
-        self.large.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until there is memory to read and parse `bytes` of text: what is in progress is not held yet, and takes
+    /// several times its size. Small texts do not wait. The turn ends when the value is dropped.
+    pub fn wait_for_turn(&self, bytes: u64) -> Turn<'_> {
+        self.in_progress.wait(bytes)
     }
 
     /// Returns the limit in bytes.
@@ -115,9 +120,61 @@ impl MemoryBudget {
     }
 }
 
+/// How many bytes are read and parsed at the moment, small texts left out.
+#[derive(Debug)]
+struct InProgress {
+    bytes: Mutex<u64>,
+    ended: Condvar,
+}
+
+impl InProgress {
+    const fn new() -> Self {
+        Self {
+            bytes: Mutex::new(0),
+            ended: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, bytes: u64) -> Turn<'_> {
+        let bytes = if bytes < SMALL { 0 } else { bytes };
+        if bytes > 0 {
+            let must_wait =
+                |others: &mut u64| *others > 0 && others.saturating_add(bytes) > AT_A_TIME;
+            let mut all = self
+                .ended
+                .wait_while(self.lock(), must_wait)
+                .unwrap_or_else(PoisonError::into_inner);
+            *all = all.saturating_add(bytes);
+        }
+        Turn { all: self, bytes }
+    }
+}
+
+/// The right to read and parse a text.
+#[derive(Debug)]
+pub struct Turn<'b> {
+    all: &'b InProgress,
+    bytes: u64,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            let mut all = self.all.lock();
+            *all = all.saturating_sub(self.bytes);
+            drop(all);
+            self.all.ended.notify_all();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::MemoryBudget;
+    use super::{AT_A_TIME, InProgress, MemoryBudget, SMALL};
 
     #[test]
     fn what_does_not_fit_is_not_taken() {
@@ -127,6 +184,26 @@ mod tests {
         assert!(budget.hold(40) && !budget.is_over() && budget.left() == 0);
         budget.release(60);
         assert!(budget.hold(60) && !budget.hold(1));
+    }
+
+    #[test]
+    fn large_texts_wait_for_each_other_and_small_ones_do_not() {
+        let all = InProgress::new();
+        let _small = (0..100).map(|_| all.wait(SMALL - 1)).collect::<Vec<_>>();
+        let half = (all.wait(AT_A_TIME / 2), all.wait(AT_A_TIME / 2));
+        let has_started = std::sync::atomic::AtomicBool::new(false);
+        let started = || has_started.load(std::sync::atomic::Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _turn = all.wait(AT_A_TIME * 8);
+                has_started.store(true, std::sync::atomic::Ordering::SeqCst);
+            });
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!started());
+            drop(half);
+        });
+        assert!(started());
+        assert_eq!(*all.lock(), 0);
     }
 
     #[test]

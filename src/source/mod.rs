@@ -4,6 +4,7 @@
 
 mod boundary;
 mod chart;
+mod decode;
 mod document;
 mod escaped_name;
 mod file;

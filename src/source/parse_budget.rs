@@ -12,8 +12,10 @@ use super::split::segments;
 
 /// What files may hold beyond [`MemoryBudget::FLOOR`], for each file.
 const PER_FILE: usize = 16 << 10;
-/// A text that is larger is parsed while no other one of its kind is: bytes.
+/// A text that is larger must fit several times over before it is parsed: bytes.
 const LARGE: usize = 4 << 20;
+/// How many times its size a large text may take while it is parsed: its values are copied, and the second parser reads it.
+const COPIES: usize = 4;
 /// What is kept of a document beside its nodes.
 const DOCUMENT: usize = 512;
 /// A node while it is parsed: the node itself, and its number in two lists.
@@ -31,10 +33,14 @@ pub fn parse_budget(max_parsed: Option<usize>, files: usize) -> MemoryBudget {
     MemoryBudget::new(max_parsed.unwrap_or(ordinary))
 }
 
+/// Returns whether a text of `length` bytes can be parsed with what `budget` has left.
+pub(super) fn can_parse(length: usize, budget: &MemoryBudget) -> bool {
+    length <= LARGE || length.saturating_mul(COPIES) <= budget.left()
+}
+
 /// Returns the documents of a file; `None` where `budget` has no room for them. Nothing is held then.
 pub(super) fn parsed(file: &SourceFile, budget: &MemoryBudget) -> Option<Vec<Document>> {
     let text = file.text.as_bytes();
-    let _turn = (text.len() > LARGE).then(|| budget.wait_for_turn());
     let mut held = Held { budget, bytes: 0 };
     let lines = memchr_iter(b'\n', text).count();
     held.take(text.len() + lines * LINE)?;

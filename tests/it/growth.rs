@@ -294,3 +294,12 @@ fn the_limit_can_be_raised() {
     assert!(low.contains("overlay-left-out"), "{low}");
     assert!(!high.contains("overlay-left-out"), "{high}");
 }
+
+#[test]
+#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
+fn files_below_the_limit_are_read_one_after_the_other() {
+    for threads in ["1", "8"] {
+        let run = loaded_with("4 files of 127 MiB", &["-q", "--threads", threads]);
+        assert_eq!(run.code, Some(0), "{}", run.output);
+    }
+}

@@ -233,3 +233,20 @@ fn applications_that_multiply_are_left_out() {
     let run = check(&project, &["--max-rendered", "8MiB", "."]).exits(0);
     assert!(!run.stdout.contains("overlay-left-out"), "{}", run.stdout);
 }
+
+/// Parsing takes several times the size of a text, whatever is kept of it.
+#[test]
+fn a_large_file_must_fit_several_times() {
+    let lines = |megabytes: usize| format!("a: |\n{}", "  xxxxxxxxxxxx\n".repeat(megabytes << 16));
+    let project = Project::with(&[("ns.yaml", INJECTED), ("values.yaml", &lines(5))]);
+    check(&project, &["--max-parsed", "18MiB", "."])
+        .exits(0)
+        .says("values.yaml: note[file-left-out]");
+    let run = check(&project, &["--max-parsed", "24MiB", "."]).exits(0);
+    assert!(!run.stdout.contains("file-left-out"), "{}", run.stdout);
+    // JSON of other tools is not parsed.
+    let json = format!("{{\"a\": \"{}\"}}", "x".repeat(5 << 20));
+    let project = Project::with(&[("ns.yaml", INJECTED), ("data.json", &json)]);
+    let run = check(&project, &["--max-parsed", "18MiB", "."]).exits(0);
+    assert!(!run.stdout.contains("file-left-out"), "{}", run.stdout);
+}

@@ -1,7 +1,7 @@
 //! Text that YAML parsers read differently, and what a rewrite could not restore.
 
 use super::page;
-use super::scene::{NAMESPACE, check, deployment, rewrite, row};
+use super::scene::{NAMESPACE, check, deployment, rewrite, row, shell};
 use crate::support::project::Project;
 
 const PATH: &str = "httpGet: {path: /healthz, port: 8080}";
@@ -125,5 +125,25 @@ fn texts_with_two_readings() {
                 check,
             ),
         ],
+    );
+}
+
+#[test]
+fn a_pipe_is_read_although_another_file_exceeds_the_memory_limit() {
+    let project = Project::with(&[("ns.yaml", NAMESPACE)]);
+    project.write(
+        "pod.txt",
+        deployment("web").replace("port: 8080", "port: 0"),
+    );
+    project.write("values.yaml", format!("a: [a{}]\n", ",a".repeat(200_000)));
+    let run = shell(
+        &project,
+        "cat pod.txt | \"$0\" check --output-format concise --max-parsed 4MiB /dev/stdin ns.yaml values.yaml",
+    );
+    let run = run.says("file-left-out");
+    assert!(
+        run.stdout.contains("probe-port-out-of-range"),
+        "{}",
+        run.stdout
     );
 }

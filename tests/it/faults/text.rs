@@ -35,6 +35,12 @@ fn resources(items: &str) -> String {
     format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}")
 }
 
+/// A ConfigMap with one value of so many megabytes.
+fn large_value(megabytes: usize) -> String {
+    let value = "x".repeat(megabytes << 20);
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {value}}}\n")
+}
+
 #[test]
 fn aliases_and_depth() {
     let nested: String = (0..300)
@@ -127,13 +133,17 @@ fn aliases_and_depth() {
                 |project| project.pipe(&["krm"], resources(&format!("- {}", "[".repeat(300)))),
             ),
             row(
-                "a value of 100 MB",
-                &beside(format!(
-                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {}}}\n",
-                    "x".repeat(100 << 20)
-                )),
+                "a value of 40 MB",
+                &beside(large_value(40)),
                 0,
                 "No findings",
+                check,
+            ),
+            row(
+                "a value of 100 MB",
+                &beside(large_value(100)),
+                1,
+                "file-left-out",
                 check,
             ),
             row(
