@@ -13,13 +13,22 @@ pub(crate) fn contains(text: &str) -> bool {
     if memchr::memchr3(b'$', b'{', b'@', bytes).is_none() && !text.contains("%%") {
         return false;
     }
-    text.contains("{{")
+    text.match_indices("{{").any(|(at, _)| expression(text, at))
         || enclosed(text, "#{", "}#")
         || enclosed(text, "%%", "%%")
         || text.match_indices('$').any(|(at, _)| dollar(text, at))
         || text
             .match_indices('@')
             .any(|(at, _)| between_signs(text, at))
+}
+
+/// `{{ … }}`. What closes with a single brace is YAML, for example `{{a: b}: c}`, unless braces or quotes come before it.
+fn expression(text: &str, at: usize) -> bool {
+    let rest = text.get(at + 2..).unwrap_or_default();
+    let Some((inner, behind)) = rest.split_once('}') else {
+        return false;
+    };
+    behind.starts_with('}') || (inner.contains(['{', '"', '\'', '`']) && behind.contains("}}"))
 }
 
 /// `${…}`, or `$NAME` in capitals; `$$` escapes both in envsubst and in Kubernetes.
@@ -70,6 +79,9 @@ mod tests {
             "a-${ns:=shop}",
             "$NAMESPACE",
             "{{ .Values.port }}",
+            "a-{{ index .Values \"}\" }}",
+            "{{ {'a': 1}['a'] }}",
+            "{{{port}}}",
             "/#{path}#",
             "%%PORT%%",
             "@PORT@",
@@ -88,6 +100,9 @@ mod tests {
             "{}",
             "^a$",
             "__PORT__",
+            "{{a: b}: b}",
+            "{{a: b}: {c: d}}",
+            "{{",
         ] {
             assert!(!contains(text), "{text}");
         }
