@@ -139,7 +139,7 @@ impl<'r> Files<'r> {
             return read.is_some().then_some(place);
         }
         let read = self.permitted(folder, path).map(|real| {
-            let shown = place.to_string_lossy();
+            let shown = escaped_name(place.as_os_str());
             Candidate::on_disk(shown.into(), Role::Context, real).read()
         });
         let read = read.map(|file| Arc::new(Original::new(file, &mut self.template_bytes)));
