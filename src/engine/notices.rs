@@ -42,7 +42,7 @@ pub const NOTICES: &[Notice] = &[
 kubectl and kustomize read a place of a Kubernetes document differently, or both read something other than
 YAML 1.2 says.
 
-Six things are reported:
+Seven things are reported:
 
 - A character that ends a line in YAML 1.1 (U+0085, U+2028, U+2029), a byte order mark within the document, or a
   `?` that touches a key in braces, where the document means something else because of it. An error, because it
@@ -54,7 +54,10 @@ Six things are reported:
 - A document that follows `...` without `---`. kubectl and kustomize ignore it without an error. An error, because
   it describes objects that are never deployed.
 - Merge keys that lead through more than 16 levels or 10,000 mappings. meshprobe does not follow them further. An
-  error, because the rest was not checked.
+  error, because the rest was not checked. In a file of another tool, such as values of a chart or the configuration of
+  a CI system, it is an error only at the root, where a merge key may bring in `apiVersion` and `kind`, and a note
+  everywhere else: the values may state facts about the mesh that are not read.
+- A key with the tag `!!binary` that kubectl decodes to `apiVersion` or `kind`. An error, because it hides a manifest.
 - Text of the annotation `proxy.istio.io/config` that Istio, which uses the YAML parser of kubectl, reads differently
   from YAML 1.2.
 
@@ -291,7 +294,10 @@ way, leave the kustomization out with `--exclude`. A patch for a remote object i
 A document is not YAML. It was not judged; the other documents of the file were.
 
 An error where the document has the marks of a Kubernetes manifest (`apiVersion:` and `kind:` at
-the start of a line), otherwise a note.
+the start of a line) or its file has the name of a kustomization, otherwise a note.
+
+A tab behind `-` or `?`, or before a key or comment, is an error in a Kubernetes document: YAML 1.2 accepts it, kubectl
+and kustomize refuse the document.
 ",
     },
     Notice {

@@ -178,6 +178,8 @@ fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
     all.map(|one: &Ambiguity| {
         // What only some tools see may hide anything from a review, and what was not read any fault.
         let severity = match one.kind {
+            // Merge keys within values of a chart or of another tool hide no manifest.
+            AmbiguityKind::MergeLimit if document.tree().is_none() => Severity::Note,
             AmbiguityKind::HiddenSyntax | AmbiguityKind::MergeLimit => Severity::Error,
             AmbiguityKind::MergeOrder | AmbiguityKind::Tag => Severity::Warning,
         };

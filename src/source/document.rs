@@ -26,7 +26,7 @@ pub enum Content {
     Broken {
         /// What is wrong, and where.
         error: SyntaxError,
-        /// It has the marks of a Kubernetes manifest all the same.
+        /// It has the marks of a Kubernetes manifest all the same, or it is a kustomization.
         kubernetes: bool,
     },
 }
@@ -115,17 +115,21 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
         Ok(Some(tree)) => {
             let tree = Arc::new(tree);
             let content = classify(&tree, &file.path, source);
-            let ambiguities = match content {
-                Content::Tree(_) => yaml::ambiguities(&tree),
-                _ => not_kubernetes(file, &tree),
-            };
-            (content, ambiguities)
+            if !matches!(content, Content::Tree(_)) {
+                return (content, not_kubernetes(file, &tree));
+            }
+            if let Some(error) = yaml::tab_fault(&tree) {
+                let kubernetes = true;
+                return (Content::Broken { error, kubernetes }, Vec::new());
+            }
+            (content, yaml::ambiguities(&tree))
         }
         Err(error) if error.is_over_limit() => {
-            let kubernetes = looks_like_kubernetes(source.as_bytes());
+            let kubernetes =
+                is_kustomization(&file.path) || looks_like_kubernetes(source.as_bytes());
             (Content::Broken { error, kubernetes }, Vec::new())
         }
-        Err(error) => (unparsed(source, error), Vec::new()),
+        Err(error) => (unparsed(&file.path, source, error), Vec::new()),
     }
 }
 
@@ -133,7 +137,7 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
 const OBJECT_KEYS: [&str; 2] = ["apiVersion", "kind"];
 
 /// Classifies a text that only libyaml may be able to read, as kubectl does.
-fn unparsed(source: &str, error: SyntaxError) -> Content {
+fn unparsed(path: &str, source: &str, error: SyntaxError) -> Content {
     let keys = yaml::first_document_keys(source).unwrap_or_default();
     let has_keys = OBJECT_KEYS
         .iter()
@@ -144,14 +148,23 @@ fn unparsed(source: &str, error: SyntaxError) -> Content {
     if source.contains("{{") && !is_manifest {
         return Content::Template;
     }
-    Content::Broken { error, kubernetes }
+    Content::Broken {
+        error,
+        // A kustomization needs neither of the keys.
+        kubernetes: kubernetes || is_kustomization(path),
+    }
 }
 
-/// Returns what makes a Kubernetes document of one that is none as YAML 1.2 has it.
+/// Returns what makes a Kubernetes document of one that is not Kubernetes in YAML 1.2, and which of its values are not
+/// read.
+///
+/// Only the root decides what a document is: a merge key there that is not followed to its end may bring in `apiVersion`
+/// and `kind`. Merge keys below it can hide values at most, for example those of a chart.
 fn not_kubernetes(file: &SourceFile, tree: &Tree) -> Vec<Ambiguity> {
     let hidden = hidden_document(file, tree.segment(), Some(tree));
     hidden
-        .or_else(|| yaml::encoded_key(tree))
+        .or_else(|| yaml::encoded_key(tree, &OBJECT_KEYS))
+        .or_else(|| yaml::merge_limit_at_root(tree))
         .or_else(|| yaml::merge_limit(tree))
         .into_iter()
         .collect()

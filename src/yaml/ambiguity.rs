@@ -64,10 +64,17 @@ pub fn merge_limit(tree: &Tree) -> Option<Ambiguity> {
     merge_limit::find(tree)
 }
 
-/// Returns the first key at the root of a document that kubectl decodes before it reads it.
+/// Returns where merge keys at the root of a document exceed the limits up to which they are followed, so that it is not
+/// known which keys the document has.
 #[must_use]
-pub fn encoded_key(tree: &Tree) -> Option<Ambiguity> {
-    tag::find_root_key(tree)
+pub fn merge_limit_at_root(tree: &Tree) -> Option<Ambiguity> {
+    merge_limit::find_at_root(tree)
+}
+
+/// Returns the first key at the root of a document that is one of `keys` after kubectl has decoded it.
+#[must_use]
+pub fn encoded_key(tree: &Tree, keys: &[&str]) -> Option<Ambiguity> {
+    tag::find_root_key(tree, keys)
 }
 
 /// Returns where a document becomes a mapping with `keys` for kubectl and kustomize that has no such mapping at its

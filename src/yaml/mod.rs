@@ -20,13 +20,14 @@ mod route;
 mod same;
 mod scalar;
 mod span;
+mod tab;
 mod tree;
 pub mod verify;
 mod weight;
 
 pub use ambiguity::{
     Ambiguity, AmbiguityKind, ambiguities, encoded_key, hidden_in_comments, hidden_mapping,
-    merge_limit,
+    merge_limit, merge_limit_at_root,
 };
 pub use block::parse_ordinary;
 pub use change::{Change, Value};
@@ -41,6 +42,7 @@ pub use parse::{SyntaxError, parse, parse_fully, parse_within};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};
 pub use span::{LineIndex, Position, Span};
+pub use tab::tab_fault;
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
 pub use verify::{first_document_error, first_document_keys, has_too_many_brackets};
 pub use weight::bounded;

@@ -216,6 +216,21 @@ pub fn first_document_error(text: &str) -> Option<String> {
     (!error.contains("recursion limit")).then_some(error)
 }
 
+/// Returns the number of the line, from 1, with a tab for which libyaml refuses the first document of a text.
+#[must_use]
+pub(super) fn tab_line(text: &str) -> Option<usize> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // A text with too many brackets is not given to it.
+    brackets::check(text).ok()?;
+    let first = serde_yaml::Deserializer::from_str(text).next()?;
+    let error = IgnoredAny::deserialize(first).err()?;
+    let message = error.to_string();
+    let is_tab = ["cannot start any token", "found a tab character"]
+        .iter()
+        .any(|part| message.contains(part));
+    error.location().filter(|_| is_tab).map(|at| at.line())
+}
+
 /// Returns the keys that libyaml reads from the first document of a text, as far as they are strings; `None` where that
 /// is a list or a single value. Values are not built, so aliases do not multiply. A text with too many brackets
 /// ([`has_too_many_brackets`]) is not read, and has no keys.

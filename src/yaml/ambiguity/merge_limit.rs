@@ -17,9 +17,20 @@ pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
         .all()
         .filter(|node| node.kind() == Kind::Mapping && node.has_merge_key());
     let mapping = mappings.find(|mapping| extents.of(*mapping).exceeds_limits())?;
+    of_mapping(mapping, AmbiguityKind::MergeLimit)
+}
+
+/// Reports the root of a document if its merge keys are not followed to their end: they may bring in any key.
+pub(super) fn find_at_root(tree: &Tree) -> Option<Ambiguity> {
+    let root = tree.root().filter(|root| root.has_merge_key())?;
+    let exceeds = Extents::default().of(root).exceeds_limits();
+    of_mapping(root, AmbiguityKind::HiddenSyntax).filter(|_| exceeds)
+}
+
+fn of_mapping(mapping: NodeRef<'_>, kind: AmbiguityKind) -> Option<Ambiguity> {
     let merge = mapping.entries().find(|entry| entry.key.is_merge_key())?;
     Some(Ambiguity {
-        kind: AmbiguityKind::MergeLimit,
+        kind,
         span: merge.key.span(),
         message: format!(
             "this merge key leads through more than {MERGE_DEPTH} levels or {MERGED_MAPPINGS} mappings; what lies \

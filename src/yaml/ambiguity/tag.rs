@@ -13,18 +13,44 @@ pub(super) fn find(tree: &Tree) -> Vec<Ambiguity> {
     tree.all().filter_map(of_node).collect()
 }
 
-/// Reports a key at the root of a document that kubectl decodes: it may be any key.
-pub(super) fn find_root_key(tree: &Tree) -> Option<Ambiguity> {
+/// Reports a key at the root of a document that is one of `keys` after kubectl has decoded it.
+pub(super) fn find_root_key(tree: &Tree, wanted: &[&str]) -> Option<Ambiguity> {
     if !tree.has_tags() {
         return None;
     }
     let mut keys = tree.root()?.entries().map(|entry| entry.key);
-    let key = keys.find(|key| key.core_tag() == Some("binary"))?;
+    let is_wanted = |text: &str| wanted.iter().any(|key| is_encoded(text, key));
+    let key =
+        keys.find(|key| key.core_tag() == Some("binary") && key.text().is_some_and(is_wanted))?;
     Some(Ambiguity {
         kind: AmbiguityKind::HiddenSyntax,
         ..of_node(key)?
     })
 }
+
+/// Returns whether a text is the base64 of `plain`, whatever is in bits that do not count, and with any line breaks.
+fn is_encoded(text: &str, plain: &str) -> bool {
+    let digits = text
+        .bytes()
+        .filter(|byte| !matches!(byte, b'\r' | b'\n' | b'='));
+    let mut decoded: Vec<u8> = Vec::with_capacity(plain.len() + 1);
+    let (mut bits, mut count) = (0_u32, 0);
+    for digit in digits.take(plain.len() * 2 + 4) {
+        let Some(value) = BASE64.iter().position(|known| *known == digit) else {
+            return false;
+        };
+        bits = (bits << 6) | u32::try_from(value).unwrap_or_default();
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            decoded.extend((bits >> count).to_be_bytes().last());
+        }
+    }
+    decoded == plain.as_bytes()
+}
+
+/// The digits of base64, by their values.
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Measured with sigs.k8s.io/yaml 1.6 (go-yaml 2) and kyaml 0.21 (go-yaml 3).
 fn of_node(node: NodeRef<'_>) -> Option<Ambiguity> {

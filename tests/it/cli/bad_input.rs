@@ -320,3 +320,25 @@ fn nothing_is_left_beside_the_files() {
     project.run(&["rewrite", "--write", "."]).exits(0);
     assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 2);
 }
+
+#[test]
+fn a_broken_kustomization_is_an_error_without_api_version_and_kind() {
+    for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
+        for (text, rule) in [
+            (&b"resources: [\n"[..], "syntax-error"),
+            (b"resources: [good.yaml]\nresources\n", "syntax-error"),
+            (b"resources: [good.yaml]\n-\tx: y\n", "syntax-error"),
+            (b"resources: [good.yaml] # \xff\n", "not-utf8"),
+        ] {
+            let project = Project::with(&[("good.yaml", GOOD)]);
+            project.write(name, text);
+            let run = project.run(&["check", "--output-format", "concise"]);
+            run.exits(1).says(&format!("error[{rule}]"));
+        }
+    }
+    // A template of a kustomization is not one yet.
+    let project = Project::with(&[("good.yaml", GOOD)]);
+    project.write("kustomization.yaml", "resources: [{{ cookiecutter.x }}\n");
+    let run = project.run(&["check"]).exits(0);
+    assert!(!run.stdout.contains("error"), "{}", run.stdout);
+}

@@ -283,6 +283,98 @@ fn merge_keys_beyond_the_limits_are_reported() {
 }
 
 #[test]
+fn merge_keys_in_files_of_other_tools_are_an_error_only_if_they_can_hide_a_manifest() {
+    let check = |text: &str| {
+        let project = project(text);
+        project.run(&["check", "--output-format", "concise"])
+    };
+    let chain = |base: &str| {
+        let levels = (1..=17).map(|level| format!("x{level}: &x{level} {{<<: *x{}}}\n", level - 1));
+        format!("x0: &x0 {{{base}}}\n{}", levels.collect::<String>())
+    };
+    let values = chain("a: b");
+    let run = check(&format!("{values}job:\n  <<: *x17\n")).exits(0);
+    assert!(
+        run.stdout.contains("note[ambiguous-yaml]"),
+        "{}",
+        run.stdout
+    );
+    check(&format!("- {}", values.trim_end().replace('\n', "\n  "))).exits(0);
+    // Whatever the aliases name: the root has keys that are not read.
+    check(&format!("{values}<<: *x17\n"))
+        .exits(1)
+        .says("error[ambiguous-yaml]");
+    check(&format!("{values}<<: [{{a: b}}, {{<<: *x16}}]\n"))
+        .exits(1)
+        .says("error[ambiguous-yaml]");
+}
+
+#[test]
+fn an_encoded_key_in_files_of_other_tools_is_an_error_only_if_it_is_one_of_a_manifest() {
+    for (key, code) in [
+        ("YXBpVmVyc2lvbg==", 1),
+        ("a2luZA==", 1),
+        // The last bits before the padding do not count.
+        ("a2luZB==", 1),
+        ("YQ==", 0),
+        ("a2luZHM=", 0),
+        ("a2lu", 0),
+        ("kind", 0),
+    ] {
+        let text = format!("replicas: 1\n!!binary {key}: Pod\n");
+        let run = project(&text).run(&["check", "--output-format", "concise"]);
+        let run = run.exits(code);
+        assert_eq!(
+            run.stdout.contains("error[ambiguous-yaml]"),
+            code == 1,
+            "{key}: {}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn a_tab_that_kubectl_and_kustomize_refuse_is_a_syntax_error() {
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
+    let args = |text: &str| pod(&format!("{probe}{text}"));
+    for (text, place) in [
+        (pod(probe).replace("  - name", "  -\tname"), "8:4"),
+        (args("    args:\n    - \ta\n"), "11:7"),
+        (args("    args:\n    -\ta\n"), "11:6"),
+        (args("    args:\n    -\t{a: b}\n"), "11:6"),
+        (args("    ?\timage\n    : a\n"), "10:6"),
+        (args("\t\n    image: a\n"), "10:1"),
+        (args("  \t# comment\n    image: a\n"), "10:3"),
+        (
+            args("    command:\n    - |\n      a\n      \tb\n    image: a\n\t# c\n    tty: true\n"),
+            "15:1",
+        ),
+        (args("    command:\n    - |\n      \ta\n"), "12:7"),
+    ] {
+        let project = project(&text);
+        let run = project.run(&["check", "--output-format", "concise"]);
+        run.exits(1)
+            .says(&format!("web.yaml:{place}: error[syntax-error]"))
+            .says("found a tab where kubectl and kustomize accept only blanks");
+        let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        assert_eq!(project.read("web.yaml"), text);
+    }
+    for text in [
+        pod(probe).replace("- name: web", "- name:\tweb\t# c"),
+        args("    command:\n    - |\n      a\n      \tb\n    image: a\n"),
+        args("    image: &a\tb\n      \t\n"),
+        format!("---\t# c\n{}", pod(probe)),
+    ] {
+        let (_, undone) = there_and_back(&text);
+        assert_eq!(undone, text);
+    }
+    // Other tools may read YAML 1.2.
+    let run = project("a:\n-\tb\n").run(&["check"]).exits(0);
+    assert!(!run.stdout.contains("tab"), "{}", run.stdout);
+}
+
+#[test]
 fn a_document_after_an_end_marker_is_ambiguous() {
     let text = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
     let hidden = text.trim_start_matches("---\n");
@@ -377,6 +469,8 @@ fn a_proxy_config_that_the_injector_refuses_is_an_error() {
         ("{~: b}", "a key is null"),
         ("proxyMetadata: {null: b}", "a key is null"),
         ("x: {[a]: b}", "a key is a mapping or a list"),
+        ("{{a: b}: b}", "a key is a mapping or a list"),
+        ("{{a: b}: {c: d}}", "a key is a mapping or a list"),
         ("%YAML 1.2\\n---\\nconcurrency: 2", "`%YAML 1.2`"),
         ("x: .inf", "`.inf` is not finite"),
         ("x: !!int a", "`a` is not a `!!int`"),
