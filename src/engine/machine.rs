@@ -15,6 +15,7 @@ use crate::source::{Role, SourceFile, SourceSet, reason};
 use crate::yaml::Span;
 
 use super::check::settled;
+use super::data::Data;
 use super::emit::text_of;
 use super::guard::judge;
 use super::notices::EDIT_REFUSED;
@@ -204,7 +205,7 @@ fn write_one(output: &OutputFolder, below: &Path, text: &str) -> Result<(), Stri
             _ => None,
         };
         let like = original.as_ref().map_or(Like::New, Like::File);
-        replace(&folder, &name, text.as_bytes(), like)
+        replace(&folder, &name, &Data::Bytes(text.as_bytes()), like)
     };
     write().map_err(|error: std::io::Error| reason(&error))
 }

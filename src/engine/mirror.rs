@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use crate::filesystem::{Kind, open_file};
 use crate::source::{
-    Input, Request, TrackedFiles, TreeItem, TreeKind, canonical, escaped_name, read_open,
-    read_resolved, reason, shown_path, tracked_with, tree_items,
+    Input, Request, TrackedFiles, TreeItem, TreeKind, canonical, escaped_name, read_open, reason,
+    shown_path, tracked_with, tree_items,
 };
 
 use super::changed::Changed;
+use super::data::Data;
 use super::output_folder::OutputFolder;
 use super::replace::{Like, replace};
 use super::write::WriteFailure;
@@ -184,15 +185,14 @@ impl Copy<'_> {
         if let TreeKind::Link(way) = &self.item.kind {
             return !output.read_link(below).is_ok_and(|there| there == *way);
         }
-        let read = || read_open(output.open_file(below)?);
-        let is_same = |there: Vec<u8>| self.bytes().is_ok_and(|bytes| bytes == there);
-        !(there == Kind::File && read().is_ok_and(is_same))
+        let is_same = || self.data()?.is_in(&output.open_file(below)?);
+        !(there == Kind::File && is_same().unwrap_or(false))
     }
 
-    fn bytes(&self) -> io::Result<Vec<u8>> {
+    fn data(&self) -> io::Result<Data<'_>> {
         match (self.changed, &self.item.kind) {
-            (Some(file), _) => Ok(file.after.as_bytes().to_vec()),
-            (None, TreeKind::File(real)) => read_resolved(real),
+            (Some(file), _) => Ok(Data::Bytes(file.after.as_bytes())),
+            (None, TreeKind::File(real)) => open_file(real).map(Data::File),
             (None, _) => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -214,7 +214,7 @@ impl Copy<'_> {
             }
             TreeKind::File(real) => {
                 let permissions = open_file(real)?.metadata()?.permissions();
-                replace(&folder, &name, &self.bytes()?, Like::Copy(&permissions))
+                replace(&folder, &name, &self.data()?, Like::Copy(&permissions))
             }
             TreeKind::Dangling(_) | TreeKind::Fault(_) => Ok(()),
         }
@@ -270,7 +270,7 @@ impl List {
             text.push('\n');
         }
         let (folder, name) = output.folder_of(Path::new(LIST))?;
-        replace(&folder, &name, text.as_bytes(), Like::New)
+        replace(&folder, &name, &Data::Bytes(text.as_bytes()), Like::New)
     }
 }
 

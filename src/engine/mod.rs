@@ -9,6 +9,7 @@ mod attributes;
 mod baseline;
 mod changed;
 mod check;
+mod data;
 mod emit;
 mod exit;
 mod fix;

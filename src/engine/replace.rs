@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, Write as _};
+use std::io;
 
 use crate::filesystem::{Folder, Kind};
 use crate::source::TEMPORARY;
 
 use super::attributes;
+use super::data::Data;
 
 /// How often a file is written before another run is to blame.
 const TRIES: usize = 3;
@@ -29,15 +30,15 @@ pub(super) enum Like<'m> {
     File(&'m File),
 }
 
-/// Gives the entry `name` of a folder these bytes at once. A link of that name is replaced, never
+/// Gives the entry `name` of a folder this content at once. A link of that name is replaced, never
 /// followed.
 pub(super) fn replace(
     folder: &Folder,
     name: &OsStr,
-    bytes: &[u8],
+    data: &Data<'_>,
     like: Like<'_>,
 ) -> io::Result<()> {
-    replace_while(folder, name, bytes, like, || Ok(true))
+    replace_while(folder, name, data, like, || Ok(true))
 }
 
 /// Replaces a file as [`replace`] does, unless `is_wanted` returns false. It is called as late as
@@ -45,13 +46,13 @@ pub(super) fn replace(
 pub(super) fn replace_while(
     folder: &Folder,
     name: &OsStr,
-    bytes: &[u8],
+    data: &Data<'_>,
     like: Like<'_>,
     is_wanted: impl Fn() -> io::Result<bool>,
 ) -> io::Result<()> {
     let mut left = TRIES;
     loop {
-        let temporary = Temporary::written(folder, bytes, like)?;
+        let temporary = Temporary::written(folder, data, like)?;
         if !is_wanted()? {
             return Ok(());
         }
@@ -73,15 +74,15 @@ struct Temporary<'f> {
 }
 
 impl<'f> Temporary<'f> {
-    fn written(folder: &'f Folder, bytes: &[u8], like: Like<'_>) -> io::Result<Self> {
+    fn written(folder: &'f Folder, data: &Data<'_>, like: Like<'_>) -> io::Result<Self> {
         // A new file is as open as the user lets files be; others get the permissions of the file
         // that they replace, and until then are for their owner alone.
         let temporary = Self::create(folder, !matches!(like, Like::New))?;
-        let mut file = &temporary.file;
+        let file = &temporary.file;
         // Tells other runs that this file is in use. A lock of Windows would keep readers out.
         #[cfg(unix)]
         let _ = file.lock();
-        file.write_all(bytes)?;
+        data.write_to(file)?;
         match like {
             Like::New => {}
             Like::Copy(permissions) => file.set_permissions(permissions.clone())?,

@@ -13,6 +13,7 @@ use crate::source::{
 };
 
 use super::changed::Changed;
+use super::data::Data;
 use super::replace::{Like, clean, replace, replace_while};
 
 /// A file that could not be written, and why.
@@ -24,8 +25,8 @@ pub struct WriteFailure {
     pub reason: String,
 }
 
-/// Writes each file to a temporary one beside it and renames it; permissions, owners and extended
-/// attributes are kept. Other hard links keep the old text. Files without text on disk are left
+/// Writes each file to a temporary one beside it and renames it; permissions, extended attributes and, as far as the system
+/// allows, the owner are kept. A file that the user may not write to is refused. Other hard links keep the old text. Files without text on disk are left
 /// out. Paths are resolved: a link that was put into one of them since is an error. What a run that
 /// was killed has left in these folders is removed.
 #[must_use]
@@ -52,13 +53,20 @@ fn write_one(target: &Path, file: &Changed, cleaned: &mut BTreeSet<PathBuf>) -> 
     if original.metadata().map_err(words)?.permissions().readonly() {
         return Err("it is read-only".into());
     }
+    may_write(&folder, name).map_err(words)?;
     // Elsewhere temporary files are not locked, so one that another run is writing looks left over.
     if cfg!(unix) && cleaned.insert(directory.to_path_buf()) {
         clean(&folder);
     }
-    let bytes = file.after.as_bytes();
+    let data = Data::Bytes(file.after.as_bytes());
     let is_wanted = || is_wanted(&folder, name, file);
-    replace_while(&folder, name, bytes, Like::File(&original), is_wanted).map_err(words)
+    replace_while(&folder, name, &data, Like::File(&original), is_wanted).map_err(words)
+}
+
+/// Checks that the user may write to a file. A file is replaced by renaming another one, which the system allows for any
+/// file of a folder that the user may write to.
+fn may_write(folder: &Folder, name: &OsStr) -> io::Result<()> {
+    folder.open_to_write(name).map(drop)
 }
 
 /// The folder and the name of a file.
@@ -96,6 +104,7 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
     }
     let (folder, place) = report_folder(path)?;
     let name = place.file_name().unwrap_or_default();
+    let data = Data::Bytes(text.as_bytes());
     match folder.kind(name).map_err(words)? {
         Some(Kind::Folder) => Err("it is a folder".into()),
         Some(Kind::File) => {
@@ -103,11 +112,10 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
             if original.metadata().map_err(words)?.permissions().readonly() {
                 return Err("it is read-only".into());
             }
-            replace(&folder, name, text.as_bytes(), Like::File(&original)).map_err(words)
+            may_write(&folder, name).map_err(words)?;
+            replace(&folder, name, &data, Like::File(&original)).map_err(words)
         }
-        None | Some(Kind::Link) => {
-            replace(&folder, name, text.as_bytes(), Like::New).map_err(words)
-        }
+        None | Some(Kind::Link) => replace(&folder, name, &data, Like::New).map_err(words),
         Some(Kind::Pipe | Kind::Socket | Kind::Device) => fs::write(&place, text).map_err(words),
     }
 }

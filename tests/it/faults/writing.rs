@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
@@ -501,4 +501,66 @@ fn full_disk() -> Row {
         assert_eq!(run.stderr.lines().last(), Some("0"), "{}", run.stderr);
         run
     })
+}
+
+#[test]
+fn a_file_that_the_user_may_not_write_to_is_not_replaced() {
+    if !is_root() {
+        eprintln!("skipped: files of other owners, as only root can make them");
+        return;
+    }
+    let project = for_user(shop());
+    let path = project.path("web.yaml");
+    mode(&project.path(""), 0o777);
+    let state = || {
+        let metadata = fs::metadata(&path).unwrap();
+        (
+            metadata.uid(),
+            metadata.mode() & 0o7777,
+            project.read("web.yaml"),
+        )
+    };
+    chown(&path, Some(1234), Some(4321)).unwrap();
+    for closed in [0o644, 0o604] {
+        mode(&path, closed);
+        let before = state();
+        let run = as_user(&project, &WRITE).exits(2);
+        run.complains("cannot write web.yaml: permission denied");
+        assert_eq!(state(), before);
+    }
+    fs::write(project.path("r.json"), "{}").unwrap();
+    chown(project.path("r.json"), Some(1234), Some(4321)).unwrap();
+    mode(&project.path("r.json"), 0o644);
+    let report = ["check", "--quiet", "--report", "json=r.json"];
+    as_user(&project, &report)
+        .exits(2)
+        .complains("permission denied");
+    assert_eq!(project.read("r.json"), "{}");
+    // Whom the file lets write gets it, and owns it then.
+    mode(&path, 0o666);
+    as_user(&project, &WRITE).exits(0);
+    let (owner, mode, text) = state();
+    assert_eq!((owner, mode), (65534, 0o666));
+    assert_ne!(text, deployment("web"));
+}
+
+#[test]
+fn a_large_file_is_copied_with_its_holes() {
+    let project = shop();
+    let file = fs::File::create(project.path("blob.bin")).unwrap();
+    file.set_len(300 << 20).unwrap();
+    let data = [b"begin".as_slice(), &[0; 5], b"x"].concat();
+    file.write_all_at(&data, 200 << 20).unwrap();
+    let run = copy("out")(&project);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let copied = fs::File::open(project.path("out/blob.bin")).unwrap();
+    let metadata = copied.metadata().unwrap();
+    assert_eq!(metadata.len(), 300 << 20);
+    assert!(metadata.blocks() * 512 < 4 << 20, "{}", metadata.blocks());
+    let mut there = vec![1; data.len()];
+    copied.read_exact_at(&mut there, 200 << 20).unwrap();
+    assert_eq!(there, data);
+    // The second copy is compared with the first one.
+    let again = copy("out")(&project);
+    assert_eq!(again.code, 0, "{}", again.stderr);
 }
