@@ -14,6 +14,8 @@ pub(super) enum Complete {
     Workload,
     /// A policy of a mesh, a Namespace that takes part in one, or the installation of one.
     Policy,
+    /// An object of Flux or Argo CD that deploys a folder.
+    Deploying,
     /// Something else that states a fact.
     Other,
 }
@@ -37,6 +39,9 @@ pub(super) fn complete(object: &Object<'_>) -> Option<Complete> {
         return is_complete_workload(&workload).then_some(Complete::Workload);
     }
     let spec = object.node.get("spec").filter(|spec| spec.is_mapping());
+    if let Some(is_complete) = spec.and_then(|spec| is_complete_deployment(object, spec)) {
+        return is_complete.then_some(Complete::Deploying);
+    }
     match FactKind::of(object.group(), object.kind) {
         Some(FactKind::Namespace) => speaks_of_mesh(metadata).then_some(Complete::Policy),
         Some(FactKind::Service) => {
@@ -61,6 +66,30 @@ pub(super) fn complete(object: &Object<'_>) -> Option<Complete> {
             let is_installation = matches!(object.group(), "install.istio.io" | "sailoperator.io");
             spec.filter(|_| is_installation).map(|_| Complete::Other)
         }
+    }
+}
+
+/// Returns whether an object of Flux or Argo CD has the fields that its definition requires; `None` for other objects.
+/// Source: Flux, `kustomize.toolkit.fluxcd.io/v1`; Argo CD, `argoproj.io/v1alpha1`.
+fn is_complete_deployment(object: &Object<'_>, spec: NodeRef<'_>) -> Option<bool> {
+    let has = |node: NodeRef<'_>, keys: &[&str]| keys.iter().all(|key| node.get(key).is_some());
+    let is_application = |spec: NodeRef<'_>| {
+        let several = spec.get("sources").into_iter().flat_map(NodeRef::items);
+        let mut sources = spec.get("source").into_iter().chain(several);
+        has(spec, &["destination", "project"]) && sources.any(|source| has(source, &["repoURL"]))
+    };
+    match (object.group(), object.kind) {
+        ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
+            Some(has(spec, &["interval", "prune", "sourceRef"]))
+        }
+        ("argoproj.io", "Application") => Some(is_application(spec)),
+        ("argoproj.io", "ApplicationSet") => {
+            let template = spec
+                .get("template")
+                .and_then(|template| template.get("spec"));
+            Some(has(spec, &["generators"]) && template.is_some_and(is_application))
+        }
+        _ => None,
     }
 }
 

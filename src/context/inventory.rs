@@ -159,7 +159,7 @@ impl<'t> Inventory<'t> {
                     objects.push((object, is_target));
                 }
                 Standing::Unchecked(why) if is_target => {
-                    let policy = unrendered::unchecked(&object, why, renderings);
+                    let policy = unrendered::unchecked(&object, why, renderings, settings);
                     inventory.unchecked.push(policy);
                 }
                 Standing::Unchecked(_) | Standing::Rendered | Standing::Patch => {}
@@ -179,6 +179,9 @@ impl<'t> Inventory<'t> {
                 folder: folder(object.home()),
             };
             inventory.add(place, object, is_target);
+        }
+        for policy in &mut inventory.unchecked {
+            policy.look_at(&inventory.workloads, settings);
         }
         inventory.ports = PortIndex::of(&inventory.peer_authentications, &inventory.services);
         inventory.services.index_labels(service_selector);

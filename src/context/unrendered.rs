@@ -10,11 +10,16 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::finding::Label;
 use crate::kube::{Object, ObjectKey};
+use crate::mesh::istio::keys::DEFAULT_ROOT_NAMESPACE;
+use crate::settings::Settings;
 use crate::source::SourceSet;
 
 use super::Uses;
 use super::complete::{Complete, complete, has_complete};
-use super::render::Rendering;
+use super::fact_kind::FactKind;
+use super::facts::Facts;
+use super::inventory::{Subject, namespace_of};
+use super::render::{Rendering, unapplied};
 
 /// Why an object is checked as it is written although a kustomization names its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +43,35 @@ pub struct UncheckedPolicy {
     pub why: Unrendered,
     /// The kustomization, where one is known.
     pub kustomization: Option<Arc<str>>,
+    /// Workloads that none of the kustomizations renders are where it would apply.
+    pub concerns_others: bool,
+    /// The namespace where it applies.
+    namespace: String,
+    /// What stands for the renderings that name it.
+    homes: Vec<Arc<str>>,
+}
+
+impl UncheckedPolicy {
+    /// Notes whether the policy would apply to workloads that the kustomizations which name it do not render. In a root
+    /// namespace it would apply everywhere.
+    pub(super) fn look_at(&mut self, workloads: &Facts<'_, Subject<'_>>, settings: &Settings) {
+        let is_other = |one: &Subject<'_>| {
+            let home = one.workload.object.home();
+            !self.homes.iter().any(|known| **known == *home)
+        };
+        let given = [&settings.overrides, &settings.assume];
+        let given = given
+            .into_iter()
+            .filter_map(|facts| facts.root_namespace.as_deref());
+        let is_root = given
+            .chain([DEFAULT_ROOT_NAMESPACE])
+            .any(|root| root == self.namespace);
+        self.concerns_others = if is_root {
+            workloads.iter().any(is_other)
+        } else {
+            workloads.in_namespace(&self.namespace).any(is_other)
+        };
+    }
 }
 
 /// A document by its file and its number there.
@@ -70,6 +104,8 @@ struct TakenIn {
     is_rendered: bool,
     /// A kustomization that was left out takes it in.
     is_unknown: bool,
+    /// A kustomization that takes it in renders something that runs pods.
+    has_pods: bool,
 }
 
 /// What an object of a file is taken for.
@@ -117,6 +153,7 @@ impl<'t> RenderedDocuments<'t> {
             entry.uses.changed |= found != Some(&true);
             entry.is_rendered |= found.is_some();
             entry.is_unknown |= rendering.left_out.is_some();
+            entry.has_pods |= rendering.has_pods();
         }
     }
 
@@ -138,9 +175,14 @@ impl<'t> RenderedDocuments<'t> {
         let key = (&**object.path(), object.document.index);
         match self.taken_in.get(&key) {
             Some(taken_in) if self.is_rendered(*taken_in, object) => Standing::Rendered,
-            Some(_) => match complete(object) {
-                Some(Complete::Workload) => Standing::Manifest(Some(Unrendered::Dropped)),
-                Some(Complete::Policy) => Standing::Unchecked(Unrendered::Dropped),
+            Some(taken_in) => match complete(object) {
+                Some(Complete::Workload | Complete::Deploying) => {
+                    Standing::Manifest(Some(Unrendered::Dropped))
+                }
+                Some(Complete::Policy) if taken_in.has_pods => {
+                    Standing::Unchecked(Unrendered::Dropped)
+                }
+                Some(Complete::Policy) => Standing::Manifest(Some(Unrendered::Dropped)),
                 Some(Complete::Other) | None => Standing::Rendered,
             },
             None if object.document.patch => self.standing_of_patch(key, object),
@@ -157,7 +199,8 @@ impl<'t> RenderedDocuments<'t> {
     fn standing_of_patch(&self, key: Key<'_>, object: &Object<'_>) -> Standing {
         let as_manifest = Standing::Manifest(Some(Unrendered::Patch));
         match (self.patches.get(&key), complete(object)) {
-            (Some(_), Some(Complete::Workload)) | (Some(PatchUse::Unused), Some(_)) => as_manifest,
+            (Some(_), Some(Complete::Workload | Complete::Deploying))
+            | (Some(PatchUse::Unused), Some(_)) => as_manifest,
             (Some(PatchUse::Unseen), Some(Complete::Policy)) => {
                 Standing::Unchecked(Unrendered::Patch)
             }
@@ -175,25 +218,8 @@ fn patches<'t>(sources: &'t SourceSet, renderings: &'t [Rendering]) -> HashMap<K
         return HashMap::new();
     }
     let named = named(renderings);
-    let paths: HashSet<&str> = candidates.iter().map(|document| &*document.path).collect();
-    let mut applied: HashMap<&str, Vec<usize>> = HashMap::new();
-    for one in renderings.iter().flat_map(|one| &one.documents) {
-        for (path, start) in one.origin.places_in(|path| paths.contains(path)) {
-            applied.entry(path).or_default().push(start);
-        }
-    }
-    for starts in applied.values_mut() {
-        starts.sort_unstable();
-        starts.dedup();
-    }
-    let unapplied = candidates.into_iter().filter(|document| {
-        let starts = applied.get(&*document.path).map_or(&[][..], Vec::as_slice);
-        let first = starts.partition_point(|start| *start < document.segment.start);
-        starts
-            .get(first)
-            .is_none_or(|start| *start >= document.segment.end)
-    });
-    unapplied
+    unapplied(candidates, renderings.iter())
+        .into_iter()
         .map(|document| {
             let path = &*document.path;
             let patch_use = named.get(path).copied().unwrap_or(PatchUse::Unseen);
@@ -222,17 +248,26 @@ pub(super) fn unchecked(
     object: &Object<'_>,
     why: Unrendered,
     renderings: &[Rendering],
+    settings: &Settings,
 ) -> UncheckedPolicy {
     let id = (Arc::clone(object.path()), object.document.index);
-    let mut naming = renderings.iter().filter(|one| match why {
+    let naming = renderings.iter().filter(|one| match why {
         Unrendered::Patch => one.patches.contains(object.path()),
         Unrendered::Dropped => one.used.contains(&id),
     });
+    let homes: Vec<_> = naming.map(|one| Arc::clone(one.home())).collect();
+    let namespace = match FactKind::of(object.group(), object.kind) {
+        Some(FactKind::Namespace) => object.name(),
+        _ => namespace_of(object, settings).0,
+    };
     UncheckedPolicy {
         place: object.label_at(object.name_span(), ""),
         document: object.document.index,
         title: format!("{}/{}", object.kind, object.name()),
         why,
-        kustomization: naming.next().map(|one| Arc::clone(one.home())),
+        kustomization: homes.first().cloned(),
+        concerns_others: false,
+        namespace: namespace.to_owned(),
+        homes,
     }
 }

@@ -271,12 +271,21 @@ render with `kustomize build`, Flux or Argo CD, and check the output.
         docs: "\
 A policy of a mesh, or a Namespace that takes part in one, is not taken into account because of a kustomization.
 
-The kustomization lists it and deletes it, or uses its file as a patch for an object that is not among the files.
+The kustomization lists it and deletes it while it renders pods, or uses its file as a patch for an object that is not
+among the files.
+
+A warning if a kustomization deletes it and its namespace has workloads that this kustomization does not render.
+Otherwise a note.
 
 ## Why it matters
 
 The policy was not taken into account in any check. If it is deployed in another way, for example with `kubectl apply`
 or by Argo CD, the checks miss what it does.
+
+A kustomization that deletes a policy decides for the pods that it renders: they run without the policy, and an error
+because of the policy would be a false alarm. It does not decide for other pods of the namespace, but nothing says that
+the policy is deployed for them either. That is why this is a warning, which fails a gate by default, and no prediction
+follows from it. A policy that only kustomizations without pods delete is taken into account as it is written.
 
 A workload in the same place is not left out: it is checked as it is written.
 

@@ -33,12 +33,12 @@ fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
         }
     };
     let message = format!("{title} is not taken into account: {subject} {reason}");
-    let mut finding = Finding::new(
-        POLICY_LEFT_OUT,
-        Severity::Note,
-        policy.place.clone(),
-        message,
-    );
+    // A kustomization decides for the workloads that it renders, and for no others.
+    let severity = match policy.why {
+        Unrendered::Dropped if policy.concerns_others => Severity::Warning,
+        Unrendered::Dropped | Unrendered::Patch => Severity::Note,
+    };
+    let mut finding = Finding::new(POLICY_LEFT_OUT, severity, policy.place.clone(), message);
     finding.document = policy.document;
     finding.help = Some(help);
     finding

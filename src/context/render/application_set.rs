@@ -155,6 +155,7 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
             item: Route::root(),
             origin,
             may_deploy: true,
+            runs_pods: false,
         });
     }
     Some(Rendering {

@@ -11,8 +11,9 @@ use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::kube::Object;
-use crate::source::{SourceFile, SourceSet, is_kustomization, place};
+use crate::source::{Document, SourceFile, SourceSet, is_kustomization, place};
 
+use super::super::complete::{Complete, complete, has_complete};
 use super::super::deployment::{self, Deployment, Dialect};
 use super::application_set;
 use super::budget::{self, Budget};
@@ -24,6 +25,7 @@ use super::locate::{self, Located};
 use super::post_build;
 use super::resource::Resource;
 use super::roots::{self, Group};
+use super::unapplied::unapplied;
 use super::{Deployed, Rendering, finish};
 
 /// Renders all kustomizations of a set that nothing else takes in, and what deploying objects
@@ -160,21 +162,38 @@ fn key(one: &Deployment<'_>) -> Key {
 }
 
 /// Returns the objects that deploy something, as they come out of the renderings, and those of
-/// `files` that no rendering takes in.
+/// `files` that no rendering takes in. A complete object that kustomizations only delete, or name as a patch of nothing
+/// that is rendered, is deployed in another way.
 fn deploying<'t>(files: &[&'t SourceFile], renderings: Vec<&'t Rendering>) -> Vec<Object<'t>> {
-    let used: HashSet<(&str, usize)> = renderings
-        .iter()
-        .flat_map(|one| &one.used)
-        .map(|(path, index)| (&**path, *index))
-        .collect();
-    let plain = files
-        .iter()
-        .flat_map(|file| &file.documents)
-        .filter(|document| !document.patch && !used.contains(&(&*document.path, document.index)))
-        .flat_map(Object::all_in);
+    let mut used: HashSet<(&str, usize)> = HashSet::new();
+    let mut rendered: HashSet<(&str, usize)> = HashSet::new();
+    for one in &renderings {
+        let taken_in = one.used.iter().map(|(path, index)| (&**path, *index));
+        used.extend(taken_in.clone());
+        rendered.extend(one.documents.iter().map(|one| key_of(&one.document)));
+        // What was left out may be anything.
+        rendered.extend(taken_in.filter(|_| one.left_out.is_some()));
+    }
+    let is_complete = |object: &Object<'_>| complete(object) == Some(Complete::Deploying);
+    let documents = files.iter().flat_map(|file| &file.documents);
+    let (patches, others): (Vec<&Document>, Vec<&Document>) =
+        documents.partition(|document| document.patch);
+    let mut patches = patches;
+    patches.retain(|document| !used.contains(&key_of(document)) && has_complete(document));
+    let (dropped, plain): (Vec<&Document>, Vec<&Document>) = others
+        .into_iter()
+        .partition(|document| used.contains(&key_of(document)));
+    let dropped = dropped
+        .into_iter()
+        .filter(|document| !rendered.contains(&key_of(document)));
+    let named = unapplied(patches, renderings.iter().copied());
+    let named = named.into_iter().chain(dropped);
+    let named = named.flat_map(Object::all_in).filter(is_complete);
     let rendered = renderings.into_iter();
     let rendered = rendered.flat_map(|one| one.objects_among(|one| one.may_deploy));
+    let plain = plain.into_iter().flat_map(Object::all_in);
     plain
+        .chain(named)
         .chain(rendered)
         .filter(|object| {
             matches!(
@@ -183,6 +202,10 @@ fn deploying<'t>(files: &[&'t SourceFile], renderings: Vec<&'t Rendering>) -> Ve
             )
         })
         .collect()
+}
+
+fn key_of(document: &Document) -> (&str, usize) {
+    (&document.path, document.index)
 }
 
 /// Returns the deployments that change something, all others of their folders, and those of

@@ -48,6 +48,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod transform;
+mod unapplied;
 mod unread;
 mod write;
 
@@ -67,6 +68,7 @@ use resource::Resource;
 
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
+pub use unapplied::unapplied;
 pub use unread::{UnreadOverlay, unread_overlays};
 
 /// A document of the set: its file as shown to the user, and its number there.
@@ -146,6 +148,12 @@ impl Rendering {
         deployed.map_or("kustomize build DIR", |deployed| &deployed.build)
     }
 
+    /// Returns whether one of the objects runs pods.
+    #[must_use]
+    pub fn has_pods(&self) -> bool {
+        self.documents.iter().any(|one| one.runs_pods)
+    }
+
     /// Returns all objects.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
         self.objects_among(|_| true)
@@ -195,6 +203,8 @@ pub struct RenderedDocument {
     pub origin: OriginMap,
     /// The object may deploy others.
     may_deploy: bool,
+    /// The object runs pods.
+    runs_pods: bool,
 }
 
 /// Something that a rendering does not take into account.
@@ -313,6 +323,7 @@ fn finish(
                     item: resource.item.clone(),
                     origin,
                     may_deploy: may_deploy(resource.name().kind),
+                    runs_pods: runs_pods(resource),
                 });
             }
             None => {

@@ -46,15 +46,17 @@ fn error(project: &Project) -> String {
     run.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The run passes, and names the policy that is not taken into account.
+/// Names the policy that is not taken into account; the run fails if that is a warning.
 #[track_caller]
-fn named(run: &Run, reason: &str) {
+fn named(run: &Run, severity: &str, reason: &str) {
     let output = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = "note[policy-left-out]: PeerAuthentication/default is not taken into account";
-    for part in [title, reason, "policy.yaml:3:"] {
+    let title = format!(
+        "{severity}[policy-left-out]: PeerAuthentication/default is not taken into account"
+    );
+    for part in [&*title, reason, "policy.yaml:3:"] {
         assert!(output.contains(part), "no {part:?} in {output}");
     }
-    assert_eq!(run.code, 0, "{output}");
+    assert_eq!(run.code, i32::from(severity == "warning"), "{output}");
 }
 
 /// Returns how many workloads are judged.
@@ -164,6 +166,7 @@ fn a_policy_that_no_kustomization_can_use_as_a_patch_holds() {
     let remote = "resources: ['https://example.test/x?ref=1']\npatches: [{path: ../policy.yaml}]\n";
     named(
         &policy(remote),
+        "note",
         "`junk/kustomization.yaml` uses its file as a patch, and the object that it changes is not among the files",
     );
 }
@@ -212,19 +215,129 @@ fn an_item_of_a_list_that_kustomizations_only_delete_is_checked() {
     assert!(output.contains("no kustomization that lists"), "{output}");
 }
 
-#[test]
-fn a_policy_that_kustomizations_only_delete_is_named() {
+/// A kustomization that lists `policy.yaml` and the entries, and deletes the policy.
+fn without_policy(entries: &str) -> String {
     let delete = "{apiVersion: security.istio.io/v1, kind: PeerAuthentication, metadata: {name: default, namespace: shop}, $patch: delete}";
-    let project = project(&[
+    format!("resources: [../policy.yaml{entries}]\npatches:\n- patch: \"{delete}\"\n")
+}
+
+fn policy_project(kustomization: &str) -> Project {
+    Project::with(&[
         ("mesh.yaml", INJECTED),
         ("policy.yaml", STRICT),
-        (
-            "junk/kustomization.yaml",
-            &format!("resources: [../policy.yaml]\npatches:\n- patch: \"{delete}\"\n"),
-        ),
-    ]);
+        ("web.yaml", &web()),
+        ("junk/kustomization.yaml", kustomization),
+    ])
+}
+
+#[test]
+fn a_policy_that_kustomizations_without_pods_delete_holds() {
+    let project = policy_project(&without_policy(""));
+    check(&project).exits(1).says(ERROR);
+}
+
+#[test]
+fn a_policy_that_kustomizations_delete_for_their_own_pods_is_a_note() {
     let reason = "`junk/kustomization.yaml` lists it and does not deploy it";
-    named(&check(&project), reason);
+    let project = policy_project(&without_policy(", ../web.yaml"));
+    named(&check(&project), "note", reason);
+    // Another overlay deploys it: it holds there.
+    project.write(
+        "over/kustomization.yaml",
+        "resources: [../policy.yaml, ../web.yaml]\n",
+    );
+    let output = error(&project);
+    assert!(!output.contains("policy-left-out"), "{output}");
     let run = project.run(&["check", "--exclude", "junk/kustomization.yaml", "."]);
     run.exits(1).says(ERROR);
+}
+
+#[test]
+fn a_policy_that_kustomizations_delete_is_a_warning_if_other_pods_are_in_its_namespace() {
+    let reason = "`junk/kustomization.yaml` lists it and does not deploy it";
+    let other = rewritable().to_string().replace("web", "other");
+    let project = policy_project(&without_policy(", other.yaml"));
+    project.write("junk/other.yaml", &other);
+    named(&check(&project), "warning", reason);
+    let elsewhere = web().replace("namespace: shop", "namespace: elsewhere");
+    project.write("web.yaml", elsewhere);
+    named(&check(&project), "note", reason);
+}
+
+/// A folder whose Deployment has no namespace, and the object that deploys it to `shop`.
+fn deployed(application: &str, kustomization: &str) -> Project {
+    let bare = web().replace(", namespace: shop", "");
+    assert_ne!(bare, web());
+    Project::with(&[
+        ("mesh.yaml", &join(&[INJECTED, STRICT])),
+        ("apps/web/web.yaml", &bare),
+        ("clusters/app.yaml", application),
+        ("clusters/kustomization.yaml", kustomization),
+    ])
+}
+
+const APPLICATION: &str = "\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web, namespace: argocd}
+spec:
+  project: default
+  destination: {namespace: shop, server: 'https://kubernetes.default.svc'}
+  source: {repoURL: 'https://example.test/x', path: apps/web, targetRevision: main}
+";
+
+#[test]
+fn a_complete_application_that_is_named_as_a_patch_or_deleted_is_followed() {
+    let delete = "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: web, namespace: argocd}, $patch: delete}";
+    let deleted = format!("resources: [app.yaml]\npatches: [{{patch: \"{delete}\"}}]\n");
+    let remote = "resources: ['https://example.test/x?ref=1']\npatches: [{path: app.yaml}]\n";
+    for kustomization in [
+        "patches: [{path: app.yaml}]\n",
+        "patchesStrategicMerge: [app.yaml]\n",
+        "resources: [app.yaml]\n",
+        remote,
+        &deleted,
+    ] {
+        let run = check(&deployed(APPLICATION, kustomization)).exits(1);
+        run.says(ERROR);
+    }
+    // A part of another object says nothing by itself.
+    for part in [
+        APPLICATION.replace("  project: default\n", ""),
+        APPLICATION.replace("repoURL: 'https://example.test/x', ", ""),
+        format!("{APPLICATION}$patch: replace\n"),
+    ] {
+        let run = check(&deployed(&part, "patches: [{path: app.yaml}]\n"));
+        assert!(!run.stdout.contains(ERROR), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_complete_flux_kustomization_that_is_named_as_a_patch_is_followed() {
+    let flux = "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: web, namespace: flux-system}
+spec:
+  interval: 10m
+  prune: true
+  path: apps/web
+  sourceRef: {kind: GitRepository, name: x}
+  targetNamespace: shop
+";
+    let named = "patches: [{path: app.yaml}]\n";
+    check(&deployed(flux, named)).exits(1).says(ERROR);
+    let part = flux.replace("  interval: 10m\n", "");
+    let run = check(&deployed(&part, named));
+    assert!(!run.stdout.contains(ERROR), "{}", run.stdout);
+}
+
+#[test]
+fn an_application_that_is_a_patch_of_a_rendered_one_is_followed_once() {
+    let base = APPLICATION.replace("namespace: shop, server", "namespace: elsewhere, server");
+    let kustomization = "resources: [base.yaml]\npatches: [{path: app.yaml}]\n";
+    let project = deployed(APPLICATION, kustomization);
+    project.write("clusters/base.yaml", base);
+    check(&project).exits(1).says(ERROR);
+    assert_eq!(workloads(&project), 1);
 }
