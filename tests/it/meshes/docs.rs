@@ -18,22 +18,22 @@ use meshprobe::source::{SourceFile, SourceSet};
 const HEAD: &str = "\
 # Meshes
 
-What happens to each kind of handler in each mesh, and what meshprobe offers there. This page is generated from the
-models that `predict`, `check` and `rewrite` use; the facts behind them name their sources in `src/mesh`.
+This page shows what each mesh does to each kind of handler, and what meshprobe offers for it. It is generated from the
+models that `predict`, `check` and `rewrite` use. Their facts name their sources in `src/mesh`.
 
-- **Rewritten to**: what the mesh makes of the handler at admission.
-- **Outcome**: what becomes of it, and who is asked. `fails` means that it fails although the application is up,
+- **Rewritten to**: the handler after the mesh's rewrite at admission.
+- **Outcome**: the prediction and its reason. `fails` means that the probe fails although the application is up,
   `always-passes` that it can never fail, `target-changed` that it tests something else, `not-in-mesh` that no proxy
-  stands in the way.
+  is involved.
 - **Found by**: the rules of `check` that report it.
 
-Offers: **rewrite** writes it into the manifest ahead of deployment; **preview** shows what the webhook will make of it
-(`rewrite --preview`), which must not be deployed; **lint** predicts and checks, since the mesh changes no probes, or
-the release is too old to be rewritten.
+Offers: **rewrite** writes the rewrite into the manifest ahead of deployment. **preview** shows the output of the webhook
+(`rewrite --preview`), which must not be deployed. **lint** only predicts and checks, because the mesh does not change
+probes, or the release is too old for a rewrite.
 
-`--mesh auto`, the default, chooses the mesh pod by pod, by the heaviest sign: a proxy in the manifest, labels and
-annotations of the pod, those of its Namespace, objects of the mesh beside it, an installation anywhere in the tree.
-`predict --explain` names the sign. `--mesh NAME` settles it.
+`--mesh auto`, the default, detects the mesh of each pod by the strongest evidence: a proxy in the manifest, labels and
+annotations of the pod, those of its Namespace, objects of the mesh in its namespace, an installation anywhere in the tree.
+`predict --explain` shows that evidence. `--mesh NAME` sets the mesh.
 ";
 
 /// A mesh in one of its states.
