@@ -1,9 +1,9 @@
-# Finds or makes the binary; sourced by run.sh, never run.
+# Finds, downloads or builds the binary; sourced by run.sh, never run.
 # shellcheck shell=bash
 
 releases=https://github.com/meshprobe/meshprobe/releases/download
 
-# Sets $binary. A build log goes to the log of the step as it comes.
+# Sets $binary. The output of a build goes directly to the log of the step.
 find_binary() {
   case "$INPUT_VERSION" in
     path)
@@ -18,7 +18,7 @@ find_binary() {
 build_binary() {
   command -v cargo >/dev/null || give_up 'version is "source", but cargo is not on PATH'
   local folder="${RUNNER_TEMP:-$scratch}/meshprobe-target"
-  # From the action's folder, so that its rust-toolchain.toml counts.
+  # Runs in the action's folder, so that its rust-toolchain.toml applies.
   (cd "${action:?}" && cargo build --release --locked --bin meshprobe --target-dir "$folder") ||
     give_up 'the build from source failed, see the log of this step'
   binary="$folder/release/meshprobe"
@@ -36,7 +36,7 @@ download_binary() {
   sum="$(expected_sum "$version" "$archive")"
   [ -n "$sum" ] || give_up "the checksum of $archive is not known"
   [ "$(sha256 "$scratch/$archive")" = "$sum" ] || give_up "the checksum of $archive is another than that of the release"
-  # By its bare name: tar takes a drive letter for the name of a machine.
+  # Uses the bare name, because tar reads a drive letter as the name of a machine.
   (cd "$scratch" && tar -xzf "$archive") || give_up "$archive cannot be unpacked"
   binary="$scratch/meshprobe-$version-$(platform)/meshprobe"
   [ -f "$binary" ] || binary="$binary.exe"
@@ -48,8 +48,8 @@ fetch() {
     --output "$scratch/$2" "$releases/v$1/$2" || give_up "cannot download $2 of release $1"
 }
 
-# The list in this checkout comes first: whoever pins the action by commit pins
-# these with it. A release that is younger than the checkout has its own list.
+# The list in this checkout comes first: a workflow that pins the action by commit also pins
+# these checksums. A release that is newer than the checkout has its own list.
 expected_sum() {
   local sum
   sum="$(sum_of "$2" "$action/action/SHA256SUMS")"
@@ -72,7 +72,7 @@ sha256() {
   fi
 }
 
-# The targets that releases are made for.
+# Prints the release target of this runner.
 platform() {
   case "${RUNNER_OS:-$(uname -s)}-${RUNNER_ARCH:-$(uname -m)}" in
     Linux-X64 | Linux-x86_64) printf 'x86_64-unknown-linux-musl' ;;

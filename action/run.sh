@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The one step of action.yml: runs `meshprobe check` once and takes everything
-# from that run: the log, the annotations, the summary of the job, the SARIF
-# report and the outputs. Ends with its exit code.
+# The only step of action.yml: runs `meshprobe check` once, and writes the log,
+# the annotations, the job summary, the SARIF report and the outputs from that
+# run. Exits with its exit code.
 #
 # Inputs come as environment variables and are never part of a command line
 # that a shell reads. Written for bash 3.2, which macOS runners still have.
@@ -17,7 +17,7 @@ give_up() {
   exit 2
 }
 
-# An output is one line of a file: a value of several lines would set others.
+# An output is one line of a file: a value with a line break would set other outputs.
 output() {
   case "$2" in *[[:cntrl:]]*) return ;; esac
   if [ -n "${GITHUB_OUTPUT:-}" ]; then
@@ -33,7 +33,7 @@ wants() {
   esac
 }
 
-# Inputs that name one thing. A line break in them is a mistake, or an attack on
+# These inputs have one value. A line break in them is a mistake, or an attack on
 # the outputs and the log of the step.
 one_line() {
   local name
@@ -42,8 +42,8 @@ one_line() {
   done
 }
 
-# A counter of the summary in the JSON report. Its lines are ours alone: texts
-# of manifests stand in strings, which never hold a line break.
+# Prints a counter of the summary in the JSON report. Text of manifests cannot imitate
+# its lines, because it is in strings, which never contain a line break.
 counter() {
   sed -n "s/^    \"$1\": \([0-9][0-9]*\),\{0,1\}\$/\1/p" "$scratch/report.json" 2>/dev/null || true
 }
@@ -64,7 +64,7 @@ build_command() {
   if [ -n "$INPUT_CONFIG" ]; then
     command+=(--config "$INPUT_CONFIG")
   fi
-  # xargs knows quotes and backslashes, and expands nothing.
+  # xargs handles quotes and backslashes, and expands nothing.
   if [ -n "${INPUT_ARGS//[[:space:]]/}" ]; then
     printf '%s\n' "$INPUT_ARGS" | xargs -n 1 printf '%s\0' >"$scratch/words" 2>/dev/null ||
       give_up 'args has a quote that is never closed'
@@ -78,8 +78,8 @@ build_command() {
   done <<<"$INPUT_PATHS"
 }
 
-# Whether no folder on the way to a file is a link: a repository may contain one
-# that leads anywhere. A path from the root was chosen by the workflow as a whole.
+# Succeeds if no folder on the path of a file is a link: a repository may contain a link
+# to any folder. The workflow has chosen an absolute path as a whole.
 is_direct() {
   local way="$1"
   case "$way" in /* | [A-Za-z]:*) return 0 ;; esac
@@ -89,7 +89,7 @@ is_direct() {
   done
 }
 
-# The way to the SARIF report from the workspace, for the step that uploads it.
+# Prints the path of the SARIF report relative to the workspace, for the step that uploads it.
 sarif_from_workspace() {
   case "$INPUT_SARIF_FILE" in
     /* | [A-Za-z]:*) printf '%s' "$INPUT_SARIF_FILE" ;;
@@ -102,8 +102,8 @@ sarif_from_workspace() {
   esac
 }
 
-# Prints what the run said. File names and manifests decide what these lines
-# are: meanwhile the runner must not take any of them for a command.
+# Prints the output of the run. It contains file names and text of manifests, so the
+# runner must not execute any line of it as a command.
 print_log() {
   local token
   token="$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"
@@ -140,7 +140,7 @@ main() {
   esac
 
   is_direct "$INPUT_SARIF_FILE" || give_up 'a folder on the way to sarif-file is a link'
-  # What an earlier step has left there is not what this one has found.
+  # Removes the report of an earlier step.
   if [ -f "$INPUT_SARIF_FILE" ] || [ -L "$INPUT_SARIF_FILE" ]; then rm -f -- "$INPUT_SARIF_FILE"; fi
   local code=0
   "$binary" "${command[@]}" >"$scratch/log" 2>&1 || code=$?
@@ -148,7 +148,7 @@ main() {
   if [ -f "$scratch/annotations" ]; then
     cat "$scratch/annotations"
   fi
-  # Without a report the tool has stopped before its work: the log says why.
+  # Without a report, the tool stopped early: the log contains the reason.
   if [ -f "$scratch/report.json" ] || [ "$code" -lt 2 ]; then
     print_outputs
   fi

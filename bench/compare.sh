@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# What `meshprobe check` costs beside its peers, as ratios within one run.
+# Compares the cost of `meshprobe check` with that of similar tools, as ratios within one run.
 #
-#   bash bench/compare.sh [TREE] [ROUNDS]     TREE: manifests to read (default: made here), ROUNDS: 5
+#   bash bench/compare.sh [TREE] [ROUNDS]     TREE: manifests to read (default: generated), ROUNDS: 5
 #
-# Every round runs all programs once, in turns, each as a new process over files that are in the page
-# cache. The floor is `find … | xargs cat`: nobody reads the files for less. Prints medians of CPU time,
-# wall-clock time and peak memory, then how the costs of meshprobe grow with the tree. No test: it
-# passes judgement on nothing.
+# Every round runs each program once, as a new process over files that are in the page
+# cache. The floor is `find … | xargs cat`, the minimum cost of reading the files. Prints medians of CPU time,
+# wall-clock time and peak memory, then how the costs of meshprobe grow with the tree. This is not a test: it
+# never fails because of a figure.
 #
-# kubeconform and kube-score come from the Go module proxy with .ci/tools.sh; kube-linter is tried, and
-# istioctl and polaris are taken where they are installed. What cannot be had is named and left out.
+# kubeconform and kube-score come from the Go module proxy with .ci/tools.sh; the script tries to install
+# kube-linter, and uses istioctl and polaris if they are installed. It lists the programs that are missing.
 # shellcheck source=../tests/e2e/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/../tests/e2e/common.bash"
 find_meshprobe release

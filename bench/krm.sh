@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the function costs in a build of kustomize, against a pipe into the command line.
+# Compares the cost of the KRM function in a kustomize build with that of a pipe into the command line.
 #
 #   bash bench/krm.sh [DEPLOYMENTS] [ROUNDS]     1000 and 7
 #
-# Three builds take turns, so that other work on the machine meets all of them: without meshprobe, with the
+# Three builds alternate, so that other work on the machine affects all of them: without meshprobe, with the
 # function, and with the pipe. Prints medians of wall-clock and CPU time, and their ratio to the build without.
 # This is not a test: it checks only that the two results are equal.
 # shellcheck source=../tests/e2e/common.bash

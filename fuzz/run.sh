@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets, from seeds made of the fixtures (docs/fuzzing.md). Several run at a time, one per core.
+# Runs the fuzz targets, with seeds from the fixtures (docs/fuzzing.md). Several run at a time, one per core.
 #
 #   bash fuzz/run.sh [TARGET...]                     4,000 inputs per target, the same on every machine
 #   FUZZ_SECONDS=600 bash fuzz/run.sh [TARGET...]    as many new inputs as that time allows for all targets
 #   FUZZ_SANITIZER=address bash fuzz/run.sh          with AddressSanitizer
 #
-# Prints the figures of each target, and fails if one found something, or hardly ran.
+# Prints the figures of each target, and fails if a target found a bug, or ran too few inputs.
 #
 # Requires a C++ compiler for libFuzzer, and with a sanitizer a nightly toolchain (FUZZ_TOOLCHAIN, default:
-# nightly) that contains it. Where one is missing, CI fails and a laptop skips. Without a sanitizer the
+# nightly) that contains it. If one is missing, CI fails and other machines skip the run. Without a sanitizer the
 # pinned toolchain is enough: coverage needs no unstable flag, and the package has no unsafe code.
 # shellcheck source=../tests/e2e/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/../tests/e2e/common.bash"
@@ -50,7 +50,7 @@ if [ -n "$sanitizer" ]; then
     missing "the toolchain $toolchain has no sanitizers for $host"
 fi
 
-# The flags of cargo-fuzz, which need not be installed.
+# The flags that cargo-fuzz sets. It does not have to be installed.
 flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4'
 flags+=' -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table'
 flags+=' -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Cforce-frame-pointers'
@@ -63,8 +63,8 @@ pass 'the fuzz targets build'
 
 bash "$root/fuzz/seed.sh" "$work/seeds" >"$work/seeds.log" || fail_with "$work/seeds.log" 'no seeds'
 
-# Few seeds for a short run: reading them all would take most of it. Those that were findings and
-# the edits' fixtures always; of the rest, small ones from everywhere.
+# Selects few seeds for a short run, because reading all of them would take most of it: the regression
+# inputs, the fixtures of edits, and small seeds from every part.
 chosen() {
   find "$work/seeds/$1" -type f -size -2500c | LC_ALL=C sort |
     awk -v step="$seed_step" '/\/hostile-|\/yaml_edits_|\/seed-|\/value-/ || NR % step == 0'
@@ -83,7 +83,7 @@ fuzz() {
   printf '%s\n' "$status" >"$work/$target.status"
 }
 
-# Prints the figures of a target, and what a failed run printed last.
+# Prints the figures of a target, and the last output of a failed run.
 report() {
   local target="$1" status runs seconds findings
   status="$(cat "$work/$target.status" 2>/dev/null || printf 'none')"

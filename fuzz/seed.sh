@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the seeds of the fuzz targets from the fixtures: fuzz/seed.sh [FOLDER]
+# Generates the seeds of the fuzz targets from the fixtures: fuzz/seed.sh [FOLDER]
 #
-# They go to FOLDER/TARGET (default: fuzz/corpus, which git ignores). What was ever a finding
-# (fixtures/hostile) is a seed of its target, too.
+# Writes them to FOLDER/TARGET (default: fuzz/corpus, which git ignores). The regression inputs
+# (fixtures/hostile) are seeds of their targets, too.
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -11,7 +11,7 @@ mkdir -p "$corpus"/{parse,edit,krm,probers,config,check,yaml_diff}
 corpus="$(cd "$corpus" && pwd)"
 cd "$root/fixtures"
 
-# Longer seeds make every run over them slow and teach nothing that shorter ones do not.
+# Longer seeds slow down every run and reach no more code than shorter ones.
 largest=6000c
 
 manifests() {
@@ -29,7 +29,7 @@ manifests | while IFS= read -r path; do
   for target in parse edit yaml_diff; do
     cp "$path" "$corpus/$target/$name"
   done
-  # A list with the file as its only item, where it is one document.
+  # A list with the file as its only item, if it is one document.
   if ! grep -qE '^(---|\.\.\.|%|\{)' "$path" && grep -q '^kind:' "$path"; then
     {
       printf 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n'
@@ -39,13 +39,13 @@ manifests | while IFS= read -r path; do
   if grep -q '^kind: MeshProbe' "$path" || [[ "$path" == *meshprobe.yaml ]]; then
     cp "$path" "$corpus/config/$name"
   fi
-  # The value of the env, as YAML writes it; the mutator takes care of the quotes.
+  # The value of the env in its YAML form; the mutator handles the quotes.
   grep -hoE '\{\\?"/app-(health|lifecycle)/.*\}' "$path" 2>/dev/null | head -n 1 |
     sed 's/\\"/"/g' >"$corpus/probers/$name" || true
   [ -s "$corpus/probers/$name" ] || rm -f "$corpus/probers/$name"
 done
 
-# Up to three files of one folder, each with its place, parted by the byte that is no text.
+# Up to three files of one folder, each with its path, separated by the byte that does not occur in UTF-8.
 manifests | sed 's,/[^/]*$,,' | uniq | while IFS= read -r folder; do
   parts=0
   out="$corpus/check/$(flat "$folder")"
@@ -60,7 +60,7 @@ manifests | sed 's,/[^/]*$,,' | uniq | while IFS= read -r folder; do
   [ "$parts" -gt 0 ] || rm -f "$out"
 done
 
-# A configuration alone, and values of annotations behind the separator.
+# A configuration alone, and values of annotations after the separator.
 cat >"$corpus/config/seed-whole.yaml" <<'EOF'
 apiVersion: meshprobe.dev/v1alpha1
 kind: MeshProbe

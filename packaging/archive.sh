@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Packs a binary with its texts, completions and manual page into the archive of a release:
+# Packs a binary with its documentation, completions and manual page into the archive of a release:
 #
 #   packaging/archive.sh BINARY TARGET FOLDER
 #
-# makes FOLDER/meshprobe-VERSION-TARGET.tar.gz; the same binary gives the same bytes. The names are those
+# writes FOLDER/meshprobe-VERSION-TARGET.tar.gz; the same binary gives the same bytes. The names are those
 # that action/install.sh, cargo-binstall (Cargo.toml) and the formula in packaging/homebrew look for.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -31,7 +31,7 @@ cp "$root/README.md" "$root/CHANGELOG.md" "$root/LICENSE-MIT" "$root/LICENSE-APA
 "$binary" completions powershell >"$stage/completions/_meshprobe.ps1"
 "$binary" man >"$stage/man/meshprobe.1"
 
-# No times, no owners, one order.
+# Without times and owners, and in a fixed order.
 find "$stage" -exec touch -t 200001010000 {} +
 (cd "$scratch" && find "$name" -type f | LC_ALL=C sort >files)
 case "$(tar --version)" in

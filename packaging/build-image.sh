@@ -2,12 +2,12 @@
 # Builds the image of the KRM function.
 #
 #   packaging/build-image.sh binary        a static binary; prints its path
-#   packaging/build-image.sh context DIR   the folder that the image is built from
+#   packaging/build-image.sh context DIR   the folder from which the image is built
 #   packaging/build-image.sh [TAG]         the image, with docker or podman; TAG: meshprobe:vVERSION
 #
-# The binary is linked with musl where that target is installed (rustup target add
-# ARCH-unknown-linux-musl), else with the C library of this machine. MESHPROBE_STATIC names one that is
-# built already.
+# The binary is linked with musl if that target is installed (rustup target add
+# ARCH-unknown-linux-musl), else with the C library of this machine. MESHPROBE_STATIC names a binary
+# that is already built.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -35,12 +35,12 @@ binary() {
     file="$MESHPROBE_STATIC"
   else
     target="$(target)"
-    # With --target the flags hold for the program only, not for what runs during the build.
+    # With --target, the flags apply to the program only, not to programs that run during the build.
     (cd "$root" && RUSTFLAGS='-C target-feature=+crt-static -C strip=symbols' \
       cargo build --release --locked --target "$target" >&2)
     file="${CARGO_TARGET_DIR:-$root/target}/$target/release/meshprobe"
   fi
-  # A dynamic binary would start here and nowhere else: an empty image has no loader.
+  # A dynamic binary would start on this machine, but not in an empty image, which has no loader.
   if ldd "$file" 2>&1 | grep -q '=>'; then
     fail "$file is not static"
   fi
@@ -52,7 +52,7 @@ context() {
   file="$(binary)"
   mkdir -p "$to/root/etc" "$to/root/usr/local/bin"
   cp "$here/Dockerfile" "$to/"
-  # Functions run as `nobody`, and the runtime looks the name up in the image.
+  # Functions run as `nobody`, and the runtime looks up that name in the image.
   printf 'nobody:x:65534:65534:nobody:/:/sbin/nologin\n' >"$to/root/etc/passwd"
   printf 'nobody:x:65534:\n' >"$to/root/etc/group"
   cp "$file" "$to/root/usr/local/bin/meshprobe"

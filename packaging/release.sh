@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the release workflow has to decide, so that it can be tried without one:
+# The logic of the release workflow, so that it can be tested without a release:
 #
 #   packaging/release.sh agrees TAG               every file that names the version names this one
 #   packaging/release.sh collect TAG FOLDER       writes SHA256SUMS, meshprobe.rb and NOTES.md into it
-#   packaging/release.sh image TAG FOLDER IMAGE   pushes IMAGE:TAG, made of the static binaries in its archives, with
+#   packaging/release.sh image TAG FOLDER IMAGE   pushes IMAGE:TAG, built from the static binaries in its archives, with
 #                                                 docker; prints digest=sha256:…
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -13,12 +13,12 @@ usage() {
   exit 2
 }
 
-# The part of the changelog about one version, without its heading.
+# Prints the section of the changelog for one version, without its heading.
 notes() {
   awk -v heading="## [$1]" 'index($0, "## [") == 1 { here = index($0, heading) == 1; next } here' "$root/CHANGELOG.md"
 }
 
-# What readers copy: the step of the action, the revision of the hooks, the requirement of pip, the image.
+# Prints the versions that readers copy: of the action, the hooks, the pip requirement and the image.
 snippets() {
   (cd "$root" && grep -rEno --include='*.md' --include='*.yaml' --include='*.Dockerfile' \
     '(meshprobe/meshprobe@v|rev: v|meshprobe==|meshprobe:v)[0-9][0-9A-Za-z.+-]*' README.md docs examples)
@@ -49,7 +49,7 @@ collect() {
   notes "$version" >"$to/NOTES.md"
 }
 
-# Two images, since an empty one with a binary needs no machine of its kind to be built, and one name for both.
+# Pushes an image per architecture and one manifest for both. An empty image with a binary can be built on any machine.
 image() {
   local version="$1" from="$2" name="$3" arch target scratch images=()
   scratch="$(mktemp -d)"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the wheel, from the sources of this checkout: packaging/wheel.sh FOLDER [OPTION OF MATURIN...]
+# Builds the wheel from this checkout: packaging/wheel.sh FOLDER [OPTION OF MATURIN...]
 #
-# Needs Rust and maturin, and Python's wheel for static binaries. The texts that go into the wheel lie at the root; maturin takes only what lies
-# beside its pyproject.toml, so they are laid there for the time of the build.
+# Needs Rust and maturin, and Python's `wheel` package for static binaries. The README and the licences are at the
+# root, but maturin packs only files next to its pyproject.toml, so they are copied there during the build.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 [ $# -ge 1 ] || { printf 'usage: packaging/wheel.sh FOLDER [OPTION OF MATURIN...]\n' >&2; exit 2; }
@@ -20,7 +20,7 @@ trap cleanup EXIT
 cd "$root/packaging/pypi"
 maturin build --quiet --out "$to" "$@"
 
-# A static binary runs with every libc; its wheel has to say so, or pip takes it on Alpine only.
+# A static binary runs with every libc. Its wheel must declare that; otherwise pip accepts it on Alpine only.
 case " $* " in
   *-linux-musl*)
     machine="$(printf '%s\n' "$@" | sed -n 's/^\([^-]*\)-unknown-linux-musl$/\1/p')"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The composite action: its script with a made-up tool and a made-up release,
-# then the whole of it in act with the real binary.
+# The composite action: first its script with a fake tool and a fake release,
+# then the complete action in act with the real binary.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 
-# 1. The step's script: arguments arrive as given, exit codes as they are.
+# 1. The step's script passes arguments and exit codes on unchanged.
 mkdir -p "$work/fake" "$work/space/sub folder"
 cat >"$work/fake/meshprobe" <<'FAKE'
 #!/usr/bin/env bash
@@ -78,7 +78,7 @@ has "$work/seen" "<check><--fail-on><error><--report-root><$work/space><--report
 has "$work/seen" "<--report><summary=$work/summary><--report><sarif=out.sarif>"
 has "$work/summary" 'a summary'
 outputs $'findings=7\nerrors=2\nsarif-file=sub folder/out.sarif\nexit-code=1'
-# What the tool says is not taken for a command: it stands between the marks.
+# The runner does not execute output of the tool as a command, because it is between the stop markers.
 awk '/^::stop-commands::/ { quiet = 1; mark = "::" substr($0, 18) "::" }
      $0 == mark { quiet = 0; ended = 1 }
      /not a command/ && !quiet { exit 1 }
@@ -115,7 +115,7 @@ for wrong in INPUT_SARIF_FILE=$'x.sarif\nerrors=0' INPUT_FAIL_ON=$'error\n::set-
 done
 pass "step: arguments, exit codes, outputs, silenced commands"
 
-# Links of the repository lead neither the SARIF report nor the working folder out of it.
+# Links in the repository cannot redirect the SARIF report or the working folder out of it.
 mkdir -p "$work/outside"
 printf 'not ours' >"$work/outside/x.sarif"
 ln -s "$work/outside" "$work/space/sub folder/linked"
@@ -131,7 +131,7 @@ has "$work/outside/x.sarif" 'not ours'
 rm "$work/space/sub folder/own.sarif"
 pass "step: links of the repository are not followed"
 
-# The real tool in a repository with such names: what the runner sees beside the silenced log are our annotations.
+# The real tool in a repository with such names: outside the log between the markers, the runner sees only our annotations.
 # shellcheck source=odd-names.bash
 source "$root/tests/e2e/odd-names.bash"
 mkdir -p "$work/bin"
@@ -170,7 +170,7 @@ not_run "$work"
 rm -r "$work/space/hostile"
 pass "step: names of files are names"
 
-# 2. A release: the archive of this runner, and no other bytes than its checksum says.
+# 2. A release: the archive for this runner, with verified checksum.
 name="meshprobe-9.9.9-x86_64-unknown-linux-musl"
 mkdir -p "$work/release/$name"
 cp "$work/fake/meshprobe" "$work/release/$name/"
@@ -194,8 +194,8 @@ step 2 '' INPUT_VERSION=9.9.9 RUNNER_OS=Haiku
 has "$work/log" 'there is no release for this runner'
 pass "release: downloaded, compared, refused"
 
-# 3. The action in act. act copies the tree without what Git ignores, so the
-# binary comes from PATH; without a checkout step it would not copy at all.
+# 3. The action in act. act copies the tree without ignored files, so the
+# binary comes from PATH. Without a checkout step, act would not copy the tree at all.
 repository="$work/repository"
 mkdir -p "$repository/.github/workflows"
 cp -R "$root/action.yml" "$root/action" "$repository/"

@@ -15,7 +15,7 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 # shellcheck source=../../.ci/tools.sh
 source "$root/.ci/tools.sh"
 
-# Nothing of the caller's terminal or Git set-up may change what is seen.
+# The caller's terminal and Git configuration must not affect the results.
 unset NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 export LC_ALL=C.UTF-8
@@ -47,7 +47,7 @@ fail_with() {
   fail "$@"
 }
 
-# has FILE TEXT: the text occurs in the file, as it stands.
+# has FILE TEXT: checks that the file contains the exact text.
 has() {
   grep -qF -- "$2" "$1" || fail_with "$1" "expected to find: $2"
 }
@@ -64,7 +64,7 @@ status() {
   [ "$code" = "$expected" ] || fail_with "$log" "exit status $code instead of $expected: $*"
 }
 
-# whole PATTERN COMMAND...: runs act until its output holds the pattern, five times at most. Once in some thirty runs
+# whole PATTERN COMMAND...: runs act until its output contains the pattern, five times at most. In about one of thirty runs,
 # act 0.2.89 loses what a step prints right before it ends.
 whole() {
   local pattern="$1" code
@@ -99,7 +99,7 @@ find_wheel() {
   [ "${#found[@]}" = 1 ] && [ -f "${found[0]}" ] || fail "expected one wheel in $wheels"
 }
 
-# A commit of the tree as it is now, with what is not committed yet, at $1.
+# Commits the present tree, including changes that are not committed yet, at $1.
 snapshot_repository() {
   local to="$1" name
   mkdir -p "$to"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The image of packaging/ under the kustomize of today and under the one that kubectl 1.32 embeds: it
-# does what the program does, as `nobody`, without network and with nothing to write to.
+# The image of packaging/ with the current kustomize and with the one that kubectl 1.32 embeds: it
+# behaves like the program, as `nobody`, without network and with a read-only file system.
 #
 # Needs podman or docker, and a static binary that is not older than the sources: building it takes
-# minutes, so that is for `packaging/build-image.sh binary`. Where one is missing, it says so and ends well.
+# minutes, so that is for `packaging/build-image.sh binary`. If one is missing, the script prints that and succeeds.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -24,7 +24,7 @@ if [ -z "$static" ]; then
     skip "$static is older than the sources: run 'packaging/build-image.sh binary' first"
 fi
 
-# podman without rights over cgroups, in a store of its own; kustomize calls it `docker`.
+# podman without rights over cgroups, with its own store; kustomize runs it as `docker`.
 with_podman() {
   export CONTAINERS_CONF="$work/containers.conf"
   printf '%s\n' '[containers]' 'default_ulimits=["nofile=1024:1024","nproc=1024:1024"]' 'pids_limit=0' \
@@ -54,7 +54,7 @@ docker build "${isolation[@]}" --tag "$image" "$work/context" >"$work/log" 2>&1 
   fail_with "$work/log" "the image cannot be built"
 pass "the image is built: $(du -k "$static" | cut -f1) KiB of binary"
 
-# run ARGUMENT...: as kustomize 5.8 calls it, and with a root that nobody can write to.
+# run ARGUMENT...: runs the image as kustomize 5.8 does, with a read-only root.
 run() {
   docker run --rm -i -a STDIN -a STDOUT -a STDERR --network none --user nobody --read-only \
     --security-opt=no-new-privileges -e LOG_TO_STDERR=true -e STRUCTURED_RESULTS=true "$@"

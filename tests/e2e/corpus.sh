@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Rewrites a copy of a whole folder, twice, and undoes it: bash tests/e2e/corpus.sh [FOLDER]
 #
-# Without a folder the manifests of fixtures/ are taken. Prints the figures, and fails where a
-# second run changes something, where a line changed that no edit explains, where a comment was
-# lost, or where what was undone means something else than before.
+# The default folder is fixtures/. Prints the figures, and fails if a
+# second run changes something, if a line changed that no edit explains, if a comment was
+# lost, or if the meaning after an undo differs from the original.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -18,7 +18,7 @@ fi
 chmod -R u+w "$work/before"
 cp -R "$work/before" "$work/after"
 
-# run NAME OPTION...: rewrites the copy in place; 1 only says that a pod was refused.
+# run NAME OPTION...: rewrites the copy in place; exit code 1 only means that a pod was refused.
 run() {
   local log="$work/$1.log" code=0 start end
   shift
@@ -29,7 +29,7 @@ run() {
   printf '     %s\n' "$(tail -n 1 "$log") ($(((end - start) / 1000000)) ms)"
 }
 
-# guards NAME: how often each guard refused.
+# guards NAME: prints how often each guard refused.
 guards() {
   { grep -oE '^error\[[a-z-]+\]' "$work/$1.log" || true; } | sort | uniq -c | sed 's/^/     /'
 }

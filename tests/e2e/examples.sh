@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The folders of examples/ do what their pages say. kpt is used where it is installed: it cannot be had from
-# a registry of Go modules; elsewhere its files are read, and the function is called as kpt calls it.
+# The folders of examples/ do what their READMEs describe. kpt is used if it is installed, because it is not available
+# as a Go module; otherwise its files are read, and the function is called as kpt calls it.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -27,7 +27,7 @@ for version in 5.8 5.5; do
 done
 PATH="$(dirname "$MESHPROBE_KUSTOMIZE"):$PATH"
 
-# The gate closes: with the rewrite switched off a tcpSocket probe can never fail.
+# The gate fails: with the rewrite switched off, a tcpSocket probe can never fail.
 cp -R app app.sound
 python - app/app.yaml <<'P'
 import pathlib
@@ -47,7 +47,7 @@ done
 rm -r app && mv app.sound app
 pass "both fail the build for a probe that can never fail"
 
-# container.sh runs the container; here: it is the same function.
+# container.sh runs the container; this only checks that it is the same function.
 python - <<'P'
 import yaml
 
@@ -65,7 +65,7 @@ cp -R kpt-eval "$work/eval"
 kustomize fn run "$work/eval" --enable-exec --exec-path meshprobe-krm -- mesh.version=1.28 failOn=error \
   >"$work/log" 2>&1 || fail_with "$work/log" "kustomize fn run"
 has "$work/eval/app.yaml" /app-health/web/readyz
-# What kpt hands over: all files of the package, the Kptfile too, and the file of configPath.
+# kpt passes all files of the package, including the Kptfile, and the file of configPath.
 python - <<'P' >"$work/list.yaml"
 import yaml
 
@@ -102,7 +102,7 @@ kustomize build $options argocd-build-options >"$work/argo.yaml" 2>"$work/log" |
 cmp "$work/exec.yaml" "$work/argo.yaml" || fail "the build options of Argo CD give something else"
 pass "Argo CD: the build options"
 
-# generate FOLDER: what the sidecar does.
+# generate FOLDER: runs what the sidecar runs.
 generate() {
   local words
   readarray -d '' words < <(python - <<'P'
@@ -129,8 +129,8 @@ cmp "$work/generated.yaml" "$work/rendered.yaml" || fail "render.sh gives someth
 if flux-ci/render.sh broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build became an empty artifact"; fi
 pass "Flux: rendered in CI"
 
-# An application whose files have names that are options, workflow commands, or something to a shell, in a folder of
-# such a name: each example gives what it gives for plain names.
+# An application whose files and folder have names that are options, workflow commands, or shell syntax:
+# each example gives the same result as for plain names.
 # shellcheck source=../../tests/e2e/odd-names.bash
 source "$root/tests/e2e/odd-names.bash"
 export GITHUB_ACTIONS=true
@@ -168,7 +168,7 @@ rm -r -- ./--help
 mv app.sound app
 pass "each example takes the names of files for nothing else"
 
-# One flag alone makes kustomize skip the function without a word: no page may name it so.
+# With one flag only, kustomize silently skips the function: no page may show that.
 if grep -rhE --include='*.md' 'kustomize build.*--enable-exec' "$root/README.md" "$root/docs" . | grep -v -- --enable-alpha-plugins; then
   fail "a page names --enable-exec alone"
 fi

@@ -13,21 +13,21 @@ git -C "$tree" init --quiet
 cd "$tree"
 find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort >"$work/before"
 
-# check LOG ARGUMENTS...: one line per finding.
+# check LOG ARGUMENTS...: prints one line per finding.
 check() {
   local log="$1"
   shift
   status 1 "$log" "$meshprobe" check --output-format concise --assume injection=all "$@"
 }
 
-# expected LOG: the places on stdin, `file:line rule`, are those of the log, in this order.
+# expected LOG: compares the places on stdin, `file:line rule`, with those of the log, in order.
 expected() {
   sed -n 's/^\([^ ]*:[0-9]*\):[0-9]*: [a-z]*\[\([a-z-]*\)\].*/\1 \2/p' "$1" | sort >"$work/places"
   sort >"$work/expected"
   diff -u "$work/expected" "$work/places" >&2 || fail_with "$1" "other places"
 }
 
-# 1. A chart through the pipe, with the values of production.
+# 1. A chart from the pipe, with the values of production.
 helm template prod helm/shop --values helm/production.yaml >"$work/chart.yaml"
 check "$work/log" - <"$work/chart.yaml"
 cat >"$work/chart" <<'END'
@@ -40,26 +40,26 @@ expected "$work/log" <"$work/chart"
 has "$work/log" '(rendered: stdin:'
 pass "helm template | meshprobe check -: findings name the templates, and the lines in them"
 
-# 2. The same by --helm.
+# 2. The same chart with --helm.
 check "$work/log" --helm helm/shop --values helm/production.yaml
 expected "$work/log" <"$work/chart"
 has "$work/log" '(rendered: helm/shop/(helm template):'
 pass "check --helm: the same places"
 
-# 3. Where the chart is not at hand, its files are named in the words of helm.
+# 3. If the chart is not available, findings contain the file names that helm printed.
 mkdir "$work/elsewhere"
 (cd "$work/elsewhere" && check "$work/log" - <"$work/chart.yaml")
 has "$work/log" 'shop/templates/web.yaml: warning[strict-probe-not-rewritten]'
 pass "without the chart: the names that helm gives"
 
-# 4. A chart that does not render is a finding with helm's own words.
+# 4. A chart that does not render is a finding with helm's own message.
 sed -i 's/{{- end }}$/{{- end/' helm/shop/templates/mesh.yaml
 check "$work/log" --helm helm/shop
 has "$work/log" "helm/shop/Chart.yaml:1:1: error[not-rendered] \`helm template helm/shop\` failed: Error: parse error"
 cp "$root/fixtures/helm/shop/templates/mesh.yaml" helm/shop/templates/mesh.yaml
 pass "a chart that does not render is a finding, with what helm says"
 
-# 5. rewrite --helm prints what the pipe prints.
+# 5. rewrite --helm prints the same as the pipe.
 sed -i '/annotations:/d; /rewriteAppHTTPProbers/d' helm/shop/templates/web.yaml
 sed -i 's/port: cache/port: 6379/' helm/shop/charts/cache/templates/cache.yaml
 "$meshprobe" rewrite --quiet --assume injection=all --helm helm/shop >"$work/a.yaml"
@@ -73,7 +73,7 @@ pass "rewrite --helm prints what the pipe prints"
 for version in 5.8 5.5; do
   [ "$version" = 5.8 ] || PATH="$tools_dir/kustomize-$version:$PATH"
 
-  # 6. A kustomization: places in the base and in no file but those of the build.
+  # 6. A kustomization: findings point at the base and at other files of the build only.
   check "$work/log" --kustomize krm/production --assume rewrite=false
   places="$(sed -n 's/^\([^ ]*\): .*/\1/p' "$work/log" | sort -u | sed 's/:[0-9].*//' | sort -u)"
   [ "$places" = krm/base/shop.yaml ] || fail_with "$work/log" "other files: $places"
@@ -82,7 +82,7 @@ for version in 5.8 5.5; do
     fail_with "$work/log" "no line"
   pass "kustomize $version: check --kustomize names the files of the base"
 
-  # 7. rewrite --kustomize prints what the pipe prints; the guard sees both.
+  # 7. rewrite --kustomize prints the same as the pipe; --require-rewritten accepts both.
   "$meshprobe" rewrite --quiet --kustomize krm/production >"$work/a.yaml"
   kustomize build krm/production >"$work/plain.yaml"
   "$meshprobe" rewrite --quiet - <"$work/plain.yaml" >"$work/b.yaml"
@@ -94,7 +94,7 @@ for version in 5.8 5.5; do
   has "$work/log" not-rewritten-ahead
   pass "kustomize $version: rewrite --kustomize prints what the pipe prints; --require-rewritten tells both apart"
 
-  # 8. A build that fails: what kustomize says, and the files as they stand.
+  # 8. A build that fails: the message of kustomize, and findings in the files themselves.
   cp -R krm "$work/broken-$version"
   printf 'components: [../missing]\n' >>"$work/broken-$version/production/kustomization.yaml"
   (cd "$work" && check "$work/log" --kustomize "broken-$version/production" --assume rewrite=false)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The contract of a KRM function, under the kustomize of today and under the one that kubectl 1.32
-# embeds: nothing is lost, nothing but the rewrite is changed, nothing is said without need.
+# The contract of a KRM function, with the current kustomize and with the one that kubectl 1.32
+# embeds: nothing is lost, only the rewrite changes resources, and there is no needless output.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -17,7 +17,7 @@ with_function() {
   config "${2:-}" >"$1/meshprobe.yaml"
 }
 
-# config [SPEC]: the function's configuration; the older kustomize knows no arguments.
+# config [SPEC]: prints the configuration of the function; the older kustomize does not support arguments.
 config() {
   printf '%s\n' 'apiVersion: meshprobe.dev/v1alpha1' 'kind: MeshProbe' 'metadata:' '  name: default' \
     '  annotations:' '    config.kubernetes.io/function: |' '      exec:' "        path: $function"
@@ -52,7 +52,7 @@ transformers() {
   pass "kustomize $version: a pipe into rewrite gives the same resources"
 
   # A function in the base sees other names than one in the overlay, and not the probe that the
-  # overlay adds; both together come to the same.
+  # overlay adds. Both together give the same result.
   with_function "$at/meshed/base"
   build "$at/meshed/staging" >"$at/twice.yaml" 2>"$at/log" || fail_with "$at/log" "two levels do not build"
   python "$judge" rewritten "$at/plain.yaml" "$at/twice.yaml" staging-checkout
@@ -87,7 +87,7 @@ validators() {
   has "$at/log" strict-probe-not-rewritten
   pass "kustomize $version: as a validator it gives nothing back, and fails the build on a finding"
 
-  # What docs/krm.md warns of: comments are gone by then, annotations are not; and the same configuration
+  # The pitfalls of docs/krm.md: kustomize has dropped comments, but not annotations; and the same configuration
   # under \`transformers\` deletes everything.
   printf '%s\n' 'commonAnnotations:' '  meshprobe.dev/ignore: |' '    strict-probe-not-rewritten: known' \
     '    tcp-probe-always-passes: known' >>"$at/production/kustomization.yaml"
@@ -113,7 +113,7 @@ skipped() {
 places() {
   local at="$work/$version/places"
   cp -R "$root/fixtures/krm" "$at"
-  # The base is next to the overlay: files outside of the overlay are read in a repository only.
+  # The base is next to the overlay: files outside the overlay are read only in a repository.
   git init --quiet "$at"
   with_function "$at/production" 'failOn: never, assume: {rewrite: "false"}'
   printf 'buildMetadata: [originAnnotations]\n' >>"$at/production/kustomization.yaml"
@@ -134,7 +134,7 @@ in_place() {
   pass "kustomize $version: kustomize fn run keeps files and comments"
 }
 
-# Names of files are data for the function, and for the log that shows its messages.
+# File names are data for the function, and for the log that shows its messages.
 hostile_files() {
   local at="$work/$version/hostile"
   plain_application "$at/plain"
@@ -166,7 +166,7 @@ for version in 5.8 5.5; do
   hostile_files
 done
 
-# A caller that stops reading gets no complaint, and does not wait.
+# If the caller stops reading, the function ends without a message.
 {
   printf 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n'
   sed -e 's/^/  /' -e '1,/^  apiVersion/s/^  apiVersion/- apiVersion/' "$root/fixtures/krm/base/shop.yaml" |

@@ -38,7 +38,7 @@ rewrite_settings='spec:
   form: sealed
   failOn: never'
 
-# 1. The demo as it is: storefront is rewritten, the two opt-outs are respected.
+# 1. The unchanged demo: storefront is rewritten, the two opt-outs are respected.
 mkdir "$work/asis"
 cp -R "$root/fixtures/demo" "$work/asis/demo"
 new_overlay "$work/asis/overlay" <<<"$rewrite_settings"
@@ -68,7 +68,7 @@ build "$work/all/overlay/plain" >"$work/all/twice.yaml" 2>"$work/all/log" ||
 cmp "$work/all/meshed.yaml" "$work/all/twice.yaml" || fail "the second pass changed something"
 pass "a second pass changes nothing"
 
-# 4. Nothing to rewrite: the bytes are those of a build without the function.
+# 4. Nothing to rewrite: the output is identical to that of a build without the function.
 mkdir "$work/bare"
 cp -R "$root/fixtures/demo" "$work/bare/demo"
 python "$judge" strip-probes "$work/bare/demo"
@@ -81,7 +81,7 @@ cmp "$work/bare/plain.yaml" "$work/bare/meshed.yaml" || fail "a tree without pro
 [ ! -s "$work/bare/log" ] || fail_with "$work/bare/log" "something on stderr with nothing to say"
 pass "without probes the output is byte-identical"
 
-# 5. As a check the function breaks the build, and says why on stderr.
+# 5. With the action `check`, the function fails the build, with the reason on stderr.
 new_overlay "$work/asis/gate" <<<'spec:
   actions: [check]
   mesh: {kind: istio, version: "1.28"}
@@ -91,7 +91,7 @@ has "$work/asis/gate.log" strict-probe-not-rewritten
 has "$work/asis/gate.log" tcp-probe-always-passes
 pass "as a check it fails the build and names the findings"
 
-# 6. A setting that does not exist is refused before anything is written.
+# 6. An unknown setting is rejected before anything is written.
 new_overlay "$work/asis/typo" <<<'spec:
   action: [rewrite]'
 status 1 "$work/asis/typo.log" build "$work/asis/typo/meshed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The live proof: a real Envoy behind a real redirect, probed; then the same with planted errors,
-# which it has to find. Needs root on Linux; elsewhere it is skipped, but never in the gate.
+# The live proof: probes a real Envoy behind a real redirect; then repeats that with planted errors,
+# which it must find. Needs root on Linux; elsewhere it is skipped, but never in the gate.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -17,7 +17,7 @@ live() {
   "${as_root[@]}" env PATH="$PATH" "$tools_venv/bin/python" -B "$root/tests/live/run.py" --meshprobe "$meshprobe" "$@"
 }
 
-# planted ERROR EXPECTED WORKLOAD...: the proof fails on it, and says why.
+# planted ERROR EXPECTED WORKLOAD...: checks that the proof fails with the expected message.
 planted() {
   local name="$1" expected="$2" log="$work/$1.log"
   shift 2
@@ -26,7 +26,7 @@ planted() {
   pass "planted $name is found: $expected"
 }
 
-# 1. Everything, against the tables of docs/evidence, which --update writes.
+# 1. Everything, compared with the tables of docs/evidence, which --update writes.
 code=0
 live "$@" >"$work/log" 2>&1 || code=$?
 if [ "$code" = "$skipped" ]; then
@@ -38,9 +38,9 @@ fi
 cat "$work/log"
 pass "rewritten probes behave as without a mesh; predict and check name the others"
 
-# 2. What would make the proof worthless, were it not found; all at once, as each has its own network.
+# 2. Errors that the proof must find; all at once, because each has its own network.
 pids=()
-# Nothing is left behind, however this ends.
+# Cleans up, however the script ends.
 trap 'wait; rm -rf "$work"' EXIT
 plant() {
   planted "$@" &

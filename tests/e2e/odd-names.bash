@@ -1,4 +1,4 @@
-# A tree of manifests with every character in their names and values that some format treats as its own;
+# Creates manifests whose names and values contain every character that is special in some format;
 # sourced, never run.
 # shellcheck shell=bash
 
@@ -15,12 +15,12 @@ odd_names() {
     number=$((number + 1))
     odd_workload "web-$number" >"$1/$name.yaml"
   done
-  # The same with a byte order mark and Windows' line breaks, and without a line break at the end.
+  # The same with a byte order mark and Windows line breaks, and without a line break at the end.
   { printf '\xef\xbb\xbf' && odd_workload bom | sed 's/$/\r/'; } >"$1/bom.yaml"
   printf '%s' "$(odd_workload open)" >"$1/open.yaml"
 }
 
-# Characters of one to four bytes before what is found, two findings on one line, and one over several.
+# Characters of one to four bytes before a finding, two findings on one line, and a finding over several lines.
 odd_workload() {
   cat <<YAML
 apiVersion: apps/v1
@@ -52,7 +52,7 @@ hostile_folders() {
   mkdir -p "$1/--report=sarif=victim" "$1/::warning::" "$1/victim"
 }
 
-# hostile_names FOLDER: manifests with these names, each with a finding. Another file is what one of the options names.
+# hostile_names FOLDER: manifests with these names, each with a finding. One of the options names another file.
 hostile_names() {
   local name number=0
   hostile_folders "$1"

@@ -2,10 +2,10 @@
 # The hooks, installed by pre-commit from a commit of this tree.
 #
 # The hooks of language rust: pre-commit builds without Cargo.lock and in folders
-# of its own. To keep that short the build shares the intermediate artefacts of
-# the release build, and stays offline if what cargo has at hand is enough.
-# Those of language python take the wheel of this tree from a folder, as users
-# take that of the release from PyPI.
+# of its own. To save time, the build shares the intermediate artefacts of
+# the release build, and stays offline if the cache of cargo is sufficient.
+# The hooks of language python install the wheel of this tree from a folder, as users
+# install that of the release from PyPI.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
@@ -112,7 +112,7 @@ has "$work/clean.log" 'Passed'
 git diff --exit-code || fail "the check changed files"
 pass "meshprobe-check passes on a clean repository, its own configuration included"
 
-# Hundreds of files are one run: the facts are read once, and nothing is told twice.
+# Hundreds of files are one run: the facts are read once, and nothing is reported twice.
 mkdir many
 for number in $(seq 1 300); do
   sed "s/name: web$/name: web-$number/" web.yaml >"many/$number.yaml"
@@ -134,7 +134,7 @@ status 0 "$work/rewrite.log" pre-commit run meshprobe-rewrite --all-files --verb
 git diff --exit-code || fail "a second rewrite changed something"
 pass "meshprobe-rewrite writes once, and the second time nothing"
 
-# 3. Names of files that are options, workflow commands, or something to a shell.
+# 3. File names that are options, workflow commands, or shell syntax.
 # shellcheck source=odd-names.bash
 source "$root/tests/e2e/odd-names.bash"
 new_repository "$work/hostile" ''

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# What the README tells its readers to type and to paste, done: every line of its `sh` blocks, in order, and every
-# YAML snippet. tests/it/docs/readme.rs runs its `console` blocks. In place of what is not published stands what is built
-# here: the wheel for PyPI, this tree for the repository of the action.
-# In the gate, commands that build take the binary and the wheel of the gate instead; .ci/nightly builds.
+# Runs what the README shows: every line of its `sh` blocks, in order, and every YAML snippet.
+# tests/it/docs/readme.rs runs its `console` blocks. Local builds replace what is not published:
+# the wheel replaces PyPI, this tree the repository of the action.
+# In the gate, commands that build use the binary and the wheel of the gate instead; .ci/nightly builds.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)"
 
 snippets="$(python "$root/tests/e2e/readme.py" "$root/README.md" "$work/readme")"
-[ "$snippets" = 5 ] || fail "$snippets snippets of YAML: which of them does nobody try?"
+[ "$snippets" = 5 ] || fail "$snippets YAML snippets: not all of them are tested"
 python "$root/tests/e2e/readme.py" "$root/docs/reports.md" "$work/reports" >"$work/log"
 
-# A machine of somebody's: nothing of ours on PATH, a home without anything in it.
+# The machine of a user: meshprobe is not on PATH, and the home is empty.
 export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
 export HOME="$work/home"
 mkdir -p "$HOME/.cargo/bin"
@@ -31,7 +31,7 @@ if [ "$profile" != release ]; then
   export PATH="$root/.ci/prebuilt:$PATH"
 fi
 
-# 1. The commands, as they stand but for the profile and the folder of the wheel.
+# 1. The commands, unchanged except for the profile and the folder of the wheel.
 while IFS= read -r command; do
   start=$SECONDS
   case "$command" in
@@ -72,7 +72,7 @@ while IFS= read -r command; do
   pass "$command ($((SECONDS - start)) s)"
 done <"$work/readme/commands"
 
-# 2. GitHub: the step in a workflow. Its action is this tree, its binary the one on PATH.
+# 2. GitHub: the step in a workflow. The action is this tree, the binary is on PATH.
 repository="$work/repository"
 mkdir -p "$repository/.github/workflows"
 cp -R "$root/action.yml" "$root/action" "$repository/"
@@ -109,7 +109,7 @@ has "$work/log" '::error file=clusters/apps/payments/deployment.yaml,line=31,'
 has "$work/log" 'Summary - ## meshprobe'
 pass "GitHub: the snippet annotates, sums up and fails"
 
-# 3. GitLab: the job is valid, and its script leaves the reports that it promises.
+# 3. GitLab: the job is valid, and its script writes the reports that it declares.
 for snippet in "$work/readme/2.yaml" "$work/reports/2.yaml"; do
   cp "$snippet" "$work/gitlab-ci.yml"
   check-jsonschema --quiet --builtin-schema vendor.gitlab-ci "$work/gitlab-ci.yml"
@@ -143,7 +143,7 @@ assert xml.parse(project / reports["junit"]).getroot().attrib["failures"] == "3"
 P
 pass "GitLab: the job is valid, fails, and leaves both reports"
 
-# 4. pre-commit: tests/e2e/pre-commit.sh runs the hooks; here: the snippet names one of them, at this version.
+# 4. pre-commit: tests/e2e/pre-commit.sh runs the hooks; this checks that the snippet names one of them, at this version.
 pre-commit validate-config "$work/readme/3.yaml"
 python - "$work/readme/3.yaml" "$root/.pre-commit-hooks.yaml" "$version" <<'P'
 import sys
@@ -157,7 +157,7 @@ assert {hook["id"] for hook in repository["hooks"]} <= {hook["id"] for hook in h
 P
 pass "pre-commit: the snippet is valid and names our hooks"
 
-# 5. kustomize: the two files, the flags of the text, and the link that was made above.
+# 5. kustomize: the two files, the flags in the text, and the link from above.
 python - "$work/readme/4.yaml" "$tree/overlays/production" <<'P'
 import pathlib
 import sys

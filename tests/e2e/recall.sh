@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Counts, independently of meshprobe, the handlers that STRICT without rewrite spoils, and compares
-# the count with what check finds: bash tests/e2e/recall.sh [FOLDER]
+# Counts, independently of meshprobe, the handlers that fail under STRICT without rewrite, and compares
+# the count with the findings of check: bash tests/e2e/recall.sh [FOLDER]
 #
-# Without a folder the workloads of fixtures/live are taken.
+# The default folder is fixtures/live.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reports for machines, held to the schemas of those who read them.
+# Validates reports for programs against the schemas of the programs that read them.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -23,7 +23,7 @@ trees=("$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops" "$ro
   "$root/fixtures/istio" "$root/fixtures/osm" "$root/fixtures/kuma" "$root/fixtures/consul" "$work/odd" "$work/names"
   "$work/silenced" "$work/empty" "$work/rendered" "$root/fixtures/helm")
 
-# options TREE: what the run of a tree needs beside its path.
+# options TREE: prints the options that the run of a tree needs.
 options() {
   case "$(basename "$1")" in
     rendered) printf '%s\n' --kustomize=production ;;
@@ -42,7 +42,7 @@ for tree in "${trees[@]}"; do
   done
   code=0
   (cd "$tree" && "$meshprobe" "${arguments[@]}" >"$work/log" 2>&1) || code=$?
-  # A link that leads nowhere is met in a folder; it is no failure.
+  # A dangling link in a folder is not a failure.
   [ "$code" = 0 ] || fail_with "$work/log" "$name: exit status $code"
   code=0
   (cd "$tree" && "$meshprobe" predict --isolated --quiet --output-format json "${options[@]}") \
@@ -84,8 +84,8 @@ done
 has "$work/reports/rules.github" ' more errors without annotation'
 pass "limits: annotations and summary"
 
-# 3. SARIF says what JSON says: the same places; fixes that leave the same bytes; hashes as another program
-# computes them. Paths start at the root, wherever the run does.
+# 3. SARIF agrees with JSON: the same places, fixes with the same result, and hashes as another program
+# computes them. Paths are relative to the root, whatever the working directory is.
 for tree in "$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops" "$work/names" "$work/rendered" \
   "$root/fixtures/helm"; do
   mapfile -t options < <(options "$tree")
@@ -96,7 +96,7 @@ for tree in "$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops"
   pass "sarif: $(basename "$tree"): $count findings, $regions regions, $hashes hashes, $fixes fixes"
 done
 
-# 4. An annotation names the file as it is, whatever stands in its name.
+# 4. An annotation contains the exact file name, whatever characters it has.
 for file in "$work"/names/*.yaml "$work"/names/*/*.yaml; do
   (cd "$work/names" && "$meshprobe" check --isolated --fail-on never --context mesh.yaml --output-format github \
     --report-root . "$file")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The published schemas, judged by a validator that is not ours.
+# Checks the published schemas with an independent validator.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -14,7 +14,7 @@ python "$root/tests/e2e/schema.py" "$published" "$meshprobe" "$work" >"$work/log
   fail_with "$work/log" "schema and program disagree"
 pass "$(cat "$work/log")"
 
-# The page shows a configuration with every key; the definition for catalogues knows a part of them.
+# The page shows a configuration with every key; the definition for catalogues contains some of them.
 python - "$root" "$published" <<'P'
 import json
 import pathlib

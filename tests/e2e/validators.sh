@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# kubeconform -strict reads what `rewrite` writes: the demo, and goldens of the injector. What
-# kube-score says about it is what it said before.
-# The schemas are those of the Python package kubernetes-validate; nothing is fetched.
+# Validates the output of `rewrite` with kubeconform -strict: the demo, and goldens of the injector.
+# kube-score reports the same before and after the rewrite.
+# The schemas come from the Python package kubernetes-validate; nothing is downloaded.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -10,28 +10,28 @@ release=v1.33.0
 
 python "$root/tests/e2e/schemas.py" "$release" "$work/schemas"
 
-# validate FOLDER: kinds that Kubernetes itself has no schema for are skipped.
+# validate FOLDER: skips kinds for which Kubernetes itself has no schema.
 validate() {
   kubeconform -strict -summary -ignore-missing-schemas -kubernetes-version "${release#v}" \
     -schema-location "$work/schemas/{{ .ResourceKind }}{{ .KindSuffix }}.json" "$1"
 }
 
-# The judge itself: a field that does not exist is found.
+# Tests the validator itself: it finds a field that does not exist.
 mkdir "$work/wrong"
 sed 's/Probe:/Prob:/' "$root/fixtures/istio/rewrite/tcp-int/input.yaml" >"$work/wrong/input.yaml"
 status 1 "$work/wrong.log" validate "$work/wrong"
 has "$work/wrong.log" Prob
 pass "a field that does not exist is refused"
 
-# score FOLDER: what kube-score says with its default checks, sorted. It takes file by file, as one that
-# it can't read (a port too big for it) would hide the others; its status says that it says something.
+# score FOLDER: prints the sorted output of kube-score with its default checks. Runs it per file, because a file that
+# it cannot read (a port that is too large) would hide the others. Its status is not 0 if it prints anything.
 score() {
   (cd "$1" && find . -name '*.yaml' -print0 |
     xargs -0 -n 1 kube-score score --output-format ci 2>/dev/null || true) | sort
 }
 
-# rewritten NAME OPTION...: $work/NAME is rewritten to $work/NAME.out and validated; something
-# must have changed, and what was valid must still be.
+# rewritten NAME OPTION...: rewrites $work/NAME to $work/NAME.out and validates it. Something
+# must have changed, and valid files must stay valid.
 rewritten() {
   local name="$1" code=0
   shift
@@ -44,18 +44,18 @@ rewritten() {
 
   score "$work/$name" >"$work/$name.score"
   score "$work/$name.out" >"$work/$name.out.score"
-  grep -q '^\[CRITICAL\]' "$work/$name.score" || fail_with "$work/$name.score" "$name: kube-score says nothing"
+  grep -q '^\[CRITICAL\]' "$work/$name.score" || fail_with "$work/$name.score" "$name: kube-score reports nothing"
   comm -13 "$work/$name.score" "$work/$name.out.score" >"$work/$name.worse"
-  [ ! -s "$work/$name.worse" ] || fail_with "$work/$name.worse" "$name: kube-score says this of the rewritten manifests only"
-  pass "$name: kube-score says the $(grep -c . "$work/$name.score") things that it said before"
+  [ ! -s "$work/$name.worse" ] || fail_with "$work/$name.worse" "$name: kube-score reports this for the rewritten manifests only"
+  pass "$name: kube-score reports the same $(grep -c . "$work/$name.score") findings as before"
 }
 
 cp -R "$root/fixtures/demo" "$work/demo"
-# A kustomization is no object of the API.
+# A kustomization is not an object of the API.
 find "$work/demo" -name kustomization.yaml -delete
 rewritten demo --mesh-version 1.28
 
-# Every golden that is valid as it stands: 20 at least.
+# Every golden that is valid before the rewrite: 20 at least.
 mkdir "$work/goldens"
 for folder in "$root"/fixtures/istio/rewrite/*/; do
   name="$(basename "$folder")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What users install: the wheel in a new virtual environment, and the archive of a release.
+# Tests what users install: the wheel in a new virtual environment, and the archive of a release.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -32,11 +32,11 @@ has "$work/log" 'licenses/LICENSE-MIT'
 has "$work/log" 'licenses/LICENSE-APACHE'
 pass "wheel: built, installed in a new environment, run"
 
-# 2. What pre-commit installs brings the wheel of the same version.
+# 2. The package that pre-commit installs depends on the wheel of the same version.
 has "$root/pyproject.toml" "dependencies = [\"meshprobe==$version\"]"
 pass "pyproject.toml: names this version"
 
-# 3. The archive: the same bytes twice, complete, and found by those who look for it.
+# 3. The archive: reproducible, complete, and found by the programs that download it.
 platform="$(RUNNER_OS=Linux RUNNER_ARCH=X64 bash -c 'source "$1/action/install.sh" && platform' _ "$root")"
 bash "$root/packaging/archive.sh" "$meshprobe" "$platform" "$work/a" >"$work/log"
 bash "$root/packaging/archive.sh" "$meshprobe" "$platform" "$work/b" >>"$work/log"
@@ -53,7 +53,7 @@ bash -n "$work/unpacked/$name/completions/meshprobe.bash"
 has "$work/unpacked/$name/man/meshprobe.1" '.SH NAME'
 pass "archive: complete, and the same twice"
 
-# 4. The formula has a checksum for every target it names, and no blank left.
+# 4. The formula has a checksum for every target it names, and no placeholder is left.
 for target_of in aarch64-apple-darwin x86_64-apple-darwin aarch64-unknown-linux-musl x86_64-unknown-linux-musl; do
   printf '%s  meshprobe-%s-%s.tar.gz\n' "$(printf '%s' "$target_of" | sha256sum | cut -d ' ' -f 1)" "$version" "$target_of"
 done >"$work/SHA256SUMS"
@@ -64,7 +64,7 @@ sed -i.bak '/x86_64-apple/d' "$work/SHA256SUMS"
 status 1 "$work/log" bash "$root/packaging/homebrew.sh" "$version" "$work/SHA256SUMS"
 pass "formula: complete, or refused"
 
-# 5. What the release workflow decides.
+# 5. The logic of the release workflow.
 status 1 "$work/log" bash "$root/packaging/release.sh" agrees v99.0.0
 has "$work/log" 'Cargo.toml has another version'
 has "$work/log" 'pyproject.toml brings another version'
@@ -75,7 +75,7 @@ cp -R "$root/packaging" "$root/docs" "$root/examples" "$root/README.md" "$root/C
 printf '# Changelog\n\n## [Unreleased]\n\n- later\n\n## [%s] - 2000-01-01\n\n- now\n\n## [0.0.1]\n\n- before\n' "$version" \
   >"$work/copy/CHANGELOG.md"
 status 0 "$work/log" bash "$work/copy/packaging/release.sh" agrees "v$version"
-# A place that is forgotten is named: everywhere that somebody copies from.
+# A forgotten version is reported, in every file from which users copy.
 for place in Cargo.lock README.md docs/reports.md examples/kustomize-container/meshprobe.yaml \
   examples/argocd-build-options/repo-server.Dockerfile; do
   sed -i.bak "/meshprobe/,\$s/$version/0.0.9/" "$work/copy/$place"
@@ -94,7 +94,7 @@ status 0 "$work/log" bash "$work/copy/packaging/release.sh" collect "v$version" 
 [ -s "$work/dist/meshprobe.rb" ] || fail "there is no formula"
 pass "release: refused where files disagree, collected where they agree"
 
-# 6. The image of a release, with a docker that writes down what it is told.
+# 6. The image of a release, with a docker that records its arguments.
 for machine in x86_64 aarch64; do
   mkdir -p "$work/static/meshprobe-$version-$machine-unknown-linux-musl"
   printf '#!/bin/sh\n# %s\n' "$machine" >"$work/static/meshprobe-$version-$machine-unknown-linux-musl/meshprobe"
