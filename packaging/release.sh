@@ -36,7 +36,7 @@ agrees() {
     esac
   done < <(snippets)
   grep -qxF "dependencies = [\"meshprobe==$version\"]" "$root/pyproject.toml" ||
-    { printf 'pyproject.toml brings another version\n' >&2; wrong=1; }
+    { printf 'pyproject.toml requires another version\n' >&2; wrong=1; }
   [ -n "$(notes "$version" | tr -d '[:space:]')" ] ||
     { printf 'CHANGELOG.md says nothing about %s\n' "$version" >&2; wrong=1; }
   return "$wrong"

@@ -287,6 +287,6 @@ lacks "$work/act.log" '::error'
 lacks "$work/act.log" 'Summary - '
 has "$work/act.log" 'error[strict-probe-not-rewritten]'
 status 1 "$work/act.log" whole 'test/fails .*::error file=demo/apps/payments' in_act
-grep -q 'test/fails .*::error file=demo/apps/payments' "$work/act.log" || fail_with "$work/act.log" "no annotation where it fails"
+grep -q 'test/fails .*::error file=demo/apps/payments' "$work/act.log" || fail_with "$work/act.log" "there is no annotation at the failing step"
 has "$work/act.log" 'Failure - Main must fail'
 pass "act: annotations on the lines, summary, SARIF, outputs, and a job that fails"

@@ -65,9 +65,9 @@ run "$image" <"$work/empty.yaml" >"$work/out.yaml" 2>"$work/log" || fail_with "$
 cmp "$work/empty.yaml" "$work/out.yaml" || fail "an empty list was changed"
 status 2 "$work/log" run "$image" <<<'foo: ['
 has "$work/log" 'the input is not YAML'
-run --entrypoint meshprobe "$image" --version >"$work/log" 2>&1 || fail_with "$work/log" "no command line in it"
+run --entrypoint meshprobe "$image" --version >"$work/log" 2>&1 || fail_with "$work/log" "the image does not run the command line"
 has "$work/log" 'meshprobe '
-pass "it runs as nobody, read-only and without network; the command line is in it as well"
+pass "it runs as nobody, read-only and without network; it also runs the command line"
 
 # function KIND KEY VALUE [SPEC]
 function_of() {

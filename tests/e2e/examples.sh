@@ -18,7 +18,7 @@ kustomize build app >"$work/plain.yaml"
 for version in 5.8 5.5; do
   [ "$version" = 5.8 ] || PATH="$tools_kustomize_5_5:$PATH"
   kustomize build "${both[@]}" kustomize-exec >"$work/exec.yaml" 2>"$work/log" || fail_with "$work/log" "kustomize-exec"
-  [ ! -s "$work/log" ] || fail_with "$work/log" "something is said about a sound application"
+  [ ! -s "$work/log" ] || fail_with "$work/log" "something is reported for a correct application"
   python "$judge" rewritten "$work/plain.yaml" "$work/exec.yaml" web
   kustomize build "${both[@]}" kustomize-validator >"$work/checked.yaml" 2>"$work/log" ||
     fail_with "$work/log" "kustomize-validator"

@@ -57,7 +57,7 @@ sed -i 's/{{- end }}$/{{- end/' helm/shop/templates/mesh.yaml
 check "$work/log" --helm helm/shop
 has "$work/log" "helm/shop/Chart.yaml:1:1: error[not-rendered] \`helm template helm/shop\` failed: Error: parse error"
 cp "$root/fixtures/helm/shop/templates/mesh.yaml" helm/shop/templates/mesh.yaml
-pass "a chart that does not render is a finding, with what helm says"
+pass "a chart that does not render is a finding, with the message of helm"
 
 # 5. rewrite --helm prints the same as the pipe.
 sed -i '/annotations:/d; /rewriteAppHTTPProbers/d' helm/shop/templates/web.yaml
@@ -92,7 +92,7 @@ for version in 5.8 5.5; do
   status 0 "$work/log" "$meshprobe" check --require-rewritten --fail-on error - <"$work/a.yaml"
   status 1 "$work/log" "$meshprobe" check --require-rewritten --fail-on error - <"$work/plain.yaml"
   has "$work/log" not-rewritten-ahead
-  pass "kustomize $version: rewrite --kustomize prints what the pipe prints; --require-rewritten tells both apart"
+  pass "kustomize $version: rewrite --kustomize prints the same as the pipe; --require-rewritten accepts only rewritten output"
 
   # 8. A build that fails: the message of kustomize, and findings in the files themselves.
   cp -R krm "$work/broken-$version"

@@ -70,8 +70,8 @@ untouched() {
   kustomize build "$at/plain/production" >"$at/plain.yaml"
   build "$at/meshed/production" >"$at/meshed.yaml" 2>"$at/log" || fail_with "$at/log" "it does not build"
   identical "a tree without probes was changed" "$at/plain.yaml" "$at/meshed.yaml"
-  [ ! -s "$at/log" ] || fail_with "$at/log" "something on stderr with nothing to say"
-  pass "kustomize $version: without probes every byte stays, and nothing is said"
+  [ ! -s "$at/log" ] || fail_with "$at/log" "unexpected output on stderr"
+  pass "kustomize $version: without probes every byte stays, and nothing is printed"
 }
 
 validators() {
@@ -95,8 +95,8 @@ validators() {
   config 'emit: none, failOn: never' >"$at/production/meshprobe.yaml"
   sed -i 's/^validators:/transformers:/' "$at/production/kustomization.yaml"
   build "$at/production" >"$at/gone.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
-  [ ! -s "$at/gone.yaml" ] || fail "a transformer that gives nothing back no longer deletes: docs/krm.md says so"
-  pass "kustomize $version: annotations silence findings; as a transformer, giving nothing back deletes"
+  [ ! -s "$at/gone.yaml" ] || fail "a transformer that returns nothing no longer deletes resources; update docs/krm.md"
+  pass "kustomize $version: annotations silence findings; a transformer that returns nothing deletes resources"
 }
 
 skipped() {
@@ -107,7 +107,7 @@ skipped() {
   lacks "$at/out.yaml" app-health
   status 1 "$at/log" "$meshprobe" check --require-rewritten --fail-on error - <"$at/out.yaml"
   has "$at/log" not-rewritten-ahead
-  pass "kustomize $version: without --enable-exec kustomize skips the function without a word, as the README warns, and --require-rewritten notices"
+  pass "kustomize $version: without --enable-exec kustomize silently skips the function, as the README warns, and --require-rewritten reports it"
 }
 
 places() {

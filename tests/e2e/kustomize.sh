@@ -78,7 +78,7 @@ build "$work/bare/overlay/meshed" >"$work/bare/meshed.yaml" 2>"$work/bare/log" |
   fail_with "$work/bare/log" "the build with the function failed without probes"
 lacks "$work/bare/plain.yaml" Probe:
 cmp "$work/bare/plain.yaml" "$work/bare/meshed.yaml" || fail "a tree without probes was changed"
-[ ! -s "$work/bare/log" ] || fail_with "$work/bare/log" "something on stderr with nothing to say"
+[ ! -s "$work/bare/log" ] || fail_with "$work/bare/log" "unexpected output on stderr"
 pass "without probes the output is byte-identical"
 
 # 5. With the action `check`, the function fails the build, with the reason on stderr.

@@ -9,7 +9,7 @@ skipped=77
 in_gate="${CI:-false}"
 as_root=()
 if [ "$in_gate" = true ] && [ "$(id -u)" != 0 ]; then
-  sudo -n true || fail "the gate cannot do without the live proof, which needs root or a sudo that asks nothing"
+  sudo -n true || fail "the gate requires the live proof, which needs root or sudo without a password"
   as_root=(sudo -n)
 fi
 
