@@ -1,4 +1,5 @@
-//! README and pictures agree with the program.
+//! README, pages and pictures agree with the program, and with the style guide.
 
 mod picture;
 mod readme;
+mod style;
