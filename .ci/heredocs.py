@@ -1,4 +1,4 @@
-"""Writes the Python programs that shell scripts hold as here-documents to files, for ruff.
+"""Extracts the Python programs in here-documents of shell scripts to files, for ruff.
 
 Usage: heredocs.py FOLDER SCRIPT...
 

@@ -1,4 +1,4 @@
-"""Measures programs side by side; called by compare.sh."""
+"""Measures programs in turns; called by compare.sh."""
 
 import argparse
 import os
@@ -24,7 +24,7 @@ def spent(command, folder):
 
 
 def measured(commands, folder, rounds):
-    """Medians by name; the programs take turns, and each round begins with another one."""
+    """Returns medians by name; each round starts with another program."""
     runs = {name: [] for name in commands}
     names = list(commands)
     for name in names:
@@ -39,7 +39,7 @@ def measured(commands, folder, rounds):
 
 
 def peers(options):
-    """The commands by name, those of programs that are not installed left out."""
+    """Returns the commands by name, without those of programs that are not installed."""
     manifests = r"find . -type f \( -name '*.yaml' -o -name '*.yml' \) -print0 | xargs -0"
     schemas = f"{options.schemas}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
     commands = {
@@ -83,7 +83,7 @@ def copies(tree, work, count):
 
 
 def part(tree, work, share):
-    """About the given share of the files, folder by folder."""
+    """Returns about the given share of the files, folder by folder."""
     target = work / "part"
     wanted = size(tree)[0] * share
     folders = [path for path in sorted(tree.rglob("*")) if path.is_dir() and len(path.relative_to(tree).parts) == 2]

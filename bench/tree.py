@@ -1,4 +1,4 @@
-"""Makes a tree of manifests as found in GitOps repositories: `tree.py FOLDER FILES`.
+"""Generates a tree of manifests like those in GitOps repositories: `tree.py FOLDER FILES`.
 
 Deployments with probes, Services, kustomizations with overlays, ConfigMaps, and definitions of
 resources, which hold most of the bytes. The same arguments make the same bytes.
@@ -76,7 +76,7 @@ spec:
 
 
 def files_of(number):
-    """The files of one application, by their paths."""
+    """Returns the files of one application, by their paths."""
     lines = "\n".join(f"    setting.number.{i}=value of setting {i}" for i in range(20))
     fields = "\n".join(
         f"            field{i}:\n              description: What field {i} of the thing is for, in a sentence.\n"

@@ -1,7 +1,7 @@
-"""Judges folders before and after a rewrite.
+"""Checks folders before and after a rewrite.
 
 rewritten BEFORE AFTER      every changed line belongs to a handler or to pod annotations
-undone BEFORE MIDDLE AFTER  the objects of AFTER mean what those of BEFORE do
+undone BEFORE MIDDLE AFTER  the objects of AFTER have the same meaning as those of BEFORE
 """
 
 import difflib
@@ -20,7 +20,7 @@ Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Scalars(Loader):
-    """Values that are neither text nor number are of no interest: `=` is one in YAML 1.1."""
+    """Ignores values that are neither text nor number, such as `=` in YAML 1.1."""
 
 
 Scalars.add_constructor("tag:yaml.org,2002:value", lambda _, node: node.value)
@@ -54,7 +54,7 @@ def members(document):
 
 
 def template(thing):
-    """The pod template, or the Pod itself."""
+    """Returns the pod template, or the Pod itself."""
     if not isinstance(thing, dict):
         return None
     if thing.get("kind") == "Pod":
@@ -82,7 +82,7 @@ def handlers(pod):
 
 
 def normal(thing):
-    """Names of ports resolved, defaults filled in, what a rewrite leaves empty taken away."""
+    """Resolves port names, fills in defaults, and removes what a rewrite leaves empty."""
     pod = template(thing)
     if not isinstance(pod, dict):
         return thing
@@ -103,7 +103,7 @@ def normal(thing):
                     action.pop("httpHeaders", None)
             if kind == "grpc":
                 action["service"] = action.get("service") or ""
-    # A stub that asks for nothing is what a rewrite writes, too: it goes with its env.
+    # A rewrite also writes a stub without requests. It is removed with its env.
     stub = {"name": "istio-proxy", "image": "auto"}
     spec = pod.get("spec") or {}
     spec["containers"] = [one for one in spec.get("containers") or [] if one != stub]
@@ -124,7 +124,7 @@ def normal(thing):
 
 
 def comments(source):
-    """Whole lines and ends of lines; good enough where strings hold no ` #`."""
+    """Returns comments on whole lines and at ends of lines; sufficient if no string contains ` #`."""
     found = []
     for line in source.splitlines():
         at = line.find("#") if line.lstrip().startswith("#") else line.find(" #")
@@ -134,7 +134,7 @@ def comments(source):
 
 
 def explained_lines(source):
-    """Lines of the old text that edits may touch: handlers, pod annotations and their keys."""
+    """Returns the lines of the old text that edits may change: handlers, pod annotations and their keys."""
     lines = set()
 
     def walk(node, key, above):

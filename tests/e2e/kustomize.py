@@ -1,4 +1,4 @@
-"""Judges the output of `kustomize build` for kustomize.sh, independently of the tool.
+"""Checks the output of `kustomize build` for kustomize.sh, independently of the tool.
 
     kustomize.py rewritten PLAIN MESHED NAME...
     kustomize.py same ONE OTHER
@@ -27,7 +27,7 @@ def main(verb, *args):
 
 
 def rewritten(plain, meshed, *names):
-    """Exactly the named workloads are rewritten, and rightly so."""
+    """Checks that exactly the named workloads are rewritten, and correctly."""
     before, after = load(plain), load(meshed)
     assert before.keys() == after.keys(), f"{before.keys() ^ after.keys()}"
     seen = set()
@@ -46,7 +46,7 @@ def rewritten(plain, meshed, *names):
 
 
 def same(one, other):
-    """Both hold the same resources, in the same order."""
+    """Checks that both contain the same resources, in the same order."""
     first, second = load(one), load(other)
     assert list(first) == list(second), f"{first.keys() ^ second.keys()}"
     for key, value in first.items():
@@ -54,7 +54,7 @@ def same(one, other):
 
 
 def expectation(workload):
-    """The rewritten workload without its proxy config, and the prober env it has to carry."""
+    """Returns the rewritten workload without its proxy config, and the prober env that it must contain."""
     workload = copy.deepcopy(workload)
     template = workload["spec"]["template"]
     template["metadata"].setdefault("annotations", {})[OPT_OUT] = "false"
@@ -80,7 +80,7 @@ def expectation(workload):
 
 
 def recorded(probe, ports):
-    """What the agent has to know of a probe, with the defaults of the API server."""
+    """Returns the entry of a probe for the agent, with the defaults of the API server."""
 
     def number(handler):
         return ports.get(handler["port"], handler["port"])
@@ -110,7 +110,7 @@ def take_probers(workload):
 
 
 def strip_opt_out(folder):
-    """Removes the opt-outs, with the annotations and comments that held nothing else."""
+    """Removes the opt-outs, and annotations and comments that contained nothing else."""
     for path in sorted(pathlib.Path(folder).rglob("*.yaml")):
         text = path.read_text()
         path.write_text(re.sub(rf"( *)annotations:\n(?:\1  #.*\n)*\1  {re.escape(OPT_OUT)}: .*\n", "", text))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Counts, independently of meshprobe, the probes that a STRICT mesh without rewrite spoils, and
+"""Counts, independently of meshprobe, the probes that fail in a STRICT mesh without rewrite, and
 compares the count with what `meshprobe check` finds.
 
     recall.py MESHPROBE FOLDER
 
-Every manifest below FOLDER is copied to a scratch tree in which all namespaces ask for injection,
-mutual TLS is STRICT and every pod template opts out of the rewrite. The rules of expectation are
-those of the mesh in the plainest form; nothing is shared with the program under test.
+Every manifest below FOLDER is copied to a scratch tree in which all namespaces request injection,
+mutual TLS is STRICT and every pod template opts out of the rewrite. The expected findings
+follow simple rules of the mesh; no code is shared with the program under test.
 Ends with 1 when a handler is missed, found without being expected, or named by another rule.
 """
 
@@ -71,7 +71,7 @@ def documents_of(path):
 
 
 def is_scenery(document):
-    """Tells whether a document would state facts of its own about the mesh."""
+    """Returns whether a document would add facts about the mesh."""
     group = str(document.get("apiVersion", "")).split("/")[0]
     return (
         document.get("kind") in ("Namespace", "Kustomization", "MutatingWebhookConfiguration")
@@ -90,7 +90,7 @@ def text(value):
 
 
 def is_in_mesh(template, namespace):
-    """Tells whether the pod gets a sidecar; a template such as `grpc-agent` brings none."""
+    """Returns whether the pod gets a sidecar; a template such as `grpc-agent` adds none."""
     metadata = template.get("metadata") or {}
     labels = metadata.get("labels") or {}
     annotations = metadata.get("annotations") or {}
@@ -104,10 +104,10 @@ def is_in_mesh(template, namespace):
 
 
 def resolve(port, container):
-    """Returns the number of a port, or None where the manifest does not give one."""
+    """Returns the number of a port, or None if the manifest does not contain one."""
     if isinstance(port, int):
         return port
-    # The kubelet reads a name that is no port's as a number.
+    # The kubelet reads a name that is not the name of a port as a number.
     # Source: Kubernetes, pkg/probe/util.go, ResolveContainerPort.
     named = [one for one in container.get("ports") or [] if one.get("name") == port]
     if not named and str(port).isdigit():
@@ -181,7 +181,7 @@ def prepare(document):
 
 
 class Plain(yaml.SafeDumper):
-    """Writes no anchors: each handler has a line of its own."""
+    """Writes no anchors, so that each handler has its own line."""
 
     def ignore_aliases(self, _):
         return True

@@ -1,4 +1,4 @@
-"""Holds reports to the schemas of the programs that read them: `report_schemas.py REPORTS SCHEMAS`.
+"""Validates reports against the schemas of the programs that read them: `report_schemas.py REPORTS SCHEMAS`.
 
 REPORTS holds files named TREE.FORMAT, which have to be valid; SCHEMAS holds those that are not in the repository.
 Then each of FAULTS is planted in a report of the tree `demo`, which has to become invalid.
@@ -41,7 +41,7 @@ def json_errors(path):
 
 
 def xml_errors(path):
-    """The same for XML."""
+    """Returns the same function for a schema of XML."""
     schema = xmlschema.XMLSchema(str(path))
     return lambda text: next((str(error.reason) for error in schema.iter_errors(text)), None)
 

@@ -1,4 +1,4 @@
-"""Holds SARIF reports to the JSON reports of the same runs, and to the files they are about.
+"""Compares SARIF reports with the JSON reports of the same runs, and with the files that they describe.
 
     reports.py ROOT MESHPROBE [OPTION...]
 
@@ -87,7 +87,7 @@ def same_hash(root, place, result):
 
 
 def line_hashes(text):
-    """The hash of each line: one pass over UTF-16 code units, with a window of a hundred of them."""
+    """Returns the hash of each line: one pass over UTF-16 code units, with a window of a hundred of them."""
     block, base, modulus = 100, 37, 1 << 64
     oldest = pow(base, block, modulus)
     window, lines = [0] * block, [None] * block
@@ -130,7 +130,7 @@ def line_hashes(text):
 
 
 def same_fix(root, finding, result):
-    """A fix by line and column leaves the same bytes as the same fix by offsets."""
+    """Checks that a fix by line and column has the same result as the same fix by offsets."""
     fix = finding["fix"]
     can = fix and fix["edits"] and fix["applicability"] != "display-only" and "rendered" not in finding
     if not can:

@@ -1,9 +1,9 @@
-"""Holds the published schema to the program: both take, and refuse, the same configurations.
+"""Checks that the published schema and the program accept and reject the same configurations.
 
     schema.py SCHEMA MESHPROBE FOLDER
 
-From one configuration that says everything, each key is misspelt, each value replaced by one of another
-type and each word by another word. The schema and the program judge them all, independently.
+Starting from one configuration with all keys, each key is misspelt, each value replaced by one of another
+type and each word by another word. The schema and the program check each variant independently.
 """
 
 import copy
@@ -63,7 +63,7 @@ def main(schema_file, meshprobe, folder):
     full = yaml.safe_load(FULL)
     covered = set(paths(full))
     missing = [path for path in keys_of(schema) if path not in covered]
-    assert not missing, f"not in the configuration that says everything: {missing}"
+    assert not missing, f"not in the configuration with all keys: {missing}"
 
     cases = [("as it is", full), *mutations(full)]
     verdicts = {True: 0, False: 0}
@@ -110,11 +110,11 @@ def mutations(config):
 
 
 def skips(path, what):
-    """What both may take, or one of them only because of something else than the shape."""
+    """Returns whether a variant is skipped: both may accept it, or one rejects it for a reason other than the shape."""
     free = path[0] == "metadata" or path[-1] == "metadata"
     # A folder of that name would have to exist.
     context = "context" in path and what != "as a mapping"
-    # A text is a text; whether it is one of a number is not told apart.
+    # Text is text, also if it contains a number.
     number = what == "as a number" and path[-1] in {"rootNamespace", "revision", "root-namespace", "path", "reason", 0}
     return free or context or number
 

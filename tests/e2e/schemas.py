@@ -1,4 +1,4 @@
-"""Writes the schemas of built-in kinds as kubeconform wants them, each with what it refers to and
+"""Writes the schemas of built-in kinds as kubeconform needs them, each with what it refers to and
 no more: `schemas.py RELEASE FOLDER`. They are those of the Python package kubernetes-validate.
 """
 
@@ -13,7 +13,7 @@ REFERENCE = re.compile(r'"#/\$defs/([^"]+)"')
 
 
 def needed(text, definitions):
-    """The definitions that a schema refers to, and those refer to."""
+    """Returns the definitions that a schema refers to, directly or indirectly."""
     found, waiting = {}, REFERENCE.findall(text)
     while waiting:
         name = waiting.pop()

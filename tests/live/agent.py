@@ -26,7 +26,7 @@ HOP = {"connection", "accept-encoding"}
 
 
 class Agent(BaseHTTPRequestHandler):
-    """Answers /app-health/CONTAINER/SLOT with the outcome of the check behind it."""
+    """Answers /app-health/CONTAINER/SLOT with the outcome of the original check."""
 
     def __init__(self, pod: str, port: int, probers: dict[str, Json], *arguments: Any):
         self.pod, self.port, self.probers = pod, port, probers
@@ -39,7 +39,7 @@ class Agent(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _check(self, prober: Json) -> int:
-        """The status to answer with."""
+        """Returns the status of the answer."""
         deadline = checks.Deadline(prober.get("timeoutSeconds"))
         try:
             if "httpGet" in prober:
@@ -73,7 +73,7 @@ class Agent(BaseHTTPRequestHandler):
 
 
 def read_probers(text: str | None) -> dict[str, Json]:
-    """The probers by path; what the agent would not start on is an error."""
+    """Returns the probers by path. An entry with which the agent would not start is an error."""
     probers: dict[str, Json] = json.loads(text) if text else {}
     for path, prober in probers.items():
         kinds = KINDS & prober.keys()

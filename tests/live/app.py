@@ -24,9 +24,9 @@ OTHER_SCHEME = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to 
 
 
 class Website(BaseHTTPRequestHandler):
-    """Paths that behave as the measured cases need them."""
+    """Implements the paths that the measured cases need."""
 
-    # So that what is no HTTP gets an answer with a status line.
+    # A request that is not HTTP gets an answer with a status line.
     default_request_version = "HTTP/1.1"
 
     def __init__(self, state: str, *arguments: Any):
@@ -40,7 +40,7 @@ class Website(BaseHTTPRequestHandler):
             self._answer(200 if self.state == "accepting" else 500)
 
     def _decide(self, url: SplitResult) -> tuple[int, str | None]:
-        """(status, location)"""
+        """Returns (status, location)."""
         path = url.path
         if path == "/slow":
             time.sleep(float(parse_qs(url.query)["s"][0]))

@@ -17,15 +17,15 @@ ANYWHERE, LOOPBACK, ANY_IPV6 = None, "127.0.0.1", "::"
 BOUND_ELSEWHERE = {8180: LOOPBACK, 8181: LOOPBACK, 8182: LOOPBACK,
                    8380: ANY_IPV6, 8381: ANY_IPV6, 8382: ANY_IPV6}
 TLS_PORTS = {8443, 8444, 8445, 8453, 8454, 8455, 8543, 8643}
-# What was measured -> the states in which the same probe is tried here, that of the measurement first. What
-# was measured unhealthy is up and at fault in the way its path, header or service says; alive it accepts all.
+# Measured state -> the states in which the same probe is tried here, that of the measurement first. An application
+# that was measured unhealthy is up, and rejects this path, header or service; an alive one accepts all.
 STATES = {"up": ("alive", "dead", "failing"), "down": ("dead", "alive", "failing"),
           "unhealthy": ("unhealthy", "alive", "dead")}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One workload: its only probe, as the manifest has it."""
+    """One workload: its only probe, as in the manifest."""
 
     name: str
     probe: Json = field(hash=False)
@@ -34,7 +34,7 @@ class Case:
 
     @property
     def handler(self) -> str:
-        """http, https, tcpSocket or grpc."""
+        """Returns http, https, tcpSocket or grpc."""
         check = self.probe.get("httpGet")
         if check:
             return "https" if check.get("scheme") == "HTTPS" else "http"
@@ -46,24 +46,24 @@ class Case:
 
     @property
     def host(self) -> str | None:
-        """The host that the probe names, or None."""
+        """Returns the host that the probe names, or None."""
         host: str | None = self._check.get("host")
         return host
 
     @property
     def names_pod(self) -> bool:
-        """Whether that is the address that the pod will turn out to have."""
+        """Returns whether that is the future address of the pod."""
         return self.host == POD_IN_MANIFEST
 
     @property
     def is_refused(self) -> bool:
-        """Whether `rewrite` has to refuse it: the agent asks nobody but its pod, and knows no other names."""
+        """Returns whether `rewrite` must refuse it: the agent only checks its own pod, and resolves no other names."""
         port = self._check["port"]
         return self.host is not None or (isinstance(port, str) and port not in self.ports)
 
     @property
     def port(self) -> int | None:
-        """The number of the probed port, or None where the container declares no such name."""
+        """Returns the number of the probed port, or None if the container does not declare its name."""
         port: int | str = self._check["port"]
         if isinstance(port, int):
             return port
@@ -72,7 +72,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Pod:
-    """A case with its application in one state, at an address of its own."""
+    """A case with its application in one state, at its own address."""
 
     case: Case
     state: str
@@ -88,12 +88,12 @@ class Pod:
 
     @property
     def original(self) -> Json:
-        """The probe of the manifest, with this pod's address where the manifest means its own."""
+        """Returns the probe of the manifest, with this pod's address if the manifest means its own."""
         probe: Json = json.loads(json.dumps(self.case.probe).replace(f'"{POD_IN_MANIFEST}"', f'"{self.address}"'))
         return probe
 
     def listeners(self) -> list[Json]:
-        """What the application listens on."""
+        """Returns the ports on which the application listens."""
         port = self.case.port
         if self.state == "dead" or port is None:
             return []
@@ -113,7 +113,7 @@ def _kind(port: int) -> str:
 
 
 def read(text: str, rows: list[dict[str, str]]) -> tuple[list[Case], list[str]]:
-    """(cases, left out): what the rig can try, and the names of what it cannot."""
+    """Returns (cases, left out): the cases that the rig can try, and the names of the others."""
     measured = {row["case"]: row["app"] for row in rows}
     cases, left_out = [], []
     for name, template in manifests.templates(text).items():
@@ -127,7 +127,7 @@ def read(text: str, rows: list[dict[str, str]]) -> tuple[list[Case], list[str]]:
 
 
 def excluded_ports(text: str) -> list[str]:
-    """The ports that the workloads take out of the redirect; they all say the same."""
+    """Returns the ports that the workloads exclude from the redirect. All workloads exclude the same ports."""
     annotations = [template["metadata"]["annotations"] for template in manifests.templates(text).values()]
     said: set[str] = {one.get(EXCLUDE, "") for one in annotations}
     if len(said) != 1:
@@ -136,7 +136,7 @@ def excluded_ports(text: str) -> list[str]:
 
 
 def pods(cases: list[Case]) -> list[Pod]:
-    """One pod per case and state."""
+    """Returns one pod per case and state."""
     found: list[Pod] = []
     for case in cases:
         for state in STATES[case.measured]:

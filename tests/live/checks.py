@@ -23,7 +23,7 @@ class Failure(Exception):
 
 
 class Deadline:
-    """The time one check may take as a whole, in seconds; None for no limit."""
+    """The time that one check may take, in seconds; None for no limit."""
 
     def __init__(self, seconds: float | None):
         self.seconds = seconds
@@ -42,7 +42,7 @@ class Deadline:
 
 
 def dial(host: str, port: int, deadline: Deadline, source: str | None = None) -> socket.socket:
-    """A connected socket."""
+    """Returns a connected socket."""
     connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         deadline.give(connection)
@@ -68,7 +68,7 @@ def tcp(host: str, port: int, deadline: Deadline, source: str | None = None) -> 
 
 
 def grpc(host: str, port: int, service: str, deadline: Deadline, source: str | None = None) -> None:
-    """Asks for the health of a service, until the server lets us in or the time is over."""
+    """Requests the health of a service, until the server accepts the connection or the time is over."""
     address = f"{host}:{port}"
     while True:
         try:
@@ -92,7 +92,7 @@ def grpc(host: str, port: int, service: str, deadline: Deadline, source: str | N
 
 
 def http_get(url: str, headers: Headers, deadline: Deadline, source: str | None = None) -> int:
-    """The status of a GET. Redirects to the same host are followed, others end the check."""
+    """Returns the status of a GET. Redirects to the same host are followed, others end the check."""
     first = urlsplit(url).hostname
     shown = url
     for _ in range(REDIRECTS_AT_MOST):
@@ -150,7 +150,7 @@ def _get_once(url: str, shown: str, headers: Headers, deadline: Deadline,
 
 
 def _handshake(connection: socket.socket) -> ssl.SSLSocket:
-    """TLS without any verification, as the kubelet does it."""
+    """Returns a TLS context without verification, as the kubelet uses it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -162,7 +162,7 @@ def _reason(error: ConnectionError) -> str:
 
 
 def _tls_reason(error: ssl.SSLError) -> str:
-    """Go's words for what OpenSSL says."""
+    """Returns the message of Go for an error of OpenSSL."""
     reason = error.reason or str(error)
     if isinstance(error, ssl.SSLEOFError) or "EOF" in reason:
         return "EOF"

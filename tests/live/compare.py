@@ -1,4 +1,4 @@
-"""The assertions. Each gives the disagreements it finds, in words; none found is the proof."""
+"""The assertions. Each returns the differences that it finds, as text. The proof passes if there are none."""
 
 import re
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ AGENTS_CLOCK = "Readiness probe failed: HTTP probe failed with statuscode: 500"
 STAND_INS = (
     (re.compile(r"<node>:\w+->"), "<node>->"),
     (re.compile(r"/app-health/[^/]+/"), "/app-health/<container>/"),
-    # Envoy says so of a port in no Service, where Istio has it try again.
+    # Envoy's message for a port in no Service, where Istio configures a retry.
     (re.compile("retried and the latest reset reason"), "reset reason"),
     (REFUSED, CERTIFICATE),
 )
@@ -31,14 +31,14 @@ STAND_INS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """How one probe ended, with the kubelet's text in plain words."""
+    """How one probe ended, with the normalized text of the kubelet."""
 
     passed: bool
     text: str
 
     @property
     def is_late(self) -> bool:
-        """Whether it ended because its time was over."""
+        """Returns whether it timed out."""
         return OUT_OF_TIME.search(self.text) is not None
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ Key = tuple[str, str, str]
 
 
 def plain(text: str, address: str = POD_IN_MANIFEST) -> str:
-    """A text of the kubelet without what differs from run to run."""
+    """Returns a text of the kubelet without the parts that differ from run to run."""
     text = " ".join(text.split())
     text = re.sub(rf"{re.escape(address)}(?=[:/\"])", "<pod>", text).replace(network.NODE, "<node>")
     for pattern, replacement in STAND_INS:
@@ -65,7 +65,7 @@ def key_of(row: Row) -> Key:
 
 
 def stand_in(row: Row, cell: Cell) -> list[str]:
-    """The rig against one row of what was measured with Istio itself."""
+    """Compares the rig with one row that was measured with Istio itself."""
     name = "/".join(key_of(row))
     if cell.passed != PASSED[row["verdict"]]:
         return [f"{name}: measured {row['verdict']}, the rig says {cell}"]
@@ -78,25 +78,25 @@ def stand_in(row: Row, cell: Cell) -> list[str]:
 
 
 def rewritten_is_no_mesh(pod: Pod, without: Cell, after: Cell, where: str) -> list[str]:
-    """A rewritten probe has the outcome of the original without a mesh."""
+    """Checks that a rewritten probe has the outcome of the original without a mesh."""
     if without.passed == after.passed:
         return []
     return [f"{pod.key}, {where}: rewritten {after}, without a mesh {without}"]
 
 
 def same_workloads(kind: str, expected: Iterable[str], found: Iterable[str]) -> list[str]:
-    """Two sets of workloads that have to be one."""
+    """Compares two sets of workloads that must be equal."""
     expected, found = set(expected), set(found)
     return [f"{name}: {kind} {'unexpectedly' if name in found else 'no more'}" for name in sorted(expected ^ found)]
 
 
 def lost_in(states: dict[str, tuple[Cell, Cell]]) -> list[str]:
-    """The states in which only the mesh lets the probe fail."""
+    """Returns the states in which the probe fails only because of the mesh."""
     return [state for state, (without, within) in states.items() if without.passed and not within.passed]
 
 
 def outcome(name: str, states: dict[str, tuple[Cell, Cell]], said: Said, where: str) -> list[str]:
-    """What `predict` says becomes of a probe against what was seen.
+    """Compares the predicted outcome of a probe with the outcome that was seen.
 
     `states`: state -> (cell without a mesh, cell in the mesh).
     """
@@ -109,7 +109,7 @@ def outcome(name: str, states: dict[str, tuple[Cell, Cell]], said: Said, where: 
 
 
 def texts(name: str, states: dict[str, tuple[Cell, Cell]], said: Said, where: str, is_race: bool) -> list[str]:
-    """The text that `predict` names against what was seen. Only where it is a race may it be left open."""
+    """Compares the predicted text with the text that was seen. Only for a race may the prediction be open."""
     wrong = []
     for state in lost_in(states):
         seen = states[state][1].text
@@ -120,7 +120,7 @@ def texts(name: str, states: dict[str, tuple[Cell, Cell]], said: Said, where: st
 
 
 def reported(name: str, found: list[Said], said: Said, where: str) -> list[str]:
-    """`check` reports what `predict` calls spoiled, once and in the same words, and nothing else."""
+    """Checks that `check` reports each bad prediction once, with the same text, and nothing else."""
     spoiled = [said] if said.outcome in SPOILED else []
     if found == spoiled:
         return []
@@ -129,5 +129,5 @@ def reported(name: str, found: list[Said], said: Said, where: str) -> list[str]:
 
 
 def _same(seen: str, known: list[str]) -> bool:
-    """Whether a text is among those that are known. Python takes some refusals for a mere end."""
+    """Returns whether a text is among the known ones. Python reports some refusals as an EOF."""
     return seen in known or EOF.sub(CERTIFICATE, seen) in known

@@ -1,4 +1,4 @@
-"""What Envoy needs to stand for a sidecar: its inbound listener, as Istio makes it for the mode of
+"""Envoy's configuration for a sidecar: its inbound listener, as Istio creates it for the mode of
 mutual TLS, the protocols of the Service's ports, and one policy of callers.
 """
 
@@ -26,8 +26,8 @@ UPSTREAMS: dict[str, Json] = {
 
 
 def bootstrap(policy: "Policy", protocols: dict[int, str], certificate: str, demand: bool = True) -> Json:
-    """The whole configuration. `protocols`: port of the Service -> http, http2, tcp or auto. Without `demand`
-    mutual TLS goes without the certificate of the client.
+    """Returns the complete configuration. `protocols`: port of the Service -> http, http2, tcp or auto. Without
+    `demand`, mutual TLS does not require a client certificate.
     """
     return {
         "static_resources": {
@@ -45,7 +45,7 @@ def _listener(policy: "Policy", protocols: dict[int, str], mutual_tls: Json) -> 
     return {
         "name": "virtualInbound",
         "address": {"socket_address": {"address": "0.0.0.0", "port_value": INBOUND}},
-        # A client that says nothing is kept for ever: this is what a tcpSocket probe meets.
+        # A silent client stays connected: this is what a tcpSocket probe sees.
         "listener_filters_timeout": "0s",
         "continue_on_listener_filters_timeout": True,
         "listener_filters": [
@@ -59,7 +59,7 @@ def _listener(policy: "Policy", protocols: dict[int, str], mutual_tls: Json) -> 
 
 
 class _Chains:
-    """The filter chains of one port, or of all ports that have none of their own."""
+    """Returns the filter chains of one port, or of all ports that have no own chains."""
 
     def __init__(self, policy: "Policy", mutual_tls: Json, port: int | None):
         self._mode = policy.mode if port is None else policy.ports.get(port, policy.mode)

@@ -1,4 +1,4 @@
-"""The files of docs/evidence: what was seen, one row per cell, so that a difference is readable."""
+"""The files of docs/evidence: the results, one row per cell, so that a difference is readable."""
 
 import csv
 import difflib
@@ -33,7 +33,7 @@ class Table:
 
 
 def table(name: str, header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Table:
-    """A table of anything that has a string."""
+    """Returns a table of any values that can be printed."""
     return Table(name, header, [tuple(map(str, row)) for row in rows])
 
 

@@ -22,12 +22,12 @@ CHUNK = 65536
 
 
 class TooLate(Exception):
-    """The server let us in and then did not answer in time."""
+    """The server accepted the connection and then did not answer in time."""
 
 
 def ask(connection: socket.socket, authority: str, service: str,
         deadline: "Deadline") -> tuple[str, str, str | None]:
-    """(status, message, health) that the server answers.
+    """Returns (status, message, health) of the server.
 
     A server that closes before it has sent its settings was never ready: `ConnectionError`.
     """
@@ -66,7 +66,7 @@ def ask(connection: socket.socket, authority: str, service: str,
 
 
 def serve(connection: socket.socket, health: Callable[[str], str | None]) -> None:
-    """Answers checks until the other side goes. `health`: service -> health, or None if unknown."""
+    """Answers checks until the other side disconnects. `health`: service -> health, or None if unknown."""
     http2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
     http2.initiate_connection()
     connection.sendall(http2.data_to_send())
@@ -92,7 +92,7 @@ def _text(value: bytes | str) -> str:
 
 
 def _message(content: bytes) -> bytes:
-    """One gRPC message: not compressed, with its length."""
+    """Returns one gRPC message: not compressed, with its length."""
     return b"\0" + len(content).to_bytes(4, "big") + content
 
 

@@ -1,4 +1,4 @@
-"""A stand-in for osm-healthcheck, which makes the TCP checks of OSM:  healthcheck.py CONFIG.JSON
+"""A stand-in for osm-healthcheck, which runs the TCP checks of OSM:  healthcheck.py CONFIG.JSON
 
 CONFIG.JSON: {"uid": N, "port": N}. Which port to check is in a header of the rewritten probe.
 """
@@ -18,7 +18,7 @@ WITHIN = 1
 
 
 class HealthCheck(BaseHTTPRequestHandler):
-    """200 where the port takes connections, else 404; 400 without the header."""
+    """Answers 200 if the port accepts connections, else 404; 400 without the header."""
 
     def do_GET(self) -> None:
         self.send_response(self._check(self.headers[PORT_HEADER]))

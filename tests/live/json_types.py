@@ -1,4 +1,4 @@
-"""What goes from one process of the rig to another."""
+"""The data that the processes of the rig exchange."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a run that was killed leaves behind: namespaces and a folder, which bear its process id."""
+"""Removes what a killed run leaves: namespaces and a folder with its process id in their names."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ PROGRAM = b"tests/live/run.py"
 
 
 def sweep() -> None:
-    """Deletes them, where their run is over."""
+    """Deletes them if their run has ended."""
     listed = subprocess.run(("ip", "netns", "list"), capture_output=True, text=True, check=False).stdout
     for line in listed.splitlines():
         if _is_left(line.split()[0]):
@@ -22,7 +22,7 @@ def sweep() -> None:
 
 
 def _is_left(name: str) -> bool:
-    """Whether a name is ours, and its process no longer is."""
+    """Returns whether a name belongs to a run whose process no longer exists."""
     process = name.removeprefix(PREFIX).split("-")[0]
     if not (name.startswith(PREFIX) and process.isdigit()):
         return False

@@ -9,11 +9,11 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def documents(text: str) -> list[Json]:
-    """The documents of a stream, without the empty ones."""
+    """Returns the documents of a stream, without the empty ones."""
     return [document for document in yaml.load_all(text, LOADER) if document]
 
 
 def templates(text: str) -> dict[str, Json]:
-    """Name -> pod template, of the Deployments of a stream."""
+    """Returns name -> pod template for the Deployments of a stream."""
     return {document["metadata"]["name"]: document["spec"]["template"]
             for document in documents(text) if document["kind"] == "Deployment"}

@@ -12,7 +12,7 @@ UNRESOLVED, OTHER_HOST, EXCLUDED, NO_SERVICE, UNNAMED = (
 
 
 class Matrix:
-    """What was seen, as a table."""
+    """Returns the results as a table."""
 
     def __init__(self, pods: list[Pod], cells: dict[Key, Cell], modes: list[str], prefixes: dict[int, str],
                  excluded: list[str]):
@@ -20,7 +20,7 @@ class Matrix:
         self._prefixes, self._excluded = prefixes, excluded
 
     def table(self) -> Table:
-        """One row per pod and mode; `rewritten` is empty if `rewrite` refuses the workload."""
+        """Returns one row per pod and mode; `rewritten` is empty if `rewrite` refuses the workload."""
         pods = sorted(self._pods, key=lambda pod: pod.key)
         return table("live-proof", HEADER, (self._row(pod, mode) for pod in pods for mode in self._modes))
 
@@ -30,7 +30,7 @@ class Matrix:
         return (pod.case.name, pod.state, pod.case.handler, self._place(pod.case), mode, *map(word, cells))
 
     def _place(self, case: Case) -> str:
-        """How the probed port relates to the sidecar."""
+        """Returns how the probed port relates to the sidecar."""
         if case.port is None:
             return UNRESOLVED
         if case.host:
@@ -44,7 +44,7 @@ class Matrix:
 
 
 def word(cell: Cell | None) -> str:
-    """How a probe ended, empty if it was not made."""
+    """Returns how a probe ended; empty if it was not run."""
     if cell is None:
         return ""
     return "pass" if cell.passed else "fail"

@@ -13,6 +13,6 @@ MODES = {
 # One mode once more, with what the function wrote inside of `kustomize build`.
 STRICT = "strict"
 BUILT = "strict-kustomize"
-# STRICT with a part of the mesh missing, as fixtures/live/degraded.csv calls it. These prove the
-# stand-ins: with nothing but the env taken away, the agent must know nothing.
+# STRICT with a part of the mesh missing, as fixtures/live/degraded.csv calls it. These verify the
+# stand-ins: if only the env is removed, the agent must know nothing.
 NO_SIDECAR, NO_AGENT, NO_ENV, NO_ENVOY = DEGRADED = ("no-sidecar", "no-agent", "no-env", "no-envoy")

@@ -1,7 +1,7 @@
 """A pod and a node: two network namespaces, and the redirect of a sidecar in the first.
 
-The node holds the prober. The pod holds one address per tested pod, all behind the same sidecar, so
-that one Envoy serves them all and every tested pod still has a port 8080 and an agent of its own.
+The node contains the prober. The pod has one address per tested pod, all behind the same sidecar, so
+that one Envoy serves all of them and every tested pod still has its own port 8080 and its own agent.
 """
 
 import os
@@ -23,14 +23,14 @@ PODS_AT_MOST = 250 * 250
 
 
 def pod_address(index: int) -> str:
-    """The address of the n-th tested pod."""
+    """Returns the address of the n-th tested pod."""
     if not 0 <= index < PODS_AT_MOST:
         raise ValueError(f"no address for pod {index}")
     return f"10.77.{1 + index // 250}.{1 + index % 250}"
 
 
 def run(*command: str, stdin: str | None = None) -> str:
-    """Runs a command that has to succeed; what it says is in the error."""
+    """Runs a command that must succeed; the error contains its output."""
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
@@ -38,7 +38,7 @@ def run(*command: str, stdin: str | None = None) -> str:
 
 
 def missing_privilege() -> str | None:
-    """Why this user cannot build networks here, or None."""
+    """Returns the reason why this user cannot build networks here, or None."""
     if os.geteuid() != 0:
         return "it needs root, for network namespaces and iptables"
     try:
@@ -51,7 +51,7 @@ def missing_privilege() -> str | None:
 
 
 class Namespaces:
-    """Two joined namespaces, gone when the block ends."""
+    """Two connected namespaces, which are removed when the block ends."""
 
     def __init__(self, name: str):
         self.pod = f"{RUN}{os.getpid()}-{name}"
@@ -76,7 +76,7 @@ class Namespaces:
         run("ip", "-netns", self.pod, "-batch", "-", stdin=lines)
 
     def capture(self, excluded: list[str], redirect: bool = True) -> None:
-        """The rules of Istio's init container. Without `redirect` the one that captures is missing."""
+        """Adds the rules of Istio's init container. Without `redirect`, the rule that captures is missing."""
         rules: list[str] = []
 
         def rule(chain: str, match: str) -> None:

@@ -1,5 +1,5 @@
-"""The same for OSM: Envoy with the listeners and clusters that `--emit-envoy` prints, asked by the probes
-that `--preview` shows.
+"""The live proof for OSM: Envoy with the listeners and clusters that `--emit-envoy` prints, which receives
+the probes that `--preview` shows.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +45,7 @@ class Pod:
     # Static listeners and clusters.
     emitted: Json
     address: str
-    # It is asked on the loopback by OSM, so there it listens everywhere.
+    # OSM sends the request to the loopback address, so the application listens on all addresses.
     in_osm: bool = True
 
     @property
@@ -59,7 +59,7 @@ class Pod:
                 for port, kind in LISTENERS.items()]
 
     def asked(self, rewrite: str) -> list[Json]:
-        """The probes, as they are ("off") or as OSM would have them ("on")."""
+        """Returns the probes, unchanged ("off") or as OSM would rewrite them ("on")."""
         probes = self.originals if rewrite == "off" else self.previewed
         return [{"key": f"{self.name}/{slot}/{rewrite}", "address": self.address, "ports": {}, "probe": probe}
                 for slot, probe in probes.items()]
@@ -67,7 +67,7 @@ class Pod:
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe of one workload, and where OSM leads it."""
+    """One probe of one workload, and its target in OSM."""
 
     workload: str
     slot: str
@@ -94,7 +94,7 @@ class OsmProof:
         self._seen: dict[Probe, dict[str, Seen]] = {}
 
     def measure(self) -> None:
-        """Makes all probes."""
+        """Runs all probes."""
         originals = _probes((TREE / MANIFEST).read_text())
         previewed = _probes(self._meshprobe.preview(MANIFEST))
         emitted = dict(zip(originals, self._meshprobe.emitted(MANIFEST), strict=True))
@@ -103,7 +103,7 @@ class OsmProof:
         self._measure_pods(self._pods, AT_ONCE)
 
     def measure_again(self) -> int:
-        """Makes the probes of the pods where one ran out of time once more; how many pods that were."""
+        """Repeats the probes of the pods where one timed out, and returns the number of these pods."""
         late = [pod for pod in self._pods if any(
             cell.is_late for probe, states in self._seen.items() if probe.workload == pod.workload
             for cell in states.get(pod.state, ()))]
@@ -112,12 +112,12 @@ class OsmProof:
         return len(late)
 
     def judge(self) -> list[str]:
-        """All disagreements."""
+        """Returns all differences."""
         short = self._short() if self._states == STATES else []
         return [f"OSM: {line}" for line in [*self._compare(), *short]]
 
     def tables(self) -> list[Table]:
-        """What goes into docs/evidence."""
+        """Returns the tables for docs/evidence."""
         found = {(probe.slot, probe.handler, str(probe.port), state): cells
                  for probe, states in self._seen.items() for state, cells in states.items()}
         rows = ((*key, *map(word, cells)) for key, cells in sorted(found.items()))
@@ -131,13 +131,13 @@ class OsmProof:
                 self._add(pod, without, within)
 
     def _without(self, pods: list[Pod]) -> dict[str, Json]:
-        """What the originals of all pods come to without a mesh."""
+        """Runs the originals of all pods without a mesh."""
         here = [replace(pod, in_osm=False) for pod in pods]
         asked = [probe for pod in here for probe in pod.asked("off")]
         return Rig(self._folder, here, self._certificate).measure(f"osm-none-{self._round}", None, asked)
 
     def _within(self, pod: Pod) -> dict[str, Json]:
-        """What the probes of one pod come to in OSM."""
+        """Runs the probes of one pod in OSM."""
         certificate = self._certificate
         strict = envoy_config.bootstrap(Policy(mode="STRICT"), {}, str(certificate))["static_resources"]
         resources = {kind: strict[kind] + pod.emitted[kind] for kind in ("listeners", "clusters")}
@@ -154,13 +154,13 @@ class OsmProof:
                     _cell(without[off]), _cell(within[off]), _cell(within[on]))
 
     def _compare(self) -> list[str]:
-        """What OSM makes of a probe differs from no mesh where `predict` and `check` say so."""
+        """Checks that the result in OSM differs from no mesh exactly where `predict` and `check` report it."""
         predict, check = self._meshprobe.predict_osm(MANIFEST), self._meshprobe.check_osm(MANIFEST)
         wrong = []
         for probe, states in self._seen.items():
             said, found = predict[probe.workload, probe.slot], check.get((probe.workload, probe.slot), [])
             after = {state: (without, rewritten) for state, (without, _, rewritten) in states.items()}
-            # Their texts are not compared: what OSM's own listener would say was not measured.
+            # Their texts are not compared, because the messages of OSM's own listener were not measured.
             wrong += compare.outcome(str(probe), after, said, "rewritten")
             if [one.outcome for one in found] != [said.outcome] * (said.outcome in SPOILED):
                 wrong.append(f"{probe}: check says {[one.outcome for one in found]}, predict says {said.outcome}")
@@ -170,7 +170,7 @@ class OsmProof:
         return wrong
 
     def _short(self) -> list[str]:
-        """Where less was tried than has to be."""
+        """Returns where less was tried than required."""
         tried = {port: sum(len(states) for probe, states in self._seen.items() if probe.port == port)
                  for port in FLOORS}
         return [f"only {tried[port]} cells at port {port}, not {floor}"
@@ -178,7 +178,7 @@ class OsmProof:
 
 
 def _probes(text: str) -> dict[str, dict[str, Json]]:
-    """Workload -> slot -> probe."""
+    """Returns workload -> slot -> probe."""
     return {name: {slot: probe for slot, probe in template["spec"]["containers"][0].items() if slot.endswith("Probe")}
             for name, template in manifests.templates(text).items()}
 

@@ -1,4 +1,4 @@
-"""Errors that the proof has to find, one at a time: what --plant takes."""
+"""Errors that the proof must find, one at a time: the values of --plant."""
 
 import json
 from collections.abc import Callable
@@ -46,7 +46,7 @@ PLANTS = {name: what for name, (what, _) in ENV.items()} | {
 
 
 def planted_env(plant: str | None, probers: str) -> str:
-    """The prober env, with the planted error if that is one of the env."""
+    """Returns the prober env, with the planted error if it concerns the env."""
     if plant not in ENV:
         return probers
     table = json.loads(probers)
@@ -56,7 +56,7 @@ def planted_env(plant: str | None, probers: str) -> str:
 
 
 def mislead(clusters: list[Json]) -> None:
-    """Lets clusters lead to the wrong port."""
+    """Changes the port of clusters to a wrong one."""
     for cluster in clusters:
         for endpoints in cluster["load_assignment"]["endpoints"]:
             for one in endpoints["lb_endpoints"]:

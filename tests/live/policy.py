@@ -1,4 +1,4 @@
-"""The mode of mutual TLS and the callers that are let in, from the same files that meshprobe reads."""
+"""The mode of mutual TLS and the allowed callers, from the same files that meshprobe reads."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ PROTOCOLS = {"http": "http", "https": "tcp", "tcp": "tcp", "grpc": "http2", "htt
 
 @dataclass
 class Policy:
-    """What holds for the tested pods."""
+    """The policy that applies to the tested pods."""
 
     mode: str = envoy_config.DEFAULT_MODE
     ports: dict[int, str] = field(default_factory=dict)
@@ -18,7 +18,7 @@ class Policy:
 
 
 def read(text: str) -> Policy:
-    """The policy that the objects of one file of fixtures/live/policies come to."""
+    """Returns the policy that results from the objects of one file of fixtures/live/policies."""
     policy = Policy()
     for document in manifests.documents(text):
         spec = document["spec"]
@@ -34,7 +34,7 @@ def read(text: str) -> Policy:
 
 
 def prefixes(text: str) -> dict[int, str]:
-    """Port -> what the name of the Service's port begins with, where that is a protocol, else ""."""
+    """Returns port -> the prefix of the Service port's name if it is a protocol, else ""."""
     found: dict[int, str] = {}
     for document in manifests.documents(text):
         if document["kind"] == "Service":
@@ -45,5 +45,5 @@ def prefixes(text: str) -> dict[int, str]:
 
 
 def protocols(text: str) -> dict[int, str]:
-    """Port -> protocol, as the Service says it."""
+    """Returns port -> protocol, as the Service declares it."""
     return {port: PROTOCOLS.get(prefix, "auto") for port, prefix in prefixes(text).items()}

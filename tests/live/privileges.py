@@ -1,4 +1,4 @@
-"""Giving up root: the redirect tells the application from the proxy by user id.
+"""Gives up root: the redirect distinguishes the application from the proxy by user id.
 
 As a program it runs another one:  privileges.py UID PROGRAM ARGUMENT...
 """
@@ -22,7 +22,7 @@ def drop_to(uid: int) -> None:
 
 def main() -> None:
     uid, program, *arguments = sys.argv[1:]
-    # By descriptor: the user need not be able to reach the folder that the program lies in.
+    # By descriptor, because the user may not have access to the folder of the program.
     descriptor = os.open(program, os.O_RDONLY)
     drop_to(int(uid))
     os.execve(descriptor, [program, *arguments], os.environ)

@@ -17,11 +17,11 @@ HEADERS = [("User-Agent", "kube-probe/1.36"), ("Accept", "*/*")]
 
 
 class Errored(Exception):
-    """The probe could not be made at all; the kubelet words that differently."""
+    """The probe could not be run at all; the kubelet has another message for that."""
 
 
 def port_number(port: int | str, ports: dict[str, int]) -> int:
-    """A number, the name of a port of the container, or digits in quotes."""
+    """Returns the port of a number, of a port name of the container, or of digits in quotes."""
     if isinstance(port, int):
         return port
     if port in ports:

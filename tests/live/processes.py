@@ -14,7 +14,7 @@ _stopped = threading.Event()
 
 
 def stop_all() -> None:
-    """Ends everything; what waits for an answer then fails, and cleans up."""
+    """Ends all processes. Code that waits for an answer then fails, and cleans up."""
     _stopped.set()
     for process in list(_running):
         process.kill()
@@ -46,13 +46,13 @@ class Processes:
             namespace, [sys.executable, "-B", str(HERE / script), *map(str, arguments)])
 
     def wait_for_scripts(self) -> None:
-        """Returns when all of them have said that they are ready."""
+        """Returns when all scripts have reported that they are ready."""
         for script, process in self._scripts.items():
             if not process.stdout or process.stdout.readline().strip() != READY:
                 raise RuntimeError(f"{script} did not start")
 
     def answer(self, namespace: str, script: str, question: str) -> str:
-        """Runs one of our scripts to its end: standard input in, standard output out."""
+        """Runs one of our scripts to its end, with this standard input, and returns its standard output."""
         process = self._start(namespace, [sys.executable, "-B", str(HERE / script)])
         answer, _ = process.communicate(question)
         if process.returncode != 0:

@@ -1,4 +1,4 @@
-"""Asking meshprobe: what it predicts, reports and writes for the workloads."""
+"""Runs meshprobe: what it predicts, reports and writes for the workloads."""
 
 import json
 import os
@@ -44,7 +44,7 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class Said:
-    """What `predict` or `check` says of one probe: the outcome, and the kubelet's text if it names one."""
+    """The result of `predict` or `check` for one probe: the outcome, and the kubelet's text if there is one."""
 
     outcome: str
     text: str | None
@@ -61,24 +61,24 @@ class Meshprobe:
         self._binary, self._tree, self.plant = binary, tree, plant
 
     def predict(self, policies: str) -> dict[str, Said]:
-        """Workload -> what is said of its only probe."""
+        """Returns workload -> the prediction for its only probe."""
         options = ["--override", "mtls=permissive"] if self.plant == plants.BLIND else []
         found = self._predict([*options, *self._files("off", policies)])
         return {name: said for (name, _), said in found.items()}
 
     def check(self, policies: str) -> dict[str, list[Said]]:
-        """Workload -> what is reported of its probe, as far as a finding is about an outcome."""
+        """Returns workload -> the findings about its probe, if they have an outcome."""
         options = ["--ignore", "strict-probe-not-rewritten"] if self.plant == plants.RULE_OFF else []
         found = self._check([*options, *self._files("off", policies)])
         return {name: said for (name, _), said in found.items()}
 
     def rewrite(self, policies: str) -> dict[str, Rewritten]:
-        """Workload -> what became of it, for those that were not refused."""
+        """Returns workload -> its rewrite, for those that were not refused."""
         base, workloads, policy = self._files("on", policies)
         return rewritten(self._run("rewrite", "--context", base, "--context", policy, workloads))
 
     def build(self, policies: str, folder: Path) -> dict[str, Rewritten]:
-        """The same, out of `kustomize build` with the function."""
+        """Returns workload -> its rewrite, from `kustomize build` with the function."""
         files = self._files("on", policies)
         for name in files:
             (folder / Path(name).name).write_text((self._tree / name).read_text())
@@ -95,19 +95,19 @@ class Meshprobe:
         return rewritten(done.stdout)
 
     def predict_osm(self, manifest: str) -> dict[Slot, Said]:
-        """What is said of each probe in OSM."""
+        """Returns the prediction for each probe in OSM."""
         return self._predict(["--mesh", "osm", manifest])
 
     def check_osm(self, manifest: str) -> dict[Slot, list[Said]]:
-        """What is reported of each probe in OSM, as far as a finding is about an outcome."""
+        """Returns the findings about each probe in OSM, if they have an outcome."""
         return self._check(["--mesh", "osm", manifest])
 
     def preview(self, manifest: str) -> str:
-        """The manifest as OSM would have it."""
+        """Returns the manifest as OSM would rewrite it."""
         return self._run("rewrite", "--mesh", "osm", "--preview", manifest)
 
     def emitted(self, manifest: str) -> list[Json]:
-        """The static listeners and clusters of OSM's proxy, of each workload in turn."""
+        """Yields the static listeners and clusters of OSM's proxy, for each workload."""
         printed = self._run("rewrite", "--mesh", "osm", "--emit-envoy", manifest)
         resources = [document["static_resources"] for document in manifests.documents(printed)]
         if self.plant == plants.OSM_PORT:
@@ -142,7 +142,7 @@ class Meshprobe:
 
 
 def rewritten(text: str) -> dict[str, Rewritten]:
-    """Workload -> what became of it, of manifests after the rewrite."""
+    """Returns workload -> its rewrite, from rewritten manifests."""
     found = {}
     for name, template in manifests.templates(text).items():
         probers = _env(template)
@@ -156,7 +156,7 @@ def rewritten(text: str) -> dict[str, Rewritten]:
 
 
 def _env(template: Json) -> str | None:
-    """The prober env as it reaches the agent, from either place where a rewrite keeps it."""
+    """Returns the prober env that reaches the agent, from either carrier."""
     for container in template["spec"]["containers"]:
         for variable in container.get("env", []):
             if container["name"] == "istio-proxy" and variable["name"] == ENV:

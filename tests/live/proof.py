@@ -1,4 +1,4 @@
-"""The proof as a whole: which pods are tried in which modes, and what has to agree."""
+"""The complete proof: which pods are tried in which modes, and what must agree."""
 
 import csv
 from concurrent.futures import ThreadPoolExecutor
@@ -52,13 +52,13 @@ class Proof:
         self.tally = tally.Tally()
 
     def measure(self) -> None:
-        """Makes all probes."""
+        """Runs all probes."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for measured in pool.map(self._measure, self._tried):
                 self.cells |= measured
 
     def measure_again(self) -> int:
-        """Makes the probes that ran out of time once more, mode by mode; how many pods that were."""
+        """Repeats the probes that timed out, mode by mode, and returns the number of their pods."""
         again = 0
         for mode in self._tried:
             late = [pod for pod in self.pods if any(
@@ -69,7 +69,7 @@ class Proof:
         return again
 
     def judge(self) -> list[str]:
-        """All disagreements."""
+        """Returns all differences."""
         self.tally, self._unjudged = tally.Tally(), set()
         wrong = self._judge_stand_ins()
         for mode in self._modes:
@@ -77,18 +77,18 @@ class Proof:
         return wrong + self._judge_rewritten([mode for mode in self._tried if mode in (*self._modes, BUILT)])
 
     def tables(self) -> list[Table]:
-        """What goes into docs/evidence."""
+        """Returns the tables for docs/evidence."""
         matrix = Matrix(self.pods, self.cells, self._modes, self._prefixes, self._excluded)
         return [matrix.table(), self._counts(), self._left_out_table()]
 
     def _counts(self) -> Table:
-        """How much was compared."""
+        """Returns how much was compared."""
         sizes = [("all", "pods", len(self.pods)), ("all", "workloads", len({pod.case for pod in self.pods})),
                  ("all", "rows measured with Istio", len(self._rows))]
         return table("live-proof-counts", ("handler", "count", "number"), self.tally.rows() + sizes)
 
     def _left_out_table(self) -> Table:
-        """What was not compared, and why."""
+        """Returns what was not compared, and why."""
         refused = {pod.case.name for pod in self.pods if pod.case.is_refused}
         reasons = [(self._left_out, "uses exec; not tried"), (refused, "refused by rewrite; not tried rewritten"),
                    (self._unjudged, "fails without a mesh or names its own address; predict and check not compared")]
@@ -96,7 +96,7 @@ class Proof:
         return table("live-proof-left-out", ("workload", "reason"), rows)
 
     def _measure(self, mode: str) -> dict[Key, Cell]:
-        """The cells of one mode."""
+        """Returns the cells of one mode."""
         self._written[mode] = self._rewrite(mode)
         return self._measure_pods(mode, [pod for pod in self.pods if mode not in DEGRADED or pod.as_measured], mode)
 
@@ -115,7 +115,7 @@ class Proof:
                 for pod in pods for rewrite in ("off", "on") if (one := seen.get(f"{pod.key}/{rewrite}"))}
 
     def _rewrite(self, mode: str) -> dict[str, Rewritten]:
-        """Workload -> what became of it."""
+        """Returns workload -> its rewrite."""
         if mode == NO_MESH:
             return {}
         if mode == BUILT:
@@ -135,7 +135,7 @@ class Proof:
                        self._plant != plants.NO_REDIRECT)
 
     def _judge_stand_ins(self) -> list[str]:
-        """Every measured row, but those that no probe was made for."""
+        """Compares every measured row, except those without a probe."""
         case_of = {pod.case.name: pod for pod in self.pods if pod.as_measured}
         wrong = []
         for row in self._rows:
@@ -151,7 +151,7 @@ class Proof:
         return [f"stand-in: {line}" for line in wrong]
 
     def _judge_originals(self, mode: str) -> list[str]:
-        """What `predict` and `check` say of the originals, against what was seen."""
+        """Compares the results of `predict` and `check` for the originals with what was seen."""
         predict, check = self._product.predict(mode), self._product.check(mode)
         races = {compare.key_of(row) for row in self._rows if compare.ALTERNATIVES in row["kubelet_text"]}
         wrong = []
@@ -159,8 +159,8 @@ class Proof:
             name = case.name
             states = {pod.state: (self.cells[pod.key, NO_MESH, "off"], self.cells[pod.key, mode, "off"])
                       for pod in self.pods if pod.case == case}
-            # Where the probe fails without a mesh although the application is up, the manifest is at fault.
-            # Nor can a manifest say that the host of a probe will be the address of the pod.
+            # If the probe fails without a mesh although the application is up, the manifest is at fault.
+            # No manifest contains the future address of the pod, either, which is the host of some probes.
             if not states["alive"][0].passed or case.names_pod:
                 self._unjudged.add(name)
                 continue

@@ -1,4 +1,4 @@
-"""One mode of the mesh, up and running: the applications, Envoy, the agents, and the prober."""
+"""One running mode of the mesh: the applications, Envoy, the agents, and the prober."""
 
 import http.client
 import json
@@ -37,7 +37,7 @@ def make_certificate(folder: Path) -> Path:
 
 
 class TestedPod(Protocol):
-    """An address, and what the application listens on there."""
+    """An address, and the ports on which the application listens there."""
 
     @property
     def address(self) -> str: ...
@@ -47,25 +47,25 @@ class TestedPod(Protocol):
 
 @dataclass
 class Sidecar:
-    """What stands between the prober and the application."""
+    """The programs between the prober and the application."""
 
     # Everything that Envoy loads, but its admin socket; None for no Envoy.
     bootstrap: Json | None
     excluded: list[str]
-    # The script that stands in for what makes checks beside Envoy, and what it needs to know; None for nobody.
+    # The stand-in script that runs checks next to Envoy, and its configuration; None without one.
     checker: str | None
     config: Json
     redirect: bool = True
 
 
 class Rig:
-    """What the modes share: the pods and the certificate."""
+    """The data that the modes share: the pods and the certificate."""
 
     def __init__(self, folder: Path, pods: Sequence[TestedPod], certificate: Path):
         self._folder, self._pods, self.certificate = folder, pods, certificate
 
     def measure(self, name: str, sidecar: Sidecar | None, probes: list[Json]) -> dict[str, Json]:
-        """key -> {"passed", "text"} of each probe; without a mesh where `sidecar` is None."""
+        """Returns key -> {"passed", "text"} of each probe; without a mesh if `sidecar` is None."""
         folder = self._folder / name
         folder.mkdir()
         folder.chmod(0o755)
@@ -85,7 +85,7 @@ class Rig:
         return seen
 
     def _start_app(self, folder: Path, namespaces: Namespaces, processes: Processes) -> None:
-        # Several pods may have the same listener on the loopback; nobody outside can tell them apart.
+        # Several pods may have the same listener on the loopback address; from outside, they are indistinguishable.
         listeners = {(one["address"], one["port"]): one for pod in self._pods for one in pod.listeners()}
         config = folder / "app.json"
         config.write_text(json.dumps({"certificate": str(self.certificate), "uid": APP_USER,
@@ -112,7 +112,7 @@ class Rig:
 
 
 def wait_until_live(admin: str, process: "subprocess.Popen[str]") -> None:
-    """Returns when Envoy says LIVE on its admin socket."""
+    """Returns when Envoy reports LIVE on its admin socket."""
     end = time.monotonic() + START_WITHIN
     while time.monotonic() < end:
         if process.poll() is not None:

@@ -72,7 +72,7 @@ def parse() -> argparse.Namespace:
 
 
 def missing() -> str | None:
-    """What is not installed, or None."""
+    """Returns what is not installed, or None."""
     if not sys.platform.startswith("linux"):
         return "it needs Linux, for network namespaces and iptables"
     lacking = [name for name in COMMANDS if not shutil.which(name)]
@@ -81,7 +81,7 @@ def missing() -> str | None:
 
 
 def hurry() -> None:
-    """Other work on this machine must not let probes run out of time."""
+    """Raises the priority, so that other work on this machine does not make probes time out."""
     with contextlib.suppress(OSError):
         os.nice(-10)
 
@@ -92,7 +92,7 @@ def stop(*_: object) -> None:
 
 
 def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
-    """All disagreements, after everything that was seen has been printed."""
+    """Prints the results, and returns all differences."""
     # These need the packages.
     from osm import OsmProof
     from product import Meshprobe
@@ -130,7 +130,7 @@ def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Waits for another whole run on this machine: two of them would let each other's probes run out of time."""
+    """Waits for another complete run on this machine, because two runs would make each other's probes time out."""
     with socket.socket(socket.AF_UNIX) as lock:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Accepting connections on many addresses at once, one thread for each connection."""
+"""Accepts connections on many addresses at once, with one thread for each connection."""
 
 import contextlib
 import selectors
@@ -16,7 +16,7 @@ Handler = Callable[[socket.socket, Any], None]
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """A listening socket; on an IPv6 address it takes IPv6 only."""
+    """Returns a listening socket; on an IPv6 address it accepts IPv6 only."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What was compared, counted by handler: a comparison that no longer happens is a disagreement, too."""
+"""Counts the comparisons by handler: a comparison that no longer happens is a failure, too."""
 
 from collections import Counter
 
@@ -27,12 +27,12 @@ class Tally:
         return sum(self._counts[handler, column] for handler in FLOORS)
 
     def short(self) -> list[str]:
-        """Where a whole run compared less than it has to."""
+        """Returns where a complete run compared less than required."""
         return [f"{handler}: only {self._counts[handler, column]} {column}, not {floor}"
                 for handler, floors in FLOORS.items() for column, floor in zip(COLUMNS, floors, strict=True)
                 if self._counts[handler, column] < floor]
 
     def rows(self) -> list[tuple[str, str, int]]:
-        """Handler, kind of comparison, count; then the sums."""
+        """Returns handler, kind of comparison, count; then the sums."""
         of_handlers = [(handler, column, self._counts[handler, column]) for handler in FLOORS for column in COLUMNS]
         return of_handlers + [("all", column, self.total(column)) for column in COLUMNS]
