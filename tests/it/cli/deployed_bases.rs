@@ -118,7 +118,10 @@ fn deployed_unchanged(deploying: &str) -> Project {
         ("app/web.yaml", WEB),
         ("mesh.yaml", INJECTED),
         ("clusters/one.yaml", deploying),
-        ("clusters/two.yaml", &deploying.replace("name: apps", "name: more")),
+        (
+            "clusters/two.yaml",
+            &deploying.replace("name: apps", "name: more"),
+        ),
     ])
 }
 
