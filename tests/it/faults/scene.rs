@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, Weak};
 
 use tempfile::TempDir;
@@ -231,7 +231,10 @@ impl SharedProgram {
         let folder = TempDir::new().unwrap();
         mode(folder.path(), 0o755);
         let path = folder.path().join("meshprobe");
-        fs::copy(PROGRAM, &path).unwrap();
+        // A file that this process had open for writing could not be run: a test that starts a program meanwhile
+        // passes it on.
+        let copied = Command::new("cp").arg(PROGRAM).arg(&path).status();
+        assert!(copied.unwrap().success());
         mode(&path, 0o755);
         Self {
             path,
