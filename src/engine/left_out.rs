@@ -47,7 +47,7 @@ fn overlays_left_out(limit: Limit, homes: &BTreeSet<&Arc<str>>, all: usize) -> O
         other => other.to_string(),
     };
     let message = format!("not checked: {}{more}; {why}", named.join(", "));
-    let mut finding = Finding::new(OVERLAY_LEFT_OUT, Severity::Warning, label, message);
+    let mut finding = Finding::new(OVERLAY_LEFT_OUT, Severity::Error, label, message);
     finding.overlays = homes.iter().map(|home| Arc::clone(home)).collect();
     finding.help = Some(limit.help("check"));
     Some(finding)

@@ -244,7 +244,7 @@ Save the file as UTF-8.
     },
     Notice {
         id: OVERLAY_LEFT_OUT,
-        severity: Severity::Warning,
+        severity: Severity::Error,
         docs: "\
 The kustomizations, Flux Kustomizations or Argo CD Applications of the tree stand for more objects than meshprobe
 holds in memory at a time. Those that the message names were not checked.
@@ -311,7 +311,7 @@ and kustomize refuse the document.
     },
     Notice {
         id: TRACKED_HIDDEN,
-        severity: Severity::Warning,
+        severity: Severity::Error,
         docs: "\
 An ignore file hides Kubernetes manifests that git tracks, so they were not checked.
 

@@ -111,7 +111,7 @@ const NAMED: usize = 10;
 
 fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Finding {
     let (severity, message) = match &hidden.tracked {
-        Ok(paths) => (Severity::Warning, names(paths)),
+        Ok(paths) => (Severity::Error, names(paths)),
         Err(reason) => {
             let message =
                 format!("it is not known whether this hides manifests that git tracks: {reason}");

@@ -46,7 +46,7 @@ fn decode(bytes: &[u8]) -> (Arc<str>, Option<Fault>) {
 }
 
 /// UTF-16 without its zeros: enough to know a manifest by.
-fn narrow(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn narrow(bytes: &[u8]) -> Cow<'_, [u8]> {
     match bytes {
         [0xff, 0xfe, text @ ..] | [0xfe, 0xff, text @ ..] => {
             text.iter().copied().filter(|byte| *byte != 0).collect()

@@ -10,13 +10,14 @@ use hashbrown::{HashMap, HashSet};
 use crate::yaml::Span;
 
 use super::boundary::repository_root;
+use super::decode::narrow;
 use super::document::{Document, looks_like_kubernetes, mentions_manifest};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Request, shown_path};
 use super::folders::Folders;
 use super::git::TrackedFiles;
 use super::ignores::Hider;
-use super::kustomization::{identity, place_of};
+use super::kustomization::{identity, is_kustomization, place_of};
 use super::read::{is_ordinary, read_resolved};
 use super::walk::is_manifest;
 
@@ -57,7 +58,7 @@ pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
                 let manifests = manifests(root, hidden, tracked);
                 let unread: Vec<PathBuf> = manifests
                     .filter(|path| !read.contains(path) && !is_excluded(path, request))
-                    .filter(|path| is_kubernetes(path))
+                    .filter(|path| is_kubernetes(path, root))
                     .collect();
                 if !unread.is_empty()
                     && let Ok(known) = found.entry(hider).or_insert_with(|| Ok(Vec::new()))
@@ -124,16 +125,24 @@ fn is_excluded(path: &Path, request: &Request) -> bool {
 /// Hidden files that are larger are not parsed: bytes.
 const LARGE: usize = 1 << 20;
 
-/// Returns whether a file exists and contains a Kubernetes manifest, however its keys are written. Of large files it
-/// is enough that they mention one.
-fn is_kubernetes(path: &Path) -> bool {
+/// Returns whether a file exists and contains a Kubernetes manifest, however its keys are written, or is a kustomization.
+/// Of large files it is enough that they mention one. A link is followed within the repository at `root`.
+fn is_kubernetes(path: &Path, root: &Path) -> bool {
     // A pipe that is opened blocks the run.
     if !is_ordinary(path) {
         return false;
     }
-    let Ok(bytes) = read_resolved(path) else {
+    if path.to_str().is_some_and(is_kustomization) {
+        return true;
+    }
+    let resolved = identity(path);
+    if !resolved.starts_with(identity(root)) {
+        return false;
+    }
+    let Ok(bytes) = read_resolved(&resolved) else {
         return false;
     };
+    let bytes = narrow(&bytes);
     let text = String::from_utf8_lossy(&bytes);
     if text.len() > LARGE {
         return mentions_manifest(text.as_bytes());

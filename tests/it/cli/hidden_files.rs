@@ -43,7 +43,7 @@ fn a_tracked_manifest_cannot_be_hidden_from_a_gate() {
         // Not a gate: nothing is looked for.
         project.run(&["check"]).exits(0);
         let gate = project.run(&["check", "--fail-on", "warning"]).exits(1);
-        let gate = gate.says("warning[tracked-file-hidden]: this hides a manifest that git tracks");
+        let gate = gate.says("error[tracked-file-hidden]: this hides a manifest that git tracks");
         let gate = gate.says("which was not checked: `apps/web.yaml`");
         let gate = gate.says(&format!("{file}:2:1"));
         gate.says("Not checked because an ignore file hides it: 1 tracked manifest.");
@@ -75,6 +75,44 @@ fn a_hidden_manifest_is_found_however_its_keys_are_written() {
             .exits(1)
             .says("tracked-file-hidden");
     }
+}
+
+#[test]
+fn a_hidden_manifest_fails_a_gate_that_allows_warnings() {
+    let project = project();
+    project.write(".gitignore", "web.yaml\n");
+    project
+        .run(&["check", "--fail-on", "error"])
+        .exits(1)
+        .says("error[tracked-file-hidden]");
+}
+
+#[test]
+fn a_hidden_link_kustomization_and_encoding_is_found() {
+    let utf16: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(WEB.bytes().flat_map(|byte| [byte, 0]))
+        .collect();
+    let hide = |prepare: &dyn Fn(&Project)| {
+        let project = project();
+        std::fs::remove_file(project.path("apps/web.yaml")).unwrap();
+        prepare(&project);
+        project.git("", &["add", "--all"]);
+        project.write(".gitignore", "apps/\n");
+        project
+            .run(&["check", "--fail-on", "error"])
+            .exits(1)
+            .says("error[tracked-file-hidden]");
+    };
+    hide(&|project| project.write("apps/web.yaml", &utf16));
+    hide(&|project| {
+        project.write("web.txt", WEB);
+        std::os::unix::fs::symlink("../web.txt", project.path("apps/web.yaml")).unwrap();
+    });
+    hide(&|project| {
+        project.write("apps/web", WEB);
+        project.write("apps/kustomization.yaml", "resources: [web]\n");
+    });
 }
 
 /// A pipe in the place of a tracked manifest would block a run that opens it.
@@ -114,7 +152,7 @@ fn a_run_in_ci_and_a_configured_limit_are_gates() {
         ".meshprobe.yaml",
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {failOn: error}\n",
     );
-    project.run(&["check"]).exits(0).says("tracked-file-hidden");
+    project.run(&["check"]).exits(1).says("tracked-file-hidden");
 }
 
 #[test]
@@ -138,7 +176,7 @@ fn hidden_facts_are_reported_by_the_function() {
     project.write(".ignore", "mesh.yaml\n");
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  \
                 apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    context: [.]\n";
-    let run = project.run_in("", &["krm"], list).exits(0);
+    let run = project.run_in("", &["krm"], list).exits(1);
     run.complains("tracked-file-hidden")
         .complains("`mesh.yaml`");
 }
@@ -225,7 +263,7 @@ fn every_summary_counts_what_is_left_out() {
     let mut arguments = vec!["check".to_owned(), "--fail-on=error".to_owned()];
     arguments.extend(reports.map(|format| format!("--report={format}={format}.out")));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let run = project.run(&arguments).exits(0);
+    let run = project.run(&arguments).exits(1);
     let run = run.says("Not shown: 1 finding ignored by the settings.\n");
     run.says("Not checked because an ignore file hides it: 1 tracked manifest.\n");
     let json = project.read("json.out");

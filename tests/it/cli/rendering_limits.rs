@@ -60,7 +60,7 @@ fn kustomizations_that_are_nested_too_deep_are_reported() {
         project.write(&format!("k{level}/kustomization.yaml"), text);
     }
     check(&project, &["."])
-        .says("k39/kustomization.yaml:1:1: warning[overlay-left-out]")
+        .says("k39/kustomization.yaml:1:1: error[overlay-left-out]")
         .says("more than 32 kustomizations are nested");
     refuses_the_overlay(&project);
 }
@@ -83,7 +83,7 @@ spec:
     project.write("self/self.yaml", flux.replace("NAME", "self"));
     project.write("first.yaml", flux.replace("NAME", "first"));
     check(&project, &["."])
-        .says("warning[overlay-left-out]")
+        .says("error[overlay-left-out]")
         .says("more than 5 objects deploy each other");
 }
 
@@ -101,7 +101,7 @@ fn a_patch_of_a_long_list_is_reported() {
         "namespace: shop\nresources: [../base]\npatches: [{path: patch.yaml}]\n",
     );
     check(&project, &["."])
-        .says("over/kustomization.yaml:1:1: warning[overlay-left-out]")
+        .says("over/kustomization.yaml:1:1: error[overlay-left-out]")
         .says("a list of more than 2000 items");
     refuses_the_overlay(&project);
 }
@@ -117,7 +117,7 @@ fn an_object_with_too_many_values_is_reported() {
         "namespace: shop\nresources: [huge.yaml, web.yaml]\n",
     );
     check(&project, &["."])
-        .says("warning[overlay-left-out]")
+        .says("error[overlay-left-out]")
         .says("too many values");
 }
 
@@ -138,7 +138,7 @@ fn all_objects_of_a_kustomization_are_checked() {
     );
     finds_the_probe(&project);
     check(&project, &["--max-rendered", "4MiB", "."])
-        .says("warning[overlay-left-out]")
+        .says("error[overlay-left-out]")
         .says("would exceed the memory limit");
 }
 
