@@ -8,6 +8,7 @@ use crate::yaml::{self, Ambiguity, AmbiguityKind, Kind, NodeRef, Span, SyntaxErr
 
 use super::file::SourceFile;
 use super::kustomization::is_kustomization;
+use super::kustomization_fields;
 
 /// What a document holds.
 #[derive(Clone, Debug)]
@@ -114,7 +115,7 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
         }
         Ok(Some(tree)) => {
             let tree = Arc::new(tree);
-            let content = classify(&tree, &file.path, source);
+            let mut content = classify(&tree, &file.path, source);
             if !matches!(content, Content::Tree(_)) {
                 return (content, not_kubernetes(file, &tree));
             }
@@ -122,7 +123,15 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
                 let kubernetes = true;
                 return (Content::Broken { error, kubernetes }, Vec::new());
             }
-            (content, yaml::ambiguities(&tree))
+            let ambiguities = yaml::ambiguities(&tree);
+            // Only `content` holds it from here on: it is not copied.
+            drop(tree);
+            if let Content::Tree(tree) = &mut content
+                && is_kustomization(&file.path)
+            {
+                kustomization_fields::normalize(Arc::make_mut(tree));
+            }
+            (content, ambiguities)
         }
         Err(error) if error.is_over_limit() => {
             let kubernetes =

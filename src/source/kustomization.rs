@@ -14,6 +14,7 @@ use super::boundary::is_within;
 use super::document::Document;
 use super::file::{SourceFile, SourceSet};
 use super::folders::Folders;
+use super::kustomization_fields;
 use super::read::read_resolved_text;
 
 /// The file names that kustomize looks for.
@@ -165,9 +166,10 @@ fn patches_below(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
     let text = within.and_then(|real| read_resolved_text(&real).ok());
     let Some(text) = text else { return Vec::new() };
     let text: Arc<str> = Arc::from(text);
-    let Ok(Some(tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
+    let Ok(Some(mut tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
         return Vec::new();
     };
+    kustomization_fields::normalize(&mut tree);
     let named = tree.root().map(patch_files).unwrap_or_default().into_iter();
     named.map(|name| identity(&directory.join(name))).collect()
 }

@@ -183,6 +183,19 @@ impl Tree {
             + self.decoded.len()
     }
 
+    /// Lets a key read as `name`. Its bytes, and those of a node that it is an alias of, are not changed.
+    pub fn rename_key(&mut self, id: u32, name: &str) {
+        let first = self.decoded.len();
+        let (Ok(from), Ok(to)) = (first.try_into(), (first + name.len()).try_into()) else {
+            return;
+        };
+        if let Some(node) = self.nodes.get_mut(id as usize) {
+            node.kind = Kind::Scalar;
+            (node.first, node.last) = (from, to);
+            self.decoded.push_str(name);
+        }
+    }
+
     /// Returns the node with this number, if there is one.
     #[must_use]
     pub fn node(&self, id: u32) -> Option<NodeRef<'_>> {

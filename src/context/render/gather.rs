@@ -334,6 +334,9 @@ impl<'s> Gatherer<'s> {
             for unknown in k.unknown() {
                 gathered.tell(k, unknown.span, unknown.message);
                 gathered.is_open |= unknown.is_open;
+                if unknown.changes_all {
+                    gathered.doubt_told(k, unknown.span);
+                }
             }
         }
         for k in layers {

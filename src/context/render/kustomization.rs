@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::kube::Provenance;
-use crate::source::SourceFile;
+use crate::source::{SourceFile, is_kustomization_field, merged_spellings};
 use crate::yaml::{Entry, NodeRef, Span, Tree};
 
 use super::super::deployment::Dialect;
@@ -74,6 +74,8 @@ pub(super) struct Unknown {
     pub(super) message: String,
     /// It brings in objects.
     pub(super) is_open: bool,
+    /// It may change all objects.
+    pub(super) changes_all: bool,
 }
 
 impl<'s> Kustomization<'s> {
@@ -124,7 +126,7 @@ impl<'s> Kustomization<'s> {
         Some(copied.node)
     }
 
-    /// Returns what brings in objects that are not seen, and what is no field.
+    /// Returns what brings in objects that are not seen, and what is not a field.
     pub(super) fn unknown(&self) -> Vec<Unknown> {
         if self.dialect != Dialect::Kustomize {
             return self.old_patches().collect();
@@ -139,6 +141,7 @@ impl<'s> Kustomization<'s> {
             self.items("configMapGenerator")
                 .filter_map(mesh_configuration),
         );
+        unknown.extend(self.merged_spellings());
         unknown.extend(self.emptiness());
         unknown
     }
@@ -154,6 +157,22 @@ impl Kustomization<'_> {
                 span: entry.key.span(),
                 message: format!("`{key}` is not followed: write it under `patches`"),
                 is_open: false,
+                changes_all: false,
+            }
+        })
+    }
+
+    /// Reports fields in several spellings, which kustomize merges.
+    fn merged_spellings(&self) -> impl Iterator<Item = Unknown> {
+        merged_spellings(self.root).into_iter().map(|span| {
+            let key = span.slice(self.root.tree().text());
+            Unknown {
+                span,
+                message: format!(
+                    "`{key}` is written in several spellings: what kustomize merges them into is not modelled"
+                ),
+                is_open: true,
+                changes_all: true,
             }
         })
     }
@@ -169,6 +188,7 @@ impl Kustomization<'_> {
             span: Span::empty(self.root.span().start),
             message: "the kustomization is empty: kustomize refuses to build it".to_owned(),
             is_open: false,
+            changes_all: false,
         })
     }
 }
@@ -188,12 +208,15 @@ fn explain(entry: &Entry<'_>) -> Option<Unknown> {
     let message = match key {
         _ if is_open => format!("`{key}` is not modelled: the objects that it makes are not seen"),
         _ if FOLLOWED.contains(&key) || NOT_FOLLOWED.contains(&key) => return None,
-        _ => format!("`{key}` is no field of a kustomization: kustomize refuses to build it"),
+        // Another spelling of it is read.
+        _ if is_kustomization_field(key) => return None,
+        _ => format!("`{key}` is not a field of a kustomization: kustomize refuses to build it"),
     };
     Some(Unknown {
         span: entry.key.span(),
         message,
         is_open,
+        changes_all: false,
     })
 }
 
@@ -206,5 +229,6 @@ fn mesh_configuration(generator: NodeRef<'_>) -> Option<Unknown> {
         span: name.span(),
         message: format!("the generated ConfigMap `{text}` is not read: it may configure the mesh"),
         is_open: true,
+        changes_all: false,
     })
 }

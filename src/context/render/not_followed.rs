@@ -80,7 +80,7 @@ fn variables(k: &Kustomization<'_>) -> Vec<Change> {
     let each = k.items("vars");
     let read = |one: NodeRef<'_>| {
         let object = k.copy(one.get("objref")?)?;
-        let path = one.get("fieldref").and_then(|field| field.get("fieldpath"));
+        let path = one.get("fieldref").and_then(|field| field.get("fieldPath"));
         source(&object, path.and_then(NodeRef::text))
     };
     each.filter_map(read).collect()

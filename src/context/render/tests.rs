@@ -212,7 +212,7 @@ fn what_is_not_modelled_is_said() {
         "`replacements` is not modelled",
         "`vars` is not modelled",
         "`openapi` is not modelled",
-        "`resorces` is no field",
+        "`resorces` is not a field",
         "ConfigMap `istio` is not read",
         "a component is a folder",
     ] {

@@ -1,5 +1,6 @@
 //! Kustomize in process, compared with the real one.
 
+mod field_case;
 mod overlay_properties;
 mod predict;
 mod random_overlay;
