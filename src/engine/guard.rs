@@ -44,6 +44,7 @@ pub fn judge<T: Default>(set: &SourceSet, run: impl Fn(&SourceSet) -> T) -> Judg
         let alone = SourceSet {
             files: vec![file.clone()],
             max_rendered: set.max_rendered,
+            links: set.links.clone(),
         };
         match attempt(&alone) {
             Ok(_) => rest.push(file.clone()),
@@ -53,6 +54,7 @@ pub fn judge<T: Default>(set: &SourceSet, run: impl Fn(&SourceSet) -> T) -> Judg
     let rest = SourceSet {
         files: rest,
         max_rendered: set.max_rendered,
+        links: set.links.clone(),
     };
     match attempt(&rest) {
         Ok(value) => Judged { value, faults },

@@ -22,17 +22,20 @@ pub fn load(request: &Request) -> SourceSet {
     let budget = parse_budget(request.max_parsed, candidates.len());
     let (files, mut budget) = read_all(&candidates, budget);
     let mut set = SourceSet::new(files);
+    set.links = std::mem::take(&mut folders.links);
     let mut named = Named::new(request);
     // What is nested deeper is not rendered, and is reported there.
     for _ in 0..=NESTED {
         let missing = named.missing(&set);
+        set.links.extend(named.links());
         if missing.is_empty() {
             break;
         }
         let more;
         (more, budget) = read_all(&missing, budget);
         set.files.extend(more);
-        set = SourceSet::new(set.files);
+        let files = std::mem::take(&mut set.files);
+        set.files = SourceSet::new(files).files;
     }
     mark_hidden(&mut set, request, &folders);
     mark_repositories(&mut set, request, &folders);

@@ -8,6 +8,7 @@ use crate::yaml::{LineIndex, Position, Span};
 use super::document::{Document, mentions_manifest};
 use super::hidden::HiddenFiles;
 use super::kustomization::is_kustomization;
+use super::links::Links;
 use super::memory_budget::MemoryBudget;
 use super::origin::{Objects, Origins};
 use super::parse_budget::parsed;
@@ -222,6 +223,8 @@ pub struct SourceSet {
     pub files: Vec<SourceFile>,
     /// What renderings of kustomizations may hold in memory: bytes; `None` for what suits the files.
     pub max_rendered: Option<usize>,
+    /// Symbolic links that lead to files of the set.
+    pub links: Links,
 }
 
 impl SourceSet {
@@ -232,6 +235,7 @@ impl SourceSet {
         Self {
             files,
             max_rendered: None,
+            links: Links::default(),
         }
     }
 

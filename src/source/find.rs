@@ -17,6 +17,7 @@ use super::escaped_name::escaped_name;
 use super::file::{Fault, Role, SourceFile};
 use super::folders::Folders;
 use super::kustomization::{folded, identity};
+use super::links::Links;
 use super::memory_budget::{MemoryBudget, Turn};
 use super::origin::relative_path;
 use super::place::without_detours;
@@ -91,6 +92,7 @@ enum Origin {
 pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut known: HashMap<OsString, usize> = HashMap::new();
+    let mut links = Links::default();
     let inputs = [
         (Role::Target, &request.targets),
         (Role::Context, &request.context),
@@ -105,12 +107,14 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
                 }
                 Entry::Occupied(entry) => {
                     if let Some(known) = found.get_mut(*entry.get()) {
+                        links.add(candidate.path.to_string(), known.path.to_string());
                         known.explicit |= candidate.explicit && role == known.role;
                     }
                 }
             }
         }
     }
+    folders.links.extend(links);
     found.sort_by(|a, b| a.path.cmp(&b.path));
     // Different files have different paths; standard input may have the name of a file.
     found.dedup_by(|a, b| a.path == b.path);
@@ -211,7 +215,15 @@ fn expand_directory(
             Met::Unopened(path, reason) | Met::Fault(path, reason) => {
                 (path.clone(), root.real(&path), Origin::Fault(reason))
             }
-            Met::FolderLink(_) => return None,
+            Met::FolderLink(path, real) => {
+                if let Some(real) = real {
+                    let named = root.named(&real);
+                    let target = named
+                        .map_or_else(|| shown_path(&real, &identity(base)), |named| shown(&named));
+                    folders.links.add(shown(&path), target);
+                }
+                return None;
+            }
             Met::Hidden(real, hider) => {
                 folders.hidden.push((real, hider));
                 return None;

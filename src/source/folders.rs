@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 
 use super::ignores::Hider;
 use super::kustomization::kustomization_in;
+use super::links::Links;
 
 /// The folders that a run has listed, as the walk spells them: a [`Path`] would be hashed part by
 /// part.
@@ -15,6 +16,8 @@ pub struct Folders {
     listed: HashMap<OsString, Holds>,
     /// What ignore files hide, by its resolved path; only where that is to be reported.
     pub(super) hidden: Vec<(PathBuf, Hider)>,
+    /// The links that the walk met, and that lead to something that is read.
+    pub links: Links,
 }
 
 /// What lies in a folder.

@@ -99,7 +99,7 @@ pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
         file.hides = hides;
         set.files.push(file);
     }
-    *set = SourceSet::new(std::mem::take(&mut set.files));
+    set.files = SourceSet::new(std::mem::take(&mut set.files)).files;
 }
 
 /// The tracked files with names of manifests that are, or are in, what is hidden.

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use crate::yaml::{NodeRef, Tree};
 
@@ -15,15 +15,19 @@ use super::escaped_name::{escaped_path, unescaped_path};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Candidate, Request, shown_path};
 use super::folders::Folders;
-use super::kustomization::{NAMES, identity, is_kustomization, place_of};
+use super::kustomization::{NAMES, folded, identity, is_kustomization, place_of};
+use super::links::Links;
+use super::place;
 use super::read::is_ordinary;
 
 /// Finds what the kustomizations of a set name, round by round.
 #[derive(Debug)]
 pub struct Named<'r> {
     request: &'r Request,
-    /// Where the files of the set lie, each by its one spelling; worked out once it is asked.
-    known: Option<HashSet<OsString>>,
+    /// The files of the set by the one spelling of where they are; worked out once it is needed.
+    known: Option<HashMap<OsString, Arc<str>>>,
+    /// The links that the entries seen last lead through.
+    links: Links,
     /// The root of the repository that a folder lies in, where there is one.
     roots: HashMap<PathBuf, Option<PathBuf>>,
     /// The kustomizations that were looked at.
@@ -37,6 +41,7 @@ impl<'r> Named<'r> {
         Self {
             request,
             known: None,
+            links: Links::default(),
             roots: HashMap::new(),
             seen: BTreeSet::new(),
         }
@@ -57,6 +62,11 @@ impl<'r> Named<'r> {
         found
     }
 
+    /// Returns the links that were found since the last call.
+    pub fn links(&mut self) -> Links {
+        std::mem::take(&mut self.links)
+    }
+
     fn named(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
         let folder = file.lies_at.as_deref()?.parent()?;
         // A linked folder is told by the name that led into it.
@@ -74,7 +84,15 @@ impl<'r> Named<'r> {
         if !self.is_within(folder, &real) {
             return None;
         }
-        if real.is_dir() {
+        let link = set.folded(&format!("{shown_folder}/{}", escaped_path(entry)));
+        let is_folder = real.is_dir();
+        if real != folded(&identity(folder).join(entry)) {
+            // Named by where it is: what it names starts there.
+            let target = shown_path(&real, &identity(directory));
+            spelled = directory.join(unescaped_path(&target));
+            self.links.add(link.clone(), target);
+        }
+        if is_folder {
             let name = NAMES.iter().find(|name| place.join(name).is_file())?;
             place.push(name);
             spelled.push(name);
@@ -85,17 +103,37 @@ impl<'r> Named<'r> {
         if is_read || self.request.walk.exclude.excludes(&shown, false) {
             return None;
         }
-        if !self.is_within(folder, &real) || !self.is_new(set, &real) {
+        if !self.is_within(folder, &real) {
+            return None;
+        }
+        if let Some(known) = self.known(set, &real, &shown) {
+            let target = if is_folder {
+                place::folder(&known).trim_end_matches('/')
+            } else {
+                &known
+            };
+            self.links.add(link, target.to_owned());
             return None;
         }
         Some(Candidate::on_disk(shown.into(), Role::Context, real))
     }
 
-    /// Tells whether a file lies elsewhere than those of the set and those found so far.
-    fn is_new(&mut self, set: &SourceSet, real: &Path) -> bool {
-        let places = || set.files.iter().filter_map(place_of);
-        let all = || places().map(|place| place.into_owned().into()).collect();
-        self.known.get_or_insert_with(all).insert(real.into())
+    /// Returns the path of the file of the set, or found so far, that is at `real`; otherwise adds one there.
+    fn known(&mut self, set: &SourceSet, real: &Path, shown: &str) -> Option<Arc<str>> {
+        let known = self.known.get_or_insert_with(|| {
+            let files = set.files.iter();
+            files
+                .filter_map(|file| {
+                    let place = place_of(file)?.into_owned();
+                    Some((place.into(), Arc::clone(&file.path)))
+                })
+                .collect()
+        });
+        let found = known.get(real.as_os_str()).cloned();
+        if found.is_none() {
+            known.insert(real.into(), shown.into());
+        }
+        found
     }
 
     /// Tells whether a file lies in the repository of `folder`; outside of a repository any will do.

@@ -151,9 +151,18 @@ impl SourceSet {
     }
 
     /// Returns the one way to write a path that is relative to the working directory, or absolute:
-    /// `.` is left out, `..` folded, and `../here` is nothing in a folder `here`.
+    /// `.` is left out, `..` folded, and `../here` is nothing in a folder `here`. Then links are followed: kustomize,
+    /// too, folds a path first (`filesys.ConfirmedDir.Join`).
     #[must_use]
     pub fn folded(&self, path: &str) -> String {
+        let folded = self.folded_by_words(path);
+        if self.links.is_empty() {
+            return folded;
+        }
+        self.links.follow(&folded).unwrap_or(folded)
+    }
+
+    fn folded_by_words(&self, path: &str) -> String {
         let absolute = is_absolute(path);
         // Few paths lead above the working directory.
         let names = OnceCell::new();

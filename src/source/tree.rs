@@ -119,7 +119,7 @@ impl Tree<'_> {
                 (path, Some(kind))
             }
             Met::Link(path, real) => (path, Some(TreeKind::File(real))),
-            Met::FolderLink(path) => (path, None),
+            Met::FolderLink(path, _) => (path, None),
             Met::Unopened(path, reason) => (path, Some(TreeKind::Dangling(reason))),
             Met::Fault(path, reason) => (path, Some(TreeKind::Fault(reason))),
             Met::Hidden(..) => return,

@@ -84,8 +84,8 @@ pub(super) enum Met {
     File(PathBuf),
     /// A symbolic link to a file, with the resolved path of the file.
     Link(PathBuf, PathBuf),
-    /// A symbolic link to a directory; only [`walk_all`] tells of them.
-    FolderLink(PathBuf),
+    /// A symbolic link to a directory, with the resolved path of the directory where that is not out of the repository.
+    FolderLink(PathBuf, Option<PathBuf>),
     /// What is not opened, and why: a link that leads nowhere or out of the repository, a pipe, a
     /// socket, a device, and ignore files that are none.
     Unopened(PathBuf, String),
@@ -143,6 +143,11 @@ impl Root {
         }
     }
 
+    /// Returns how a resolved path below the root is named.
+    pub(super) fn named(&self, real: &Path) -> Option<PathBuf> {
+        Some(self.path.join(real.strip_prefix(&self.real).ok()?))
+    }
+
     /// Returns the one spelling of a path that is no link: nothing else below the root leads
     /// elsewhere.
     pub(super) fn real(&self, path: &Path) -> PathBuf {
@@ -167,9 +172,7 @@ pub(super) fn walk(
         shown,
         wanted: is_manifest,
     };
-    let mut met = walk.all(folders);
-    met.retain(|met| !matches!(met, Met::FolderLink(_)));
-    met
+    walk.all(folders)
 }
 
 /// Lists all files below `root`, manifests or not, and links to directories, as [`walk`] does.
@@ -248,10 +251,15 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
     ) {
         let is_directory = entry.kind == Kind::Folder;
         let own = entry.name == GIT;
-        if own || !(is_directory || (self.wanted)(&entry.name) && !is_temporary(&entry.name)) {
+        let is_wanted = || (self.wanted)(&entry.name) && !is_temporary(&entry.name);
+        if own || !(is_directory || entry.kind == Kind::Link || is_wanted()) {
             return;
         }
         let path = folder.join(&entry.name);
+        // A link with the name of no manifest may be one to a folder.
+        if entry.kind == Kind::Link && !is_wanted() && !path.is_dir() {
+            return;
+        }
         if self.is_excluded(&path, is_directory) {
             return;
         }
@@ -295,7 +303,9 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
             Err(error) => return Met::Unopened(path, reason(&error)),
         };
         if metadata.is_dir() {
-            return Met::FolderLink(path);
+            let folder = path.parent().unwrap_or(&path);
+            let stays = self.root.leads_out(folder, &real).is_none();
+            return Met::FolderLink(path, stays.then_some(real));
         }
         if let Some(what) = Kind::from(metadata.file_type()).special() {
             return Met::Unopened(path, format!("it leads to {what}"));

@@ -4,15 +4,21 @@ use crate::source::{SourceSet, escaped_path, place};
 
 use super::is_plain;
 
-/// Returns the parts of a path from the root of the repository: `./apps/prod`, `/apps/prod/` and
-/// `apps/./prod` are one, `./` and nothing at all are the root. `None` for a path that is not
+/// Returns the parts of a path from the root of the repository: `./apps/prod`, `/apps/prod/`,
+/// `apps/./prod` and `apps/x/../prod` are one, `./` and nothing at all are the root. `None` for a path that is not
 /// known, or that leads out of the repository.
 pub(super) fn parts(path: &str) -> Option<Vec<&str>> {
-    let parts: Vec<&str> = path
-        .split('/')
-        .filter(|part| !matches!(*part, "" | "."))
-        .collect();
-    (is_plain(path) && !parts.contains(&"..")).then_some(parts)
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    is_plain(path).then_some(parts)
 }
 
 /// Returns the folder as paths are shown. The root of the repository is where `.git` lies; where
@@ -32,7 +38,7 @@ pub(super) fn resolve(sources: &SourceSet, file: &str, parts: &[&str]) -> Option
         .into_iter()
         .chain(above)
         .map(|root| match &*root {
-            "" => wanted.to_string(),
+            "" => sources.folded(&wanted),
             _ => sources.folded(&format!("{root}/{wanted}")),
         })
         .find(|folder| sources.files_in(folder).next().is_some())
@@ -44,13 +50,13 @@ mod tests {
 
     #[test]
     fn a_path_may_be_written_in_many_ways() {
-        for path in ["./apps/prod", "/apps/prod/", "apps/./prod", "apps//prod"] {
+        for path in ["./apps/prod", "/apps/prod/", "apps/x/../prod", "apps//prod"] {
             assert_eq!(parts(path), Some(vec!["apps", "prod"]), "{path}");
         }
         for path in ["", ".", "./", "./.", "/"] {
             assert_eq!(parts(path), Some(vec![]), "{path}");
         }
-        for path in ["../x", "a/${ENV}", "{{path}}"] {
+        for path in ["../x", "a/../../x", "a/${ENV}", "{{path}}"] {
             assert_eq!(parts(path), None, "{path}");
         }
     }

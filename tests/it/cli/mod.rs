@@ -25,6 +25,7 @@ mod krm;
 mod krm_contract;
 mod krm_settings;
 mod kustomization_references;
+mod linked_folders;
 mod linked_patches;
 mod memory_limits;
 mod merge_keys;
