@@ -93,6 +93,8 @@ pub(super) struct RenderedDocuments<'t> {
     taken_in: HashMap<Key<'t>, TakenIn>,
     /// The items of lists that are rendered.
     items: HashSet<ObjectKey<'t>>,
+    /// The documents that are rendered as one object, also lists that only kubectl expands.
+    whole: HashSet<Key<'t>>,
     patches: HashMap<Key<'t>, PatchUse>,
 }
 
@@ -138,7 +140,9 @@ impl<'t> RenderedDocuments<'t> {
             let key = (&*one.document.path, one.document.index);
             let is_intact = rendered.entry(key).or_insert(true);
             *is_intact &= one.origin.is_same();
-            if !one.item.steps().is_empty() {
+            if one.item.steps().is_empty() {
+                self.whole.insert(key);
+            } else {
                 self.items.insert(ObjectKey {
                     path: key.0,
                     document: key.1,
@@ -192,8 +196,10 @@ impl<'t> RenderedDocuments<'t> {
 
     fn is_rendered(&self, taken_in: TakenIn, object: &Object<'_>) -> bool {
         let is_item = !object.route.steps().is_empty();
+        let key = (&*object.document.path, object.document.index);
         taken_in.is_unknown
-            || taken_in.is_rendered && (!is_item || self.items.contains(&object.key()))
+            || taken_in.is_rendered
+                && (!is_item || self.whole.contains(&key) || self.items.contains(&object.key()))
     }
 
     fn standing_of_patch(&self, key: Key<'_>, object: &Object<'_>) -> Standing {

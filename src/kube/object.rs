@@ -1,10 +1,11 @@
 //! Kubernetes objects in a document: one, or the members of a list.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::finding::{Label, ObjectRef};
-use crate::source::{Content, Document};
+use crate::source::{self, Content, Document, TypeMeta};
 use crate::yaml::{Entry, NodeRef, Route, Span};
 
 /// How deep lists may be nested in lists: deeper than the parser lets values be nested.
@@ -85,10 +86,10 @@ pub struct Object<'t> {
     /// The route from the root of the document to the object; empty unless it is in a list.
     pub route: Route,
     /// Set for rendered objects: the route to the object in the document of the user's file.
-    pub source_item: Option<&'t Route>,
-    /// `apiVersion`.
+    pub source_item: Option<Cow<'t, Route>>,
+    /// `apiVersion`, of its own or of its list.
     pub api_version: &'t str,
-    /// `kind`.
+    /// `kind`, of its own or of its list.
     pub kind: &'t str,
     /// What everybody asks for, looked up once.
     pub(crate) identity: Identity<'t>,
@@ -114,15 +115,19 @@ impl<'t> Identity<'t> {
 }
 
 impl<'t> Object<'t> {
-    /// Returns the objects of a document: none if it is not Kubernetes, several if it is a
-    /// `List`, a typed list such as `DeploymentList`, or a KRM `ResourceList`.
+    /// Returns the objects of a document: none if it is not Kubernetes, several if it is a list of objects
+    /// ([`source::items`]) such as a `List`, a `DeploymentList`, or a KRM `ResourceList`.
     #[must_use]
     pub fn all_in(document: &'t Document) -> Vec<Self> {
         let mut found = Vec::new();
         if let Content::Tree(tree) = &document.content
             && let Some(root) = tree.root()
         {
-            collect(document, root, &Route::root(), LIST_DEPTH, &mut found);
+            let mut collector = Collector {
+                document,
+                found: &mut found,
+            };
+            collector.collect(root, None, &Route::root(), LIST_DEPTH);
         }
         found
     }
@@ -144,7 +149,11 @@ impl<'t> Object<'t> {
                 rendered_by: Some(rendered_by),
                 overlay: Some(home),
                 provenance: Some(provenance),
-                source_item: Some(item),
+                // kubectl expands lists that kustomize leaves as they are.
+                source_item: Some(match object.route.steps() {
+                    [] => Cow::Borrowed(item),
+                    _ => Cow::Owned(item.join(&object.route)),
+                }),
                 ..object
             })
             .collect()
@@ -156,7 +165,7 @@ impl<'t> Object<'t> {
         ObjectKey {
             path: &self.document.path,
             document: self.document.index,
-            item: self.source_item.unwrap_or(&self.route),
+            item: self.source_item.as_deref().unwrap_or(&self.route),
         }
     }
 
@@ -166,7 +175,7 @@ impl<'t> Object<'t> {
         ObjectId {
             path: Arc::clone(&self.document.path),
             document: self.document.index,
-            item: self.source_item.unwrap_or(&self.route).clone(),
+            item: self.source_item.as_deref().unwrap_or(&self.route).clone(),
         }
     }
 
@@ -255,45 +264,50 @@ impl<'t> Object<'t> {
     }
 }
 
-fn collect<'t>(
+/// Collects the objects of a document.
+struct Collector<'t, 'f> {
     document: &'t Document,
-    node: NodeRef<'t>,
-    route: &Route,
-    depth: usize,
-    found: &mut Vec<Object<'t>>,
-) {
-    let text = |key: &str| node.get(key).and_then(NodeRef::as_str);
-    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
-        return;
-    };
-    let is_list = kind.ends_with("List") && node.get("items").is_some_and(NodeRef::is_sequence);
-    let Some(items) = node.get("items").filter(|_| is_list) else {
-        found.push(Object {
-            home: &document.path,
+    found: &'f mut Vec<Object<'t>>,
+}
+
+impl<'t> Collector<'t, '_> {
+    /// Collects a node at `route`, or its items; `list` is the type of the list that contains it.
+    fn collect(
+        &mut self,
+        node: NodeRef<'t>,
+        list: Option<TypeMeta<'t>>,
+        route: &Route,
+        depth: usize,
+    ) {
+        let Some(type_meta) = TypeMeta::of(node, list) else {
+            return;
+        };
+        let Some(items) = source::items(node, type_meta.kind) else {
+            return self.push(node, type_meta, route);
+        };
+        let Some(depth) = depth.checked_sub(1) else {
+            return;
+        };
+        for (index, item) in items.items().enumerate() {
+            let route = route.child("items").child(index);
+            self.collect(item, Some(type_meta), &route, depth);
+        }
+    }
+
+    fn push(&mut self, node: NodeRef<'t>, type_meta: TypeMeta<'t>, route: &Route) {
+        self.found.push(Object {
+            home: &self.document.path,
             rendered_by: None,
             overlay: None,
             destination: None,
             provenance: None,
-            document,
+            document: self.document,
             node,
             route: route.clone(),
             source_item: None,
-            api_version,
-            kind,
+            api_version: type_meta.api_version,
+            kind: type_meta.kind,
             identity: Identity::of(node),
         });
-        return;
-    };
-    let Some(depth) = depth.checked_sub(1) else {
-        return;
-    };
-    for (index, item) in items.items().enumerate() {
-        collect(
-            document,
-            item,
-            &route.child("items").child(index),
-            depth,
-            found,
-        );
     }
 }

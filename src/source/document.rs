@@ -9,6 +9,7 @@ use crate::yaml::{self, Ambiguity, AmbiguityKind, Kind, NodeRef, Span, SyntaxErr
 use super::file::SourceFile;
 use super::kustomization::is_kustomization;
 use super::kustomization_fields;
+use super::list;
 
 /// What a document holds.
 #[derive(Clone, Debug)]
@@ -194,7 +195,8 @@ fn classify(tree: &Arc<Tree>, path: &str, source: &str) -> Content {
     if source.contains("{{") && holds_template_key(root) {
         return Content::Template;
     }
-    let is_object = root.get("apiVersion").is_some() && root.get("kind").is_some();
+    let has_keys = OBJECT_KEYS.iter().all(|key| root.get(key).is_some());
+    let is_object = has_keys || list::is_list_without_version(root);
     if is_object || (root.is_mapping() && is_kustomization(path)) {
         Content::Tree(Arc::clone(tree))
     } else if root.is_mapping() {

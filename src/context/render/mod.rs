@@ -254,11 +254,14 @@ pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
 #[must_use]
 pub fn render_of(sources: &SourceSet, documents: &BTreeSet<DocumentId>) -> Vec<Rendering> {
     rendered(sources, |resource| {
-        DEPLOYING.contains(&resource.name().kind) || documents.contains(&resource.document())
+        may_deploy(resource) || documents.contains(&resource.document())
     })
 }
 
 fn is_relevant(resource: &Resource) -> bool {
+    if is_list(resource) {
+        return true;
+    }
     let (group, _) = resource.group_version();
     let kind = resource.name().kind;
     match FactKind::of(group, kind) {
@@ -275,15 +278,22 @@ fn rendered(sources: &SourceSet, is_wanted: impl Fn(&Resource) -> bool + Sync) -
     deployed::render(sources, &is_wanted)
 }
 
-/// Tells whether an object of this kind may deploy something, or hold what does.
-fn may_deploy(kind: &str) -> bool {
-    DEPLOYING.contains(&kind) || kind.ends_with("List")
+/// Returns whether an object may deploy something, or contain what does.
+fn may_deploy(resource: &Resource) -> bool {
+    DEPLOYING.contains(&resource.name().kind) || is_list(resource)
+}
+
+/// Returns whether kubectl may expand an object that kustomize leaves as it is: it has the field `items`.
+fn is_list(resource: &Resource) -> bool {
+    resource.body.has(&["items"])
 }
 
 /// Tells whether an object runs pods.
 fn runs_pods(resource: &Resource) -> bool {
     let kind = resource.name().kind;
-    matches!(kind, "CronJob" | "Pod" | "PodTemplate") || resource.body.has(&["spec", "template"])
+    matches!(kind, "CronJob" | "Pod" | "PodTemplate")
+        || resource.body.has(&["spec", "template"])
+        || is_list(resource)
 }
 
 fn finish(
@@ -322,7 +332,7 @@ fn finish(
                     },
                     item: resource.item.clone(),
                     origin,
-                    may_deploy: may_deploy(resource.name().kind),
+                    may_deploy: may_deploy(resource),
                     runs_pods: runs_pods(resource),
                 });
             }

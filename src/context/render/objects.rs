@@ -45,6 +45,16 @@ pub(super) fn take_in(k: &Kustomization<'_>, at: Span, file: &SourceFile, gather
             gathered.miss(k, at, format!("`{}` {unreadable}", file.path));
             continue;
         };
+        let has_kind = |(body, _): &Member<Body>| !body.head().text_below(&["kind"]).is_empty();
+        if !bodies.iter().all(has_kind) {
+            // kubectl gives an item the kind of its list: the document is checked as it is written.
+            let message = format!(
+                "`{}` has an item without a kind: kustomize refuses to build it",
+                file.path
+            );
+            gathered.miss(k, at, message);
+            continue;
+        }
         for (body, item) in bodies {
             let resource = Resource {
                 body,

@@ -2,6 +2,7 @@
 
 use crate::source::document::{Content, Document};
 use crate::source::file::SourceFile;
+use crate::source::list;
 use crate::yaml::{Kind, NodeRef, Span};
 
 /// How deep lists may be nested.
@@ -95,9 +96,8 @@ pub(super) fn objects_of(document: &Document) -> Vec<NodeRef<'_>> {
 
 fn collect<'t>(node: NodeRef<'t>, depth: usize, found: &mut Vec<NodeRef<'t>>) {
     let kind = node.get("kind").and_then(NodeRef::text).unwrap_or_default();
-    let items = node.get("items").filter(|items| items.is_sequence());
-    match (items, depth.checked_sub(1)) {
-        (Some(items), Some(depth)) if kind.ends_with("List") => {
+    match (list::items(node, kind), depth.checked_sub(1)) {
+        (Some(items), Some(depth)) => {
             // What an alias leads to is an object where it stands; a chain of them is an attack.
             for item in items.items().filter(|item| item.kind() != Kind::Alias) {
                 collect(item, depth, found);

@@ -27,6 +27,7 @@ mod krm_settings;
 mod kustomization_references;
 mod linked_folders;
 mod linked_patches;
+mod lists;
 mod memory_limits;
 mod merge_keys;
 mod message_causes;
