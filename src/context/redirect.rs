@@ -104,7 +104,7 @@ impl<'t> Context<'t> {
             .or_else(|| view.fact(SETTLE, |one| one.exclude_inbound_ports.as_ref()));
         let excluded =
             own_port(workload).unwrap_or_else(|| self.proxy_status_port_in(workload, &view));
-        let text = |fact: &'_ Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
+        let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
         let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
         let rules = CaptureRules::new(&CaptureInput {
             interception_mode: mode_text.as_deref(),

@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::yaml::Span;
 
-use super::boundary::repository_root;
+use super::boundary::{repository_root, resolved_within};
 use super::decode::narrow;
 use super::document::{Document, looks_like_kubernetes, mentions_manifest};
 use super::file::{Role, SourceFile, SourceSet};
@@ -126,7 +126,7 @@ fn is_excluded(path: &Path, request: &Request) -> bool {
 const LARGE: usize = 1 << 20;
 
 /// Returns whether a file exists and contains a Kubernetes manifest, however its keys are written, or is a kustomization.
-/// Of large files it is enough that they mention one. A link is followed within the repository at `root`.
+/// Of large files it is enough that they mention one. A link is followed within the repository at `root`, a resolved path.
 fn is_kubernetes(path: &Path, root: &Path) -> bool {
     // A pipe that is opened blocks the run.
     if !is_ordinary(path) {
@@ -135,11 +135,8 @@ fn is_kubernetes(path: &Path, root: &Path) -> bool {
     if path.to_str().is_some_and(is_kustomization) {
         return true;
     }
-    let resolved = identity(path);
-    if !resolved.starts_with(identity(root)) {
-        return false;
-    }
-    let Ok(bytes) = read_resolved(&resolved) else {
+    let resolved = resolved_within(root, path, root);
+    let Some(bytes) = resolved.ok().and_then(|real| read_resolved(&real).ok()) else {
         return false;
     };
     let bytes = narrow(&bytes);

@@ -176,9 +176,8 @@ fn deploying<'t>(files: &[&'t SourceFile], renderings: Vec<&'t Rendering>) -> Ve
     }
     let is_complete = |object: &Object<'_>| complete(object) == Some(Complete::Deploying);
     let documents = files.iter().flat_map(|file| &file.documents);
-    let (patches, others): (Vec<&Document>, Vec<&Document>) =
+    let (mut patches, others): (Vec<&Document>, Vec<&Document>) =
         documents.partition(|document| document.patch);
-    let mut patches = patches;
     patches.retain(|document| !used.contains(&key_of(document)) && has_complete(document));
     let (dropped, plain): (Vec<&Document>, Vec<&Document>) = others
         .into_iter()

@@ -8,7 +8,7 @@ use super::Rendering;
 
 /// Returns those of some documents of patch files that no rendered object contains.
 pub fn unapplied<'d, 'r>(
-    patches: Vec<&'d Document>,
+    mut patches: Vec<&'d Document>,
     renderings: impl Iterator<Item = &'r Rendering>,
 ) -> Vec<&'d Document> {
     if patches.is_empty() {
@@ -25,7 +25,6 @@ pub fn unapplied<'d, 'r>(
         starts.sort_unstable();
         starts.dedup();
     }
-    let mut patches = patches;
     patches.retain(|document| {
         let starts = applied.get(&*document.path).map_or(&[][..], Vec::as_slice);
         let first = starts.partition_point(|start| *start < document.segment.start);

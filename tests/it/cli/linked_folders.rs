@@ -4,24 +4,9 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::support::manifest::{INJECTED, STRICT, join};
+use crate::support::manifest::{ANNOTATED_WEB as WEB, INJECTED, STRICT, join};
 use crate::support::project::Project;
 
-const WEB: &str = "\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}, annotations: {a: b}}
-    spec:
-      containers:
-      - name: web
-        image: nginx
-        ports: [{containerPort: 8080}]
-        readinessProbe: {httpGet: {path: /ready, port: 8080}}
-";
 const OPT_OUT: &str = "{op: add, path: /spec/template/metadata/annotations/sidecar.istio.io~1rewriteAppHTTPProbers, value: 'false'}";
 const REPLACED: &str = "{op: replace, path: /spec/template/metadata/annotations, value: {c: d}}";
 

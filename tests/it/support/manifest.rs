@@ -10,6 +10,23 @@ use std::fmt::{self, Display, Formatter};
 pub(crate) const INJECTED: &str =
     "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n";
 
+/// A Deployment with annotations of its own, in the namespace `shop`.
+pub(crate) const ANNOTATED_WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}, annotations: {a: b}}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+        ports: [{containerPort: 8080}]
+        readinessProbe: {httpGet: {path: /ready, port: 8080}}
+";
+
 /// The policy that demands mutual TLS in the namespace `shop`.
 pub(crate) const STRICT: &str = "\
 apiVersion: security.istio.io/v1
