@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::webhook::{Workload, workloads};
 use crate::support::{Run, case_folders, meshprobe};
 
 pub(crate) const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
@@ -16,11 +17,18 @@ pub(crate) const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
 /// A folder of `fixtures/istio/rewrite`.
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The text of `input.yaml`.
-    pub(crate) input: String,
+    /// The workloads of `input.yaml`.
+    pub(crate) input: Vec<Workload>,
     /// What the injector of each release made of each workload: the groups of `expected.json`.
     pub(crate) golden: Vec<Value>,
-    runs: BTreeMap<(&'static str, String), Run>,
+    runs: BTreeMap<(&'static str, String), Rewrite>,
+}
+
+/// One run of `rewrite`.
+pub(crate) struct Rewrite {
+    pub(crate) run: Run,
+    /// The workloads that it printed. Most releases print the same, so that they share one reading.
+    pub(crate) output: Arc<Vec<Workload>>,
 }
 
 impl Case {
@@ -33,7 +41,7 @@ impl Case {
     }
 
     /// Returns the run of `rewrite` in a form for a release.
-    pub(crate) fn run(&self, form: &'static str, release: &str) -> &Run {
+    pub(crate) fn rewrite(&self, form: &'static str, release: &str) -> &Rewrite {
         &self.runs[&(form, release.to_owned())]
     }
 }
@@ -50,16 +58,22 @@ pub(crate) fn cases() -> &'static [Case] {
 
 fn case(folder: &Path) -> Case {
     let golden = fs::read_to_string(folder.join("expected.json")).unwrap();
+    let input = fs::read_to_string(folder.join("input.yaml")).unwrap();
     let mut case = Case {
         name: folder.file_name().unwrap().to_string_lossy().into_owned(),
-        input: fs::read_to_string(folder.join("input.yaml")).unwrap(),
+        input: workloads(&input),
         golden: serde_json::from_str(&golden).unwrap(),
         runs: BTreeMap::new(),
     };
-    let mut runs = BTreeMap::new();
+    let (mut runs, mut outputs) = (BTreeMap::new(), BTreeMap::new());
     for (release, _) in case.releases() {
         for form in FORMS {
-            runs.insert((form, release.to_owned()), rewrite(folder, form, release));
+            let run = rewrite(folder, form, release);
+            let output: &mut Arc<Vec<Workload>> = outputs
+                .entry(run.stdout.clone())
+                .or_insert_with(|| Arc::new(workloads(&run.stdout)));
+            let output = Arc::clone(output);
+            runs.insert((form, release.to_owned()), Rewrite { run, output });
         }
     }
     case.runs = runs;

@@ -8,7 +8,7 @@ use std::fs;
 use super::matrix::{Case, FORMS, cases};
 use super::webhook::defaults::{Types, handlers, of_containers};
 use super::webhook::{
-    Admitted, CONFIG, ENV, Mesh, Workload, admit, annotation, names, prober_envs, workloads,
+    Admitted, CONFIG, ENV, Mesh, Workload, admit, annotation, names, prober_envs,
 };
 use crate::support::{Run, fixture};
 use rayon::prelude::*;
@@ -40,6 +40,7 @@ struct Trial<'a> {
     form: &'a str,
     release: &'a str,
     before: &'a [Workload],
+    after: &'a [Workload],
     run: &'a Run,
 }
 
@@ -101,13 +102,12 @@ fn guards(run: &Run) -> Vec<String> {
 }
 
 fn compare(trial: &Trial<'_>, release: &str, admitted: &[Value]) -> Vec<(Class, String)> {
-    let after = workloads(&trial.run.stdout);
     assert_eq!(
         trial.before.len(),
-        after.len(),
+        trial.after.len(),
         "{release}: pods are missing"
     );
-    let pods = trial.before.iter().zip(&after).zip(admitted);
+    let pods = trial.before.iter().zip(trial.after).zip(admitted);
     pods.map(|((before, after), golden)| compare_pod(trial, release, before, after, golden))
         .collect()
 }
@@ -219,16 +219,17 @@ fn every_form_equals_the_injector_of_every_release() {
 
 /// All releases of one case in one form: the class of each pod, and what is wrong with it.
 fn judge_case(rows: &[Vec<String>], case: &Case, form: &'static str) -> Vec<(Class, String)> {
-    let before = workloads(&case.input);
     let mut all = Vec::new();
     for (release, group) in case.releases() {
+        let rewrite = case.rewrite(form, release);
         let trial = Trial {
             rows,
             case: &case.name,
             form,
             release,
-            before: &before,
-            run: case.run(form, release),
+            before: &case.input,
+            after: &rewrite.output,
+            run: &rewrite.run,
         };
         let judged = judge(&trial, group, &case.golden).into_iter();
         all.extend(judged.map(|(class, fault)| {

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::matrix::{Case, FORMS, cases};
+use super::matrix::{Case, FORMS, Rewrite, cases};
 use super::webhook::defaults::{Types, defaulted, each_mut, handlers, of_containers};
 use super::webhook::pods;
 use super::webhook::{
-    Admitted, CONFIG, Mesh, OPT_OUT, admit, names, prober_envs, unserved, workloads,
+    Admitted, CONFIG, Mesh, OPT_OUT, Workload, admit, names, prober_envs, unserved, workloads,
 };
 use crate::support::{Run, meshprobe};
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ fn the_model_agrees_with_every_golden() {
     let (mut compared, mut other) = (0, 0);
     let mut faults = Vec::new();
     for case in cases() {
-        let pods = workloads(&case.input);
+        let pods = &case.input;
         let name = &case.name;
         for (release, group) in case.releases() {
             let admitted = group["admitted"].as_array().unwrap();
@@ -156,9 +156,14 @@ enum Composed {
     Mended,
 }
 
-fn composed(before: &str, after: &str, form: &str, mesh: Mesh) -> Result<Composed, String> {
+fn composed(
+    before: &[Workload],
+    after: &[Workload],
+    form: &str,
+    mesh: Mesh,
+) -> Result<Composed, String> {
     let mut worst = Composed::Same;
-    for (before, after) in workloads(before).iter().zip(&workloads(after)) {
+    for (before, after) in before.iter().zip(after) {
         let want = seen(&admit(before, mesh), form);
         let got = seen(&admit(after, mesh), form);
         if got == want {
@@ -185,8 +190,8 @@ fn add(mut counts: Counts, more: Counts) -> Counts {
     counts
 }
 
-fn class(before: &str, run: &Run) -> &'static str {
-    match (workloads(before) == workloads(&run.stdout), run.code) {
+fn class(before: &[Workload], after: &[Workload], run: &Run) -> &'static str {
+    match (before == after, run.code) {
         (false, _) => "rewritten",
         (true, 0) => "left alone",
         (true, _) => "refused",
@@ -208,16 +213,16 @@ fn of_case(case: &Case) -> Counts {
     let mut counts = Counts::new();
     for (release, _) in case.releases() {
         for form in FORMS {
-            let run = case.run(form, release);
+            let Rewrite { run, output } = case.rewrite(form, release);
             *counts
-                .entry(format!("{form} {}", class(&case.input, run)))
+                .entry(format!("{form} {}", class(&case.input, output, run)))
                 .or_default() += 1;
             for native in [false, true] {
                 let mesh = Mesh {
                     native,
                     ..Mesh::of(release)
                 };
-                match composed(&case.input, &run.stdout, form, mesh) {
+                match composed(&case.input, output, form, mesh) {
                     Ok(how) => *counts.entry(format!("{form} {how:?}")).or_default() += 1,
                     Err(fault) => panic!("{} {release} {form}: {fault}", case.name),
                 }
@@ -270,6 +275,7 @@ fn the_webhook_makes_the_same_of_random_pods() {
 fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
     let mut counts = Counts::new();
     let text = trial.text();
+    let before = workloads(&text);
     let release = format!("1.{}", trial.minor);
     let mesh = Mesh {
         native: trial.native,
@@ -287,12 +293,13 @@ fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
                 run.stdout, run.stderr
             )
         };
-        let class = class(&text, &run);
+        let after = workloads(&run.stdout);
+        let class = class(&before, &after, &run);
         *counts.entry(format!("{form} {class}")).or_default() += 1;
         if class == "refused" && run.stdout != text {
             return Err(said("a refused pod is changed".into()));
         }
-        if composed(&text, &run.stdout, form, mesh).map_err(said)? == Composed::Mended {
+        if composed(&before, &after, form, mesh).map_err(said)? == Composed::Mended {
             return Err(said("two envs".into()));
         }
         for again in FORMS {
