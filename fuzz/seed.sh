@@ -68,7 +68,7 @@ metadata: {name: default}
 spec:
   mesh: {kind: istio, version: "1.28", rootNamespace: istio-system, revision: default}
   actions: [check, rewrite]
-  form: sealed
+  form: annotation
   failOn: error
   emit: items
   assume: {injection: evidence, mtls: PERMISSIVE}

@@ -105,27 +105,26 @@ pub struct Facts {
 /// How a rewrite carries the prober env.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// In the `proxy.istio.io/config` annotation, beside the opt-out.
+    /// In the annotation `proxy.istio.io/config`, with the opt-out.
     #[default]
-    Sealed,
-    /// In a partial `istio-proxy` container, beside the opt-out.
-    Stub,
-    /// In a partial `istio-proxy` container alone: what the injector makes of it is what it makes
-    /// of the original.
-    Equal,
+    Annotation,
+    /// In a partial `istio-proxy` container, with the opt-out.
+    Container,
+    /// In a partial `istio-proxy` container, without the opt-out: the injected pod equals the injected original.
+    ContainerOnly,
 }
 
 impl Form {
     /// All forms, in the order in which they are documented.
-    pub const ALL: [Self; 3] = [Self::Sealed, Self::Stub, Self::Equal];
+    pub const ALL: [Self; 3] = [Self::Annotation, Self::Container, Self::ContainerOnly];
 
     /// Returns the name in settings and messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Sealed => "sealed",
-            Self::Stub => "stub",
-            Self::Equal => "equal",
+            Self::Annotation => "annotation",
+            Self::Container => "container",
+            Self::ContainerOnly => "container-only",
         }
     }
 }

@@ -54,12 +54,12 @@ fn in_a_pod(text: &str) {
     let config = "proxy.istio.io/config";
     let opt_out = ("sidecar.istio.io/rewriteAppHTTPProbers", "false");
     let escaped = serde_json::Value::from(text).to_string();
-    let sealed = format!("proxyMetadata: {{ISTIO_KUBE_APP_PROBERS: {escaped}}}");
+    let annotation = format!("proxyMetadata: {{ISTIO_KUBE_APP_PROBERS: {escaped}}}");
     // One carrier and one command for each input: the engine takes far longer than the reader.
     let choice = choice(text.as_bytes());
     let manifest = match choice % 3 {
         0 => deployment(&[opt_out], Some(text)),
-        1 => deployment(&[opt_out, (config, &sealed)], None),
+        1 => deployment(&[opt_out, (config, &annotation)], None),
         _ => deployment(&[(config, text)], None),
     };
     let set = SourceSet::from_text("web.yaml", &manifest);

@@ -1,10 +1,9 @@
-//! The forms of a rewrite: where the prober env stands, and whether the webhook's own rewrite is
-//! switched off beside it. One file per form.
+//! The forms of a rewrite: what carries the prober env, and whether the rewrite also opts out of the webhook's own.
 
+mod annotation;
 mod container;
-mod equal;
-mod sealed;
-mod stub;
+mod container_only;
+mod partial_container;
 
 use std::collections::BTreeMap;
 
@@ -24,7 +23,7 @@ pub(super) struct Writing {
     pub(super) form: Form,
     /// What carries the env.
     pub(super) place: Place,
-    /// The opt-out stands beside the env afterwards.
+    /// Whether the rewritten pod opts out of the webhook's own rewrite.
     pub(super) opts_out: bool,
 }
 
@@ -36,7 +35,7 @@ pub(super) enum Place {
     /// The `istio-proxy` container that the manifest holds.
     Container,
     /// An `istio-proxy` container that is added.
-    Stub,
+    NewContainer,
 }
 
 impl Writing {
@@ -44,8 +43,8 @@ impl Writing {
     /// written already keeps its carrier: two of them would give the sidecar two envs.
     pub(super) fn of(asked: Form, pod: &WorkloadPrediction<'_>) -> Self {
         let form = match written(pod) {
-            Some(Form::Sealed) => Form::Sealed,
-            Some(Form::Stub) if asked == Form::Equal => Form::Stub,
+            Some(Form::Annotation) => Form::Annotation,
+            Some(Form::Container) if asked == Form::ContainerOnly => Form::Container,
             _ => asked,
         };
         let in_annotation = pod
@@ -56,15 +55,15 @@ impl Writing {
             Place::Annotation
         } else if proxy_container(&pod.workload).is_some() {
             Place::Container
-        } else if form == Form::Sealed {
+        } else if form == Form::Annotation {
             Place::Annotation
         } else {
-            Place::Stub
+            Place::NewContainer
         };
         Self {
             form,
             place,
-            opts_out: form != Form::Equal || !pod.rewrite.value,
+            opts_out: form != Form::ContainerOnly || !pod.rewrite.value,
         }
     }
 
@@ -84,7 +83,7 @@ impl Writing {
         if self.opts_out {
             return Vec::new();
         }
-        equal::loops(context, pod)
+        container_only::loops(context, pod)
     }
 
     /// Returns the guards of this form alone. `wanted` are the handlers that are rewritten.
@@ -97,7 +96,7 @@ impl Writing {
         if self.opts_out {
             return Vec::new();
         }
-        equal::refusals(context, pod, wanted)
+        container_only::refusals(context, pod, wanted)
     }
 
     /// Returns the changes that give the sidecar `probers` beside those it has, and that switch
@@ -109,13 +108,13 @@ impl Writing {
     ) -> Result<Vec<Change>, Refusal> {
         let json = prober_json::object(&merged(pod, probers)?);
         let mut changes = Vec::new();
-        if self.form != Form::Equal {
+        if self.form != Form::ContainerOnly {
             changes.push(opt_out(pod));
         }
         changes.push(match (self.place, proxy_container(&pod.workload)) {
-            (Place::Annotation, _) => sealed::carry(pod, &json)?,
+            (Place::Annotation, _) => annotation::carry(pod, &json)?,
             (_, Some(proxy)) => container::carry(&proxy, json),
-            (_, None) => stub::carry(pod, json),
+            (_, None) => partial_container::carry(pod, json),
         });
         Ok(changes)
     }
@@ -125,7 +124,7 @@ impl Writing {
 pub(super) fn written(pod: &WorkloadPrediction<'_>) -> Option<Form> {
     let env = pod.prober_env.as_ref()?;
     if env.place == ProberEnvPlace::ProxyMetadata {
-        return Some(Form::Sealed);
+        return Some(Form::Annotation);
     }
     let containers = pod.workload.template.containers_in(ContainerList::Main);
     let last = containers.last()?;
@@ -135,16 +134,16 @@ pub(super) fn written(pod: &WorkloadPrediction<'_>) -> Option<Form> {
         .filter_map(|entry| entry.key.text())
         .collect();
     let alone = last.node.get("env").map(NodeRef::items)?.count() == 1;
-    let is_stub = last.name() == keys::PROXY_CONTAINER
-        && last.image() == Some(stub::IMAGE)
+    let is_ours = last.name() == keys::PROXY_CONTAINER
+        && last.image() == Some(partial_container::IMAGE)
         && keys == ["name", "image", "env"]
         && alone;
     let form = if pod.rewrite.value {
-        Form::Equal
+        Form::ContainerOnly
     } else {
-        Form::Stub
+        Form::Container
     };
-    is_stub.then_some(form)
+    is_ours.then_some(form)
 }
 
 fn opt_out(pod: &WorkloadPrediction<'_>) -> Change {

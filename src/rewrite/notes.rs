@@ -153,7 +153,7 @@ fn opt_in(pod: &WorkloadPrediction<'_>, writing: Writing) -> Option<Finding> {
     let key = keys::REWRITE_PROBERS;
     let entry = pod.workload.template.annotation(key)?;
     let word = entry.value.text().unwrap_or_default();
-    if parse_bool(word) == Some(false) || writing.form == Form::Equal {
+    if parse_bool(word) == Some(false) || writing.form == Form::ContainerOnly {
         return None;
     }
     let object = &pod.workload.object;

@@ -125,7 +125,7 @@ fn undone<'t>(
 }
 
 /// Tells whether the mesh rewrites probes by default. An older release than the oldest one that is
-/// rewritten for, as the image of a stub may name it, says nothing about a pod that was rewritten.
+/// rewritten for, as the image of a partial container may name it, says nothing about a pod that was rewritten.
 fn rewrite_default<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Fact<bool> {
     let fact = context.rewrite_default(workload);
     let release = context.version(workload).value;

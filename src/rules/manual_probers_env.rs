@@ -133,7 +133,7 @@ fn replaced(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Fi
         "rewrite the other handlers ahead too, or set `{}` to \"false\"",
         keys::REWRITE_PROBERS
     ));
-    finding.fix = Some(prober_env::seal(pod));
+    finding.fix = Some(prober_env::opt_out(pod));
     finding
 }
 

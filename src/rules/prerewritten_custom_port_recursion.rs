@@ -115,8 +115,8 @@ fn report<'t>(
     let span = handler.handler.field_span("port");
     let mut finding = scene::about_handler(&RULE, pod, handler, span, message);
     let off = Fact::settled(false, "the rewrite is off");
-    let sealed = predict_with(scene.context, &pod.workload, off);
-    let mut handlers = sealed.handlers.iter();
+    let opted_out = predict_with(scene.context, &pod.workload, off);
+    let mut handlers = opted_out.handlers.iter();
     if handlers.any(|handler| handler.verdict.outcome.is_bad()) {
         finding.help = Some(format!(
             "write the application's own path and port again, or set `{}` to \"false\" and give {} \
@@ -125,7 +125,7 @@ fn report<'t>(
             keys::PROBERS_ENV,
         ));
     } else {
-        finding.fix = Some(prober_env::seal(pod));
+        finding.fix = Some(prober_env::opt_out(pod));
     }
     finding
 }

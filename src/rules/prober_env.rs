@@ -67,9 +67,8 @@ pub(super) fn with_value(pod: &WorkloadPrediction<'_>, value: String) -> Option<
     })
 }
 
-/// Returns the fix that seals the pod: with the rewrite off the injector leaves its probes and its
-/// prober env alone.
-pub(super) fn seal(pod: &WorkloadPrediction<'_>) -> Fix {
+/// Returns the fix that adds the opt-out, so that the injector leaves probes and prober env unchanged.
+pub(super) fn opt_out(pod: &WorkloadPrediction<'_>) -> Fix {
     let key = keys::REWRITE_PROBERS;
     let change = Change::Set {
         route: pod.workload.template.annotation_route(key),

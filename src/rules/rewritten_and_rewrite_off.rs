@@ -11,7 +11,7 @@ declare_rule! {
     ///
     /// ## What it checks
     /// A pod whose probes point at the agent, each with its entry in `ISTIO_KUBE_APP_PROBERS`, while the mesh
-    /// rewrites the pod too and finds nothing left to do. This is what `rewrite --form equal` writes.
+    /// rewrites the pod too and finds nothing left to do. This is what `rewrite --form container-only` writes.
     ///
     /// ## Why it matters
     /// The pod works as it stands. But whatever the injector still finds to rewrite replaces the whole variable:
@@ -117,7 +117,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         .iter()
         .all(|handler| handler.port == Some(pod.agent_port.value));
     if stays {
-        finding.fix = Some(prober_env::seal(pod));
+        finding.fix = Some(prober_env::opt_out(pod));
     } else {
         let port = pod.agent_port.value;
         finding.help = Some(format!(

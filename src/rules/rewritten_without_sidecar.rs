@@ -76,7 +76,9 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
         .handlers()
         .filter(|(_, handler)| handler.verdict.cause == Cause::RewrittenWithoutSidecar)
         .map(|(pod, handler)| probe(pod, handler));
-    handlers.chain(scene.pods().filter_map(stub)).collect()
+    handlers
+        .chain(scene.pods().filter_map(partial_container))
+        .collect()
 }
 
 fn probe(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
@@ -101,7 +103,7 @@ fn probe(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Findi
 }
 
 /// A sidecar that nobody will fill in.
-fn stub(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn partial_container(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     if !matches!(pod.dataplane.value, Dataplane::None | Dataplane::Ambient) {
         return None;
     }

@@ -424,11 +424,11 @@ mod tests {
     #[test]
     fn both_shapes_say_the_same() {
         let nested = spec(
-            "  mesh: {kind: istio, version: \"1.30\", rootNamespace: mesh, revision: canary}\n  actions: [check]\n  form: sealed\n  failOn: never\n  emit: none\n  context: [\".\", ../x]\n  assume: {injection: all}\n  rules: {syntax-error: ignore}\n",
+            "  mesh: {kind: istio, version: \"1.30\", rootNamespace: mesh, revision: canary}\n  actions: [check]\n  form: annotation\n  failOn: never\n  emit: none\n  context: [\".\", ../x]\n  assume: {injection: all}\n  rules: {syntax-error: ignore}\n",
         )
         .unwrap();
         let flat = read_text(
-            "apiVersion: v1\nkind: ConfigMap\ndata:\n  mesh.kind: istio\n  mesh.version: '1.30'\n  mesh.rootNamespace: mesh\n  mesh.revision: canary\n  actions: check\n  form: sealed\n  failOn: never\n  emit: none\n  context: ., ../x\n  assume.injection: all\n  rules.syntax-error: ignore\n",
+            "apiVersion: v1\nkind: ConfigMap\ndata:\n  mesh.kind: istio\n  mesh.version: '1.30'\n  mesh.rootNamespace: mesh\n  mesh.revision: canary\n  actions: check\n  form: annotation\n  failOn: never\n  emit: none\n  context: ., ../x\n  assume.injection: all\n  rules.syntax-error: ignore\n",
         )
         .unwrap();
         assert_eq!(nested, flat);

@@ -103,10 +103,10 @@ def normal(thing):
                     action.pop("httpHeaders", None)
             if kind == "grpc":
                 action["service"] = action.get("service") or ""
-    # A rewrite also writes a stub without requests. It is removed with its env.
-    stub = {"name": "istio-proxy", "image": "auto"}
+    # A rewrite adds the same container. `--undo` removes it, even if the user wrote it.
+    partial = {"name": "istio-proxy", "image": "auto"}
     spec = pod.get("spec") or {}
-    spec["containers"] = [one for one in spec.get("containers") or [] if one != stub]
+    spec["containers"] = [one for one in spec.get("containers") or [] if one != partial]
     metadata = pod.get("metadata")
     if isinstance(metadata, dict):
         annotations = metadata.get("annotations")

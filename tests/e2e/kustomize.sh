@@ -35,7 +35,7 @@ new_overlay() {
 rewrite_settings='spec:
   actions: [rewrite]
   mesh: {kind: istio, version: "1.28"}
-  form: sealed
+  form: annotation
   failOn: never'
 
 # 1. The unchanged demo: storefront is rewritten, the two opt-outs are respected.

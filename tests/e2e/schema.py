@@ -23,7 +23,7 @@ metadata: {name: default}
 spec:
   mesh: {kind: istio, version: "1.28", rootNamespace: istio-system, revision: canary}
   actions: [check, rewrite]
-  form: stub
+  form: container
   failOn: note
   emit: items
   context: [.]

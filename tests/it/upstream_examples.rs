@@ -49,16 +49,17 @@ fn an_http_probe_under_strict() {
     );
     // The result that the example came with.
     let env = r#"{"/app-health/liveness-http/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}"#;
-    let stub = run(
-        &["rewrite", "--form", "stub", "--mesh-version", "1.10"],
+    let container = run(
+        &["rewrite", "--form", "container", "--mesh-version", "1.10"],
         file,
     );
-    assert!(stub.stdout.contains(env), "{}", stub.stdout);
+    assert!(container.stdout.contains(env), "{}", container.stdout);
     assert!(
-        stub.stdout
+        container
+            .stdout
             .contains("path: /app-health/liveness-http/livez")
     );
-    assert!(stub.stdout.contains("port: 15020"));
+    assert!(container.stdout.contains("port: 15020"));
 }
 
 /// Nothing says that the pod is in a mesh, so nobody says what becomes of its probes.

@@ -125,7 +125,7 @@ func containers(template map[string]any, kind string) []map[string]any {
 // takeEnv returns the entries of the prober env, and takes its carrier and the opt-out out of both.
 func takeEnv(before, after map[string]any, form string) (map[string]any, error) {
 	var text string
-	if form == "sealed" {
+	if form == "annotation" {
 		raw, _ := annotations(after)[config].(string)
 		var read struct{ ProxyMetadata map[string]any }
 		if err := yaml.Unmarshal([]byte(raw), &read); err != nil {
@@ -141,10 +141,10 @@ func takeEnv(before, after map[string]any, form string) (map[string]any, error) 
 		}
 	} else {
 		all := containers(after, "containers")
-		stub := all[len(all)-1]
-		env, _ := stub["env"].([]any)
-		if stub["name"] != proxy || stub["image"] != "auto" || len(env) != 1 {
-			return nil, fmt.Errorf("no stub: %v", stub)
+		partial := all[len(all)-1]
+		env, _ := partial["env"].([]any)
+		if partial["name"] != proxy || partial["image"] != "auto" || len(env) != 1 {
+			return nil, fmt.Errorf("not a partial container: %v", partial)
 		}
 		variable, _ := env[0].(map[string]any)
 		text, _ = variable["value"].(string)
@@ -152,12 +152,12 @@ func takeEnv(before, after map[string]any, form string) (map[string]any, error) 
 		items := spec["containers"].([]any)
 		spec["containers"] = items[:len(items)-1]
 	}
-	if form != "equal" && annotations(after)[optOut] != "false" {
+	if form != "container-only" && annotations(after)[optOut] != "false" {
 		return nil, fmt.Errorf("no opt-out")
 	}
 	written := []string{optOut, config}
 	for _, template := range []map[string]any{before, after} {
-		for _, name := range written[:map[bool]int{true: 2, false: 1}[form == "sealed"]] {
+		for _, name := range written[:map[bool]int{true: 2, false: 1}[form == "annotation"]] {
 			delete(annotations(template), name)
 		}
 		dropEmpty(template)

@@ -21,7 +21,7 @@ import (
 var forms = []struct {
 	name  string
 	share int
-}{{"sealed", 60}, {"stub", 20}, {"equal", 20}}
+}{{"annotation", 60}, {"container", 20}, {"container-only", 20}}
 
 // largest is the size from which files of the folders are left out.
 const largest = 1 << 18
@@ -70,7 +70,7 @@ func roundtrip(args []string) error {
 		if err != nil {
 			return err
 		}
-		failures = append(failures, compareAll(args[0], filepath.Join(args[1], "files"), "sealed", texts, len(texts)/20)...)
+		failures = append(failures, compareAll(args[0], filepath.Join(args[1], "files"), "annotation", texts, len(texts)/20)...)
 	}
 	for _, failure := range failures[:min(len(failures), 20)] {
 		fmt.Println(failure)

@@ -29,7 +29,7 @@ metadata:
         path: ./meshprobe-krm
 spec:
   actions: [ACTION]
-  form: stub
+  form: container
   failOn: never
 """
 

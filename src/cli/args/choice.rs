@@ -115,20 +115,20 @@ pub(in crate::cli) enum SchemaKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum FormArg {
-    /// In an annotation of the pod template: what is committed is what runs.
-    Sealed,
-    /// In a partial istio-proxy container, beside the opt-out: for custom injection templates.
-    Stub,
-    /// In a partial istio-proxy container alone: injected, it equals the injected original.
-    Equal,
+    /// In an annotation of the pod template, with the opt-out: the probes run as they are committed.
+    Annotation,
+    /// In a partial istio-proxy container, with the opt-out: for custom injection templates.
+    Container,
+    /// In a partial istio-proxy container, without the opt-out: the injected pod equals the injected original.
+    ContainerOnly,
 }
 
 impl From<FormArg> for Form {
     fn from(form: FormArg) -> Self {
         match form {
-            FormArg::Sealed => Self::Sealed,
-            FormArg::Stub => Self::Stub,
-            FormArg::Equal => Self::Equal,
+            FormArg::Annotation => Self::Annotation,
+            FormArg::Container => Self::Container,
+            FormArg::ContainerOnly => Self::ContainerOnly,
         }
     }
 }

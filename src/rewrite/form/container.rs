@@ -1,5 +1,5 @@
-//! The env in the `istio-proxy` container that the manifest holds: a partial container of its
-//! owner, our stub, or a whole sidecar. The injector takes it from there in every form.
+//! The prober env in the `istio-proxy` container of the manifest: a partial container of the user, one that a rewrite
+//! added, or a complete sidecar. The injector reads it from there in every form.
 
 use crate::kube::Container;
 use crate::mesh::istio::keys;

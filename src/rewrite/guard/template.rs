@@ -56,13 +56,13 @@ pub(super) fn template(
                  to the sidecar"
             );
             Refusal::new("custom-template", chosen.span, said)
-                .with_help("`--form stub` works with every template")
+                .with_help("`--form container` works with every template")
         });
     }
     let is_own = |name: &String| OWN.contains(&name.as_str());
     if let Some(name) = chosen.names.iter().find(|name| !is_own(name)) {
         let said = format!("injection template `{name}` is not one of Istio's own");
-        let help = "where the mesh has it: `--form stub --allow unknown-template`";
+        let help = "where the mesh has it: `--form container --allow unknown-template`";
         return Some(Refusal::new("unknown-template", chosen.span, said).with_help(help));
     }
     brings_no_sidecar(pod, &chosen)

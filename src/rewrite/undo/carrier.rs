@@ -12,9 +12,9 @@ use super::leaving::Leaving;
 
 /// One place with a prober env.
 pub(super) enum Carrier<'t> {
-    /// `proxyMetadata` in the annotation: the sealed form.
+    /// `proxyMetadata` in the annotation: the form `annotation`.
     Annotation(Entry<'t>, ProxyConfig),
-    /// The env of an `istio-proxy` container: a stub, a container of the user's, or an injected
+    /// The env of an `istio-proxy` container: a partial container that a rewrite added, one of the user, or an injected
     /// sidecar.
     Variable(Container<'t>, EnvVar<'t>),
 }
@@ -118,14 +118,14 @@ fn variables<'t>(container: &Container<'t>) -> Vec<EnvVar<'t>> {
         .collect()
 }
 
-/// The whole container where it is a stub of ours; else the variable, with the `env` that would
+/// The whole container if a rewrite added it; else the variable, with the `env` that would
 /// be empty without it.
 fn gone_of_container(container: &Container<'_>, variable: &EnvVar<'_>) -> Route {
     let env = container.node.get("env");
     let is_alone = env.is_some_and(|env| env.items().len() == 1);
     let is_bare = container.node.entries().len() == 3;
-    let is_stub = is_alone && is_bare && container.image() == Some("auto");
-    if is_stub && container.list == ContainerList::Main {
+    let is_ours = is_alone && is_bare && container.image() == Some("auto");
+    if is_ours && container.list == ContainerList::Main {
         return container.route.clone();
     }
     if is_alone {

@@ -68,7 +68,7 @@ fn spec_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
         ),
         "form" => described(
             words(&Form::ALL.map(Form::as_str)),
-            "How a rewrite carries the original probes; by default `sealed`.",
+            "How a rewrite carries the original probes; by default `annotation`.",
         ),
         "ignore" => described(
             list(ignore(found)),

@@ -93,8 +93,8 @@ fn an_env_from_elsewhere_cannot_be_read() {
 fn a_pod_rewritten_ahead_is_never_fixed_by_dropping_its_opt_out() {
     let pod = project("    team: shop\n", "");
     pod.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
-    let sealed = pod.read("pod.yaml");
-    let with_probe = sealed.replace(
+    let rewritten = pod.read("pod.yaml");
+    let with_probe = rewritten.replace(
         "    livenessProbe:",
         "    readinessProbe: {httpGet: {path: /r, port: 8080}}\n    livenessProbe:",
     );
@@ -290,13 +290,13 @@ fn a_proxy_config_that_is_no_mapping_is_refused_in_every_form() {
     for config in ["'[1, 2]'", "text", "'- a'"] {
         let pod = project(&format!("    proxy.istio.io/config: {config}\n"), "");
         let before = pod.read("pod.yaml");
-        for form in ["sealed", "stub", "equal"] {
+        for form in ["annotation", "container", "container-only"] {
             let run = pod.run(&["rewrite", "--write", "--form", form, "pod.yaml"]);
             run.exits(1).complains("error[proxy-config-invalid]");
             assert_eq!(pod.read("pod.yaml"), before, "{form} {config}");
         }
     }
     let null = project("    proxy.istio.io/config: '~'\n", "");
-    null.run(&["rewrite", "--write", "--form", "stub", "pod.yaml"])
+    null.run(&["rewrite", "--write", "--form", "container", "pod.yaml"])
         .exits(0);
 }

@@ -137,13 +137,13 @@ fn actions_decide_what_is_done() {
 #[test]
 fn forms_are_chosen() {
     run(ITEMS, "{}").says("proxy.istio.io/config");
-    run(ITEMS, "{form: sealed}").says("proxy.istio.io/config");
-    let stub = run(ITEMS, "{form: stub}").exits(0);
-    assert!(stub.stdout.contains("name: istio-proxy"));
-    assert!(stub.stdout.contains("rewriteAppHTTPProbers"));
-    let equal = run(ITEMS, "{form: equal}").exits(0);
-    assert!(equal.stdout.contains("name: istio-proxy"));
-    assert!(!equal.stdout.contains("rewriteAppHTTPProbers"));
+    run(ITEMS, "{form: annotation}").says("proxy.istio.io/config");
+    let container = run(ITEMS, "{form: container}").exits(0);
+    assert!(container.stdout.contains("name: istio-proxy"));
+    assert!(container.stdout.contains("rewriteAppHTTPProbers"));
+    let container_only = run(ITEMS, "{form: container-only}").exits(0);
+    assert!(container_only.stdout.contains("name: istio-proxy"));
+    assert!(!container_only.stdout.contains("rewriteAppHTTPProbers"));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn mistakes_are_refused_with_a_suggestion() {
             "unknown level `eror`: did you mean `error`?",
         ),
         ("{emit: item}", "did you mean `items`?"),
-        ("{form: seal}", "did you mean `sealed`?"),
+        ("{form: annotaton}", "did you mean `annotation`?"),
         (
             "{actions: [chek]}",
             "unknown action `chek`: did you mean `check`?",
@@ -222,7 +222,7 @@ fn mistakes_are_refused_with_a_suggestion() {
         ),
         ("{ignore: [{rule: syntax-error}]}", "needs a `reason`"),
         (
-            "{form: sealed, form: stub}",
+            "{form: annotation, form: container}",
             "the key `form` is there twice",
         ),
         (
@@ -249,7 +249,7 @@ fn mistakes_are_refused_with_a_suggestion() {
 fn a_config_map_is_as_strict() {
     let rewritten = run_map(
         ITEMS,
-        "{mesh.kind: istio, mesh.version: \"1.28\", form: stub, actions: \"check, rewrite\", failOn: warning, assume.mtls: STRICT, rules.opt-out: ignore}",
+        "{mesh.kind: istio, mesh.version: \"1.28\", form: container, actions: \"check, rewrite\", failOn: warning, assume.mtls: STRICT, rules.opt-out: ignore}",
     );
     rewritten.exits(0).says("name: istio-proxy");
     run_map(&failing(), "{actions: check}").exits(1);
@@ -271,7 +271,7 @@ fn a_config_map_is_as_strict() {
             "`scopes` is no string: give an object of kind `MeshProbe`",
         ),
         ("{failon: error}", "did you mean `failOn`?"),
-        ("{form.x: sealed}", "did you mean `form`?"),
+        ("{form.x: annotation}", "did you mean `form`?"),
         (
             "{actions: \"check rewrite\"}",
             "unknown action `check rewrite`",

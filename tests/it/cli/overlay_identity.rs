@@ -155,14 +155,14 @@ fn items_of_a_list_are_told_apart() {
 fn undoing_finds_a_renamed_pod() {
     let project = project(&web("web"), &json(RENAME));
     rewritten(&project, 1);
-    let sealed = project.read("base/web.yaml");
+    let rewritten = project.read("base/web.yaml");
     let path = "/spec/template/spec/containers/0/readinessProbe/timeoutSeconds";
     let change = format!("{RENAME}, {{op: add, path: {path}, value: 7}}");
     let overlay = format!("resources: [../base]\n{}\n", json(&change));
     project.write("over/kustomization.yaml", overlay);
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
     run.complains("error[kustomize-overlay]");
-    assert_eq!(project.read("base/web.yaml"), sealed);
+    assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
 #[test]

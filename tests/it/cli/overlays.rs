@@ -101,31 +101,31 @@ fn what_an_overlay_puts_in_place_of_the_annotations_is_not_written_below_it() {
             r#"{{"op": "add", "path": "{annotations}", "value": {{}}}}, {{"op": "replace", "path": "{annotations}", "value": {{"a": "b"}}}}"#
         )),
     ] {
-        for form in ["sealed", "stub"] {
+        for form in ["annotation", "container"] {
             refused(&project(&overlay, &[]), form, LOST);
         }
         // Nothing of this form stands there.
-        rewritten(&project(&overlay, &[]), "equal");
+        rewritten(&project(&overlay, &[]), "container-only");
     }
 }
 
 #[test]
-fn what_an_overlay_does_to_the_stub_or_the_probes_is_seen_too() {
+fn what_an_overlay_does_to_the_partial_container_or_the_probes_is_seen_too() {
     let image = "images: [{name: auto, newName: registry.example/proxy}]";
-    refused(&project(image, &[]), "stub", LOST);
-    rewritten(&project(image, &[]), "sealed");
+    refused(&project(image, &[]), "container", LOST);
+    rewritten(&project(image, &[]), "annotation");
     let last = json(
         r#"{"op": "add", "path": "/spec/template/spec/containers/1", "value": {"name": "other"}},
             {"op": "remove", "path": "/spec/template/spec/containers/1"}"#,
     );
-    for form in ["sealed", "stub"] {
+    for form in ["annotation", "container"] {
         rewritten(&project(&last, &[]), form);
     }
     // It means the same to the probe of today, and does not fit the one that is written.
     let port = json(
         r#"{"op": "replace", "path": "/spec/template/spec/containers/0/livenessProbe/tcpSocket/port", "value": 8080}"#,
     );
-    refused(&project(&port, &[]), "sealed", "would no longer fit");
+    refused(&project(&port, &[]), "annotation", "would no longer fit");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn an_overlay_that_adds_a_second_action_to_a_probe_is_seen() {
             "{{spec: {{containers: [{{name: web, {probe}}}]}}}}"
         ));
         let reason = format!("several handlers {actions}, which the API server rejects");
-        for form in ["sealed", "equal"] {
+        for form in ["annotation", "container-only"] {
             refused(&project(&overlay, &[]), form, &reason);
         }
     }
@@ -157,7 +157,7 @@ fn a_field_that_only_an_overlay_has_and_no_prober_records_is_seen() {
         let overlay = merge(&format!(
             "{{spec: {{containers: [{{name: web, {fields}}}]}}}}"
         ));
-        refused(&project(&overlay, &[]), "sealed", "changes its probes");
+        refused(&project(&overlay, &[]), "annotation", "changes its probes");
     }
 }
 
@@ -170,7 +170,7 @@ fn a_patch_of_a_flux_kustomization_is_seen_and_the_help_can_be_followed() {
         ("clusters/prod/ns.yaml", INJECTED),
         ("clusters/prod/apps.yaml", flux),
     ]);
-    let run = rewrite(&project, "sealed").exits(1);
+    let run = rewrite(&project, "annotation").exits(1);
     let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     let help = "flux build kustomization apps --path apps --kustomization-file clusters/prod/apps.yaml --dry-run | meshprobe rewrite -";
     assert!(said.contains("error[kustomize-overlay]"), "{said}");
@@ -184,7 +184,7 @@ fn only_the_pods_that_an_overlay_spoils_are_left() {
     let overlay = "patches:\n- target: {kind: Deployment, name: web}\n  patch: '[{op: add, path: /spec/template/metadata/annotations, value: {}}]'";
     let project = project(overlay, &[]);
     project.write("base/web.yaml", format!("{WEB}---\n{other}"));
-    let run = rewrite(&project, "sealed").exits(1);
+    let run = rewrite(&project, "annotation").exits(1);
     let run = run.complains("Rewrote 1 pod template in 1 file");
     let run = run.complains("Deployment/web is not rewritten");
     assert!(!run.stderr.contains("release-assumed"), "{}", run.stderr);
@@ -197,8 +197,8 @@ fn only_the_pods_that_an_overlay_spoils_are_left() {
 #[test]
 fn undoing_goes_by_the_same_check() {
     let project = project("", &[]);
-    rewritten(&project, "sealed");
-    let sealed = project.read("base/web.yaml");
+    rewritten(&project, "annotation");
+    let rewritten = project.read("base/web.yaml");
     // The annotation comes in beside those of the rewrite, which are all there are.
     let patch =
         json(r#"{"op": "add", "path": "/spec/template/metadata/annotations/a", "value": "b"}"#);
@@ -209,7 +209,7 @@ fn undoing_goes_by_the_same_check() {
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
     let run = run.complains("error[kustomize-overlay]");
     run.complains("meshprobe rewrite --undo -");
-    assert_eq!(project.read("base/web.yaml"), sealed);
+    assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
 const HIDDEN: &str = "is not modelled: what it changes is not seen";
@@ -223,7 +223,7 @@ fn what_is_not_modelled_and_may_change_a_probe_keeps_the_base_as_it_is() {
                  fieldSpecs: [{path: spec/template/metadata/labels}]\n";
     for config in [patch, foreign, label] {
         let project = project("transformers: [t.yaml]", &[("t.yaml", config)]);
-        refused(&project, "sealed", HIDDEN);
+        refused(&project, "annotation", HIDDEN);
     }
     let replacement = |path: &str| {
         format!(
@@ -231,23 +231,23 @@ fn what_is_not_modelled_and_may_change_a_probe_keeps_the_base_as_it_is() {
         )
     };
     let path = "spec.template.spec.containers.0.readinessProbe.httpGet.path";
-    refused(&project(&replacement(path), &[]), "sealed", HIDDEN);
+    refused(&project(&replacement(path), &[]), "annotation", HIDDEN);
     let in_file = "source: {kind: Namespace, name: shop}\ntargets: [{select: {kind: Deployment}, fieldPaths: [spec.template]}]\n";
     let file = project("replacements: [{path: r.yaml}]", &[("r.yaml", in_file)]);
-    refused(&file, "sealed", HIDDEN);
+    refused(&file, "annotation", HIDDEN);
     let gone = project("replacements: [{path: gone.yaml}]", &[]);
-    refused(&gone, "sealed", HIDDEN);
+    refused(&gone, "annotation", HIDDEN);
     let missing = project(
         "patches: [{path: gone.yaml, target: {kind: Deployment}}]",
         &[],
     );
     refused(
         &missing,
-        "sealed",
+        "annotation",
         "`gone.yaml` is not among the files read",
     );
     let remote = project("components: ['https://example.test/x?ref=1']", &[]);
-    refused(&remote, "sealed", "is remote and not fetched");
+    refused(&remote, "annotation", "is remote and not fetched");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_patch_that_hides_text_from_yaml_1_2_is_not_modelled() {
         format!("patchesStrategicMerge: [\"{head}# x\\L{probe}\\n\"]"),
     ] {
         let project = project(&overlay, &[]);
-        refused(&project, "sealed", "U+2028 (line separator)");
+        refused(&project, "annotation", "U+2028 (line separator)");
         let run = project.run(&["check", "--output-format", "concise"]);
         assert!(
             run.stdout.contains("over/kustomization.yaml:2:") && run.stdout.contains("U+2028"),
@@ -275,7 +275,7 @@ fn a_patch_that_hides_text_from_yaml_1_2_is_not_modelled() {
     for patch in [merge, format!("# x\u{2028}{operation}\n")] {
         let overlay = format!("patches: [{{{target}, path: p.yaml}}]");
         let project = project(&overlay, &[("p.yaml", &patch)]);
-        refused(&project, "sealed", "U+2028 (line separator)");
+        refused(&project, "annotation", "U+2028 (line separator)");
     }
 }
 
@@ -290,7 +290,7 @@ fn what_cannot_touch_a_probe_is_noted() {
     let missing = "patches: [{path: gone.yaml, target: {kind: Service}}]";
     for overlay in [image, service, prefix, names, missing] {
         let project = project(overlay, &[("names.yaml", config)]);
-        let run = rewrite(&project, "sealed").exits(0);
+        let run = rewrite(&project, "annotation").exits(0);
         run.complains("note[kustomization-not-modelled]")
             .complains("Rewrote 1 pod template");
     }

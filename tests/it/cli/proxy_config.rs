@@ -184,7 +184,7 @@ fn values_that_the_injector_refuses_are_reported_and_not_extended() {
         ),
     ] {
         let project = project(config);
-        for form in ["sealed", "stub", "equal"] {
+        for form in ["annotation", "container", "container-only"] {
             let run = project.run(&["rewrite", "--write", "--form", form, "."]);
             let run = run.exits(1).complains("error[proxy-config-invalid]");
             let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");

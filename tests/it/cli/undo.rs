@@ -118,7 +118,7 @@ fn what_is_not_to_the_letter_is_said() {
     project.run(&["rule", "undo-not-literal"]).exits(0);
 }
 
-/// A pod as `form` leaves it: a stub of ours, or a container with more in it.
+/// A rewritten pod: with the partial container of a rewrite, or with a container that has more fields.
 fn with_container(annotations: &str, container: &str) -> String {
     let env = r#"'{"/app-health/web/livez":{"httpGet":{"path":"/healthz","port":8080,"scheme":"HTTP"},"timeoutSeconds":1}}'"#;
     let container = container.replace("ENV", env);
@@ -135,15 +135,15 @@ fn undone(text: &str) -> String {
 }
 
 #[test]
-fn a_stub_goes_whole_and_other_containers_lose_the_variable_only() {
+fn a_partial_container_is_removed_whole_and_other_containers_lose_the_variable_only() {
     let opt_out = "  annotations:\n    sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n";
-    let stub = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: ENV\n";
+    let partial = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: ENV\n";
     let bare = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n    \
                 livenessProbe: {httpGet: {path: /healthz, port: 8080}}\n";
-    assert_eq!(undone(&with_container(opt_out, stub)), bare);
-    assert_eq!(undone(&with_container("", stub)), bare);
+    assert_eq!(undone(&with_container(opt_out, partial)), bare);
+    assert_eq!(undone(&with_container("", partial)), bare);
 
-    let own = format!("{stub}    resources: {{limits: {{cpu: 1}}}}\n");
+    let own = format!("{partial}    resources: {{limits: {{cpu: 1}}}}\n");
     let kept = "  - name: istio-proxy\n    image: auto\n    resources: {limits: {cpu: 1}}\n";
     assert_eq!(
         undone(&with_container(opt_out, &own)),
@@ -173,8 +173,8 @@ fn a_proxy_config_of_the_users_keeps_the_rest() {
 
 #[test]
 fn an_env_that_does_not_say_all_is_refused() {
-    let stub = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: ENV\n";
-    let whole = with_container("", stub);
+    let partial = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: ENV\n";
+    let whole = with_container("", partial);
     refused(&with_container("", ""), "rewritten-without-entry");
     refused(
         &whole.replace("web/livez\":", "web/readyz\":"),
@@ -340,7 +340,7 @@ fn a_proxy_config_of_one_line_comes_back() {
 fn a_file_without_final_line_break_stays_one() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  containers:\n  - name: web\n    \
                livenessProbe: {httpGet: {path: /healthz, port: 8080}}";
-    for form in ["sealed", "stub", "equal"] {
+    for form in ["annotation", "container", "container-only"] {
         let project = project(pod);
         project
             .run(&["rewrite", "--write", "--form", form, "."])

@@ -120,7 +120,7 @@ fn undoing_goes_by_the_same_check() {
         "rewrite",
         "--write",
         "--form",
-        "equal",
+        "container-only",
         "--mesh-version",
         "1.28",
         ".",

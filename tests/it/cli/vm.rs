@@ -243,7 +243,7 @@ fn probes_that_machines_cannot_have_are_refused() {
 #[test]
 fn files_for_machines_are_not_manifests_rewritten() {
     let project = Project::with(&[("group.yaml", GROUP)]);
-    for other in ["--write", "--diff", "--undo", "--form=stub"] {
+    for other in ["--write", "--diff", "--undo", "--form=container"] {
         project
             .run(&["rewrite", "--vm", other])
             .exits(2)

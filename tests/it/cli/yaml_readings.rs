@@ -691,7 +691,7 @@ fn explicit_keys_in_braces_are_removed_whole() {
 }
 
 #[test]
-fn undo_ignores_the_release_of_a_stub_image() {
+fn undo_ignores_the_release_of_a_partial_container() {
     let text = pod(
         "    livenessProbe: {httpGet: {path: /, port: 80}}\n  - name: istio-proxy\n    image: proxyv2:1.2\n",
     );

@@ -125,11 +125,11 @@ fn the_verdict_points_at_the_lines_that_decide() {
 
 #[test]
 fn a_rewrite_written_ahead_is_judged_by_the_agents_port() {
-    let sealed = concat!(
+    let annotations = concat!(
         "sidecar.istio.io/rewriteAppHTTPProbers: 'false', ",
         r#"proxy.istio.io/config: 'proxyMetadata: {ISTIO_KUBE_APP_PROBERS: ''{\"/app-health/web/readyz\":{\"tcpSocket\":{\"port\":8080}}}''}'"#,
     );
-    let text = web("", sealed).replace(
+    let text = web("", annotations).replace(
         "path: /healthz, port: 8080",
         "path: /app-health/web/readyz, port: 15020",
     );

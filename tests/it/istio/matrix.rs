@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::webhook::{Workload, workloads};
 use crate::support::{Run, case_folders, meshprobe};
 
-pub(crate) const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
+pub(crate) const FORMS: [&str; 3] = ["annotation", "container", "container-only"];
 
 /// A folder of `fixtures/istio/rewrite`.
 pub(crate) struct Case {

@@ -80,7 +80,7 @@ fn with(text: &str, annotation: &str) -> String {
 }
 
 const RELEASE: [&str; 2] = ["--mesh-version", LATEST];
-const FORMS: [&str; 3] = ["sealed", "stub", "equal"];
+const FORMS: [&str; 3] = ["annotation", "container", "container-only"];
 
 /// S1: some probes were rewritten ahead, another was added later.
 #[test]
@@ -89,7 +89,7 @@ fn a_probe_that_is_added_later() {
         let text = done(POD, form, &RELEASE) + "";
         let grown = text.replace("    livenessProbe:", &format!("{PROBE}    livenessProbe:"));
         assert_ne!(grown, text);
-        if form == "equal" {
+        if form == "container-only" {
             // The webhook alone would append a second env and lose the first.
             let pod = injected(&grown, mesh());
             assert_eq!((prober_envs(&pod).len(), unserved(&pod).len()), (2, 2));
@@ -113,11 +113,11 @@ fn another_port_of_the_mesh() {
         assert!(text.contains("port: 15099"), "{text}");
         assert_eq!(works(&text, mesh), 2, "{form}");
     }
-    let wrong = injected(&done(POD, "equal", &RELEASE), mesh);
+    let wrong = injected(&done(POD, "container-only", &RELEASE), mesh);
     assert_eq!(prober_envs(&wrong).len(), 2, "the reason for the guard");
     refused(
-        &done(POD, "equal", &RELEASE),
-        "equal",
+        &done(POD, "container-only", &RELEASE),
+        "container-only",
         &said,
         "agent-calls-itself",
     );
@@ -130,7 +130,11 @@ fn another_port_of_the_pod() {
     let pod = with(POD, "status.sidecar.istio.io/port: \"15022\"");
     for form in FORMS {
         let text = done(&pod, form, &RELEASE);
-        let port = if form == "equal" { 15020 } else { 15022 };
+        let port = if form == "container-only" {
+            15020
+        } else {
+            15022
+        };
         assert!(text.contains(&format!("port: {port}")), "{text}");
         assert_eq!(works(&text, mesh()), 2, "{form}");
         let after = injected(&text, mesh());
@@ -139,9 +143,9 @@ fn another_port_of_the_pod() {
         assert_eq!(done(&text, form, &RELEASE), text, "{form}");
     }
     // Written at the port of the annotation without the opt-out, the agent would call itself.
-    let loops = done(&pod, "equal", &RELEASE).replace("15020", "15022");
+    let loops = done(&pod, "container-only", &RELEASE).replace("15020", "15022");
     assert_eq!(prober_envs(&injected(&loops, mesh())).len(), 2);
-    refused(&loops, "equal", &RELEASE, "agent-calls-itself");
+    refused(&loops, "container-only", &RELEASE, "agent-calls-itself");
 }
 
 /// S4: the mesh does not rewrite. What was written ahead works; nothing more is written.
@@ -192,7 +196,7 @@ fn all_hazards_are_named() {
     let pod = with(POD, "status.sidecar.istio.io/port: \"0\"")
         .replace("port: http}", "port: metrics}")
         .replace("{port: 8080}", "{port: 8080, host: other}");
-    let run = rewrite(&pod, "sealed", &RELEASE);
+    let run = rewrite(&pod, "annotation", &RELEASE);
     for guard in ["status-port-invalid", "port-unresolved", "probe-host"] {
         assert!(
             run.stderr.contains(&format!("error[{guard}]")),
@@ -213,9 +217,9 @@ fn a_mesh_that_is_updated() {
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert!(!run.stdout.contains("app-lifecycle"), "{}", run.stdout);
         let warned = run.stderr.contains("warning[newer-release]");
-        assert_eq!(warned, form == "equal", "{}", run.stderr);
+        assert_eq!(warned, form == "container-only", "{}", run.stderr);
         assert_eq!(works(&run.stdout, Mesh::of("1.24")), 2, "{form}");
-        if form == "equal" {
+        if form == "container-only" {
             let pod = injected(&run.stdout, mesh());
             assert_eq!((prober_envs(&pod).len(), unserved(&pod).len()), (2, 2));
             // Rewritten again for the new release, it holds.
@@ -230,8 +234,8 @@ fn a_mesh_that_is_updated() {
 #[test]
 fn a_release_that_nobody_says() {
     let pod = format!("{POD}{HOOK}");
-    refused(&pod, "equal", &[], "hooks-need-release");
-    for form in ["sealed", "stub"] {
+    refused(&pod, "container-only", &[], "hooks-need-release");
+    for form in ["annotation", "container"] {
         let run = rewrite(&pod, form, &[]);
         assert!(!run.stdout.contains("app-lifecycle"), "{}", run.stdout);
         assert!(run.stderr.contains("note[hooks-left]"), "{}", run.stderr);
@@ -243,7 +247,7 @@ fn a_release_that_nobody_says() {
     }
     // Nothing is assumed about a pod that every release rewrites alike.
     let plain = POD.replace("tcpSocket: {", "httpGet: {path: /ready, ");
-    let run = rewrite(&plain, "equal", &[]);
+    let run = rewrite(&plain, "container-only", &[]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
 }
 
@@ -257,19 +261,23 @@ fn a_container_from_another_webhook() {
         let grown = text.replace(place, &format!("{place}{foreign}"));
         let pod = injected(&grown, mesh());
         let lost = unserved(&pod).len();
-        assert_eq!(lost, if form == "equal" { 2 } else { 0 }, "{form}");
+        assert_eq!(lost, if form == "container-only" { 2 } else { 0 }, "{form}");
     }
     let asked = with(POD, "dapr.io/enabled: \"true\"");
-    refused(&asked, "equal", &RELEASE, "foreign-injector");
+    refused(&asked, "container-only", &RELEASE, "foreign-injector");
     let allowed = [&RELEASE[..], &["--allow", "foreign-injector"]].concat();
-    done(&asked, "equal", &allowed);
+    done(&asked, "container-only", &allowed);
     assert_eq!(
-        done(&with(POD, "dapr.io/enabled: \"false\""), "equal", &RELEASE)
-            .matches("auto")
-            .count(),
+        done(
+            &with(POD, "dapr.io/enabled: \"false\""),
+            "container-only",
+            &RELEASE
+        )
+        .matches("auto")
+        .count(),
         1
     );
-    done(&asked, "sealed", &RELEASE);
+    done(&asked, "annotation", &RELEASE);
 }
 
 /// A template of the user's own: only what stands in a container is sure to arrive.
@@ -280,15 +288,15 @@ fn a_template_of_ones_own() {
         refused(&pod, form, &RELEASE, "unknown-template");
     }
     let allowed = [&RELEASE[..], &["--allow", "unknown-template"]].concat();
-    refused(&pod, "sealed", &allowed, "unknown-template");
-    done(&pod, "stub", &allowed);
-    done(&pod, "equal", &allowed);
+    refused(&pod, "annotation", &allowed, "unknown-template");
+    done(&pod, "container", &allowed);
+    done(&pod, "container-only", &allowed);
     // The tree shows that the mesh has it.
     let templates = "values: {sidecarInjectorWebhook: {templates: {ours: 'spec: {}'}}}";
     let operator = Manifest::operator("istio", templates);
     let both = format!("{operator}---\n{pod}");
-    refused(&both, "sealed", &RELEASE, "custom-template");
-    done(&both, "stub", &RELEASE);
+    refused(&both, "annotation", &RELEASE, "custom-template");
+    done(&both, "container", &RELEASE);
 }
 
 /// Pods outside the mesh stay as they are, and are told of where their neighbours are injected.
@@ -304,7 +312,7 @@ fn pods_without_a_sidecar() {
     }
     let namespace = Manifest::namespace("default").labels("istio.io/dataplane-mode: ambient");
     let both = format!("{namespace}---\n{ambient}");
-    let run = rewrite(&both, "sealed", &["-n", "default"]);
+    let run = rewrite(&both, "annotation", &["-n", "default"]);
     assert!(run.stderr.contains("note[ambient]"), "{}", run.stderr);
     assert_eq!(run.stdout, both);
 }
@@ -312,7 +320,7 @@ fn pods_without_a_sidecar() {
 /// An env that nobody can extend without losing something.
 #[test]
 fn an_env_that_is_there_twice() {
-    let text = done(POD, "stub", &RELEASE);
+    let text = done(POD, "container", &RELEASE);
     let at = text
         .find("    - name: ISTIO_KUBE")
         .or_else(|| text.find("      - name: ISTIO_KUBE"))
@@ -353,7 +361,7 @@ fn what_is_written_passes_the_check() {
                 .filter(|rule| rule.ends_with(']'))
                 .collect();
             // Without the opt-out a second injection may still find something.
-            let wanted: &[&str] = if form == "equal" {
+            let wanted: &[&str] = if form == "container-only" {
                 &["note[rewritten-and-rewrite-off]"]
             } else {
                 &[]
@@ -380,8 +388,8 @@ fn the_form_is_a_setting() {
     for form in FORMS {
         assert_eq!(run(form, &[]).stdout, done(POD, form, &RELEASE), "{form}");
         assert_eq!(
-            run(form, &["--form", "stub"]).stdout,
-            done(POD, "stub", &RELEASE),
+            run(form, &["--form", "container"]).stdout,
+            done(POD, "container", &RELEASE),
             "{form}"
         );
         let item: String = POD.lines().map(|line| format!("  {line}\n")).collect();
@@ -395,17 +403,21 @@ fn the_form_is_a_setting() {
             item.trim_start()
         );
         let answer = meshprobe(Path::new("/"), &["krm"], &list).stdout;
-        assert_eq!(answer.contains("image: auto"), form != "sealed", "{answer}");
+        assert_eq!(
+            answer.contains("image: auto"),
+            form != "annotation",
+            "{answer}"
+        );
         assert_eq!(
             answer.contains("rewriteAppHTTPProbers: \"false\""),
-            form != "equal",
+            form != "container-only",
             "{answer}"
         );
     }
-    let wrong = run("seald", &[]);
+    let wrong = run("annotaton", &[]);
     assert_eq!(wrong.code, 2);
     assert!(
-        wrong.stderr.contains("did you mean `sealed`"),
+        wrong.stderr.contains("did you mean `annotation`"),
         "{}",
         wrong.stderr
     );
@@ -420,7 +432,7 @@ fn the_env_in_an_annotation_that_is_there() {
             .or_else(|| text.find("{\\\\\\\"/app-health"));
         text[at.unwrap() - 1..].chars().next().unwrap()
     };
-    assert_eq!(value(&done(POD, "sealed", &RELEASE)), '\'');
+    assert_eq!(value(&done(POD, "annotation", &RELEASE)), '\'');
     for config in [
         "|\n      concurrency: 2",
         "'concurrency: 2'",
@@ -428,14 +440,14 @@ fn the_env_in_an_annotation_that_is_there() {
     ] {
         let text = done(
             &with(POD, &format!("proxy.istio.io/config: {config}")),
-            "sealed",
+            "annotation",
             &RELEASE,
         );
         assert_eq!(value(&text), '\'', "{text}");
         assert_eq!(works(&text, mesh()), 2, "{text}");
     }
     let json = with(POD, "proxy.istio.io/config: '{\"concurrency\": 2}'");
-    let text = done(&json, "sealed", &RELEASE);
+    let text = done(&json, "annotation", &RELEASE);
     assert_eq!(works(&text, mesh()), 2, "{text}");
     let annotation =
         workloads(&text)[0].template["metadata"]["annotations"]["proxy.istio.io/config"].clone();

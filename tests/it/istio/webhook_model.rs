@@ -105,15 +105,15 @@ fn rewritten(text: &str, form: &str, release: &str, more: &[&str]) -> Run {
 }
 
 /// What the user sees of an injected pod. The forms with the opt-out write annotations, and the
-/// sealed form hands the env through the template, so its place among the env is another one.
+/// form `annotation` hands the env through the template, so its place among the env is another one.
 fn seen(admitted: &Admitted, form: &str) -> Admitted {
     let Admitted::Injected(pod) = admitted else {
         return admitted.clone();
     };
     let mut pod = pod.clone();
     let written: &[&str] = match form {
-        "sealed" => &[OPT_OUT, CONFIG],
-        "stub" => &[OPT_OUT],
+        "annotation" => &[OPT_OUT, CONFIG],
+        "container" => &[OPT_OUT],
         _ => &[],
     };
     if let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -139,7 +139,7 @@ fn seen(admitted: &Admitted, form: &str) -> Admitted {
                 *handler = defaulted(handler, is_probe);
             }
             let env = container.get_mut("env").and_then(Value::as_array_mut);
-            if let Some(env) = env.filter(|_| form == "sealed") {
+            if let Some(env) = env.filter(|_| form == "annotation") {
                 env.sort_by_key(|entry| entry["name"].as_str().unwrap_or_default().to_owned());
             }
         }
@@ -311,7 +311,7 @@ fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
                 )));
             }
             let is_told = second.stderr.contains("note[form-kept]");
-            let is_ours = !trial.has_proxy || form == "sealed" && again == "sealed";
+            let is_ours = !trial.has_proxy || form == "annotation" && again == "annotation";
             if class == "rewritten" && is_ours && is_told != (again != form) {
                 return Err(said(format!("{again} after {form}: {}", second.stderr)));
             }

@@ -44,7 +44,7 @@ fn set(files: &Files) -> SourceSet {
     SourceSet::new(files.iter().map(file).collect())
 }
 
-/// Containers by name: a stub is last in its own list, and an overlay may put others behind it.
+/// Containers by name: a partial container is last in its own list, and an overlay may put others behind it.
 fn normal(mut value: Value) -> Value {
     let pointers = [
         "/spec/containers",
@@ -222,9 +222,9 @@ fn compared(seed: u64, form: Form) -> (Count, Option<String>) {
 fn rewriting_and_building_change_places() {
     let seeds: Vec<u64> = (0..trees()).collect();
     let each = seeds.par_iter().map(|seed| {
-        let (sealed, first) = compared(*seed, Form::Sealed);
-        let (stub, second) = compared(*seed, Form::Stub);
-        (sealed.and(stub), first.or(second))
+        let (annotation, first) = compared(*seed, Form::Annotation);
+        let (container, second) = compared(*seed, Form::Container);
+        (annotation.and(container), first.or(second))
     });
     let each: Vec<(Count, Option<String>)> = each.collect();
     let counts = each.iter().map(|(count, _)| *count);

@@ -29,7 +29,7 @@ kind: Namespace
 metadata: {name: shop, labels: {istio-injection: enabled}}
 ";
 
-/// Fields of an overlay, and whether the base can be rewritten below it: sealed, stub.
+/// Fields of an overlay, and whether the base can be rewritten below it: in the forms `annotation` and `container`.
 const OVERLAYS: &[(&str, [bool; 2])] = &[
     ("namePrefix: a-", [true, true]),
     ("commonAnnotations: {a: b}", [true, true]),
@@ -159,7 +159,7 @@ fn what_is_written_arrives_in_what_kustomize_builds() {
     let Some(kustomize) = kustomize() else { return };
     let mut written = 0;
     for (fields, expected) in OVERLAYS {
-        for (form, expected) in ["sealed", "stub"].into_iter().zip(expected) {
+        for (form, expected) in ["annotation", "container"].into_iter().zip(expected) {
             let tree = tempfile::tempdir().unwrap();
             for (path, text) in [
                 (".git/HEAD", ""),

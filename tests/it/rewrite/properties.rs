@@ -132,17 +132,17 @@ fn normal(text: &str) -> Value {
     value
 }
 
-/// What the sidecar will receive. The sealed form holds the value as the template pastes it between
+/// What the sidecar will receive. The form `annotation` holds the value as the template pastes it between
 /// double quotes, a partial sidecar as it is.
 fn probers(value: &mut Value, form: Form) -> BTreeMap<String, Value> {
     let env = match form {
-        Form::Sealed => sealed_env(value),
-        Form::Stub | Form::Equal => stub_env(value),
+        Form::Annotation => annotation_env(value),
+        Form::Container | Form::ContainerOnly => container_env(value),
     };
     serde_json::from_str(&env).unwrap()
 }
 
-fn sealed_env(value: &Value) -> String {
+fn annotation_env(value: &Value) -> String {
     let config = format!(
         "/spec/template/metadata/annotations/{}",
         CONFIG.replace('/', "~1")
@@ -154,14 +154,14 @@ fn sealed_env(value: &Value) -> String {
 }
 
 /// Takes the partial sidecar, which comes last, out of the pod.
-fn stub_env(value: &mut Value) -> String {
+fn container_env(value: &mut Value) -> String {
     let list = value.pointer_mut("/spec/template/spec/containers").unwrap();
-    let stub = list.as_array_mut().unwrap().pop().unwrap();
-    assert_eq!(stub["name"], "istio-proxy");
-    assert_eq!(stub["image"], "auto");
-    assert_eq!(stub["env"].as_array().unwrap().len(), 1);
-    assert_eq!(stub["env"][0]["name"], ENV);
-    stub["env"][0]["value"].as_str().unwrap().to_owned()
+    let proxy = list.as_array_mut().unwrap().pop().unwrap();
+    assert_eq!(proxy["name"], "istio-proxy");
+    assert_eq!(proxy["image"], "auto");
+    assert_eq!(proxy["env"].as_array().unwrap().len(), 1);
+    assert_eq!(proxy["env"][0]["name"], ENV);
+    proxy["env"][0]["value"].as_str().unwrap().to_owned()
 }
 
 /// Every network handler asks the agent, whose entry is the handler as the API server has it;
@@ -172,10 +172,10 @@ fn is_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseErro
     let annotations = written.pointer("/spec/template/metadata/annotations");
     let opt_out = annotations.and_then(|annotations| annotations.get(OPT_OUT));
     let is_off = opt_out.and_then(Value::as_str) == Some("false");
-    prop_assert_eq!(is_off, form != Form::Equal);
+    prop_assert_eq!(is_off, form != Form::ContainerOnly);
     let mut entries = match form {
-        Form::Sealed => probers(&mut written, form),
-        Form::Stub | Form::Equal => probers(&mut plain, form),
+        Form::Annotation => probers(&mut written, form),
+        Form::Container | Form::ContainerOnly => probers(&mut plain, form),
     };
     let (olds, news) = (containers(&mut old), containers(&mut plain));
     prop_assert_eq!(olds.len(), news.len());
@@ -385,7 +385,7 @@ fn what_an_env_records_comes_back_to_the_byte() {
     for form in Form::ALL {
         let counts = try_all(Written::AsRecorded, form);
         // A partial sidecar behind the last line of a file gave that line its line break.
-        let least = if form == Form::Sealed { 90 } else { 75 };
+        let least = if form == Form::Annotation { 90 } else { 75 };
         let is_most = counts.identical * 100 >= counts.rewritten * least;
         assert!(is_most, "{form:?}: {counts:?}");
     }

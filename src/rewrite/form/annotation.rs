@@ -1,4 +1,4 @@
-//! The sealed form: the env as `proxyMetadata` in the annotation `proxy.istio.io/config`.
+//! The form `annotation`: the prober env as `proxyMetadata` in the annotation `proxy.istio.io/config`.
 //!
 //! The injection template writes every entry of `proxyMetadata` into the env of the sidecar
 //! (measured with 1.10 to 1.31, classic and native sidecars).

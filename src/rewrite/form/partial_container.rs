@@ -1,4 +1,4 @@
-//! The stub: a partial `istio-proxy`, last in `containers`, that the injector completes.
+//! A partial `istio-proxy` container, last in `containers`, that the injector completes.
 //!
 //! Measured with 18 releases: last or first in `containers` it works for classic and native
 //! sidecars, in `initContainers` for native ones only (Istio 1.31, `pkg/kube/inject/inject.go`).

@@ -1,5 +1,5 @@
-//! The equal form: the stub alone. Nothing switches the webhook's rewrite off, so whatever it
-//! still records becomes a second env, which wins, and all probers written ahead are lost.
+//! The form `container-only`: a partial container without the opt-out. The webhook still rewrites probes, and what it
+//! records becomes a second env, which takes precedence over the one that was written ahead.
 
 use crate::context::Context;
 use crate::kube::{Action, Port};
@@ -76,7 +76,7 @@ fn left(
         "{} is rewritten from {since} on: the injector would append a second env, which wins",
         prediction.title()
     );
-    let help = "say the release (`--mesh-version`), or take the form `sealed`";
+    let help = "set the release with `--mesh-version`, or use `--form annotation`";
     Some(Refusal::new("hooks-need-release", handler.key.span(), said).with_help(help))
 }
 
@@ -115,8 +115,8 @@ fn foreign(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusa
          append a second env, which wins"
     );
     let help = format!(
-        "take the form `sealed`, or `--allow foreign-injector` where that container has no probes \
-         or is added after {}",
+        "use `--form annotation`, or `--allow foreign-injector` if that container has no probes or is \
+         added after {}",
         keys::PROXY_CONTAINER
     );
     Some(Refusal::new("foreign-injector", span, said).with_help(help))
