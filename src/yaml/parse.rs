@@ -358,8 +358,8 @@ impl<'a> Builder<'a> {
         self.arena.innermost() == Some(Kind::Sequence)
     }
 
-    /// Tells whether the `:` of the last key, which ends at `from` at the latest, stands at `at`. Another
-    /// one may start a word, or belong to a mapping around this one.
+    /// Returns whether `at` is the `:` of the last key, which ends at `from` at the latest. Another `:` may start a
+    /// word, or belong to an outer mapping.
     fn is_value_mark(&self, from: usize, at: usize) -> bool {
         if self.byte(at) != Some(b':') {
             return false;
@@ -372,17 +372,35 @@ impl<'a> Builder<'a> {
             return false;
         }
         let key = self.arena.last_child_start().unwrap_or(from);
-        // The event of a key that has no value may lie in a line below, unless the key is empty.
-        let before = self.text.get(..at).unwrap_or_default();
-        if key == at || !before.trim_end_matches(' ').ends_with('\n') {
-            return true;
+        let mark = self.explicit_mark(key).map(|mark| self.column(mark));
+        if key == at {
+            // The event of an empty key lies at the next token. With a `?` further to the right, that is the `:` of
+            // an outer key.
+            return mark.is_none_or(|mark| mark <= self.column(at));
         }
-        let before = self.text.get(..key);
-        let before = before.unwrap_or_default().trim_ascii_end();
-        // The `:` of an explicit key stands below its `?`, which no comment is in front of.
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        let is_explicit = line.ends_with('?') && line.bytes().all(|byte| b" -?:".contains(&byte));
-        is_explicit && self.column(before.len() - 1) == self.column(at)
+        // The event of a key without a value may lie in a line below.
+        let before = self.text.get(..at).unwrap_or_default();
+        !before.trim_end_matches(' ').ends_with('\n') || mark == Some(self.column(at))
+    }
+
+    /// Returns the offset of the `?` in front of the key at `key`, if the key is explicit.
+    fn explicit_mark(&self, key: usize) -> Option<usize> {
+        let before = self.text.get(..key)?;
+        let mut end = before.len();
+        loop {
+            let rest = before.get(..end)?;
+            let start = memchr::memrchr(b'\n', rest.as_bytes()).map_or(0, |at| at + 1);
+            let line = rest.get(start..)?;
+            let comment = memchr::memmem::find(line.as_bytes(), b" #");
+            let is_comment = line.starts_with('#');
+            let code = line.get(..comment.unwrap_or(line.len()))?.trim_ascii_end();
+            if !is_comment && !code.is_empty() {
+                let is_explicit =
+                    code.ends_with('?') && code.bytes().all(|byte| b" -?:".contains(&byte));
+                return is_explicit.then(|| start + code.len() - 1);
+            }
+            end = start.checked_sub(1)?;
+        }
     }
 
     fn column(&self, at: usize) -> usize {
