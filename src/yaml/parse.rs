@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 use super::arena::Arena;
 use super::block::{self, OverLimit};
 use super::block_scalar::{block_span, line_end, without_invented_break};
+use super::marker::byte_order_mark_end;
 use super::span::Span;
 use super::tree::{Kind, NONE, Style, Tree};
 use super::weight::TOO_HEAVY;
@@ -128,8 +129,7 @@ struct Fault {
 
 /// Returns where the content of a document starts, behind a byte order mark.
 fn content_start(text: &str, segment: Span) -> usize {
-    let source = segment.slice(text);
-    segment.end - source.strip_prefix('\u{feff}').unwrap_or(source).len()
+    segment.start + byte_order_mark_end(segment.slice(text))
 }
 
 /// Fills an arena with the document that `segment` of `text` holds.

@@ -23,6 +23,7 @@ use serde_yaml::Value as Yaml;
 
 use super::change::Change;
 use super::edit::{Edit, splice};
+use super::marker::without_byte_order_mark;
 use super::merge::effective_entries;
 use super::parse::parse;
 use super::scalar::Scalar;
@@ -192,7 +193,7 @@ fn scalar_value(scalar: Scalar<'_>) -> Yaml {
 
 /// Reads the first document of a text with the independent parser, as kubectl does; `None` where there is none.
 fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_byte_order_mark(text);
     brackets::check(text)?;
     refuse_multiplying(text)?;
     let first = serde_yaml::Deserializer::from_str(text).next();
@@ -206,7 +207,7 @@ fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
 /// given to it, and counts as refused.
 #[must_use]
 pub fn first_document_error(text: &str) -> Option<String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_byte_order_mark(text);
     if let Err(reason) = brackets::check(text) {
         return Some(reason);
     }
@@ -239,7 +240,7 @@ pub fn first_document_keys(text: &str) -> Option<Vec<String>> {
     if has_too_many_brackets(text) {
         return Some(Vec::new());
     }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_byte_order_mark(text);
     let first = serde_yaml::Deserializer::from_str(text).next();
     match first.map(Outline::deserialize) {
         Some(Ok(Outline::Mapping(keys))) => Some(keys),
@@ -257,7 +258,7 @@ fn refuse_multiplying(text: &str) -> Result<(), String> {
 
 /// Reads a document with the independent parser.
 fn referee_value(text: &str) -> Result<Yaml, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_byte_order_mark(text);
     refuse_multiplying(text)?;
     let mut value: Yaml = serde_yaml::from_str(text)
         .map_err(|error| format!("is refused by the second parser: {error}"))?;

@@ -1,6 +1,7 @@
 //! Characters that end a line for libyaml's line, or that it takes for syntax, and that are text
 //! in YAML 1.2; and those that end the name of an anchor there.
 
+use crate::yaml::marker::byte_order_mark_end;
 use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
 use crate::yaml::verify;
@@ -73,11 +74,12 @@ fn marks(text: &str, segment: Span) -> impl Iterator<Item = Place> {
     let source = segment.slice(text);
     let bytes = source.as_bytes();
     let leads = memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes);
+    let content = byte_order_mark_end(source);
     leads.filter_map(move |at| {
         let c = source.get(at..)?.chars().next()?;
         let (_, name) = MARKS.iter().find(|(mark, _)| *mark == c)?;
         // In front of a document the mark is what it is meant for.
-        let is_first = at == 0 && c == '\u{feff}';
+        let is_first = c == '\u{feff}' && (at == 0 || at + c.len_utf8() == content);
         let start = segment.start + at;
         (!is_first).then_some((Span::new(start, start + c.len_utf8()), *name))
     })

@@ -791,3 +791,34 @@ fn kustomize_skips_resources_that_hold_nothing() {
             .says("kustomize refuses to build it");
     }
 }
+
+#[test]
+fn a_byte_order_mark_behind_a_document_marker_is_accepted() {
+    let text = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
+    for head in [
+        "a: b\n---\n\u{feff}",
+        "# c\n---\n\u{feff}",
+        "a: b\n--- # c\r\n\u{feff}",
+        "\u{feff}a: b\n---\n\u{feff}",
+    ] {
+        let text = format!("{head}{}", text.trim_start_matches("---\n"));
+        let project = project(&text);
+        let run = project.run(&["check", "--output-format", "concise"]);
+        let run = run.exits(0);
+        assert!(!run.stdout.contains('['), "{head:?}{}", run.stdout);
+        let (rewritten, undone) = there_and_back(&text);
+        assert_ne!(rewritten, text);
+        assert_eq!(undone, text);
+    }
+    let hidden = text.replace("kind:", "\"k\\x69nd\":");
+    project(&format!(
+        "# c\n---\n\u{feff}{}",
+        hidden.trim_start_matches("---\n")
+    ))
+    .run(&["check", "--output-format", "concise"])
+    .says("1 workload");
+    // Anywhere else it is text.
+    project(&format!("a: b\n---\nb: c\n\u{feff}{text}"))
+        .run(&["check"])
+        .exits(1);
+}
