@@ -119,7 +119,8 @@ Make the change by hand; the message says what stood in the way.
 The files of the run would take more memory than allowed once they are parsed. The file that the message names was
 not checked.
 
-An error where the file contains the words `apiVersion` and `kind` or was named on the command line, otherwise a note.
+An error where the file contains the words `apiVersion` and `kind`, also with letters written as escapes, or was named
+on the command line, otherwise a note.
 
 ## Why it matters
 
@@ -234,8 +235,8 @@ annotation `meshprobe.dev/ignore: 'not-rewritten-ahead: reason'`.
         docs: "\
 A file holds bytes that are not UTF-8, the only encoding that is read.
 
-An error where the file has the marks of a Kubernetes manifest (`apiVersion:` and `kind:`),
-otherwise a note.
+An error where the file has the marks of a Kubernetes manifest (`apiVersion:` and `kind:`, also with letters
+written as escapes such as `\"\\x61piVersion\"`), otherwise a note.
 
 ## What to do
 
@@ -303,7 +304,8 @@ way, leave the kustomization out with `--exclude`. A patch for a remote object i
 A document is not YAML. It was not judged; the other documents of the file were.
 
 An error where the document has the marks of a Kubernetes manifest (`apiVersion:` and `kind:` at
-the start of a line) or its file has the name of a kustomization, otherwise a note.
+the start of a line, also with letters written as escapes) or its file has the name of a kustomization,
+otherwise a note.
 
 A tab behind `-` or `?`, or before a key or comment, is an error in a Kubernetes document: YAML 1.2 accepts it, kubectl
 and kustomize refuse the document.

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::chart::is_in_chart;
-use super::document::{is_other_json, looks_like_kubernetes};
+use super::document::is_other_json;
 use super::file::{Fault, SourceFile};
 use super::kustomization::is_kustomization;
+use super::manifest_keys::looks_like_kubernetes;
 use super::memory_budget::MemoryBudget;
 use super::parse_budget::can_parse;
 

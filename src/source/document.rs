@@ -10,6 +10,7 @@ use super::file::SourceFile;
 use super::kustomization::is_kustomization;
 use super::kustomization_fields;
 use super::list;
+use super::manifest_keys::looks_like_kubernetes;
 
 /// What a document holds.
 #[derive(Clone, Debug)]
@@ -255,38 +256,11 @@ fn may_be_json_manifest(source: &[u8]) -> bool {
         || ["\\x", "\\U", "!!binary"].into_iter().any(has)
 }
 
-/// Returns whether a text contains the words of a manifest anywhere: in JSON and flow style they start no line.
+/// Returns whether a text contains the words of a manifest anywhere, because keys in JSON and flow style do not start a
+/// line, or has the marks of a manifest whose letters are written as escapes.
 pub(super) fn mentions_manifest(source: &[u8]) -> bool {
-    mentions_kubernetes(source) && memmem::find(source, b"kind").is_some()
-}
-
-/// What a line starts behind: the line breaks of YAML 1.1, and a byte order mark.
-const STARTS: [&[u8]; 6] = [
-    b"\n",
-    b"\r",
-    "\u{feff}".as_bytes(),
-    "\u{85}".as_bytes(),
-    "\u{2028}".as_bytes(),
-    "\u{2029}".as_bytes(),
-];
-
-/// Returns whether a text that cannot be parsed was meant to be a Kubernetes manifest: `apiVersion:`
-/// and `kind:` at the start of a line, with or without quotes, or as quoted keys in JSON.
-pub(super) fn looks_like_kubernetes(source: &[u8]) -> bool {
-    let json = source.trim_ascii_start().starts_with(b"{");
-    let has = |key: &str| {
-        if json {
-            return memmem::find(source, format!("\"{key}\"").as_bytes()).is_some();
-        }
-        ["", "'", "\""].iter().any(|quote| {
-            let needle = format!("{quote}{key}{quote}:");
-            memmem::find_iter(source, &needle).any(|at| {
-                let before = source.get(..at).unwrap_or_default();
-                before.is_empty() || STARTS.iter().any(|start| before.ends_with(start))
-            })
-        })
-    };
-    has("apiVersion") && has("kind")
+    let has_words = mentions_kubernetes(source) && memmem::find(source, b"kind").is_some();
+    has_words || looks_like_kubernetes(source)
 }
 
 #[cfg(test)]

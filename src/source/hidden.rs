@@ -11,13 +11,14 @@ use crate::yaml::Span;
 
 use super::boundary::{repository_root, resolved_within};
 use super::decode::narrow;
-use super::document::{Document, looks_like_kubernetes, mentions_manifest};
+use super::document::{Document, mentions_manifest};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Request, shown_path};
 use super::folders::Folders;
 use super::git::TrackedFiles;
 use super::ignores::Hider;
 use super::kustomization::{identity, is_kustomization, place_of};
+use super::manifest_keys::looks_like_kubernetes;
 use super::read::{is_ordinary, read_resolved};
 use super::walk::is_manifest;
 

@@ -17,6 +17,7 @@ mod kustomization;
 mod kustomization_fields;
 mod links;
 mod list;
+mod manifest_keys;
 mod memory_budget;
 mod named;
 mod origin;

@@ -67,6 +67,16 @@ fn a_dense_file_without_manifests_is_a_note() {
 }
 
 #[test]
+fn a_dense_manifest_whose_keys_are_written_as_escapes_is_an_error() {
+    let project = shop();
+    project.write(
+        "dense.yaml",
+        dense("\"\\x61piVersion\": v1\n\"k\\x69nd\": ConfigMap\n", 100_000),
+    );
+    check(&project, &["--max-parsed", "4MiB", "."]).says("dense.yaml: error[file-left-out]");
+}
+
+#[test]
 fn every_kind_of_dense_text_is_left_out() {
     let mut documents = "---\n".repeat(100_000);
     documents.push_str(CONFIG_MAP);

@@ -792,6 +792,44 @@ fn kustomize_skips_resources_that_hold_nothing() {
     }
 }
 
+/// A Pod in JSON whose first keys are written as escapes and whose text has a lone surrogate.
+const HIDDEN_JSON: &str = r#"{"\u0061piVersion": "v1", "k\u0069nd": "Pod", "metadata": {"name": "x", "annotations": {"e": "\ud83d"}}}"#;
+
+#[test]
+fn unreadable_documents_with_escaped_keys_are_errors() {
+    let check = |text: &[u8]| {
+        let project = Project::new();
+        project.write("w.yaml", text);
+        project.write("w.json", text);
+        project.run(&["check", "--output-format", "concise", "."])
+    };
+    let wide = |text: &str, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        let marked = format!("\u{feff}{text}");
+        marked.encode_utf16().flat_map(bytes).collect()
+    };
+    let yaml = "\"\\x61piVersion\": v1\n\"k\\x69n\\U00000064\": Pod\n";
+    for text in [wide(yaml, u16::to_be_bytes), wide(yaml, u16::to_le_bytes)] {
+        check(&text).exits(1).says("w.yaml:1:1: error[not-utf8]");
+    }
+    check(format!("{yaml}a: [\n").as_bytes())
+        .exits(1)
+        .says("error[syntax-error]");
+    check(HIDDEN_JSON.as_bytes())
+        .exits(1)
+        .says("w.json:1:")
+        .says("error[syntax-error]");
+    // Files of other tools.
+    for text in [
+        "\"\\x61piVersion\": v1\na: [\n",
+        "a: \"\\x61piVersion: \\x6bind:\"\nb: [\n",
+        "{\"a\": \"\\ud83d\", \"kind\": \"menu\"}\n",
+        "- \"\\x61piVersion\": v1\n- \"\\x6bind\": [\n",
+    ] {
+        let run = check(text.as_bytes()).exits(0);
+        assert!(!run.stdout.contains("error["), "{text}{}", run.stdout);
+    }
+}
+
 #[test]
 fn a_byte_order_mark_behind_a_document_marker_is_accepted() {
     let text = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
