@@ -12,6 +12,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::kube::Object;
 use crate::source::{Document, SourceFile, SourceSet, is_kustomization, place};
+use crate::yaml::Span;
 
 use super::super::complete::{Complete, complete, has_complete};
 use super::super::deployment::{self, Deployment, Dialect};
@@ -221,7 +222,7 @@ fn to_render<'a, 't>(
     };
     let folders: BTreeSet<&str> = all
         .iter()
-        .filter(|one| one.edit.is_some() || is_base(one))
+        .filter(|one| one.edit.is_some() || is_base(one) || overrides(sources, one).is_some())
         .map(|one| one.folder.as_str())
         .collect();
     // One object that several others deploy comes back in each of them, and says the same.
@@ -229,6 +230,23 @@ fn to_render<'a, 't>(
     all.iter()
         .filter(|one| folders.contains(one.folder.as_str()) && seen.insert(key(one)))
         .collect()
+}
+
+/// Returns the file of Argo CD that overrides parameters of what is deployed, if there is one.
+///
+/// Source: Argo CD, `docs/user-guide/parameters.md` and `reposerver/repository/repository.go`
+/// (`mergeSourceParameters`).
+fn overrides<'s>(sources: &'s SourceSet, one: &Deployment<'_>) -> Option<&'s SourceFile> {
+    let is_built = one.dialect == Dialect::Argo && sources.kustomization_in(&one.folder).is_some();
+    let names = [
+        ".argocd-source.yaml".to_owned(),
+        format!(".argocd-source-{}.yaml", one.object.name()),
+    ];
+    let mut files = names.iter().filter(|_| is_built).map(|name| {
+        let path = format!("{}/{name}", one.folder);
+        sources.file(path.trim_start_matches('/'))
+    });
+    files.find_map(|file| file)
 }
 
 /// Renders what one object deploys; also returns the kustomizations that it takes in.
@@ -256,6 +274,13 @@ fn of_deployment<'s>(
         (None, Some(file)) => gatherer.deployed_as_it_is(file),
         _ => gatherer.deployed(file, &edit, &entries),
     };
+    if let Some(file) = overrides(sources, one) {
+        let at = Span::empty(edit.root.span().start);
+        let path = &file.path;
+        let message = format!("`{path}` is not modelled: what its parameters change is not seen");
+        gathered.tell(&edit, at, message);
+        gathered.doubt_told(&edit, at);
+    }
     if one.dialect == Dialect::Flux && one.edit.is_some() {
         post_build::apply(&edit, &mut gathered);
     }

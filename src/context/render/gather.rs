@@ -156,7 +156,7 @@ impl Gathered {
     }
 
     /// Notes that what is reported at `at` may change all objects that are there so far.
-    fn doubt_told(&mut self, k: &Kustomization<'_>, at: Span) {
+    pub(super) fn doubt_told(&mut self, k: &Kustomization<'_>, at: Span) {
         let all = self.ids_of(|_| true);
         self.touch(k, at, &all);
     }

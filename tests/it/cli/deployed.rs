@@ -2,7 +2,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
 
-use crate::support::manifest::{INJECTED, Manifest, STRICT_MESH, join};
+use crate::support::manifest::{INJECTED, Manifest, PROBED, STRICT_MESH, join};
 use crate::support::project::Project;
 
 /// An injected namespace, and one that is not.
@@ -287,4 +287,37 @@ fn rows_that_would_look_the_same_name_their_overlay() {
         ("apps/web/web.yaml", &web),
     ]);
     insta::assert_snapshot!(project.run(&["predict"]).exits(0).stdout);
+}
+
+/// Argo CD merges the parameters of such a file into the source of the Application.
+#[test]
+fn a_file_that_overrides_parameters_is_reported_and_its_pods_are_not_rewritten() {
+    for name in [".argocd-source.yaml", ".argocd-source-f.yaml"] {
+        let project = Project::with(&[
+            (
+                "argo.yaml",
+                "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: f, namespace: argocd}\n\
+                 spec: {destination: {namespace: shop}, source: {repoURL: x, path: real}}\n",
+            ),
+            (
+                "real/kustomization.yaml",
+                "resources: [ns.yaml, web.yaml]\n",
+            ),
+            ("real/ns.yaml", INJECTED),
+            ("real/web.yaml", PROBED),
+        ]);
+        let rewrite = ["rewrite", "--diff", "--mesh-version", "1.28", "."];
+        assert!(!project.run(&rewrite).shown().contains("cannot be seen"));
+        project.write(&format!("real/{name}"), "kustomize: {patches: []}\n");
+        let shown = project
+            .run(&["check", "--fail-on", "note"])
+            .exits(1)
+            .shown();
+        assert!(
+            shown.contains(&format!("`real/{name}` is not modelled")),
+            "{shown}"
+        );
+        let shown = project.run(&rewrite).exits(1).shown();
+        assert!(shown.contains("cannot be seen"), "{shown}");
+    }
 }
