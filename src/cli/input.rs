@@ -9,8 +9,8 @@ use crate::mesh::Version;
 use crate::report;
 use crate::settings::{Layer, Mesh, MeshKind};
 use crate::source::{
-    Content, Exclude, Input, Request, SourceFile, SourceSet, WalkOptions, resolved_as_named,
-    shown_path,
+    Content, Exclude, Input, Request, SourceFile, SourceSet, TrackedHidden, WalkOptions,
+    resolved_as_named, shown_path,
 };
 
 use super::STACK;
@@ -70,6 +70,8 @@ pub(super) enum Gate {
     Yes,
     /// Where the configuration sets one, and in CI.
     IfConfigured,
+    /// The command edits files, and overlays that are hidden from it may depend on them.
+    Rewrite,
     /// The command is not one for a gate.
     No,
 }
@@ -85,10 +87,11 @@ pub(super) fn prepare(
     let Configured { layer, context } = config::configured(common, directory)?;
     check_release(session, &layer, common)?;
     let mut request = request(session, common, context, instead)?;
-    request.walk.report_hidden = match gate {
-        Gate::Yes => true,
-        Gate::IfConfigured => layer.fail_on.is_some() || is_ci(session),
-        Gate::No => false,
+    request.walk.tracked_hidden = match gate {
+        Gate::Yes => TrackedHidden::Manifests,
+        Gate::IfConfigured if layer.fail_on.is_some() || is_ci(session) => TrackedHidden::Manifests,
+        Gate::Rewrite => TrackedHidden::Overlays,
+        Gate::IfConfigured | Gate::No => TrackedHidden::None,
     };
     let pool = pool(common.threads.map_or_else(cores, usize::from))?;
     let from_stdin = request
@@ -201,7 +204,7 @@ fn request(
             no_ignore: common.no_ignore,
             exclude,
             force_exclude: common.force_exclude,
-            report_hidden: false,
+            tracked_hidden: TrackedHidden::None,
         },
         max_rendered: common.max_rendered,
         max_parsed: common.max_parsed,

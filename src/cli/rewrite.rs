@@ -29,7 +29,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
             "what --kustomize or --helm renders goes to standard output: leave out --write and -o",
         ));
     }
-    let mut run = prepare(session, &args.common, Instead::Nothing, Gate::No)?;
+    let mut run = prepare(session, &args.common, Instead::Nothing, Gate::Rewrite)?;
     if args.emit_envoy {
         return emit(session, &run, args);
     }

@@ -41,22 +41,12 @@ pub fn judge<T: Default>(set: &SourceSet, run: impl Fn(&SourceSet) -> T) -> Judg
     let mut faults = Vec::new();
     let mut rest = Vec::new();
     for file in &set.files {
-        let alone = SourceSet {
-            files: vec![file.clone()],
-            max_rendered: set.max_rendered,
-            links: set.links.clone(),
-        };
-        match attempt(&alone) {
+        match attempt(&set.with_files(vec![file.clone()])) {
             Ok(_) => rest.push(file.clone()),
             Err(panic) => faults.push(fault(&file.path, &panic.to_string())),
         }
     }
-    let rest = SourceSet {
-        files: rest,
-        max_rendered: set.max_rendered,
-        links: set.links.clone(),
-    };
-    match attempt(&rest) {
+    match attempt(&set.with_files(rest)) {
         Ok(value) => Judged { value, faults },
         // Only several files together cause the panic, so it is reported for all of them.
         Err(panic) => Judged {

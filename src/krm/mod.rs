@@ -17,7 +17,9 @@ use crate::engine::{self, Exit, Outcome, Summary, failing};
 use crate::finding::{Finding, Severity};
 use crate::report::visible;
 use crate::settings::{Action, Emit, FailOn, Layer, Settings};
-use crate::source::{Fault, Input, Request, SourceSet, WalkOptions, boundary, resolved_within};
+use crate::source::{
+    Fault, Input, Request, SourceSet, TrackedHidden, WalkOptions, boundary, resolved_within,
+};
 use crate::yaml::{self, Change, Route, Value};
 
 pub use definition::definition;
@@ -124,7 +126,7 @@ fn load(input: &[u8], directory: &Path, layer: &Layer) -> Result<SourceSet, Vec<
         working_directory: directory.to_path_buf(),
         // The function is a gate: a finding fails the build.
         walk: WalkOptions {
-            report_hidden: true,
+            tracked_hidden: TrackedHidden::Manifests,
             ..WalkOptions::default()
         },
         ..Request::default()

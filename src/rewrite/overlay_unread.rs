@@ -1,4 +1,4 @@
-//! Refuses to rewrite the bases of kustomizations that cannot be read: what such an overlay makes of a pod is not known.
+//! Refuses to rewrite the bases of kustomizations that cannot be read or are hidden: what such an overlay makes of a pod is not known.
 
 use crate::context::render::{Rendering, UnreadOverlay, unread_overlays};
 use crate::predict::WorkloadPrediction;
@@ -22,7 +22,11 @@ impl Unread {
         let overlay = overlays.find(|one| one.may_take_in(object.path()))?;
         let path = &overlay.path;
         let message = format!("what `{path}` makes of it is not known: {}", overlay.reason);
-        let help = format!("fix `{path}`, or leave it out with `--exclude {path}`");
+        let fix = match overlay.is_hidden {
+            true => "read it with `--no-ignore`".to_owned(),
+            false => format!("fix `{path}`"),
+        };
+        let help = format!("{fix}, or leave it out with `--exclude {path}`");
         let refusal = Refusal::new("kustomize-overlay", object.name_span(), message);
         Some(refusal.with_help(help))
     }

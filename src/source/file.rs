@@ -225,6 +225,8 @@ pub struct SourceSet {
     pub max_rendered: Option<usize>,
     /// Symbolic links that lead to files of the set.
     pub links: Links,
+    /// Kustomizations and deploying objects that git tracks and that ignore files hide; only for a rewrite.
+    pub hidden_overlays: Arc<[SourceFile]>,
 }
 
 impl SourceSet {
@@ -236,6 +238,18 @@ impl SourceSet {
             files,
             max_rendered: None,
             links: Links::default(),
+            hidden_overlays: Arc::default(),
+        }
+    }
+
+    /// Returns the set of these files, which are sorted, with all else that is known of the run.
+    #[must_use]
+    pub fn with_files(&self, files: Vec<SourceFile>) -> Self {
+        Self {
+            files,
+            max_rendered: self.max_rendered,
+            links: self.links.clone(),
+            hidden_overlays: Arc::clone(&self.hidden_overlays),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Manifests that git tracks and that an ignore file hides from the run: a change of one line in
-//! `.ignore` must not switch the linter off unnoticed.
+//! `.ignore` must not switch the linter off unnoticed, nor an overlay off that depends on what a rewrite edits.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
+use memchr::memmem;
 
 use crate::yaml::Span;
 
@@ -20,7 +21,7 @@ use super::ignores::Hider;
 use super::kustomization::{identity, is_kustomization, place_of};
 use super::manifest_keys::looks_like_kubernetes;
 use super::read::{is_ordinary, read_resolved};
-use super::walk::is_manifest;
+use super::walk::{TrackedHidden, is_manifest};
 
 /// What a line of an ignore file hides.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,18 +35,43 @@ pub struct HiddenFiles {
 /// What git tracks in each repository, by its root; `None` where the index cannot be found.
 type Repositories = HashMap<PathBuf, Option<Result<TrackedFiles, String>>>;
 
-/// Adds the ignore files to a set that hide tracked manifests from the run, with what they hide.
+/// Adds to a set what ignore files hide from the run and git tracks: the ignore files with the manifests that they hide,
+/// or, for a rewrite, the overlays. Ignore files of which it is not known what they hide are added in both cases.
 pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
     if folders.hidden.is_empty() {
         return;
     }
+    let mut found = tracked_hidden(set, request, folders);
+    if request.walk.tracked_hidden == TrackedHidden::Overlays {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for hidden in found.values_mut().filter_map(|found| found.as_mut().ok()) {
+            paths.append(hidden);
+        }
+        paths.sort();
+        let overlays = paths.iter().map(|path| overlay(path, request));
+        set.hidden_overlays = overlays.collect();
+        found.retain(|_, found| found.is_err());
+    }
+    add_ignore_files(set, request, found);
+}
+
+/// The tracked files that the lines of ignore files hide; why it is not known which these are.
+type Found<'f> = BTreeMap<&'f Hider, Result<Vec<PathBuf>, String>>;
+
+/// Returns the tracked files that the request asks for and that are hidden from the run.
+fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) -> Found<'f> {
+    let is_wanted = match request.walk.tracked_hidden {
+        TrackedHidden::None => return Found::new(),
+        TrackedHidden::Manifests => is_kubernetes,
+        TrackedHidden::Overlays => is_overlay,
+    };
     let mut repositories = Repositories::new();
     let read: HashSet<PathBuf> = set
         .files
         .iter()
         .filter_map(|file| Some(place_of(file)?.into_owned()))
         .collect();
-    let mut found: BTreeMap<&Hider, Result<Vec<PathBuf>, String>> = BTreeMap::new();
+    let mut found = Found::new();
     for (hidden, hider) in &folders.hidden {
         let holder = hidden.parent().unwrap_or(hidden);
         let Some(root) = repository_root(holder) else {
@@ -59,7 +85,7 @@ pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
                 let manifests = manifests(root, hidden, tracked);
                 let unread: Vec<PathBuf> = manifests
                     .filter(|path| !read.contains(path) && !is_excluded(path, request))
-                    .filter(|path| is_kubernetes(path, root))
+                    .filter(|path| is_wanted(path, root))
                     .collect();
                 if !unread.is_empty()
                     && let Ok(known) = found.entry(hider).or_insert_with(|| Ok(Vec::new()))
@@ -78,6 +104,11 @@ pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
             }
         }
     }
+    found
+}
+
+/// Adds the ignore files to a set, with what they hide.
+fn add_ignore_files(set: &mut SourceSet, request: &Request, found: Found<'_>) {
     let mut files: BTreeMap<&Path, Vec<HiddenFiles>> = BTreeMap::new();
     let mut texts: HashMap<&Path, Arc<str>> = HashMap::new();
     for (hider, paths) in found {
@@ -136,8 +167,7 @@ fn is_kubernetes(path: &Path, root: &Path) -> bool {
     if path.to_str().is_some_and(is_kustomization) {
         return true;
     }
-    let resolved = resolved_within(root, path, root);
-    let Some(bytes) = resolved.ok().and_then(|real| read_resolved(&real).ok()) else {
+    let Some(bytes) = read_within(path, root) else {
         return false;
     };
     let bytes = narrow(&bytes);
@@ -148,6 +178,32 @@ fn is_kubernetes(path: &Path, root: &Path) -> bool {
     let file = SourceFile::new(Arc::from("hidden.yaml"), Arc::from(text));
     let is_object = |one: &Document| one.tree().is_some() || !one.ambiguities.is_empty();
     file.documents.iter().any(is_object) || looks_like_kubernetes(&bytes)
+}
+
+/// Returns whether a file exists and is a kustomization, or mentions objects that deploy folders.
+fn is_overlay(path: &Path, root: &Path) -> bool {
+    let has = |text: &[u8]| {
+        let needles = ["kustomize.toolkit.fluxcd.io", "argoproj.io"];
+        needles
+            .into_iter()
+            .any(|needle| memmem::find(text, needle.as_bytes()).is_some())
+    };
+    let is_named = path.to_str().is_some_and(is_kustomization);
+    is_ordinary(path) && (is_named || read_within(path, root).is_some_and(|text| has(&text)))
+}
+
+/// Returns an overlay that is hidden; one that is large without its text.
+fn overlay(path: &Path, request: &Request) -> SourceFile {
+    let root = repository_root(path).unwrap_or(path);
+    let text = read_within(path, root).filter(|bytes| bytes.len() <= LARGE);
+    let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+    let shown = shown_path(path, &request.working_directory);
+    SourceFile::new(shown.into(), text.unwrap_or_default().into())
+}
+
+/// Reads a file by its resolved path, unless that is outside of the repository at `root`.
+fn read_within(path: &Path, root: &Path) -> Option<Vec<u8>> {
+    read_resolved(&resolved_within(root, path, root).ok()?).ok()
 }
 
 /// The last line of an ignore file that has this pattern: it is the one that counts.

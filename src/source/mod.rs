@@ -51,4 +51,4 @@ pub use read::{read_file, read_open, read_resolved, read_resolved_text, read_str
 pub use rendered::{Rendered, Trail};
 pub(crate) use split::segments;
 pub use tree::{TreeItem, TreeKind, tree_items};
-pub use walk::{Exclude, TEMPORARY, WalkOptions};
+pub use walk::{Exclude, TEMPORARY, TrackedHidden, WalkOptions};

@@ -74,8 +74,20 @@ pub struct WalkOptions {
     pub exclude: Exclude,
     /// Leave that out even where the user names it.
     pub force_exclude: bool,
-    /// Report tracked manifests that ignore files hide.
-    pub report_hidden: bool,
+    /// What tracked manifests that ignore files hide are looked for.
+    pub tracked_hidden: TrackedHidden,
+}
+
+/// What tracked manifests that ignore files hide are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrackedHidden {
+    /// None: git's index is not read.
+    #[default]
+    None,
+    /// All of them, for a report.
+    Manifests,
+    /// Kustomizations, and objects that deploy folders: they may change what a rewrite edits.
+    Overlays,
 }
 
 /// What the walk met, in the order in which one file with several names is named.
@@ -267,7 +279,7 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         if let Some(rules) = rules_here {
             let real = self.root.real(&path);
             if rules.hide(&real, is_directory) {
-                if self.options.report_hidden {
+                if self.options.tracked_hidden != TrackedHidden::None {
                     let hider = rules.hider(&real, is_directory);
                     met.extend(hider.map(|hider| Met::Hidden(real, hider)));
                 }

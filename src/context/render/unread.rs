@@ -1,10 +1,13 @@
-//! Kustomizations that cannot be read: what they make of the files that they take in is not known.
+//! Kustomizations that cannot be read, or that an ignore file hides: what they make of the files that they take in is
+//! not known.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::kube::Object;
 use crate::source::{Content, Document, Fault, SourceFile, SourceSet, is_kustomization, place};
 
+use super::super::deployment;
 use super::Rendering;
 use super::kustomization::Kustomization;
 use super::locate::{Located, folder_of, locate, strings};
@@ -16,6 +19,8 @@ pub struct UnreadOverlay {
     pub path: Arc<str>,
     /// Why it cannot be read.
     pub reason: String,
+    /// An ignore file hides it.
+    pub is_hidden: bool,
     /// The files that it may take in.
     files: BTreeSet<Arc<str>>,
 }
@@ -45,12 +50,53 @@ pub fn unread_overlays(sources: &SourceSet, renderings: &[Rendering]) -> Vec<Unr
             unread.push(UnreadOverlay {
                 path: Arc::clone(&file.path),
                 reason,
+                is_hidden: false,
                 files: used.map(|(path, _)| Arc::clone(path)).collect(),
             });
         }
     }
+    let hidden = sources.hidden_overlays.iter();
+    unread.extend(hidden.filter_map(|file| hidden_overlay(sources, renderings, file)));
     unread.sort_by(|a, b| a.path.cmp(&b.path));
     unread
+}
+
+/// Returns an overlay that an ignore file hides, if it may take in any file of the run.
+fn hidden_overlay(
+    sources: &SourceSet,
+    renderings: &[Rendering],
+    file: &SourceFile,
+) -> Option<UnreadOverlay> {
+    let files = if file.text.is_empty() {
+        all_bases(sources, renderings, file)
+    } else if is_kustomization(&file.path) {
+        may_take_in(sources, renderings, file)
+    } else {
+        deployed(sources, file)
+    };
+    (!files.is_empty()).then(|| UnreadOverlay {
+        path: Arc::clone(&file.path),
+        reason: "an ignore file hides it".to_owned(),
+        is_hidden: true,
+        files,
+    })
+}
+
+/// Returns the files of the folders that the objects of a file deploy and change.
+fn deployed(sources: &SourceSet, file: &SourceFile) -> BTreeSet<Arc<str>> {
+    let objects: Vec<Object<'_>> = file.documents.iter().flat_map(Object::all_in).collect();
+    let deployments = deployment::all(sources, objects.iter());
+    let changed = deployments.iter().filter(|one| one.edit.is_some());
+    changed
+        .flat_map(|one| {
+            let built = sources.kustomization_in(&one.folder);
+            let built = built.map(|file| taken_in(sources, file));
+            let inside = sources
+                .files_in(&one.folder)
+                .map(|file| Arc::clone(&file.path));
+            inside.chain(built.into_iter().flatten())
+        })
+        .collect()
 }
 
 fn unread_kustomization(
@@ -58,29 +104,38 @@ fn unread_kustomization(
     renderings: &[Rendering],
     file: &SourceFile,
 ) -> Option<UnreadOverlay> {
-    let (reason, is_whole) = match &file.fault {
-        Some(Fault::Unreadable(reason)) => (format!("it cannot be read: {reason}"), false),
-        Some(Fault::TooLarge { .. }) => (
-            "it exceeds the memory limit of parsed files".to_owned(),
-            false,
-        ),
-        Some(Fault::NotUtf8 { .. }) => ("it is not UTF-8".to_owned(), false),
-        Some(Fault::Panicked(_)) => ("meshprobe failed on it".to_owned(), false),
-        Some(Fault::NotRendered { .. }) | None => match hidden_text(file) {
-            // An escape may write the name of a file in the text that is hidden.
-            Some(reason) => (reason, !file.text.contains('\\')),
-            None => (unparsed(file)?.to_owned(), true),
-        },
+    let without_text = |reason: String| (reason, all_bases(sources, renderings, file));
+    let (reason, files) = match &file.fault {
+        Some(Fault::Unreadable(reason)) => without_text(format!("it cannot be read: {reason}")),
+        Some(Fault::TooLarge { .. }) => {
+            without_text("it exceeds the memory limit of parsed files".to_owned())
+        }
+        Some(Fault::NotUtf8 { .. }) => without_text("it is not UTF-8".to_owned()),
+        Some(Fault::Panicked(_)) => without_text("meshprobe failed on it".to_owned()),
+        Some(Fault::NotRendered { .. }) | None => {
+            let reason = hidden_text(file).or_else(|| unparsed(file).map(str::to_owned))?;
+            (reason, may_take_in(sources, renderings, file))
+        }
     };
     Some(UnreadOverlay {
         path: Arc::clone(&file.path),
         reason,
-        files: if is_whole {
-            taken_in(sources, file)
-        } else {
-            all_bases(sources, renderings, file)
-        },
+        is_hidden: false,
+        files,
     })
+}
+
+/// Returns the files that a kustomization with a text may take in.
+fn may_take_in(
+    sources: &SourceSet,
+    renderings: &[Rendering],
+    file: &SourceFile,
+) -> BTreeSet<Arc<str>> {
+    // An escape may write the name of a file in the text that is hidden.
+    if hidden_text(file).is_some() && file.text.contains('\\') {
+        return all_bases(sources, renderings, file);
+    }
+    taken_in(sources, file)
 }
 
 /// Returns the files that any kustomization in the place of `file` could take in: those in its folder and below, and

@@ -20,6 +20,7 @@ mod guard_docs;
 mod guards;
 mod helm_and_kustomize_options;
 mod hidden_files;
+mod hidden_overlays;
 mod invocation;
 mod krm;
 mod krm_contract;
