@@ -10,6 +10,7 @@ mod handlers;
 mod machine;
 mod notes;
 mod overlay;
+mod overlay_generated;
 mod overlay_left_out;
 mod overlay_unread;
 mod patch_file;

@@ -13,6 +13,7 @@ use crate::predict::{Becomes, HandlerPrediction, WorkloadPrediction};
 
 use super::essence::Essence;
 use super::guard::Refusal;
+use super::overlay_generated::Generated;
 use super::overlay_left_out::LeftOut;
 use super::overlay_unread::Unread;
 use super::pod::has_work;
@@ -46,6 +47,7 @@ pub(super) struct Overlays<'a, 't> {
     places: HashMap<ObjectKey<'a>, Vec<usize>>,
     left_out: LeftOut<'t>,
     unread: Unread,
+    generated: Generated,
     direction: Direction,
 }
 
@@ -63,6 +65,7 @@ impl<'a, 't> Overlays<'a, 't> {
             places,
             left_out: LeftOut::of(seen.renderings),
             unread: Unread::of(seen.context.sources, seen.renderings),
+            generated: Generated::of(seen.context.sources),
             direction,
         }
     }
@@ -77,10 +80,12 @@ impl<'a, 't> Overlays<'a, 't> {
         found.filter_map(|at| self.predictions.get(*at))
     }
 
-    /// Refuses a workload of a file that an overlay takes in of which nothing is known.
-    fn refusal_of_unknown(&self, plain: &WorkloadPrediction<'_>) -> Option<Refusal> {
+    /// Refuses a workload of a file for which no rendering has to be looked at: an overlay takes it in of which nothing
+    /// is known, or a generator copies its text.
+    fn refusal_of_file(&self, plain: &WorkloadPrediction<'_>) -> Option<Refusal> {
         let left_out = self.left_out.refusal(plain);
-        left_out.or_else(|| self.unread.refusal(plain))
+        let unread = left_out.or_else(|| self.unread.refusal(plain));
+        unread.or_else(|| self.generated.refusal(plain))
     }
 
     /// Returns what an overlay does that a change of the file would not go with.
@@ -121,7 +126,7 @@ pub(super) fn overlaid<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
 ) -> Overlaid<'t> {
-    if let Some(refusal) = overlays.refusal_of_unknown(plain) {
+    if let Some(refusal) = overlays.refusal_of_file(plain) {
         return Overlaid::Refused(refusal);
     }
     let own = Essence::of(&plain.workload);
@@ -202,7 +207,7 @@ pub(super) fn differing<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
 ) -> Option<Refusal> {
-    if let Some(refusal) = overlays.refusal_of_unknown(plain) {
+    if let Some(refusal) = overlays.refusal_of_file(plain) {
         return Some(refusal);
     }
     let own = Essence::of(&plain.workload);

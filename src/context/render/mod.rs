@@ -21,6 +21,7 @@ mod deployed;
 mod field_path;
 mod fields;
 mod gather;
+mod generated;
 #[cfg(test)]
 mod hostile_tests;
 mod image_name;
@@ -66,6 +67,7 @@ use budget::Budget;
 use gather::Gathered;
 use resource::Resource;
 
+pub use generated::{GeneratedFrom, generator_files};
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
 pub use unapplied::unapplied;

@@ -9,6 +9,7 @@ use crate::source::{Content, Document, Fault, SourceFile, SourceSet, is_kustomiz
 
 use super::super::deployment;
 use super::Rendering;
+use super::generated::named_by;
 use super::kustomization::Kustomization;
 use super::locate::{Located, folder_of, locate, strings};
 
@@ -70,7 +71,10 @@ fn hidden_overlay(
     let files = if file.text.is_empty() {
         all_bases(sources, renderings, file)
     } else if is_kustomization(&file.path) {
-        may_take_in(sources, renderings, file)
+        let copied = named_by(sources, file).into_iter();
+        let mut files = may_take_in(sources, renderings, file);
+        files.extend(copied.map(|(file, _)| Arc::clone(&file.path)));
+        files
     } else {
         deployed(sources, file)
     };

@@ -74,6 +74,15 @@ fn a_base_of_a_hidden_kustomization_of_another_one_is_not_rewritten() {
 }
 
 #[test]
+fn a_file_that_a_hidden_generator_copies_is_not_rewritten() {
+    let generator = "configMapGenerator: [{name: c, files: [k=../base/web.yaml]}]\n";
+    refused(
+        &project(&[("kustomization.yaml", generator)]),
+        "hidden/kustomization.yaml",
+    );
+}
+
+#[test]
 fn a_folder_that_a_hidden_object_deploys_with_changes_is_not_rewritten() {
     let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\nspec:\n  path: ./base\n";
     let argo = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: apps, namespace: argocd}\nspec:\n  \

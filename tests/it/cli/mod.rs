@@ -16,6 +16,7 @@ mod fixes;
 mod fixes_adding_documents;
 mod fixes_left_out;
 mod formats;
+mod generated_files;
 mod guard_docs;
 mod guards;
 mod helm_and_kustomize_options;
