@@ -16,7 +16,9 @@ const STARTS: [&[u8]; 6] = [
 /// and `kind:` at the start of a line, with or without quotes, or as quoted keys in JSON. Letters in double quotes may
 /// be written as escapes.
 pub(super) fn looks_like_kubernetes(source: &[u8]) -> bool {
-    let json = source.trim_ascii_start().starts_with(b"{");
+    let start = source.trim_ascii_start();
+    // A template may start with `{{`.
+    let json = start.starts_with(b"{") && !start.starts_with(b"{{");
     let has = |key: &str| match json {
         true => has_quoted(source, key, |_, _| true),
         false => has_line(source, key),

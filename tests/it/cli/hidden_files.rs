@@ -78,6 +78,26 @@ fn a_hidden_manifest_is_found_however_its_keys_are_written() {
 }
 
 #[test]
+fn a_hidden_template_is_found() {
+    let project = project();
+    project.write(".gitignore", "web.yaml\n");
+    let text = std::fs::read_to_string(project.path("apps/web.yaml")).unwrap();
+    for first in [
+        "{{ if .Values.web }}",
+        "{{- if .Values.web }}",
+        "\n  {{- range .Values.all -}}",
+        "{{/* web */}}",
+        "# web\n{{ if .Values.web }}",
+    ] {
+        project.write("apps/web.yaml", format!("{first}\n{text}{{{{ end }}}}\n"));
+        let run = project.run(&["check", "--fail-on", "warning"]).exits(1);
+        run.says("tracked-file-hidden").says("`apps/web.yaml`");
+    }
+    project.write("apps/web.yaml", "{{ if .Values.web }}\na: b\n{{ end }}\n");
+    project.run(&["check", "--fail-on", "warning"]).exits(0);
+}
+
+#[test]
 fn a_hidden_manifest_fails_a_gate_that_allows_warnings() {
     let project = project();
     project.write(".gitignore", "web.yaml\n");
