@@ -204,6 +204,28 @@ fn the_configuration_silences_by_path_and_says_what_is_idle() {
     assert!(!judged(&project, &[]).contains("unused"));
 }
 
+/// `--isolated` reads no configuration file; suppressions in manifests belong to the manifests.
+#[test]
+fn an_isolated_run_applies_suppressions_in_manifests_and_no_configuration() {
+    let config = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  rules:\n    \
+                  strict-probe-not-rewritten: ignore\n";
+    let check = |web: &str, isolated: &[&str]| {
+        let project = project(web);
+        project.write(".meshprobe.yaml", config);
+        project.run(&[&["check"], isolated].concat())
+    };
+    check(&opted_out(), &[]).exits(0).says("1 finding ignored");
+    check(&opted_out(), &["--isolated"]).exits(1).says(RULE);
+    for web in [
+        above("# meshprobe: ignore[strict-probe-not-rewritten] known"),
+        annotated("'strict-probe-not-rewritten: known'"),
+    ] {
+        check(&web, &["--isolated"])
+            .exits(0)
+            .says("Not shown: 1 finding silenced by the user.");
+    }
+}
+
 #[test]
 fn levels_hold_for_some_folders_only() {
     let project = Project::with(&[("ns.yaml", NAMESPACE)]);
