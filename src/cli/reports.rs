@@ -94,7 +94,10 @@ impl<'a> Reports<'a> {
         look: Look,
         hint: Hint,
     ) -> Result<(), Stop> {
-        self.session.print(&self.logged(set, outcome, look, hint)?)
+        self.session
+            .print(&self.logged(set, outcome, look, hint)?)?;
+        self.count_left_out(outcome);
+        Ok(())
     }
 
     /// Prints the same report to standard error, where standard output has a manifest.
@@ -107,7 +110,18 @@ impl<'a> Reports<'a> {
     ) -> Result<(), Stop> {
         self.session
             .eprint_as_is(&self.logged(set, outcome, look, hint)?);
+        self.count_left_out(outcome);
         Ok(())
+    }
+
+    /// Counts on standard error what the format of the report has no place to count.
+    fn count_left_out(&self, outcome: &Outcome) {
+        if self.args.output_format != OutputFormat::Gitlab || self.args.common.quiet {
+            return;
+        }
+        for sentence in report::left_out_sentences(&outcome.summary) {
+            self.session.errln(&sentence);
+        }
     }
 
     /// Returns the report as it may be written to a log.

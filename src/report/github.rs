@@ -7,6 +7,7 @@ use crate::finding::{Finding, Severity};
 use super::account::account;
 use super::ci_log::without_marks;
 use super::escape::{visible, visible_lines};
+use super::not_shown::left_out_sentences;
 use super::place::{region, told_path};
 use super::results::{Results, WORST_FIRST};
 use super::summary::counted;
@@ -16,7 +17,7 @@ use super::summary::counted;
 const PER_TYPE: usize = 10;
 
 /// Writes one command per finding, the worst and surest first, as many as GitHub shows; says how
-/// many are left out.
+/// many are left out, and counts what is not listed in lines that are not commands.
 #[must_use]
 pub fn github(results: &Results<'_>) -> String {
     let findings = results.worst_first();
@@ -39,6 +40,10 @@ pub fn github(results: &Results<'_>) -> String {
                 "{more} without annotation: GitHub shows {PER_TYPE} of a type"
             );
         }
+    }
+    for sentence in left_out_sentences(&results.outcome.summary) {
+        out.push_str(&sentence);
+        out.push('\n');
     }
     out
 }

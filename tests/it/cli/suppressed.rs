@@ -227,6 +227,31 @@ fn an_isolated_run_applies_suppressions_in_manifests_and_no_configuration() {
 }
 
 #[test]
+fn formats_without_suppressed_findings_count_them() {
+    let project = project(&above(
+        "# meshprobe: ignore[strict-probe-not-rewritten] known",
+    ));
+    let counted = "Not shown: 1 finding silenced by the user.\n";
+    let run = project
+        .run(&["check", "--output-format", "github"])
+        .exits(0);
+    assert!(run.stdout.ends_with(counted), "{}", run.stdout);
+    let run = project
+        .run(&["check", "--output-format", "gitlab"])
+        .exits(0);
+    assert_eq!(report(&run), Value::Array(Vec::new()));
+    run.complains(counted.trim_end());
+    let quiet = ["check", "--quiet", "--output-format", "gitlab"];
+    assert_eq!(project.run(&quiet).exits(0).stderr, "");
+    // The count is about what is silenced only.
+    std::fs::write(project.path("apps/web.yaml"), opted_out()).unwrap();
+    for format in ["github", "gitlab"] {
+        let run = project.run(&["check", "--output-format", format]).exits(1);
+        assert!(!run.shown().contains("Not shown"), "{}", run.shown());
+    }
+}
+
+#[test]
 fn levels_hold_for_some_folders_only() {
     let project = Project::with(&[("ns.yaml", NAMESPACE)]);
     project.write("apps/web.yaml", opted_out());
