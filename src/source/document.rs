@@ -121,7 +121,8 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
             if !matches!(content, Content::Tree(_)) {
                 return (content, not_kubernetes(file, &tree));
             }
-            if let Some(error) = yaml::tab_fault(&tree) {
+            let fault = yaml::tab_fault(&tree).or_else(|| yaml::byte_order_mark_fault(&tree));
+            if let Some(error) = fault {
                 let kubernetes = true;
                 return (Content::Broken { error, kubernetes }, Vec::new());
             }

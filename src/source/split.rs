@@ -21,8 +21,10 @@ pub(crate) fn segments(text: &str) -> Vec<Span> {
             at = end;
             continue;
         }
+        // Within a document the mark is not accepted, so `---` behind it is not a marker for kubectl.
+        let marks: &[char] = if open.content { &[] } else { &['\u{feff}'] };
         let bare = line
-            .trim_start_matches('\u{feff}')
+            .trim_start_matches(marks)
             .trim_end_matches(['\n', '\r']);
         if is_marker(bare, "---") {
             if open.marked || open.content {

@@ -1,5 +1,8 @@
 //! The lines that end a document.
 
+use super::parse::SyntaxError;
+use super::tree::Tree;
+
 /// Returns whether a line, without its line break, is the marker `---` or `...` (YAML 1.2, 9.1.2). A comment or a value
 /// may follow on the same line.
 #[must_use]
@@ -35,8 +38,39 @@ pub(super) fn byte_order_mark_end(source: &str) -> usize {
     first
 }
 
+/// Returns why kubectl and kustomize read the byte order mark behind `---` as a part of the first key; `None` if they do
+/// not.
+///
+/// They split a file at `---` behind a line break, and accept the mark at the start of a part. The break in front of a
+/// line counts once: neither the first line of a file nor a marker behind another one starts a part
+/// (`splitYAMLDocument` in k8s.io/apimachinery, `pkg/util/yaml/decoder.go`).
+#[must_use]
+pub fn byte_order_mark_fault(tree: &Tree) -> Option<SyntaxError> {
+    let (text, segment) = (tree.text(), tree.segment());
+    let source = segment.slice(text);
+    let at = byte_order_mark_end(source).checked_sub(MARK.len_utf8())?;
+    // A mark at the start of the document has no line in front of it.
+    let above = source.get(..at)?.strip_suffix('\n')?;
+    let marker = above.rfind('\n').map_or(0, |end| end + 1);
+    let before = text.get(..segment.start + marker)?;
+    let is_split = match before.strip_suffix('\n') {
+        Some(before) => !is_marker(before.rsplit('\n').next().unwrap_or(before), "---"),
+        None => false,
+    };
+    if is_split && !above.get(marker..)?.starts_with(MARK) {
+        return None;
+    }
+    Some(SyntaxError {
+        offset: segment.start + at,
+        message: "kubectl and kustomize read the byte order mark as a part of the first key"
+            .to_owned(),
+    })
+}
+
+const MARK: char = '\u{feff}';
+
 fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 /// Returns the content of a document behind its byte order mark ([`byte_order_mark_end`]).

@@ -37,7 +37,7 @@ pub use de::{DeError, from_node};
 pub use edit::{Edit, EditError, apply, apply_embedded, plan, plan_each, prove, splice};
 pub use embedded::parse_embedded;
 pub use json_conversion::{directive_fault, has_cycle, json_fault};
-pub use marker::is_marker;
+pub use marker::{byte_order_mark_fault, is_marker};
 pub use parse::{SyntaxError, parse, parse_fully, parse_within};
 pub use route::{Route, Step};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};

@@ -860,3 +860,39 @@ fn a_byte_order_mark_behind_a_document_marker_is_accepted() {
         .run(&["check"])
         .exits(1);
 }
+
+/// kubectl and kustomize take the mark for a part of the first key, or refuse the file.
+#[test]
+fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {
+    let text = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
+    let text = text.trim_start_matches("---\n");
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    for head in [
+        // Not a separator: the first line of the file.
+        "---\n\u{feff}",
+        "---\r\n\u{feff}",
+        "\u{feff}---\n\u{feff}",
+        // Not a separator: the line break in front of it belongs to the one above.
+        &format!("{object}---\n---\n\u{feff}"),
+        &format!("{object}---\n\u{feff}---\n\u{feff}"),
+        // Not the start of what is split.
+        &format!("{object}---\n# c\n\u{feff}"),
+        &format!("{object}---\n\n\u{feff}"),
+        &format!("{object}\u{feff}---\n"),
+    ] {
+        let text = format!("{head}{text}");
+        let run = project(&text).run(&["check", "--output-format", "concise"]);
+        run.exits(1).says("error[syntax-error]");
+    }
+    for head in [
+        "\u{feff}---\n",
+        "\n---\n\u{feff}",
+        &format!("{object}...\n---\n\u{feff}"),
+        &format!("{object}---\n\u{feff}---\n"),
+        &format!("{object}---\n# c\n---\n\u{feff}"),
+    ] {
+        let run = project(&format!("{head}{text}")).run(&["check", "--output-format", "concise"]);
+        let run = run.exits(0);
+        assert!(!run.stdout.contains('['), "{head:?}{}", run.stdout);
+    }
+}
