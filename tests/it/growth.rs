@@ -216,6 +216,10 @@ mod nightly {
         images: "images", 150;
         images_of_one_registry: "images of one registry", 150;
         replacements: "replacements", 200;
+        labels_of_a_kustomization: "labels", 250;
+        common_labels: "commonLabels", 250;
+        common_labels_set_again: "commonLabels, set again", 250;
+        common_annotations: "commonAnnotations", 250;
         configurations: "configurations", 200;
         prober_env_entries_undone: "prober env entries, undone", 200;
         authorization_policies_for_a_path: "AuthorizationPolicies, a path of each workload", 150;

@@ -139,7 +139,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok(Value::Map(fields.into()))
+        Ok(Value::Map(Arc::new(fields.into())))
     }
 
     fn entries<'t>(&self, map: NodeRef<'t>, depth: usize) -> Result<Vec<Entry<'t>>, TooLarge> {

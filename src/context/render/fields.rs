@@ -3,12 +3,13 @@
 //! Source: kustomize 5.8.2, `api/internal/konfig/builtinpluginconsts` (which fields) and
 //! `api/filters/fieldspec` (how they are found and made).
 
-use std::cell::RefCell;
 use std::sync::Arc;
+
+use crate::yaml::Span;
 
 use super::node::{Node, Origin, Value};
 use super::resource::Resource;
-use super::share;
+use super::share::{self, Written};
 
 /// A field of some kinds of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -187,35 +188,21 @@ pub(super) fn all_labels() -> Vec<FieldSpec> {
 
 impl FieldSpec {
     /// Gives the mappings that the field stands for in an object the entry `key`; `None` where
-    /// the object has something else in the way. Tells whether any entry was set.
-    pub(super) fn set(
-        &self,
-        resource: &mut Resource,
-        key: &str,
-        key_origin: &Origin,
-        value: &Node,
-    ) -> Option<bool> {
-        if !self.is_for(resource.body.head()) {
-            return Some(false);
-        }
+    /// the object has something else in the way. Returns whether any entry was set. What is written
+    /// holds for other values only once `written` is spread.
+    fn set(&self, resource: &mut Resource, pair: &Pair<'_>, written: &mut Written) -> Option<bool> {
         let object = if self.path.starts_with("metadata/") {
             resource.change_head()
         } else {
             resource.change()
         };
         let steps: Vec<&str> = self.path.split('/').collect();
-        let entry = Entry {
-            key,
-            key_origin,
-            value,
+        let mut entry = Entry {
+            pair,
             create: self.create,
-            written: RefCell::default(),
+            written,
         };
-        let done = entry.set_below(object, &steps);
-        for value in entry.written.into_inner() {
-            share::spread(object, &value);
-        }
-        done
+        entry.set_below(object, &steps)
     }
 
     fn is_for(&self, object: &Node) -> bool {
@@ -232,17 +219,52 @@ pub(super) fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
+/// An entry to set.
+pub(super) struct Pair<'p> {
+    pub(super) key: &'p str,
+    pub(super) key_origin: &'p Origin,
+    pub(super) value: Node,
+    /// Where the kustomization asks for it.
+    pub(super) at: Span,
+}
+
+/// Entries to set in the same fields.
+pub(super) struct Pairs<'p> {
+    pub(super) pairs: Vec<Pair<'p>>,
+    pub(super) specs: &'p [FieldSpec],
+}
+
+/// Sets all entries in an object, and returns those for which it has something else in the way.
+pub(super) fn set_all<'p>(resource: &mut Resource, all: &'p [Pairs<'p>]) -> Vec<&'p Pair<'p>> {
+    let mut written = Written::default();
+    let mut failed = Vec::new();
+    for Pairs { pairs, specs } in all {
+        let head = resource.body.head();
+        let specs: Vec<&FieldSpec> = specs.iter().filter(|spec| spec.is_for(head)).collect();
+        for pair in pairs {
+            resource.is_intact = false;
+            let mut set = specs
+                .iter()
+                .map(|spec| spec.set(resource, pair, &mut written));
+            if set.any(|done| done.is_none()) {
+                failed.push(pair);
+            }
+        }
+    }
+    if !written.is_empty() {
+        written.spread(resource.change_head());
+    }
+    failed
+}
+
 struct Entry<'e> {
-    key: &'e str,
-    key_origin: &'e Origin,
-    value: &'e Node,
+    pair: &'e Pair<'e>,
     create: bool,
-    /// What was written, with the bonds that it has.
-    written: RefCell<Vec<Node>>,
+    written: &'e mut Written,
 }
 
 impl Entry<'_> {
-    fn set_below(&self, node: &mut Node, steps: &[&str]) -> Option<bool> {
+    fn set_below(&mut self, node: &mut Node, steps: &[&str]) -> Option<bool> {
         if node.is_null() {
             return Some(false);
         }
@@ -264,7 +286,8 @@ impl Entry<'_> {
                     None => (*step, false),
                 };
                 if self.create && !of_list && node.get(name).is_none_or(Node::is_null) {
-                    node.set(name, self.key_origin, Node::empty_map(self.key_origin));
+                    let origin = self.pair.key_origin;
+                    node.set(name, origin, Node::empty_map(origin));
                 }
                 match node.get_mut(name) {
                     Some(child) => self.set_below(child, rest),
@@ -274,16 +297,16 @@ impl Entry<'_> {
         }
     }
 
-    fn set_here(&self, node: &mut Node) -> Option<bool> {
+    fn set_here(&mut self, node: &mut Node) -> Option<bool> {
         if !matches!(node.value, Value::Map(_)) {
             return None;
         }
-        let value = match node.get(self.key) {
-            Some(old) => share::in_place_of(old, self.value),
-            None => self.value.clone(),
+        let value = match node.get(self.pair.key) {
+            Some(old) => share::in_place_of(old, &self.pair.value),
+            None => self.pair.value.clone(),
         };
-        node.set(self.key, self.key_origin, value.clone());
-        self.written.borrow_mut().push(value);
+        self.written.note(&value);
+        node.set(self.pair.key, self.pair.key_origin, value);
         Some(true)
     }
 }

@@ -229,9 +229,9 @@ impl Pointer {
         let (parent, last) = self.parent(object)?;
         match &mut parent.value {
             Value::Map(fields) => {
-                let at = fields.iter().position(|field| *field.key == *last);
-                let at = at.ok_or_else(|| self.missing())?;
-                Ok(Arc::make_mut(fields).remove(at).value)
+                let at = fields.position(last);
+                let taken = at.and_then(|at| Arc::make_mut(fields).remove(at));
+                taken.ok_or_else(|| self.missing())
             }
             Value::Seq(items) => {
                 let at = index(last, items.len())?;

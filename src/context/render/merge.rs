@@ -4,6 +4,8 @@
 //! kubectl: items of a patch come first, `$patch: replace` on an item of a merged list changes
 //! nothing, empty values (`key:`) of the object disappear on the way.
 
+use std::sync::Arc;
+
 use super::limit::Limit;
 use super::list;
 use super::node::{Field, Node, Value, equal};
@@ -169,8 +171,7 @@ fn merge_fields(object: &Node, patch: Option<&Node>, kind: Type) -> Result<Node,
     let directive = patch.and_then(|patch| patch.get(DIRECTIVE));
     let said = |field: &&Field| directive.is_none() || *field.key != *DIRECTIVE;
     for field in object.fields().iter().filter(said) {
-        let theirs = patch.map_or(&[][..], Node::fields);
-        let theirs = theirs.iter().find(|other| other.key == field.key);
+        let theirs = patch.and_then(|patch| patch.field(&field.key));
         fields.extend(merge_field(Some(field), theirs, kind)?);
     }
     let is_new = |field: &&Field| *field.key != *DIRECTIVE && object.get(&field.key).is_none();
@@ -184,7 +185,7 @@ fn merge_fields(object: &Node, patch: Option<&Node>, kind: Type) -> Result<Node,
         fields.extend(merge_field(None, Some(field), kind)?);
     }
     Ok(Node {
-        value: Value::Map(fields.into()),
+        value: Value::Map(Arc::new(fields.into())),
         origin: object.origin.clone(),
     })
 }

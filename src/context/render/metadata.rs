@@ -20,7 +20,7 @@ pub(super) fn make_annotations(resource: &mut Resource) {
 
 /// Puts the entry of the old object back, or takes out what it did not have.
 pub(super) fn restore(old: &Node, new: &mut Node, key: &str) {
-    match old.fields().iter().find(|field| *field.key == *key) {
+    match old.field(key) {
         Some(field) => new.set(key, &field.origin, field.value.clone()),
         None => {
             new.remove(key);
@@ -42,9 +42,8 @@ pub(super) fn with_text_metadata(patch: &Node) -> Node {
             metadata.remove(key);
         }
         if let Some(Value::Map(fields)) = metadata.get_mut(key).map(|node| &mut node.value) {
-            for field in Arc::make_mut(fields) {
-                let text = field.value.text().unwrap_or_default().to_owned();
-                field.value = Node::text_at(&text, &field.value.origin);
+            for value in Arc::make_mut(fields).values_mut() {
+                *value = Node::text_at(value.text().unwrap_or_default(), &value.origin);
             }
         }
     }

@@ -32,6 +32,7 @@ mod kustomization;
 mod limit;
 mod list;
 mod locate;
+mod mapping;
 mod merge;
 mod metadata;
 mod name_index;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::yaml::{Scalar, Span, resolve_plain};
 
+use super::mapping::Mapping;
 use super::share::Bond;
 
 /// A place in a file that the user wrote.
@@ -29,7 +30,7 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Leaf(Leaf),
-    Map(Arc<Vec<Field>>),
+    Map(Arc<Mapping>),
     Seq(Arc<Vec<Node>>),
 }
 
@@ -122,17 +123,23 @@ impl Node {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
-        let found = self.fields().iter().find(|field| *field.key == *key);
-        found.map(|field| &field.value)
+        self.field(key).map(|field| &field.value)
+    }
+
+    /// Returns the entry `key` of a mapping.
+    pub(super) fn field(&self, key: &str) -> Option<&Field> {
+        match &self.value {
+            Value::Map(fields) => fields.get(fields.position(key)?),
+            _ => None,
+        }
     }
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         let Value::Map(fields) = &mut self.value else {
             return None;
         };
-        let at = fields.iter().position(|field| *field.key == *key)?;
-        let found = Arc::make_mut(fields).get_mut(at);
-        found.map(|field| &mut field.value)
+        let at = fields.position(key)?;
+        Arc::make_mut(fields).value_mut(at)
     }
 
     pub(super) fn item_mut(&mut self, index: usize) -> Option<&mut Node> {
@@ -197,7 +204,7 @@ impl Node {
 
     fn value_mut(&mut self, at: usize) -> Option<&mut Node> {
         match &mut self.value {
-            Value::Map(fields) => Some(&mut Arc::make_mut(fields).get_mut(at)?.value),
+            Value::Map(fields) => Arc::make_mut(fields).value_mut(at),
             _ => None,
         }
     }
@@ -222,16 +229,11 @@ impl Node {
         let Value::Map(fields) = &mut self.value else {
             return;
         };
-        let field = Field {
+        Arc::make_mut(fields).set(Field {
             key: key.into(),
             origin: key_origin.clone(),
             value,
-        };
-        let fields = Arc::make_mut(fields);
-        match fields.iter_mut().find(|known| *known.key == *key) {
-            Some(known) => *known = field,
-            None => fields.push(field),
-        }
+        });
     }
 
     /// Takes the entry `key` out; tells whether there was one.
@@ -239,11 +241,10 @@ impl Node {
         let Value::Map(fields) = &mut self.value else {
             return false;
         };
-        let is_there = fields.iter().any(|field| *field.key == *key);
-        if is_there {
-            Arc::make_mut(fields).retain(|field| *field.key != *key);
-        }
-        is_there
+        let Some(at) = fields.position(key) else {
+            return false;
+        };
+        Arc::make_mut(fields).remove(at).is_some()
     }
 
     /// Counts the nodes and measures how deep they stand in each other.

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use super::node::{Leaf, Node, Origin, Value};
 
@@ -40,11 +40,42 @@ pub(super) fn in_place_of(old: &Node, value: &Node) -> Node {
     new
 }
 
-/// Gives all values with the bond of `value` that value.
-pub(super) fn spread(object: &mut Node, value: &Node) {
-    let Some(wanted) = bond(value) else { return };
-    let is_bound = |leaf: &Leaf| leaf.bond.as_ref() == Some(wanted);
-    object.change_leaves(&is_bound, &mut |node| node.clone_from(value));
+/// What was written last to values with the same bond.
+#[derive(Default)]
+pub(super) struct Written(HashMap<Bond, Node>);
+
+impl Written {
+    /// Remembers a value that was written.
+    pub(super) fn note(&mut self, value: &Node) {
+        if let Some(bond) = bond(value) {
+            self.0.insert(Arc::clone(bond), value.clone());
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Gives all values in `object` with the bond of a value that was written that value.
+    pub(super) fn spread(&self, object: &mut Node) {
+        let new = |leaf: &Leaf| self.0.get(leaf.bond.as_ref()?);
+        // Copies of one value share its text.
+        let is_outdated = |leaf: &Leaf| {
+            new(leaf).is_some_and(|node| match &node.value {
+                Value::Leaf(new) => !Arc::ptr_eq(&new.text, &leaf.text),
+                _ => true,
+            })
+        };
+        object.change_leaves(&is_outdated, &mut |node| {
+            let written = match &node.value {
+                Value::Leaf(leaf) => new(leaf),
+                _ => None,
+            };
+            if let Some(written) = written {
+                node.clone_from(written);
+            }
+        });
+    }
 }
 
 /// After a merge: what was written to one of several bound values holds for all, and what was
@@ -57,14 +88,14 @@ pub(super) fn settle(before: &Node, after: &mut Node) {
     if known.is_empty() {
         return;
     }
-    let mut written = Vec::new();
+    let mut written = Written::default();
     inspect(after, &mut |node, bond| {
         if !known.contains(&(Arc::clone(bond), node.origin.clone())) {
-            written.push(node.clone());
+            written.note(node);
         }
     });
-    for value in &written {
-        spread(after, value);
+    if !written.is_empty() {
+        written.spread(after);
     }
 }
 

@@ -10,13 +10,13 @@ use crate::yaml::{NodeRef, Span};
 
 use super::super::deployment::Dialect;
 use super::Scope;
-use super::fields::{self, FieldSpec};
+use super::fields::{self, FieldSpec, Pair, Pairs};
 use super::gather::{Gathered, note};
 use super::images::Images;
 use super::kustomization::Kustomization;
 use super::limit::Limit;
 use super::name_index::NameIndex;
-use super::node::Node;
+use super::node::{Field, Node};
 use super::patches;
 use super::resource::Resource;
 use super::share;
@@ -63,7 +63,7 @@ pub(super) fn apply(
     }
     for k in layers {
         if let Some(entry) = k.entry("commonAnnotations") {
-            steps.entries(k, entry.value, &fields::annotations());
+            steps.entries(k, &[(entry.value, fields::annotations())]);
         }
     }
     for k in layers.iter().filter(file) {
@@ -183,6 +183,7 @@ impl Steps<'_> {
     }
 
     fn labels(&mut self, k: &Kustomization<'_>) {
+        let mut all = Vec::new();
         for label in k.items("labels") {
             let is_set = |key: &str| label.get(key).and_then(NodeRef::text) == Some("true");
             let mut specs = custom(label);
@@ -198,9 +199,10 @@ impl Steps<'_> {
                 }
             }
             if let Some(pairs) = label.get("pairs") {
-                self.entries(k, pairs, &specs);
+                all.push((pairs, specs));
             }
         }
+        self.entries(k, &all);
     }
 
     fn common_labels(&mut self, k: &Kustomization<'_>) {
@@ -219,41 +221,36 @@ impl Steps<'_> {
             }
             _ => fields::all_labels(),
         };
-        self.entries(k, entry.value, &specs);
+        self.entries(k, &[(entry.value, specs)]);
     }
 
-    /// Sets all entries of `pairs` in the fields of `specs`.
-    fn entries(&mut self, k: &Kustomization<'_>, pairs: NodeRef<'_>, specs: &[FieldSpec]) {
-        let at = pairs.span();
-        let Some(pairs) = k.copy(pairs) else {
-            self.gathered
-                .tell(k, at, "too many entries: they are left out");
-            return;
-        };
-        for field in pairs.fields() {
-            let at = match k.provenance {
-                Some(_) => at,
-                None => field.origin.span,
-            };
-            if !self.pay() {
-                return;
+    /// Sets all entries of each mapping in its fields, object by object.
+    fn entries(&mut self, k: &Kustomization<'_>, all: &[(NodeRef<'_>, Vec<FieldSpec>)]) {
+        let mut copies = Vec::with_capacity(all.len());
+        for (pairs, specs) in all {
+            let at = pairs.span();
+            match k.copy(*pairs) {
+                Some(pairs) => copies.push((pairs, at, specs)),
+                None => self
+                    .gathered
+                    .tell(k, at, "too many entries: they are left out"),
             }
-            let text = field.value.text().unwrap_or_default();
-            let mut value = Node::text_at(text, &field.value.origin);
-            share::bind(&mut value);
-            for resource in &mut self.gathered.resources {
-                resource.is_intact = false;
-                let set = |spec: &FieldSpec| spec.set(resource, &field.key, &field.origin, &value);
-                if specs.iter().map(set).any(|done| done.is_none()) {
-                    let id = resource.id();
-                    let message = format!(
-                        "`{}` cannot be set: the object has no mapping there",
-                        field.key
-                    );
-                    let scope = Scope::Objects(vec![id]);
-                    let told = note(k, at, message, scope);
-                    self.gathered.notes.insert(told);
-                }
+        }
+        let payable = copies.iter().map(|(pairs, at, specs)| {
+            let paid = pairs.fields().iter().take_while(|_| self.pay());
+            let pairs = paid.map(|field| pair(k, *at, field)).collect();
+            Pairs { pairs, specs }
+        });
+        let all: Vec<Pairs<'_>> = payable.collect();
+        for resource in &mut self.gathered.resources {
+            for failed in fields::set_all(resource, &all) {
+                let message = format!(
+                    "`{}` cannot be set: the object has no mapping there",
+                    failed.key
+                );
+                let scope = Scope::Objects(vec![resource.id()]);
+                let note = note(k, failed.at, message, scope);
+                self.gathered.notes.insert(note);
             }
         }
     }
@@ -269,6 +266,22 @@ impl Steps<'_> {
                 images.apply(resource);
             }
         }
+    }
+}
+
+/// Returns the entry to set that `field` of a mapping at `at` asks for.
+fn pair<'f>(k: &Kustomization<'_>, at: Span, field: &'f Field) -> Pair<'f> {
+    let text = field.value.text().unwrap_or_default();
+    let mut value = Node::text_at(text, &field.value.origin);
+    share::bind(&mut value);
+    Pair {
+        key: &field.key,
+        key_origin: &field.origin,
+        value,
+        at: match k.provenance {
+            Some(_) => at,
+            None => field.origin.span,
+        },
     }
 }
 

@@ -46,7 +46,7 @@ impl Writer {
             Value::Seq(items) if items.is_empty() => self.out.empty(Kind::Sequence),
             Value::Map(fields) => {
                 self.out.begin(Kind::Mapping);
-                for field in &**fields {
+                for field in fields.iter() {
                     self.origins.push(&field.origin);
                     self.out.key(&field.key);
                     self.value(&field.value);
