@@ -70,6 +70,9 @@ pub use rivals::Rivals;
 pub use service::SETTLE as SERVICES_SETTLE;
 pub use unrendered::{UncheckedPolicy, Unrendered};
 
+/// What decides which facts are in the namespace of an object.
+pub type NamespaceKey = memo::Scope;
+
 /// All facts of a run. A copy is cheap.
 #[derive(Clone, Debug)]
 pub struct Context<'t> {
@@ -215,6 +218,12 @@ impl<'t> Context<'t> {
     pub fn shares_namespace(&self, fact: &Object<'t>, subject: &Object<'t>) -> bool {
         self.is_one_namespace(fact, subject)
             && self.inventory.forks.join(fact.home(), subject.home())
+    }
+
+    /// Returns the key of the namespace of an object: objects with equal keys share their namespace with the same facts.
+    #[must_use]
+    pub fn namespace_key(&self, object: &Object<'t>) -> NamespaceKey {
+        self.memo.scope(object, self.namespace_of(object))
     }
 
     /// The same of facts that lie in no other environment.

@@ -10,7 +10,7 @@ use super::Context;
 use super::inventory::are_related;
 
 /// Whom a `PeerAuthentication` is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// The whole mesh: no selector, in the root namespace.
     Mesh,

@@ -8,7 +8,7 @@ use crate::yaml::NodeRef;
 const FEW: usize = 8;
 
 /// The labels a selector asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LabelSelector<'t> {
     labels: Vec<(&'t str, &'t str)>,
 }

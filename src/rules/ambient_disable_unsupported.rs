@@ -1,5 +1,6 @@
 //! Rule `ambient-disable-unsupported`.
 
+use super::reached_pods::ReachedPodsCache;
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::Dataplane;
@@ -91,10 +92,17 @@ declare_rule! {
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let policies = scene.context.inventory.peer_authentications.iter();
-    policies.flat_map(|policy| report(scene, policy)).collect()
+    let mut known = ReachedPodsCache::default();
+    policies
+        .flat_map(|policy| report(scene, policy, &mut known))
+        .collect()
 }
 
-fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Vec<Finding> {
+fn report<'s, 't>(
+    scene: &Scene<'s, 't>,
+    policy: &Object<'t>,
+    known: &mut ReachedPodsCache<'s, 't>,
+) -> Vec<Finding> {
     let view = PeerAuthentication::of(policy);
     let is_off = |mode: Option<Entry<'t>>| mode.filter(|mode| mode.value.text() == Some("DISABLE"));
     let own = is_off(view.mode());
@@ -107,15 +115,11 @@ fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Vec<Finding> {
         return Vec::new();
     }
     let reach = context.reach(policy);
-    let reached = scene.reached_by(policy, reach);
-    let of_mode = |wanted: Dataplane| {
-        let mut reached = reached.iter();
-        reached.find(|pod| pod.dataplane.value == wanted)
-    };
-    let Some(pod) = of_mode(Dataplane::Ambient) else {
+    let reached = known.of(scene, policy, reach);
+    let Some(pod) = reached.first_of(Dataplane::Ambient) else {
         return Vec::new();
     };
-    let is_alone = of_mode(Dataplane::Sidecar).is_none();
+    let is_alone = reached.first_of(Dataplane::Sidecar).is_none();
     let spec = Route::keys(&["spec"]);
     let decides = |mode: &Entry<'t>, fact: Fact<MtlsMode>| {
         let place = policy.label_at(mode.value.span(), "");

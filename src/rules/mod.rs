@@ -130,6 +130,7 @@ mod probers_env_invalid;
 mod probers_lost_on_reinjection;
 mod proxy_ports;
 mod proxyless_template_no_rewrite;
+mod reached_pods;
 mod redundant_rewrite_annotation;
 mod refused;
 mod release_gap;

@@ -1,5 +1,6 @@
 //! Rule `peerauth-matches-nothing`.
 
+use super::reached_pods::ReachedPodsCache;
 use super::rule::declare_rule;
 use super::{Scene, scene, suggest};
 use crate::context::Reach;
@@ -88,16 +89,23 @@ fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let context = scene.context;
     let policies = context.inventory.peer_authentications.iter();
     let narrow = policies.filter(|policy| context.reach(policy) == Reach::Workloads);
-    narrow.filter_map(|policy| report(scene, policy)).collect()
+    let mut known = ReachedPodsCache::default();
+    narrow
+        .filter_map(|policy| report(scene, policy, &mut known))
+        .collect()
 }
 
-fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
+fn report<'s, 't>(
+    scene: &Scene<'s, 't>,
+    policy: &Object<'t>,
+    known: &mut ReachedPodsCache<'s, 't>,
+) -> Option<Finding> {
     let context = scene.context;
-    if !scene.reached_by(policy, Reach::Workloads).is_empty() {
+    if !known.of(scene, policy, Reach::Workloads).pods.is_empty() {
         return None;
     }
-    let pods = scene.reached_by(policy, Reach::Namespace).into_iter();
-    let pods: Vec<&Workload<'t>> = pods.map(|pod| &pod.workload).collect();
+    let reached = known.of(scene, policy, Reach::Namespace);
+    let pods: Vec<&Workload<'t>> = reached.pods.iter().map(|pod| &pod.workload).collect();
     let selector = PeerAuthentication::of(policy).selector_entry()?;
     let labels = selector.value.get("matchLabels")?;
     let carried = |entry: &Entry<'t>, pod: &Workload<'t>| {

@@ -1,5 +1,6 @@
 //! Rule `peerauth-not-enforced-no-sidecar`.
 
+use super::reached_pods::ReachedPodsCache;
 use super::rule::declare_rule;
 use super::{Scene, scene};
 use crate::context::{Dataplane, Reach};
@@ -86,31 +87,36 @@ declare_rule! {
 
 fn check(scene: &Scene<'_, '_>) -> Vec<Finding> {
     let policies = scene.context.inventory.peer_authentications.iter();
+    let mut known = ReachedPodsCache::default();
     policies
-        .filter_map(|policy| report(scene, policy))
+        .filter_map(|policy| report(scene, policy, &mut known))
         .collect()
 }
 
-fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
+fn report<'s, 't>(
+    scene: &Scene<'s, 't>,
+    policy: &Object<'t>,
+    known: &mut ReachedPodsCache<'s, 't>,
+) -> Option<Finding> {
     let context = scene.context;
     let mode = PeerAuthentication::of(policy).mode()?.value;
     let reach = context.reach(policy);
     if mode.text() != Some("STRICT") || !matches!(reach, Reach::Namespace | Reach::Workloads) {
         return None;
     }
-    let reached = scene.reached_by(policy, reach);
-    let first = reached.first()?;
+    let reached = known.of(scene, policy, reach);
+    let first = reached.pods.first()?;
     // Only what the tree says counts, not what an option says.
-    let is_out = |pod: &&WorkloadPrediction<'_>| {
+    let is_out = |pod: &WorkloadPrediction<'_>| {
         let dataplane = &pod.dataplane;
         dataplane.value == Dataplane::None
             && dataplane.certainty > Certainty::Assumed
             && dataplane.because.iter().any(|one| one.place.is_some())
     };
-    if !reached.iter().all(is_out) {
+    if !reached.all_are(is_out) {
         return None;
     }
-    let whom = match (reach, reached.as_slice()) {
+    let whom = match (reach, reached.pods.as_slice()) {
         (Reach::Workloads, [only]) => format!("{} has", only.workload.title()),
         (Reach::Workloads, _) => "no selected pod has".to_owned(),
         _ => {
@@ -118,7 +124,7 @@ fn report<'t>(scene: &Scene<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
             format!("no pod of namespace `{namespace}` has")
         }
     };
-    let has = if reached.len() == 1 && reach == Reach::Workloads {
+    let has = if reached.pods.len() == 1 && reach == Reach::Workloads {
         "neither a sidecar nor ambient mode"
     } else {
         "a sidecar or ambient mode"

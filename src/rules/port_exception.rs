@@ -13,6 +13,7 @@ use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
 use super::Scene;
+use super::reached_pods::ReachedPodsCache;
 
 /// An entry of `portLevelMtls` whose port no selected pod is known to listen on.
 pub(super) struct Exception<'s, 't> {
@@ -36,6 +37,7 @@ pub(super) struct Exception<'s, 't> {
 pub(super) fn unmet<'s, 't>(scene: &Scene<'s, 't>) -> Vec<Exception<'s, 't>> {
     let context = scene.context;
     let mut unmet = Vec::new();
+    let mut reached_pods = ReachedPodsCache::default();
     for policy in &context.inventory.peer_authentications {
         let view = PeerAuthentication::of(policy);
         if view.ports().next().is_none() || context.reach(policy) != Reach::Workloads {
@@ -47,8 +49,8 @@ pub(super) fn unmet<'s, 't>(scene: &Scene<'s, 't>) -> Vec<Exception<'s, 't>> {
                 Dataplane::Sidecar | Dataplane::Ambient | Dataplane::Uncaptured
             )
         };
-        let pods = scene.reached_by(policy, Reach::Workloads).into_iter();
-        let pods: Rc<[_]> = pods.filter(in_mesh).collect();
+        let reached = reached_pods.of(scene, policy, Reach::Workloads);
+        let pods: Rc<[_]> = reached.pods.iter().copied().filter(in_mesh).collect();
         if pods.is_empty() {
             continue;
         }
