@@ -20,13 +20,18 @@ pub struct Rivals<'c, 't> {
     pub scope: String,
 }
 
+/// The folder of a policy and its namespace.
+type Scope<'k> = (&'k str, &'k str);
+type Groups<'c, 'k, 't> = BTreeMap<Scope<'k>, Vec<(&'c Object<'t>, Reach)>>;
+type Alike<'c, 'k, 't> = BTreeMap<Scope<'k>, Vec<Rivals<'c, 't>>>;
+
 impl<'t> Context<'t> {
     /// Returns the policies of one scope that lie in one folder, or that one kustomization or
     /// deployment brings in, and that say different things. Policies that lie further apart may
     /// be for different clusters.
     #[must_use]
     pub fn contradictions(&self) -> Vec<Rivals<'_, 't>> {
-        let mut groups: BTreeMap<_, Vec<(&Object<'t>, Reach)>> = BTreeMap::new();
+        let mut groups = Groups::new();
         for policy in &self.inventory.peer_authentications {
             let key = (folder(policy.home()), self.namespace_of(policy).0);
             groups
@@ -34,8 +39,9 @@ impl<'t> Context<'t> {
                 .or_default()
                 .push((policy, self.reach(policy)));
         }
+        let mut alike = self.selecting_alike(&groups);
         let mut rivals = Vec::new();
-        for ((_, namespace), group) in groups {
+        for (key, group) in &groups {
             if group.len() < 2 {
                 continue;
             }
@@ -44,50 +50,57 @@ impl<'t> Context<'t> {
                 found.map(|(policy, _)| *policy).collect()
             };
             rivals.extend(differing(of(Reach::Mesh), "the whole mesh".to_owned()));
-            let scope = format!("namespace `{namespace}`");
+            let scope = format!("namespace `{}`", key.1);
             rivals.extend(differing(of(Reach::Namespace), scope));
-            rivals.extend(self.selecting_alike(namespace, &of(Reach::Workloads)));
+            rivals.extend(alike.remove(key).unwrap_or_default());
         }
         rivals
     }
 
-    /// Policies that select one workload; the same set of them is said once.
-    fn selecting_alike<'c>(
-        &self,
-        namespace: &str,
-        policies: &[&'c Object<'t>],
-    ) -> Vec<Rivals<'c, 't>> {
-        if policies.len() < 2 {
-            return Vec::new();
-        }
+    /// Returns policies of one folder and namespace that select the same workload. Each set of policies is returned
+    /// once per folder.
+    fn selecting_alike<'c, 'k>(&'c self, groups: &Groups<'c, 'k, 't>) -> Alike<'c, 'k, 't> {
         let address = |policy: &Object<'t>| from_ref(policy).addr();
-        let group: HashMap<usize, &'c Object<'t>> = policies
-            .iter()
-            .map(|policy| (address(policy), *policy))
-            .collect();
-        let mut seen: BTreeSet<Vec<&str>> = BTreeSet::new();
-        let mut seen_pods = HashSet::new();
-        let all = &self.inventory.peer_authentications;
-        // Policies select all pods of one file alike that have the same of the labels that they ask for.
-        let is_new = |workload: &&Workload<'t>| {
-            let object = &workload.object;
-            let asked = all.asked_labels(namespace, workload.template.labels());
-            let scope = self.memo.scope(object, self.namespace_of(object));
-            seen_pods.insert((scope, asked))
-        };
-        let mut rivals = Vec::new();
-        for workload in self.workloads_in(namespace).filter(is_new) {
-            let selecting = self
-                .beside_selecting(all, workload)
-                .filter_map(|policy| group.get(&address(policy)).copied())
-                .filter(|policy| self.reaches(policy, Reach::Workloads, workload));
-            let found = differing(selecting.collect(), Workload::title(workload));
-            rivals.extend(found.filter(|found| {
-                let names = found.policies.iter().map(|policy| policy.name());
-                seen.insert(names.collect())
-            }));
+        let mut folders: HashMap<usize, (&'c Object<'t>, Scope<'k>)> = HashMap::new();
+        for (scope, group) in groups {
+            let selecting = group.iter().filter(|(_, reach)| *reach == Reach::Workloads);
+            folders.extend(selecting.map(|(policy, _)| (address(policy), (*policy, *scope))));
         }
-        rivals
+        let namespaces: BTreeSet<&str> = folders.values().map(|(_, scope)| scope.1).collect();
+        let mut alike = Alike::new();
+        let mut seen: HashSet<(Scope<'k>, Vec<&str>)> = HashSet::new();
+        let all = &self.inventory.peer_authentications;
+        for namespace in namespaces {
+            let mut seen_pods = HashSet::new();
+            // Policies select all pods of one file alike that have the same of the labels that they ask for.
+            let is_new = |workload: &&Workload<'t>| {
+                let object = &workload.object;
+                let asked = all.asked_labels(namespace, workload.template.labels());
+                let scope = self.memo.scope(object, self.namespace_of(object));
+                seen_pods.insert((scope, asked))
+            };
+            for workload in self.workloads_in(namespace).filter(is_new) {
+                let mut selecting: BTreeMap<Scope<'k>, Vec<&'c Object<'t>>> = BTreeMap::new();
+                for policy in self.beside_selecting(all, workload) {
+                    if let Some((policy, scope)) = folders.get(&address(policy))
+                        && self.reaches(policy, Reach::Workloads, workload)
+                    {
+                        selecting.entry(*scope).or_default().push(policy);
+                    }
+                }
+                for (scope, policies) in selecting {
+                    let found = differing(policies, workload.title());
+                    let found = found.filter(|found| {
+                        let names = found.policies.iter().map(|policy| policy.name());
+                        seen.insert((scope, names.collect()))
+                    });
+                    if let Some(found) = found {
+                        alike.entry(scope).or_default().push(found);
+                    }
+                }
+            }
+        }
+        alike
     }
 }
 

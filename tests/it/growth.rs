@@ -214,6 +214,7 @@ mod nightly {
         authorization_policies_of_a_namespace: "AuthorizationPolicies, one namespace", 150;
         applications_of_istiod_with_different_values: "Applications of istiod, different values", 100;
         images: "images", 150;
+        overlays_with_policies: "overlays with policies", 50;
         images_of_one_registry: "images of one registry", 150;
         replacements: "replacements", 200;
         labels_of_a_kustomization: "labels", 250;
