@@ -143,6 +143,12 @@ impl Arena {
         self.tree.segment = segment;
     }
 
+    /// Iterates over the style and the span of all nodes, in the order of their starts.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (Style, Span)> {
+        let nodes = self.tree.nodes.iter();
+        nodes.map(|node| (node.style, node.span.span()))
+    }
+
     /// Returns the tree, in no more memory than it needs, or `None` where nothing is written in the
     /// document.
     pub(super) fn finish(mut self) -> Option<Tree> {

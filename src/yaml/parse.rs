@@ -94,9 +94,7 @@ fn parse_fully_within(
         return Err(too_large());
     }
     let arena = match read(text, segment, max_nodes) {
-        Err(fault) if fault.outdented_after.is_some() => {
-            outdented::read(text, segment, max_nodes, fault)
-        }
+        Err(fault) if fault.repair.is_some() => outdented::read(text, segment, max_nodes, fault),
         other => other.map_err(|fault| fault.error),
     }?;
     if arena.overflows() {
@@ -122,9 +120,29 @@ fn too_large() -> SyntaxError {
 /// Why a text could not be read.
 struct Fault {
     error: SyntaxError,
-    /// The end of the last token before a quoted scalar whose next lines are not indented deeper
-    /// than its mapping or sequence, where that is the fault.
-    outdented_after: Option<usize>,
+    /// What makes the document readable, if that is known.
+    repair: Option<Repair>,
+}
+
+/// A change of white space that does not change what a document means.
+enum Repair {
+    /// A quoted scalar has lines that are not indented deeper than its mapping or sequence. `after` is the end of the
+    /// last token before it.
+    Indent { after: usize },
+    /// The line that contains `at` starts with a tab.
+    Tabs { at: usize },
+}
+
+impl Repair {
+    /// Returns the repair for other offsets.
+    fn moved(self, place: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::Indent { after } => Self::Indent {
+                after: place(after),
+            },
+            Self::Tabs { at } => Self::Tabs { at: place(at) },
+        }
+    }
 }
 
 /// Returns where the content of a document starts, behind a byte order mark.
@@ -152,19 +170,27 @@ fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Fault
                 if builder.arena.is_full() {
                     return Err(Fault {
                         error: too_many_nodes(base + place.start),
-                        outdented_after: None,
+                        repair: None,
                     });
                 }
             }
             Err(error) => {
                 let offset = base + error.marker().byte_offset().unwrap_or_default();
-                let is_outdented = *error.kind() == ErrorKind::InvalidQuotedScalarIndent;
+                let repair = match error.kind() {
+                    ErrorKind::InvalidQuotedScalarIndent => Some(Repair::Indent {
+                        after: builder.cursor,
+                    }),
+                    ErrorKind::TabInBlockIndentation
+                    | ErrorKind::TabInIndentation
+                    | ErrorKind::TabNotAllowed => Some(Repair::Tabs { at: offset }),
+                    _ => None,
+                };
                 return Err(Fault {
                     error: SyntaxError {
                         offset,
                         message: error.info(),
                     },
-                    outdented_after: is_outdented.then_some(builder.cursor),
+                    repair,
                 });
             }
         }

@@ -1,16 +1,17 @@
-//! Quoted scalars whose next lines are not indented deeper than their mapping or sequence.
+//! Quoted scalars whose next lines are not indented deeper than their mapping or sequence, and tabs at the start of
+//! lines within quotes and brackets.
 //!
-//! YAML 1.2 forbids them, and so does granit-parser; libyaml and go-yaml, and so kubectl and
-//! kustomize, read them. White space at the start of these lines is not part of the value, so the
-//! parser is given a copy of the document where they are indented, and the places that it reports
-//! are mapped back.
+//! granit-parser rejects both, and YAML 1.2 forbids the former; libyaml and go-yaml, and so kubectl and kustomize, read
+//! them. White space at the start of these lines is not part of a value, so the parser reads a copy of the document with
+//! other white space, and the positions that it reports are mapped back.
 
 use std::sync::Arc;
 
 use crate::yaml::arena::Arena;
 use crate::yaml::span::Span;
+use crate::yaml::tree::Style;
 
-use super::{Fault, SyntaxError, content_start};
+use super::{Fault, Repair, SyntaxError, content_start};
 
 /// Bytes that may be parsed in total: the document is parsed again, up to its next fault, for each
 /// scalar of this kind. The fast parser reads ordinary documents with any number of them.
@@ -27,36 +28,99 @@ pub(super) fn read(
     fault: Fault,
 ) -> Result<Arena, SyntaxError> {
     let base = content_start(text, segment);
-    let source = Span::new(base, segment.end).slice(text);
+    let mut source = Span::new(base, segment.end).slice(text).to_owned();
     let mut padding = Padding::default();
+    let mut tabs = Vec::new();
     // The first fault has its place in the file, all others in the padded copy.
     let mut error = fault.error;
-    let mut after = fault.outdented_after.map(|at| at - base);
+    let mut repair = fault.repair.map(|repair| repair.moved(|at| at - base));
     let mut work = 0;
     while work < WORK {
-        let Some(scalar) = after.and_then(|at| quoted_scalar(source, padding.original(at))) else {
-            break;
+        let is_repaired = match &repair {
+            Some(Repair::Indent { after }) => quoted_scalar(&source, padding.original(*after))
+                .is_some_and(|scalar| padding.indent(&source, scalar)),
+            Some(Repair::Tabs { at }) => {
+                replace_tabs(&mut source, padding.original(*at), &mut tabs)
+            }
+            None => false,
         };
-        if !padding.indent(source, scalar) {
+        if !is_repaired {
             break;
         }
-        let padded: Arc<str> = padding.applied(source).into();
+        let padded: Arc<str> = padding.applied(&source).into();
         match super::read(&padded, Span::new(0, str::len(&padded)), max_nodes) {
             Ok(mut arena) => {
                 arena.relocate(text, segment, |at| base + padding.original(at));
-                return Ok(arena);
+                let tabs = tabs.iter().map(|at| base + at);
+                return are_within(&arena, tabs).then_some(arena).ok_or(error);
             }
             Err(next) => {
                 work += next.error.offset;
-                error = SyntaxError {
-                    offset: base + padding.original(next.error.offset),
-                    message: next.error.message,
-                };
-                after = next.outdented_after;
+                // Outside of quotes and brackets the first tab is the fault, whatever follows it.
+                if tabs.is_empty() {
+                    error = SyntaxError {
+                        offset: base + padding.original(next.error.offset),
+                        message: next.error.message,
+                    };
+                }
+                repair = next.repair;
             }
         }
     }
     Err(error)
+}
+
+/// Replaces the tabs at the start of the line that contains `at`, and of the lines that follow and start with a tab, by
+/// blanks. Notes these lines, and returns whether there are any.
+fn replace_tabs(source: &mut String, at: usize, lines: &mut Vec<usize>) -> bool {
+    let bytes = source.as_bytes();
+    let before = bytes.get(..at).unwrap_or_default();
+    let first = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let known = lines.len();
+    let mut replaced = source.get(..first).unwrap_or_default().to_owned();
+    for line in source
+        .get(first..)
+        .unwrap_or_default()
+        .split_inclusive('\n')
+    {
+        let text = line.trim_start_matches([' ', '\t']);
+        let white = line.len() - text.len();
+        if !line
+            .as_bytes()
+            .iter()
+            .take(white)
+            .any(|byte| *byte == b'\t')
+        {
+            break;
+        }
+        lines.push(replaced.len());
+        replaced.extend(std::iter::repeat_n(' ', white));
+        replaced.push_str(text);
+    }
+    replaced.push_str(source.get(replaced.len()..).unwrap_or_default());
+    *source = replaced;
+    lines.len() > known
+}
+
+/// Returns whether all `lines` start within quotes or brackets. Elsewhere kubectl and kustomize refuse the tab.
+fn are_within(arena: &Arena, lines: impl Iterator<Item = usize>) -> bool {
+    let mut lines: Vec<usize> = lines.collect();
+    lines.sort_unstable();
+    let mut spans = arena.nodes().filter_map(|(style, span)| {
+        let styles = [Style::Flow, Style::SingleQuoted, Style::DoubleQuoted];
+        styles.contains(&style).then_some(span)
+    });
+    // Nodes are in the order of their starts, so the outermost of several is the first.
+    let mut current = Span::empty(0);
+    lines.into_iter().all(|line| {
+        while current.end <= line {
+            match spans.next() {
+                Some(span) => current = span,
+                None => return false,
+            }
+        }
+        current.start < line
+    })
 }
 
 /// Returns the quoted scalar that starts behind `at`, where nothing but white space, comments,
