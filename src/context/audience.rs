@@ -1,11 +1,14 @@
 //! What `AuthorizationPolicy`s decide, worked out once for all pods to which the same policies apply.
 
+use std::sync::Arc;
+
 use crate::kube::{Object, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::authz::Request;
 use crate::yaml::NodeRef;
 
 use super::Context;
+use super::applying_policies::ApplyingPolicies;
 use super::authorization::{Authorization, Misfit, RefusedBy};
 use super::label_index::AskedLabel;
 use super::memo::{Answers, Scope};
@@ -41,9 +44,10 @@ pub(super) struct Open {
     pub(super) on: String,
 }
 
-/// The answers about requests to the pods of an audience.
+/// The answers about requests to the pods of an audience, and the policies that apply to them.
 #[derive(Debug, Default)]
 pub(super) struct Authorizations {
+    pub(super) applying: Answers<Audience, Arc<ApplyingPolicies>>,
     pub(super) decisions: Answers<(Audience, Request), Fact<Authorization>>,
     pub(super) refusals: Answers<(Audience, Request), Option<Refused>>,
     pub(super) doubts: Answers<(Audience, Request), Option<Open>>,

@@ -1,6 +1,7 @@
 //! Which `AuthorizationPolicy` decides about the request of a probe.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::kube::{LabelSelector, Object, Workload};
 use crate::mesh::Fact;
@@ -8,7 +9,8 @@ use crate::mesh::istio::authz::{self, Match, Request};
 use crate::yaml::NodeRef;
 
 use super::Context;
-use super::audience::{Refused, rules};
+use super::applying_policies::ApplyingPolicies;
+use super::audience::Refused;
 
 /// What the policies do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub enum Authorization {
 }
 
 /// What a policy does with the requests that its rules match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Action {
     Allow,
     Deny,
@@ -76,7 +78,8 @@ impl<'t> Context<'t> {
             return none_refuses();
         }
         let key = (self.audience(workload), request.clone());
-        let work_out = || decision(&self.authorization_policies(workload), request);
+        let all = &self.inventory.authorization_policies;
+        let work_out = || decision(all, &self.applying_policies(workload), request);
         self.authorizations.decisions.of(key, work_out)
     }
 
@@ -99,7 +102,10 @@ impl<'t> Context<'t> {
     }
 
     fn first_refusal(&self, workload: &Workload<'t>, request: &Request) -> Option<Refused> {
-        let applying = self.authorization_policies(workload);
+        let (all, applying) = (
+            &self.inventory.authorization_policies,
+            self.applying_policies(workload),
+        );
         let as_http = Request {
             is_http: true,
             ..request.clone()
@@ -113,28 +119,36 @@ impl<'t> Context<'t> {
                 misfit: match rule {
                     Some(rule) if asks_who(rule) => Misfit::Identity,
                     Some(_) => Misfit::Everybody,
-                    None => not_allowed(&applying, request),
+                    None => not_allowed(applying.all(all), request),
                 },
             })
         };
-        if let Some((policy, rule)) = found(&applying, Action::Deny, request, Match::Yes) {
+        if let Some((policy, rule)) = applying.found(all, Action::Deny, request, Match::Yes) {
             return refusal(RefusedBy::Deny, policy, Some(rule));
         }
-        if lost && let Some((policy, rule)) = found(&applying, Action::Allow, &as_http, Match::Yes)
+        if lost
+            && let Some((policy, rule)) = applying.found(all, Action::Allow, &as_http, Match::Yes)
         {
             return refusal(RefusedBy::NoAllow, policy, Some(rule));
         }
-        let mut allowing = applying.iter();
-        let first = allowing.find(|policy| action(policy) == Action::Allow)?;
+        let first = applying.first_allowing(all)?;
         refusal(RefusedBy::NoAllow, first, None)
     }
 
     /// Returns the `AuthorizationPolicy`s that hold for the pods of `workload`.
-    pub(super) fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
+    pub(super) fn applying_policies(&self, workload: &Workload<'t>) -> Arc<ApplyingPolicies> {
+        let key = self.audience(workload);
+        let work_out = || {
+            let all = &self.inventory.authorization_policies;
+            let policies = self.authorization_policies(workload).into_iter();
+            let positions = policies.filter_map(|policy| all.element_offset(policy));
+            Arc::new(ApplyingPolicies::of(all, positions.collect()))
+        };
+        self.authorizations.applying.of(key, work_out)
+    }
+
+    fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
         let all = &self.inventory.authorization_policies;
-        if all.is_empty() {
-            return Vec::new();
-        }
         let root = self.root_namespace(workload).value;
         let (own, _) = self.namespace_of(&workload.object);
         let labels = workload.template.labels();
@@ -154,7 +168,12 @@ impl<'t> Context<'t> {
 }
 
 /// Decides about a request to a pod to which these policies apply.
-fn decision(applying: &[&Object<'_>], request: &Request) -> Fact<Authorization> {
+fn decision(
+    all: &[Object<'_>],
+    applying: &ApplyingPolicies,
+    request: &Request,
+) -> Fact<Authorization> {
+    let found = |action, kind| applying.found(all, action, request, kind);
     let because = |value, policy: &Object<'_>, message: String| {
         Fact::known(value, policy.label_at(policy.name_span(), message))
     };
@@ -165,28 +184,25 @@ fn decision(applying: &[&Object<'_>], request: &Request) -> Fact<Authorization> 
         );
         because(Authorization::Unknown, policy, message)
     };
-    let custom = found(applying, Action::Custom, request, Match::Yes)
-        .or_else(|| found(applying, Action::Custom, request, Match::Unknown));
+    let custom =
+        found(Action::Custom, Match::Yes).or_else(|| found(Action::Custom, Match::Unknown));
     if let Some(found) = custom {
         return unknown(found);
     }
-    if let Some((policy, _)) = found(applying, Action::Deny, request, Match::Yes) {
+    if let Some((policy, _)) = found(Action::Deny, Match::Yes) {
         let message = format!("a rule of AuthorizationPolicy `{}` matches", policy.name());
         return because(Authorization::Denied, policy, message);
     }
-    if let Some(found) = found(applying, Action::Deny, request, Match::Unknown) {
+    if let Some(found) = found(Action::Deny, Match::Unknown) {
         return unknown(found);
     }
-    let Some(first) = applying
-        .iter()
-        .find(|policy| action(policy) == Action::Allow)
-    else {
+    let Some(first) = applying.first_allowing(all) else {
         return none_refuses();
     };
-    if found(applying, Action::Allow, request, Match::Yes).is_some() {
+    if found(Action::Allow, Match::Yes).is_some() {
         return Fact::settled(Authorization::Allowed, "an AuthorizationPolicy allows it");
     }
-    if let Some(found) = found(applying, Action::Allow, request, Match::Unknown) {
+    if let Some(found) = found(Action::Allow, Match::Unknown) {
         return unknown(found);
     }
     let message = format!(
@@ -229,7 +245,7 @@ fn is_enforced(policy: &Object<'_>) -> bool {
     dry_run != Some("true")
 }
 
-fn action(policy: &Object<'_>) -> Action {
+pub(super) fn action(policy: &Object<'_>) -> Action {
     let word = policy.node.get("spec").and_then(|spec| spec.get("action"));
     match word.and_then(NodeRef::text) {
         Some("DENY") => Action::Deny,
@@ -239,26 +255,8 @@ fn action(policy: &Object<'_>) -> Action {
     }
 }
 
-/// Returns the first policy with a rule of this match, and the rule.
-pub(super) fn found<'a, 't>(
-    policies: &[&'a Object<'t>],
-    wanted: Action,
-    request: &Request,
-    kind: Match,
-) -> Option<(&'a Object<'t>, NodeRef<'t>)> {
-    let policies = policies.iter().filter(|policy| action(policy) == wanted);
-    for &policy in policies {
-        for rule in rules(policy) {
-            if rule_matches(rule, wanted, request) == kind {
-                return Some((policy, rule));
-            }
-        }
-    }
-    None
-}
-
 /// On a TCP chain an ALLOW rule with an HTTP field vanishes; a DENY rule loses the field.
-fn rule_matches(rule: NodeRef<'_>, action: Action, request: &Request) -> Match {
+pub(super) fn rule_matches(rule: NodeRef<'_>, action: Action, request: &Request) -> Match {
     if !request.is_http && action == Action::Allow && needs_http(rule) {
         return Match::No;
     }
@@ -315,8 +313,11 @@ fn is_identity(condition: NodeRef<'_>) -> bool {
 
 /// Says why no rule that allows is for the request: one that names it otherwise wants an identity,
 /// or all name something else.
-fn not_allowed(policies: &[&Object<'_>], request: &Request) -> Misfit {
-    let allowing = policies.iter().filter(|one| action(one) == Action::Allow);
+fn not_allowed<'a, 't: 'a>(
+    policies: impl Iterator<Item = &'a Object<'t>>,
+    request: &Request,
+) -> Misfit {
+    let allowing = policies.filter(|one| action(one) == Action::Allow);
     let specs = allowing.filter_map(|policy| policy.node.get("spec")?.get("rules"));
     let mut rules = specs.flat_map(NodeRef::items).peekable();
     if rules.peek().is_none() {

@@ -6,7 +6,7 @@ use crate::yaml::NodeRef;
 
 use super::Context;
 use super::audience::Open;
-use super::authorization::{Action, found, texts};
+use super::authorization::{Action, texts};
 
 /// A policy that decides about a request by what no manifest tells.
 #[derive(Clone, Debug)]
@@ -39,8 +39,9 @@ impl<'t> Context<'t> {
     }
 
     fn first_doubt(&self, workload: &Workload<'t>, request: &Request) -> Option<Open> {
-        let applying = self.authorization_policies(workload);
-        let of = |action, kind| found(&applying, action, request, kind);
+        let all = &self.inventory.authorization_policies;
+        let applying = self.applying_policies(workload);
+        let of = |action, kind| applying.found(all, action, request, kind);
         let custom =
             || of(Action::Custom, Match::Yes).or_else(|| of(Action::Custom, Match::Unknown));
         if let Some((policy, rule)) = custom() {

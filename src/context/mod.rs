@@ -3,6 +3,7 @@
 //! One scope holds all files of a run; where several facts compete, the one whose file is
 //! nearest to the workload's file wins.
 
+mod applying_policies;
 mod audience;
 mod authorization;
 mod complete;

@@ -224,6 +224,8 @@ mod nightly {
         configurations: "configurations", 200;
         prober_env_entries_undone: "prober env entries, undone", 200;
         authorization_policies_for_a_path: "AuthorizationPolicies, a path of each workload", 150;
+        authorization_policies_for_a_port: "AuthorizationPolicies, a port of each workload", 250;
+        authorization_policies_for_a_direct_path: "AuthorizationPolicies, a path of each direct probe", 250;
         authorization_policies_with_many_labels: "AuthorizationPolicies, many labels", 150;
         peer_authentications_with_many_labels: "PeerAuthentications, many labels", 100;
         labels_of_one_selector: "labels of one selector", 400;
