@@ -4,7 +4,7 @@
 //! collections are found here by reading the gap between two events, which holds nothing but
 //! white space, comments, indicators and properties.
 
-mod outdented;
+mod white_space;
 
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn parse_fully_within(
         return Err(too_large());
     }
     let arena = match read(text, segment, max_nodes) {
-        Err(fault) if fault.repair.is_some() => outdented::read(text, segment, max_nodes, fault),
+        Err(fault) if fault.repair.is_some() => white_space::read(text, segment, max_nodes, fault),
         other => other.map_err(|fault| fault.error),
     }?;
     if arena.overflows() {
