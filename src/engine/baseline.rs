@@ -46,7 +46,7 @@ pub fn add_ignore(original: &SourceSet, settings: &Settings, reason: &str) -> Ba
         }
     }
     let mut set = original.clone();
-    for file in original.targets() {
+    for file in original.targets().filter(|file| !file.is_linked()) {
         let lines = wanted.iter().filter(|((path, _), _)| *path == file.path);
         let comments: Vec<Edit> = lines
             .filter_map(|((_, line), rules)| comment(file, *line, rules, reason))

@@ -25,7 +25,16 @@ pub(super) fn place_fixes(set: &SourceSet, findings: &mut [Finding]) {
     let fixes = findings.iter_mut().filter_map(|one| one.fix.as_mut());
     // Edits are only ever of real files.
     let is_real = |fix: &&mut Fix| set.file(&fix.path).is_none_or(|file| !file.rendered);
+    let targets = set.link_targets();
     for fix in fixes.filter(is_real) {
+        // The text is read in the folder of a link, too, where a change may have another effect.
+        if set
+            .file(&fix.path)
+            .is_some_and(|file| file.shares_text(&targets))
+        {
+            fix.applicability = Applicability::DisplayOnly;
+            continue;
+        }
         let key = (Arc::clone(&fix.path), fix.document);
         by_document.entry(key).or_default().push(fix);
     }

@@ -18,10 +18,12 @@ use super::notices::{
 #[must_use]
 pub fn problems(set: &SourceSet) -> Vec<Finding> {
     let mut found = Vec::new();
+    let repeated = set.repeated_targets();
     for file in &set.files {
         found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
         found.extend(file.hides.iter().map(|hidden| of_hidden(file, hidden)));
-        if file.role == Role::Target {
+        let is_repeated = file.is_linked() && file.shares_text(&repeated);
+        if file.role == Role::Target && !is_repeated {
             found.extend(
                 file.documents
                     .iter()

@@ -201,7 +201,8 @@ fn edits_of(
 ) -> Option<Result<Vec<Edit>, EditError>> {
     let file = set.file(path)?;
     let document = file.documents.get(*index)?;
-    let editable = file.role == Role::Target && !document.patch && !document.encrypted;
+    let is_own = file.role == Role::Target && !file.is_linked();
+    let editable = is_own && !document.patch && !document.encrypted;
     if !editable || changes.is_empty() {
         return None;
     }

@@ -72,6 +72,8 @@ pub struct SourceFile {
     pub lies_at: Option<PathBuf>,
     /// The one spelling of where it lies, links resolved; `None` where that was never asked.
     pub(super) real: Option<PathBuf>,
+    /// The place of a linked kustomization, its folder resolved; `None` for any other file.
+    pub(super) link: Option<PathBuf>,
     /// The root of its repository as paths are shown, with `/` at its end; empty for the working
     /// directory; `None` where it is not known.
     pub repository: Option<Arc<str>>,
@@ -123,6 +125,7 @@ impl SourceFile {
             location: None,
             lies_at: None,
             real: None,
+            link: None,
             repository: None,
             directory: None,
             chart_template: false,

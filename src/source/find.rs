@@ -17,6 +17,7 @@ use super::escaped_name::escaped_name;
 use super::file::{Fault, Role, SourceFile};
 use super::folders::Folders;
 use super::kustomization::{folded, identity};
+use super::linked_kustomization::link_place;
 use super::links::Links;
 use super::memory_budget::{MemoryBudget, Turn};
 use super::origin::relative_path;
@@ -72,6 +73,8 @@ pub struct Candidate {
     origin: Origin,
     /// The one spelling of where it lies.
     identity: PathBuf,
+    /// The place of a linked kustomization, which is read in the folder of the link.
+    link: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,7 +103,7 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     for (role, inputs) in inputs {
         let inputs = inputs.iter();
         for candidate in inputs.flat_map(|input| expand(input, role, request, folders)) {
-            match known.entry(candidate.identity.clone().into_os_string()) {
+            match known.entry(candidate.key().as_os_str().to_os_string()) {
                 Entry::Vacant(entry) => {
                     entry.insert(found.len());
                     found.push(candidate);
@@ -139,6 +142,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
                 explicit: true,
                 origin: Origin::Bytes(Arc::clone(bytes), lies_at.clone()),
                 identity: identity(lies_at.as_ref().unwrap_or(&named)),
+                link: None,
             }];
         }
         Input::Rendered(rendered) => {
@@ -148,6 +152,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
                 explicit: true,
                 origin: Origin::Rendered(Arc::clone(rendered)),
                 identity: request.working_directory.join(&*rendered.name),
+                link: None,
             }];
         }
     };
@@ -169,6 +174,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
     if options.force_exclude && options.exclude.excludes(&shown, false) {
         return Vec::new();
     }
+    let link = link_place(&full).filter(|_| real.is_ok());
     let (identity, origin) = match real {
         Ok(real) => (real, explicit(input, full)),
         Err(link) => {
@@ -183,6 +189,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
         explicit: true,
         origin,
         identity,
+        link,
     }]
 }
 
@@ -208,10 +215,14 @@ fn expand_directory(
     let (files, mut others): (Vec<Met>, Vec<Met>) = met.into_iter().partition(is_file);
     others.sort();
     let candidate = |met| {
+        let mut link = None;
         let (path, identity, origin) = match met {
             Met::File(path) => (path.clone(), root.real(&path), Origin::Disk(path)),
             // Not resolved again: the link may lead elsewhere by now.
-            Met::Link(path, real) => (path.clone(), real, Origin::Disk(path)),
+            Met::Link(path, real) => {
+                link = link_place(&path);
+                (path.clone(), real, Origin::Disk(path))
+            }
             Met::Unopened(path, reason) | Met::Fault(path, reason) => {
                 (path.clone(), root.real(&path), Origin::Fault(reason))
             }
@@ -236,6 +247,7 @@ fn expand_directory(
             explicit,
             origin,
             identity,
+            link,
         })
     };
     files
@@ -270,7 +282,22 @@ impl Candidate {
             explicit: false,
             origin: Origin::Disk(place.clone()),
             identity: place,
+            link: None,
         }
+    }
+
+    /// Returns the candidate for the kustomization at `link`, whose text is that of this one.
+    pub(super) fn linked_from(self, link: PathBuf) -> Self {
+        Self {
+            origin: Origin::Disk(link.clone()),
+            link: Some(link),
+            ..self
+        }
+    }
+
+    /// Returns the place that no two files of a run share.
+    fn key(&self) -> &Path {
+        self.link.as_deref().unwrap_or(&self.identity)
     }
 
     /// Reads, splits and parses the file; what goes wrong becomes a fault of it.
@@ -330,6 +357,7 @@ impl Candidate {
         let text = Arc::from("");
         let mut file = SourceFile::unparsed(Arc::clone(&self.path), text, self.explicit);
         file.role = self.role;
+        file.link.clone_from(&self.link);
         file.rendered = matches!(self.origin, Origin::Rendered(_));
         file
     }

@@ -1,6 +1,7 @@
 //! Manifests that git tracks and that an ignore file hides from the run: a change of one line in
 //! `.ignore` must not switch the linter off unnoticed, nor an overlay off that depends on what a rewrite edits.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use super::folders::Folders;
 use super::git::TrackedFiles;
 use super::ignores::Hider;
 use super::kustomization::{identity, is_kustomization, place_of};
+use super::linked_kustomization::key_of;
 use super::manifest_keys::looks_like_kubernetes;
 use super::read::{is_ordinary, read_resolved};
 use super::walk::{TrackedHidden, is_manifest};
@@ -66,11 +68,7 @@ fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) 
         TrackedHidden::Overlays => is_overlay,
     };
     let mut repositories = Repositories::new();
-    let read: HashSet<PathBuf> = set
-        .files
-        .iter()
-        .filter_map(|file| Some(place_of(file)?.into_owned()))
-        .collect();
+    let read: HashSet<PathBuf> = set.files.iter().flat_map(places_read).collect();
     let mut found = Found::new();
     for (hidden, hider) in &folders.hidden {
         let holder = hidden.parent().unwrap_or(hidden);
@@ -105,6 +103,14 @@ fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) 
         }
     }
     found
+}
+
+/// Returns the place of a file that was read, and that of the text of a link. A kustomization that is the target of a link
+/// is not read in its own folder.
+fn places_read(file: &SourceFile) -> impl Iterator<Item = PathBuf> {
+    let text = place_of(file).filter(|place| !place.to_str().is_some_and(is_kustomization));
+    let places = key_of(file).into_iter().chain(text);
+    places.map(Cow::into_owned)
 }
 
 /// Adds the ignore files to a set, with what they hide.

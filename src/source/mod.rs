@@ -15,6 +15,7 @@ mod hidden;
 mod ignores;
 mod kustomization;
 mod kustomization_fields;
+mod linked_kustomization;
 mod links;
 mod list;
 mod manifest_keys;

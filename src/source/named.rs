@@ -15,7 +15,8 @@ use super::escaped_name::{escaped_path, unescaped_path};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Candidate, Request, shown_path};
 use super::folders::Folders;
-use super::kustomization::{NAMES, folded, identity, is_kustomization, place_of};
+use super::kustomization::{NAMES, folded, identity, is_kustomization};
+use super::linked_kustomization::{key_of, link_place};
 use super::links::Links;
 use super::place;
 use super::read::is_ordinary;
@@ -106,7 +107,10 @@ impl<'r> Named<'r> {
         if !self.is_within(folder, &real) {
             return None;
         }
-        if let Some(known) = self.known(set, &real, &shown) {
+        // A linked kustomization is read in the folder of the link.
+        let linked = link_place(&place);
+        let key = linked.as_deref().unwrap_or(&real);
+        if let Some(known) = self.known(set, key, &shown) {
             let target = if is_folder {
                 place::folder(&known).trim_end_matches('/')
             } else {
@@ -115,23 +119,27 @@ impl<'r> Named<'r> {
             self.links.add(link, target.to_owned());
             return None;
         }
-        Some(Candidate::on_disk(shown.into(), Role::Context, real))
+        let candidate = Candidate::on_disk(shown.into(), Role::Context, real);
+        Some(match linked {
+            Some(link) => candidate.linked_from(link),
+            None => candidate,
+        })
     }
 
-    /// Returns the path of the file of the set, or found so far, that is at `real`; otherwise adds one there.
-    fn known(&mut self, set: &SourceSet, real: &Path, shown: &str) -> Option<Arc<str>> {
+    /// Returns the path of the file of the set, or found so far, that is at `place`; otherwise adds one there.
+    fn known(&mut self, set: &SourceSet, place: &Path, shown: &str) -> Option<Arc<str>> {
         let known = self.known.get_or_insert_with(|| {
             let files = set.files.iter();
             files
                 .filter_map(|file| {
-                    let place = place_of(file)?.into_owned();
+                    let place = key_of(file)?.into_owned();
                     Some((place.into(), Arc::clone(&file.path)))
                 })
                 .collect()
         });
-        let found = known.get(real.as_os_str()).cloned();
+        let found = known.get(place.as_os_str()).cloned();
         if found.is_none() {
-            known.insert(real.into(), shown.into());
+            known.insert(place.into(), shown.into());
         }
         found
     }

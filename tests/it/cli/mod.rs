@@ -28,6 +28,7 @@ mod krm_contract;
 mod krm_settings;
 mod kustomization_references;
 mod linked_folders;
+mod linked_kustomizations;
 mod linked_patches;
 mod lists;
 mod memory_limits;
