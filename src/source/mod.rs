@@ -34,7 +34,7 @@ mod walk;
 pub use crate::filesystem::canonical;
 pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
 pub use document::{Content, Document};
-pub(crate) use escaped_name::{escaped_name, escaped_path};
+pub(crate) use escaped_name::escaped_name;
 pub use file::{Fault, Role, SourceFile, SourceSet};
 pub use find::{Candidate, Input, Request, find, reason, shown_path};
 pub use folders::Folders;

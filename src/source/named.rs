@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use crate::yaml::{NodeRef, Tree};
 
 use super::boundary::repository_root;
-use super::escaped_name::{escaped_path, unescaped_path};
+use super::escaped_name::unescaped_path;
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Candidate, Request, shown_path};
 use super::folders::Folders;
@@ -72,7 +72,7 @@ impl<'r> Named<'r> {
         let folder = file.lies_at.as_deref()?.parent()?;
         // A linked folder is told by the name that led into it.
         let directory = &self.request.working_directory;
-        let shown_folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let shown_folder = place::folder(&file.path);
         if is_in_set(set, shown_folder, entry) {
             return None;
         }
@@ -85,7 +85,7 @@ impl<'r> Named<'r> {
         if !self.is_within(folder, &real) {
             return None;
         }
-        let link = set.folded(&format!("{shown_folder}/{}", escaped_path(entry)));
+        let link = set.joined(shown_folder, entry);
         let is_folder = real.is_dir();
         if real != folded(&identity(folder).join(entry)) {
             // Named by where it is: what it names starts there.
@@ -157,7 +157,7 @@ impl<'r> Named<'r> {
 /// Tells whether an entry of a kustomization in `folder`, as shown, is read already: without a look
 /// at the disk, which knows more ways to one place.
 fn is_in_set(set: &SourceSet, folder: &str, entry: &str) -> bool {
-    let entry = set.folded(&format!("{folder}/{}", escaped_path(entry)));
+    let entry = set.joined(folder, entry);
     set.file(&entry).is_some() || set.kustomization_in(&entry).is_some()
 }
 

@@ -8,7 +8,7 @@
 use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 
-use super::escaped_name::escaped_name;
+use super::escaped_name::{escaped_name, escaped_path};
 use super::file::{SourceFile, SourceSet};
 
 /// A path as the number of its leading `..` and what follows.
@@ -66,12 +66,12 @@ pub(crate) fn contains(folder: &str, path: &str) -> bool {
     is_within(path, &with_slash(folder))
 }
 
-/// Returns a folder that is written without `/` at its end as this module writes it.
+/// Returns a folder, with or without `/` at its end, as this module writes it.
 fn with_slash(folder: &str) -> String {
-    match folder {
-        "" => String::new(),
-        "/" => "/".to_owned(),
-        _ => format!("{folder}/"),
+    if folder.is_empty() || folder.ends_with('/') {
+        folder.to_owned()
+    } else {
+        format!("{folder}/")
     }
 }
 
@@ -160,6 +160,12 @@ impl SourceSet {
             return folded;
         }
         self.links.follow(&folded).unwrap_or(folded)
+    }
+
+    /// Returns the path that a relative `entry` of a file in `folder` means, folded.
+    #[must_use]
+    pub fn joined(&self, folder: &str, entry: &str) -> String {
+        self.folded(&format!("{}{}", with_slash(folder), escaped_path(entry)))
     }
 
     fn folded_by_words(&self, path: &str) -> String {

@@ -1,6 +1,6 @@
 //! Which folder of the tree a path in a deploying object means.
 
-use crate::source::{SourceSet, escaped_path, place};
+use crate::source::{SourceSet, place};
 
 use super::is_plain;
 
@@ -30,17 +30,13 @@ pub(super) fn resolve(sources: &SourceSet, file: &str, parts: &[&str]) -> Option
         return Some(root.trim_end_matches('/').to_owned());
     }
     let wanted = parts.join("/");
-    let wanted = escaped_path(&wanted);
     let mut above: Vec<String> = place::folders(file, sources.height()).collect();
     above.reverse();
     repository
         .map(|root| root.trim_end_matches('/').to_owned())
         .into_iter()
         .chain(above)
-        .map(|root| match &*root {
-            "" => sources.folded(&wanted),
-            _ => sources.folded(&format!("{root}/{wanted}")),
-        })
+        .map(|root| sources.joined(&root, &wanted))
         .find(|folder| sources.files_in(folder).next().is_some())
 }
 

@@ -1,6 +1,6 @@
 //! Finds what a kustomization names among the files of the set.
 
-use crate::source::{SourceFile, SourceSet, escaped_path};
+use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Tree};
 
 /// What an entry of `resources` or `components` stands for.
@@ -71,11 +71,7 @@ pub(super) fn folder_of(path: &str) -> &str {
 /// Returns the path that an entry means; `None` for absolute ones, which kustomize refuses.
 fn join(sources: &SourceSet, folder: &str, entry: &str) -> Option<String> {
     let is_relative = !entry.is_empty() && !entry.starts_with('/');
-    let entry = escaped_path(entry);
-    is_relative.then(|| match folder {
-        "" => sources.folded(&entry),
-        _ => sources.folded(&format!("{folder}/{entry}")),
-    })
+    is_relative.then(|| sources.joined(folder, entry))
 }
 
 /// Returns the content of a kustomization file.

@@ -165,3 +165,34 @@ fn a_link_out_of_the_repository_is_not_followed() {
     );
     assert!(!shown.contains("web.yaml"), "{shown}");
 }
+
+/// The paths of the run start in the folder of the overlay.
+#[test]
+fn a_linked_base_of_an_overlay_in_the_working_directory_is_checked() {
+    let project = overlay("../link", OPT_OUT);
+    let remove = |name| std::fs::remove_file(project.path(name)).unwrap();
+    for link in ["over/again", "over/w.yaml", "over/n.yaml"] {
+        remove(link);
+    }
+    for arguments in [
+        &["check"][..],
+        &["check", "."],
+        &["check", "kustomization.yaml"],
+    ] {
+        let run = project.run_in("over", arguments, "");
+        let shown = run.exits(1).shown();
+        assert!(
+            shown.contains("../deep/real/web.yaml:13:"),
+            "{arguments:?}\n{shown}"
+        );
+        assert!(
+            !shown.contains("not among the files"),
+            "{arguments:?}\n{shown}"
+        );
+    }
+    project.write(".gitignore", "link\ndeep\n");
+    let text = project.read("over/kustomization.yaml");
+    remove("over/kustomization.yaml");
+    project.write("kustomization.yaml", text.replace("../link", "link"));
+    is_found(&project, "in the root");
+}
