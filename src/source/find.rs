@@ -121,6 +121,12 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     found.sort_by(|a, b| a.path.cmp(&b.path));
     // Different files have different paths; standard input may have the name of a file.
     found.dedup_by(|a, b| a.path == b.path);
+    folders.links.reverse(|link| {
+        let inside = format!("{link}/");
+        let first = found.partition_point(|candidate| *candidate.path < *inside);
+        let first = found.get(first);
+        first.is_some_and(|candidate| candidate.path.starts_with(&inside))
+    });
     found
 }
 

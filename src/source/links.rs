@@ -27,15 +27,30 @@ impl Links {
         self.0.extend(other.0);
     }
 
-    /// Returns where a folded path leads, which may be through further links; `None` if it leads through none.
-    /// Links in a circle are followed a limited number of times.
-    pub(super) fn follow(&self, path: &str) -> Option<String> {
-        let mut found = self.step(path)?;
-        for _ in 0..LINKS {
-            let Some(next) = self.step(&found) else { break };
-            found = next;
+    /// Adds the target of each link in `paths` as a link to it. The files of such a target are named by the link, which the
+    /// user named first.
+    pub(super) fn reverse(&mut self, mut has_files: impl FnMut(&str) -> bool) {
+        let named = self.0.iter().filter(|(link, target)| {
+            let is_reversed = self.0.contains_key(*target);
+            !is_reversed && has_files(link)
+        });
+        let reversed: Vec<_> = named
+            .map(|(link, target)| (target.clone(), link.clone()))
+            .collect();
+        self.0.extend(reversed);
+    }
+
+    /// Returns the names of a folded path: the path itself and where it leads, which may be through further links. A name
+    /// that repeats ends the list, as links may lead in a circle.
+    pub(super) fn names(&self, path: String) -> Vec<String> {
+        let mut names = vec![path];
+        while names.len() <= LINKS
+            && let Some(next) = names.last().and_then(|last| self.step(last))
+            && !names.contains(&next)
+        {
+            names.push(next);
         }
-        Some(found)
+        names
     }
 
     /// Replaces the first link on a path.
@@ -73,11 +88,11 @@ mod tests {
         ] {
             links.add(link.to_owned(), target.to_owned());
         }
-        let follow = |path| links.follow(path);
-        assert_eq!(follow("a/b").as_deref(), Some("c"));
-        assert_eq!(follow("a/b/d/f").as_deref(), Some("e/f"));
-        assert_eq!(follow("x/a/b").as_deref(), Some("c"));
-        assert_eq!(follow("a/bc"), None);
-        assert!(follow("y/a").is_some());
+        let names = |path: &str| links.names(path.to_owned());
+        assert_eq!(names("a/b"), ["a/b", "c"]);
+        assert_eq!(names("a/b/d/f"), ["a/b/d/f", "c/d/f", "e/f"]);
+        assert_eq!(names("x/a/b"), ["x/a/b", "a/b", "c"]);
+        assert_eq!(names("a/bc"), ["a/bc"]);
+        assert_eq!(names("y/a"), ["y/a", "z/a"]);
     }
 }

@@ -151,15 +151,27 @@ impl SourceSet {
     }
 
     /// Returns the one way to write a path that is relative to the working directory, or absolute:
-    /// `.` is left out, `..` folded, and `../here` is nothing in a folder `here`. Then links are followed: kustomize,
-    /// too, folds a path first (`filesys.ConfirmedDir.Join`).
+    /// `.` is left out, `..` folded, and `../here` is nothing in a folder `here`. Then links are followed to the name that
+    /// the files were read by: kustomize, too, folds a path first (`filesys.ConfirmedDir.Join`).
     #[must_use]
     pub fn folded(&self, path: &str) -> String {
         let folded = self.folded_by_words(path);
         if self.links.is_empty() {
             return folded;
         }
-        self.links.follow(&folded).unwrap_or(folded)
+        let mut names = self.links.names(folded);
+        let target = names.pop().unwrap_or_default();
+        if names.is_empty() {
+            return target;
+        }
+        // The files are not always named by the end of the links: the user may have named a link.
+        let is_read =
+            |name: &&String| self.file(name).is_some() || self.kustomization_in(name).is_some();
+        let holds_files = |name: &&String| self.files_in(name).next().is_some();
+        let ends_first = || std::iter::once(&target).chain(names.iter().rev());
+        let found = ends_first().find(is_read);
+        let found = found.or_else(|| ends_first().find(holds_files)).cloned();
+        found.unwrap_or(target)
     }
 
     /// Returns the path that a relative `entry` of a file in `folder` means, folded.

@@ -196,3 +196,40 @@ fn a_linked_base_of_an_overlay_in_the_working_directory_is_checked() {
     project.write("kustomization.yaml", text.replace("../link", "link"));
     is_found(&project, "in the root");
 }
+
+/// The first path of the run is a link, which names the files of the base.
+#[test]
+fn a_base_whose_link_is_a_path_of_the_run_is_checked() {
+    for entry in ["../link", "../deep/real", "../outer/real", "again"] {
+        let project = overlay(entry, OPT_OUT);
+        for paths in [
+            &["link", "--context", "."][..],
+            &["link", "."],
+            &["link/web.yaml", "."],
+            &["outer", "."],
+            &["outer/real", "--context", "."],
+            &["over/again", "."],
+        ] {
+            let arguments = [&["check", "--output-format", "concise"], paths].concat();
+            let shown = project.run(&arguments).exits(1).shown();
+            assert!(
+                shown.contains("/web.yaml:13:") && shown.contains("strict-probe-not-rewritten"),
+                "{entry} {paths:?}\n{shown}"
+            );
+            assert!(
+                !shown.contains("not among the files"),
+                "{entry} {paths:?}\n{shown}"
+            );
+        }
+    }
+    for path in ["link", "outer/real", "deep/real"] {
+        for (name, project) in deployed(path, OPT_OUT) {
+            let arguments = ["check", "--output-format", "concise", "link", "."];
+            let shown = project.run(&arguments).exits(1).shown();
+            assert!(
+                shown.contains("link/web.yaml:13:"),
+                "{name} {path}\n{shown}"
+            );
+        }
+    }
+}
