@@ -87,7 +87,10 @@ pub fn unread_paths(set: &SourceSet) -> Vec<Arc<str>> {
         .filter(|file| {
             let fault = file.fault.as_ref();
             let is_unread = fault.is_some_and(|fault| {
-                matches!(fault, Fault::Unreadable(_) | Fault::TooLarge { .. })
+                matches!(
+                    fault,
+                    Fault::Unreadable(_) | Fault::DanglingLink | Fault::TooLarge { .. }
+                )
             });
             file.explicit && is_unread
         })

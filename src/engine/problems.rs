@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::finding::{Finding, Label, Severity};
-use crate::source::{Content, Document, Fault, HiddenFiles, Role, SourceFile, SourceSet};
+use crate::source::{
+    Content, Document, Fault, HiddenFiles, NO_SUCH_FILE, Role, SourceFile, SourceSet,
+};
 use crate::yaml::{Ambiguity, AmbiguityKind, Span};
 
 use super::guard;
@@ -58,16 +60,8 @@ pub fn broken_texts(context: &Context<'_>) -> Vec<Finding> {
 fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
     match fault {
         Fault::Panicked(panic) => Some(guard::fault(&file.path, panic)),
-        Fault::Unreadable(reason) => {
-            let severity = error_if(file.explicit);
-            let message = format!("cannot read {}: {reason}", file.path);
-            Some(Finding::new(
-                UNREADABLE_FILE,
-                severity,
-                label(file, Span::empty(0)),
-                message,
-            ))
-        }
+        Fault::Unreadable(reason) => Some(unreadable(file, reason)),
+        Fault::DanglingLink => Some(unreadable(file, NO_SUCH_FILE)),
         Fault::NotRendered { reason, asked } => {
             let label = Label {
                 path: Arc::clone(asked),
@@ -106,6 +100,13 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
             Some(finding)
         }
     }
+}
+
+fn unreadable(file: &SourceFile, reason: &str) -> Finding {
+    let severity = error_if(file.explicit);
+    let message = format!("cannot read {}: {reason}", file.path);
+    let label = label(file, Span::empty(0));
+    Finding::new(UNREADABLE_FILE, severity, label, message)
 }
 
 /// How many hidden files a finding names.

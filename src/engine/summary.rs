@@ -112,7 +112,12 @@ impl Summary {
     fn count_file(&mut self, file: &SourceFile) {
         if !matches!(
             file.fault,
-            Some(Fault::Unreadable(_) | Fault::TooLarge { .. } | Fault::NotRendered { .. })
+            Some(
+                Fault::Unreadable(_)
+                    | Fault::DanglingLink
+                    | Fault::TooLarge { .. }
+                    | Fault::NotRendered { .. }
+            )
         ) {
             self.files.read += 1;
         }

@@ -27,6 +27,8 @@ pub enum Role {
 pub enum Fault {
     /// It could not be read; the reason in words.
     Unreadable(String),
+    /// It is a symbolic link to a path that does not exist.
+    DanglingLink,
     /// Parsed, it would take more memory than all files of the run together may take.
     TooLarge {
         /// The size of the file in bytes.

@@ -84,7 +84,7 @@ enum Origin {
     /// A pipe that the user names, and what was read from it: the files of a run may be read twice.
     Pipe(PathBuf, OnceLock<Vec<u8>>),
     Bytes(Arc<[u8]>, Option<PathBuf>),
-    Fault(String),
+    Fault(Fault),
     Rendered(Arc<Rendered>),
 }
 
@@ -186,7 +186,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
         Err(link) => {
             let link = shown_path(&link, &working_directory);
             let fault = format!("the link {link} leads out of the repository");
-            (identity(&full), Origin::Fault(fault))
+            (identity(&full), Origin::Fault(Fault::Unreadable(fault)))
         }
     };
     vec![Candidate {
@@ -229,8 +229,13 @@ fn expand_directory(
                 link = link_place(&path);
                 (path.clone(), real, Origin::Disk(path))
             }
+            Met::DanglingLink(path) => {
+                let real = root.real(&path);
+                (path, real, Origin::Fault(Fault::DanglingLink))
+            }
             Met::Unopened(path, reason) | Met::Fault(path, reason) => {
-                (path.clone(), root.real(&path), Origin::Fault(reason))
+                let real = root.real(&path);
+                (path, real, Origin::Fault(Fault::Unreadable(reason)))
             }
             Met::FolderLink(path, real) => {
                 if let Some(real) = real {
@@ -267,14 +272,17 @@ fn expand_directory(
 fn explicit(input: &Input, path: PathBuf) -> Origin {
     let kind = match std::fs::metadata(&path) {
         Ok(metadata) => Kind::from(metadata.file_type()),
-        Err(error) => return Origin::Fault(reason(&error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            return Origin::Fault(Fault::DanglingLink);
+        }
+        Err(error) => return Origin::Fault(Fault::Unreadable(reason(&error))),
     };
     // A pipe is fine where the user names it: `meshprobe check <(kustomize build .)`.
     if kind == Kind::Pipe && matches!(input, Input::Path(_)) {
         return Origin::Pipe(path, OnceLock::new());
     }
     match kind.special() {
-        Some(what) => Origin::Fault(format!("it is {what}")),
+        Some(what) => Origin::Fault(Fault::Unreadable(format!("it is {what}"))),
         None => Origin::Disk(path),
     }
 }
@@ -341,7 +349,7 @@ impl Candidate {
         match &self.origin {
             Origin::Bytes(bytes, _) => in_memory(bytes),
             Origin::Rendered(rendered) => in_memory(output(rendered)?),
-            Origin::Fault(reason) => Err(Fault::Unreadable(reason.clone())),
+            Origin::Fault(fault) => Err(fault.clone()),
             Origin::Disk(_) => {
                 let read = read_in_turn(&self.identity, budget);
                 let (bytes, turn) = read.map_err(unreadable)?;
@@ -379,11 +387,14 @@ fn output(rendered: &Rendered) -> Result<&[u8], Fault> {
     }
 }
 
+/// Why a path that does not exist cannot be read.
+pub(crate) const NO_SUCH_FILE: &str = "no such file or directory";
+
 /// Says in plain words why an operation on a file failed.
 #[must_use]
 pub fn reason(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::NotFound => NO_SUCH_FILE.to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => without_number(&error.to_string()).to_owned(),
     }

@@ -12,7 +12,7 @@ use crate::yaml::{self, NodeRef, Span, Tree};
 
 use super::boundary::is_within;
 use super::document::Document;
-use super::file::{SourceFile, SourceSet};
+use super::file::{Fault, SourceFile, SourceSet};
 use super::folders::Folders;
 use super::kustomization_fields;
 use super::read::read_resolved_text;
@@ -38,7 +38,8 @@ pub fn kustomization_in(folder: &Path) -> Option<PathBuf> {
 }
 
 impl SourceSet {
-    /// Returns the kustomization in a folder, written as shown and without `/` at its end.
+    /// Returns the kustomization in a folder, written as shown and without `/` at its end. kustomize skips a link to
+    /// nothing.
     #[must_use]
     pub fn kustomization_in(&self, folder: &str) -> Option<&SourceFile> {
         let inside = |name: &&str| match folder {
@@ -46,7 +47,8 @@ impl SourceSet {
             "/" => self.file(&format!("/{name}")),
             _ => self.file(&format!("{folder}/{name}")),
         };
-        NAMES.iter().find_map(inside)
+        let mut found = NAMES.iter().filter_map(inside);
+        found.find(|file| !matches!(file.fault, Some(Fault::DanglingLink)))
     }
 }
 

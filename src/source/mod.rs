@@ -36,6 +36,7 @@ pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
 pub use document::{Content, Document};
 pub(crate) use escaped_name::escaped_name;
 pub use file::{Fault, Role, SourceFile, SourceSet};
+pub(crate) use find::NO_SUCH_FILE;
 pub use find::{Candidate, Input, Request, find, reason, shown_path};
 pub use folders::Folders;
 pub use git::TrackedFiles;

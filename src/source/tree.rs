@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::boundary::{repository_root, resolved_as_named};
-use super::find::{Input, Request, shown_path};
+use super::find::{Input, NO_SUCH_FILE, Request, shown_path};
 use super::kustomization::identity;
 use super::walk::{LEADS_OUT, Met, Root, walk_all};
 
@@ -120,6 +120,7 @@ impl Tree<'_> {
             }
             Met::Link(path, real) => (path, Some(TreeKind::File(real))),
             Met::FolderLink(path, _) => (path, None),
+            Met::DanglingLink(path) => (path, Some(TreeKind::Dangling(NO_SUCH_FILE.to_owned()))),
             Met::Unopened(path, reason) => (path, Some(TreeKind::Dangling(reason))),
             Met::Fault(path, reason) => (path, Some(TreeKind::Fault(reason))),
             Met::Hidden(..) => return,

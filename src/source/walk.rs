@@ -98,7 +98,9 @@ pub(super) enum Met {
     Link(PathBuf, PathBuf),
     /// A symbolic link to a directory, with the resolved path of the directory where that is not out of the repository.
     FolderLink(PathBuf, Option<PathBuf>),
-    /// What is not opened, and why: a link that leads nowhere or out of the repository, a pipe, a
+    /// A symbolic link to a path that does not exist.
+    DanglingLink(PathBuf),
+    /// What is not opened, and why: a link that leads out of the repository, a pipe, a
     /// socket, a device, and ignore files that are none.
     Unopened(PathBuf, String),
     /// A directory that cannot be read, and why.
@@ -308,6 +310,9 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         }
         let real = match canonical(&path) {
             Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Met::DanglingLink(path);
+            }
             Err(error) => return Met::Unopened(path, reason(&error)),
         };
         let metadata = match std::fs::metadata(&real) {

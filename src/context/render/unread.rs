@@ -110,6 +110,8 @@ fn unread_kustomization(
 ) -> Option<UnreadOverlay> {
     let without_text = |reason: String| (reason, all_bases(sources, renderings, file));
     let (reason, files) = match &file.fault {
+        // kustomize skips a link to nothing. `unreadable-file` reports it.
+        Some(Fault::DanglingLink) => return None,
         Some(Fault::Unreadable(reason)) => without_text(format!("it cannot be read: {reason}")),
         Some(Fault::TooLarge { .. }) => {
             without_text("it exceeds the memory limit of parsed files".to_owned())

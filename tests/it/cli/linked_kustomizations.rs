@@ -53,6 +53,7 @@ fn linked_to_other_folder(patch: &str) -> Project {
 }
 
 const CHECK: [&str; 3] = ["check", "--output-format", "concise"];
+const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."];
 
 #[track_caller]
 fn is_found(project: &Project, paths: &[&str]) {
@@ -66,7 +67,7 @@ fn is_found(project: &Project, paths: &[&str]) {
 
 #[track_caller]
 fn is_refused(project: &Project) {
-    let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+    let run = project.run(&REWRITE);
     let run = run.exits(1);
     let message = &run.stderr;
     assert!(message.contains("error[kustomize-overlay]"), "{message}");
@@ -148,4 +149,26 @@ fn a_fault_of_a_text_with_a_linked_kustomization_is_reported_once() {
     project.write("overlays/a/kustomization.yaml", "resources: [\n");
     let shown = project.run(&CHECK).exits(1).shown();
     assert_eq!(shown.matches("error[syntax-error]").count(), 1, "{shown}");
+}
+
+/// kustomize skips a link to nothing, and takes the next name.
+#[test]
+fn a_kustomization_that_is_a_link_to_nothing_is_not_an_overlay() {
+    let project = base();
+    project.write("over/kustomization.yaml", "resources: [../base]\n");
+    std::fs::create_dir(project.path("docs")).unwrap();
+    symlink("../missing", project.path("docs/kustomization.yaml")).unwrap();
+    let run = project.run(&REWRITE).exits(0);
+    let note = "cannot read docs/kustomization.yaml: no such file or directory";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
+    let web = project.read("base/web.yaml");
+    assert!(web.contains("/app-health/web/readyz"), "{web}");
+
+    let project = linked_in_folder(REPLACED);
+    project.write(
+        "over/kustomization.yml",
+        project.read("over/kustomization.prod.yaml"),
+    );
+    std::fs::remove_file(project.path("over/kustomization.prod.yaml")).unwrap();
+    is_refused(&project);
 }
