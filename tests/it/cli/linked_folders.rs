@@ -1,5 +1,4 @@
-//! Paths that lead through symbolic links to folders and files of the repository, as kustomize, Argo CD and Flux
-//! follow them.
+//! Paths that lead through symbolic links to folders and files of the repository, as kustomize and Argo CD follow them.
 #![cfg(unix)]
 
 use std::os::unix::fs::symlink;
