@@ -332,17 +332,18 @@ fn spelling<'t>(entry: &Entry<'t>, field: Field) -> Option<&'t str> {
 }
 
 fn is_field(entry: &Entry<'_>, name: &str) -> bool {
-    entry.key.text().is_some_and(|key| is_same(key, name))
+    entry.key.text().is_some_and(|key| is_same_field(key, name))
 }
 
 fn find(fields: Fields, key: &str) -> Option<&'static str> {
     let mut names = fields.iter().map(|(name, _)| *name);
-    names.find(|name| is_same(key, name))
+    names.find(|name| is_same_field(key, name))
 }
 
 /// Returns whether `encoding/json` takes a key for the name of a field: letters are compared by the case folding
 /// of Unicode, where `ſ` is an `s` and the Kelvin sign a `k`.
-fn is_same(key: &str, name: &str) -> bool {
+#[must_use]
+pub fn is_same_field(key: &str, name: &str) -> bool {
     let fold = |letter: char| match letter {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',

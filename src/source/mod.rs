@@ -42,7 +42,7 @@ pub use folders::Folders;
 pub use git::TrackedFiles;
 pub use hidden::{HiddenFiles, mark_hidden};
 pub use kustomization::{is_kustomization, kustomization_in, mark_patches, patch_files};
-pub use kustomization_fields::{is_kustomization_field, merged_spellings};
+pub use kustomization_fields::{is_kustomization_field, is_same_field, merged_spellings};
 pub use links::Links;
 pub use list::{TypeMeta, items};
 pub use memory_budget::MemoryBudget;

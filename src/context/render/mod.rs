@@ -47,6 +47,7 @@ mod roots;
 mod schema;
 mod selector;
 mod share;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod transform;

@@ -17,6 +17,7 @@ use super::locate::{Located, locate, strings};
 use super::node::Node;
 use super::resource::Resource;
 use super::selector::Target;
+use super::spelling::has_other_spelling;
 use super::{Note, Scope};
 
 /// Says what of `k` is not followed, and for which objects of `gathered` that may matter.
@@ -120,7 +121,7 @@ fn each(
         } else {
             file(sources, k, text)
         };
-        let Some(documents) = documents else {
+        let Some(documents) = documents.filter(|documents| !any_other_spelling(documents)) else {
             return Changes::All;
         };
         for document in &documents {
@@ -138,6 +139,11 @@ fn file(sources: &SourceSet, k: &Kustomization<'_>, entry: &str) -> Option<Vec<N
         Located::File(file) => inline::from_file(file).ok(),
         _ => None,
     }
+}
+
+/// Returns whether kustomize reads a field that is not read here, because of its capitalization.
+fn any_other_spelling(documents: &[Node]) -> bool {
+    documents.iter().any(has_other_spelling)
 }
 
 /// `None` stands for anything.
@@ -220,6 +226,9 @@ fn in_list(sources: &SourceSet, k: &Kustomization<'_>, list: NodeRef<'_>) -> Cha
             return replacement(&k.copy(item)?);
         };
         let documents = file(sources, k, path)?;
+        if any_other_spelling(&documents) {
+            return None;
+        }
         let inner = documents
             .iter()
             .flat_map(|document| match document.items() {

@@ -105,6 +105,69 @@ fn two_spellings_that_kustomize_merges_are_reported_and_not_rewritten() {
     assert_eq!(project.read("base/web.yaml"), WEB);
 }
 
+/// Runs `rewrite --write` in a project and checks that it refuses the pod because of the overlay.
+fn assert_not_rewritten(project: &Project, web: &str) {
+    let before = project.read(web);
+    let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+    let run = run.exits(1);
+    assert!(
+        run.stderr.contains("error[kustomize-overlay]"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(project.read(web), before);
+}
+
+/// Files of `replacements`, `transformers` and `configurations`, with a field in another capitalization.
+const CONFIGURATIONS: [(&str, &str); 5] = [
+    (
+        "replacements: [{path: config.yaml}]\n",
+        "source: {kind: Namespace, name: shop, fieldPath: metadata.name}\n\
+         targets: [{select: {kind: Deployment}, FieldPaths: [spec.template.spec.containers.0.readinessProbe.httpGet.path]}]\n",
+    ),
+    (
+        "replacements: [{path: config.yaml}]\n",
+        "- source: {kind: Namespace, name: shop, fieldPath: metadata.name}\n  \
+         targets: [{select: {kind: Deployment, name: web}, fieldpaths: [spec.template.spec.containers.0.readinessProbe.httpGet.path]}]\n",
+    ),
+    (
+        "transformers: [config.yaml]\n",
+        "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: t}\n\
+         Annotations: {proxy.istio.io/config: 'concurrency: 2'}\n\
+         fieldSpecs: [{path: spec/template/metadata/annotations, create: true}]\n",
+    ),
+    (
+        "transformers: [config.yaml]\n",
+        "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: t}\nprefix: x-\n\
+         fieldſpecs: [{path: spec/template/spec/containers/readinessProbe/httpGet/path}]\n",
+    ),
+    (
+        "namePrefix: x-\nconfigurations: [config.yaml]\n",
+        "namePrefix:\n- {Path: 'spec/template/spec/containers[]/readinessProbe/httpGet/path', kind: Deployment}\n",
+    ),
+];
+
+#[test]
+fn files_that_a_kustomization_names_are_read_in_any_capitalization() {
+    for (field, config) in CONFIGURATIONS {
+        let project = project(&format!("resources: [../base]\n{field}"));
+        project.write("over/config.yaml", config);
+        assert_not_rewritten(&project, "base/web.yaml");
+    }
+}
+
+/// The keys of maps are not fields.
+#[test]
+fn capitalized_labels_of_a_transformer_do_not_prevent_a_rewrite() {
+    let project = project("resources: [../base]\ntransformers: [config.yaml]\n");
+    let config = "apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: t}\n\
+                  labels: {Name: shop, Path: a}\nfieldSpecs: [{path: metadata/labels, create: true}]\n";
+    project.write("over/config.yaml", config);
+    let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
+    run.exits(0);
+    assert_ne!(project.read("base/web.yaml"), WEB);
+}
+
 /// A small generator of pseudorandom numbers (xorshift64).
 struct Random(u64);
 
