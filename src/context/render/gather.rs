@@ -330,12 +330,13 @@ impl<'s> Gatherer<'s> {
         self.work = left;
         self.open.push(Arc::clone(k.path));
         self.resources(k, entries, gathered);
+        let mut changing = Vec::new();
         for k in layers {
             for unknown in k.unknown() {
                 gathered.tell(k, unknown.span, unknown.message);
                 gathered.is_open |= unknown.is_open;
                 if unknown.changes_all {
-                    gathered.doubt_told(k, unknown.span);
+                    changing.push((*k, unknown.span));
                 }
             }
         }
@@ -343,6 +344,10 @@ impl<'s> Gatherer<'s> {
             for (entry, node) in strings(k.root, "components") {
                 self.component(k, entry, node, gathered);
             }
+        }
+        // The transformations change the objects of components, too.
+        for (k, at) in changing {
+            gathered.doubt_told(&k, at);
         }
         for k in layers.iter().filter(|k| k.dialect == Dialect::Kustomize) {
             gathered.name_patches(self.sources, k);

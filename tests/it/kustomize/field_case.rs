@@ -168,6 +168,18 @@ fn capitalized_labels_of_a_transformer_do_not_prevent_a_rewrite() {
     assert_ne!(project.read("base/web.yaml"), WEB);
 }
 
+#[test]
+fn two_spellings_that_kustomize_merges_protect_the_pods_of_components() {
+    let overlay = "resources: [ns.yaml]\ncomponents: [../base]\n\
+                   CommonAnnotations: {proxy.istio.io/config: 'concurrency: 2'}\ncommonAnnotations: {team: x}\n";
+    let project = project(overlay);
+    project.write("over/ns.yaml", join(&[INJECTED, STRICT]));
+    let component =
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [web.yaml]\n";
+    project.write("base/kustomization.yaml", component);
+    assert_not_rewritten(&project, "base/web.yaml");
+}
+
 /// A small generator of pseudorandom numbers (xorshift64).
 struct Random(u64);
 
