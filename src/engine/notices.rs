@@ -329,6 +329,9 @@ the checks of other files. In a pull request no one notices it.
 Which files git tracks is read from its index. Where that cannot be read (a split index, for example),
 a note says so.
 
+Templates of Helm charts that are hidden are a note, too: `check` reads no templates. Links to files that the run checks are
+not reported.
+
 ## What to do
 
 Remove the line, or check what it hides all the same with `--no-ignore`. To leave files out on

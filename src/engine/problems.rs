@@ -23,7 +23,7 @@ pub fn problems(set: &SourceSet) -> Vec<Finding> {
     let repeated = set.repeated_targets();
     for file in &set.files {
         found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
-        found.extend(file.hides.iter().map(|hidden| of_hidden(file, hidden)));
+        found.extend(file.hides.iter().flat_map(|hidden| of_hidden(file, hidden)));
         let is_repeated = file.is_linked() && file.shares_text(&repeated);
         if file.role == Role::Target && !is_repeated {
             found.extend(
@@ -112,23 +112,39 @@ fn unreadable(file: &SourceFile, reason: &str) -> Finding {
 /// How many hidden files a finding names.
 const NAMED: usize = 10;
 
-fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Finding {
-    let (severity, message) = match &hidden.tracked {
-        Ok(paths) => (Severity::Error, names(paths)),
+fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Vec<Finding> {
+    let found = |severity: Severity, message: String, help: &str| {
+        let place = label(file, hidden.line);
+        let mut finding = Finding::new(TRACKED_HIDDEN, severity, place, message);
+        finding.help = Some(help.into());
+        finding
+    };
+    let help = "remove the line, check what it hides with `--no-ignore`, or leave it out with \
+                `--exclude`";
+    let mut findings = Vec::new();
+    match &hidden.tracked {
+        Ok(paths) if paths.is_empty() => {}
+        Ok(paths) => {
+            let message = names(paths, ["a manifest", "manifests"]);
+            findings.push(found(Severity::Error, message, help));
+        }
         Err(reason) => {
             let message =
                 format!("it is not known whether this hides manifests that git tracks: {reason}");
-            (Severity::Note, message)
+            findings.push(found(Severity::Note, message, help));
         }
-    };
-    let mut finding = Finding::new(TRACKED_HIDDEN, severity, label(file, hidden.line), message);
-    let help = "remove the line, check what it hides with `--no-ignore`, or leave it out with \
-                `--exclude`";
-    finding.help = Some(help.into());
-    finding
+    }
+    if !hidden.templates.is_empty() {
+        let nouns = ["a template of a Helm chart", "templates of Helm charts"];
+        let message = names(&hidden.templates, nouns);
+        let help = "render the chart and check the result, for example with `--helm CHART`";
+        findings.push(found(Severity::Note, message, help));
+    }
+    findings
 }
 
-fn names(paths: &[Arc<str>]) -> String {
+/// Returns the sentence that names hidden files, with what they are called in singular and plural.
+fn names(paths: &[Arc<str>], [one, several]: [&str; 2]) -> String {
     let named: Vec<String> = paths
         .iter()
         .take(NAMED)
@@ -138,12 +154,12 @@ fn names(paths: &[Arc<str>]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let manifests = match paths.len() {
-        1 => "a manifest that git tracks, which was",
-        _ => "manifests that git tracks, which were",
+    let (files, verb) = match paths.len() {
+        1 => (one, "was"),
+        _ => (several, "were"),
     };
     format!(
-        "this hides {manifests} not checked: {}{more}",
+        "this hides {files} that git tracks, which {verb} not checked: {}{more}",
         named.join(", ")
     )
 }

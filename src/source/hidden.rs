@@ -12,8 +12,9 @@ use memchr::memmem;
 use crate::yaml::Span;
 
 use super::boundary::{repository_root, resolved_within};
+use super::chart::is_in_chart;
 use super::decode::narrow;
-use super::document::{Document, mentions_manifest};
+use super::document::{Content, Document, mentions_manifest};
 use super::file::{Role, SourceFile, SourceSet};
 use super::find::{Request, shown_path};
 use super::folders::Folders;
@@ -22,6 +23,8 @@ use super::ignores::Hider;
 use super::kustomization::{identity, is_kustomization, place_of};
 use super::linked_kustomization::key_of;
 use super::manifest_keys::looks_like_kubernetes;
+use super::memory_budget::MemoryBudget;
+use super::parse_budget::can_parse;
 use super::read::{is_ordinary, read_resolved};
 use super::walk::{TrackedHidden, is_manifest};
 
@@ -32,6 +35,17 @@ pub struct HiddenFiles {
     pub line: Span,
     /// The manifests that git tracks, as shown to the user; why it is not known which these are.
     pub tracked: Result<Vec<Arc<str>>, String>,
+    /// The templates of Helm charts with manifests that git tracks, as shown to the user.
+    pub templates: Vec<Arc<str>>,
+}
+
+/// What a hidden file contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HiddenContent {
+    Overlay,
+    Manifest,
+    /// The source of a manifest in a Helm chart, which is not checked where nothing hides it either.
+    ChartTemplate,
 }
 
 /// What git tracks in each repository, by its root; `None` where the index cannot be found.
@@ -45,12 +59,10 @@ pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
     }
     let mut found = tracked_hidden(set, request, folders);
     if request.walk.tracked_hidden == TrackedHidden::Overlays {
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for hidden in found.values_mut().filter_map(|found| found.as_mut().ok()) {
-            paths.append(hidden);
-        }
+        let hidden = found.values().filter_map(|found| found.as_ref().ok());
+        let mut paths: Vec<&Path> = hidden.flatten().map(|(path, _)| path.as_path()).collect();
         paths.sort();
-        let overlays = paths.iter().map(|path| overlay(path, request));
+        let overlays = paths.into_iter().map(|path| overlay(path, request));
         set.hidden_overlays = overlays.collect();
         found.retain(|_, found| found.is_err());
     }
@@ -58,14 +70,14 @@ pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
 }
 
 /// The tracked files that the lines of ignore files hide; why it is not known which these are.
-type Found<'f> = BTreeMap<&'f Hider, Result<Vec<PathBuf>, String>>;
+type Found<'f> = BTreeMap<&'f Hider, Result<Vec<(PathBuf, HiddenContent)>, String>>;
 
 /// Returns the tracked files that the request asks for and that are hidden from the run.
 fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) -> Found<'f> {
-    let is_wanted = match request.walk.tracked_hidden {
+    let content_of = match request.walk.tracked_hidden {
         TrackedHidden::None => return Found::new(),
-        TrackedHidden::Manifests => is_kubernetes,
-        TrackedHidden::Overlays => is_overlay,
+        TrackedHidden::Manifests => kubernetes_content,
+        TrackedHidden::Overlays => overlay_content,
     };
     let mut repositories = Repositories::new();
     let read: HashSet<PathBuf> = set.files.iter().flat_map(places_read).collect();
@@ -81,9 +93,12 @@ fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) 
         match tracked {
             Some(Ok(tracked)) => {
                 let manifests = manifests(root, hidden, tracked);
-                let unread: Vec<PathBuf> = manifests
-                    .filter(|path| !read.contains(path) && !is_excluded(path, request))
-                    .filter(|path| is_wanted(path, root))
+                let unread: Vec<_> = manifests
+                    .filter(|path| !is_read(&read, path, root) && !is_excluded(path, request))
+                    .filter_map(|path| {
+                        let content = content_of(&path, root)?;
+                        Some((path, content))
+                    })
                     .collect();
                 if !unread.is_empty()
                     && let Ok(known) = found.entry(hider).or_insert_with(|| Ok(Vec::new()))
@@ -122,11 +137,26 @@ fn add_ignore_files(set: &mut SourceSet, request: &Request, found: Found<'_>) {
             let bytes = read_resolved(&identity(&hider.file)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into()
         });
-        let shown = |path: PathBuf| shown_path(&path, &request.working_directory).into();
-        let hidden = HiddenFiles {
+        let mut hidden = HiddenFiles {
             line: line_of(text, &hider.pattern),
-            tracked: paths.map(|paths| paths.into_iter().map(shown).collect()),
+            tracked: Ok(Vec::new()),
+            templates: Vec::new(),
         };
+        match paths {
+            Ok(paths) => {
+                let shown = |(path, content): (PathBuf, HiddenContent)| {
+                    let shown = shown_path(&path, &request.working_directory);
+                    (Arc::from(shown), content)
+                };
+                let (templates, manifests): (Vec<_>, Vec<_>) = paths
+                    .into_iter()
+                    .map(shown)
+                    .partition(|(_, content)| *content == HiddenContent::ChartTemplate);
+                hidden.templates = templates.into_iter().map(|(path, _)| path).collect();
+                hidden.tracked = Ok(manifests.into_iter().map(|(path, _)| path).collect());
+            }
+            Err(reason) => hidden.tracked = Err(reason),
+        }
         files.entry(&hider.file).or_default().push(hidden);
     }
     for (path, hides) in files {
@@ -155,39 +185,72 @@ fn manifests<'t>(
         .map(|path| root.join(path))
 }
 
+/// Returns whether the run reads a file, also by another name: a link to a file leads to the same objects. A kustomization
+/// that is a link is another one, because its paths start from the folder of the link.
+fn is_read(read: &HashSet<PathBuf>, path: &Path, root: &Path) -> bool {
+    let is_kustomization = || path.to_str().is_some_and(is_kustomization);
+    let is_link_to_read = || {
+        path.is_symlink()
+            && !is_kustomization()
+            && resolved_within(root, path, root).is_ok_and(|real| read.contains(&real))
+    };
+    read.contains(path) || is_link_to_read()
+}
+
 fn is_excluded(path: &Path, request: &Request) -> bool {
     let exclude = &request.walk.exclude;
     exclude.excludes(&shown_path(path, &request.working_directory), false)
 }
 
-/// Hidden files that are larger are not parsed: bytes.
+/// Hidden files that are larger are only parsed if they mention a manifest; overlays are not parsed: bytes.
 const LARGE: usize = 1 << 20;
 
-/// Returns whether a file exists and contains a Kubernetes manifest, however its keys are written, or is a kustomization.
-/// Of large files it is enough that they mention one. A link is followed within the repository at `root`, a resolved path.
-fn is_kubernetes(path: &Path, root: &Path) -> bool {
+/// Returns what a file contains that exists and contains a Kubernetes manifest, however its keys are written, or is a
+/// kustomization. A link is followed within the repository at `root`, a resolved path.
+fn kubernetes_content(path: &Path, root: &Path) -> Option<HiddenContent> {
     // A pipe that is opened blocks the run.
     if !is_ordinary(path) {
-        return false;
+        return None;
     }
     if path.to_str().is_some_and(is_kustomization) {
+        return Some(HiddenContent::Manifest);
+    }
+    let bytes = read_within(path, root)?;
+    let bytes = narrow(&bytes);
+    let is_template = || memmem::find(&bytes, b"{{").is_some() && is_in_chart(path);
+    contains_manifest(&bytes).then(|| match is_template() {
+        true => HiddenContent::ChartTemplate,
+        false => HiddenContent::Manifest,
+    })
+}
+
+/// Returns whether a text contains a Kubernetes manifest. If it exceeds the memory limit of a run, it is enough that it
+/// mentions one.
+fn contains_manifest(bytes: &[u8]) -> bool {
+    let budget = MemoryBudget::new(MemoryBudget::FLOOR);
+    let is_large = bytes.len() > LARGE;
+    if is_large && !mentions_manifest(bytes) {
+        return false;
+    }
+    if !can_parse(bytes.len(), &budget) {
         return true;
     }
-    let Some(bytes) = read_within(path, root) else {
-        return false;
+    let text = String::from_utf8_lossy(bytes);
+    let mut file = SourceFile::unparsed(Arc::from("hidden.yaml"), Arc::from(text), true);
+    file.parse_within(&budget);
+    let is_manifest = |document: &Document| match &document.content {
+        Content::Tree(_) => true,
+        Content::Broken { kubernetes, .. } => *kubernetes,
+        Content::Template => looks_like_kubernetes(bytes),
+        Content::Empty | Content::Plain(_) | Content::NotKubernetes => {
+            !document.ambiguities.is_empty()
+        }
     };
-    let bytes = narrow(&bytes);
-    let text = String::from_utf8_lossy(&bytes);
-    if text.len() > LARGE {
-        return mentions_manifest(text.as_bytes());
-    }
-    let file = SourceFile::new(Arc::from("hidden.yaml"), Arc::from(text));
-    let is_object = |one: &Document| one.tree().is_some() || !one.ambiguities.is_empty();
-    file.documents.iter().any(is_object) || looks_like_kubernetes(&bytes)
+    file.fault.is_some() || file.documents.iter().any(is_manifest)
 }
 
 /// Returns whether a file exists and is a kustomization, or mentions objects that deploy folders.
-fn is_overlay(path: &Path, root: &Path) -> bool {
+fn overlay_content(path: &Path, root: &Path) -> Option<HiddenContent> {
     let has = |text: &[u8]| {
         let needles = ["kustomize.toolkit.fluxcd.io", "argoproj.io"];
         needles
@@ -195,7 +258,9 @@ fn is_overlay(path: &Path, root: &Path) -> bool {
             .any(|needle| memmem::find(text, needle.as_bytes()).is_some())
     };
     let is_named = path.to_str().is_some_and(is_kustomization);
-    is_ordinary(path) && (is_named || read_within(path, root).is_some_and(|text| has(&text)))
+    let is_overlay =
+        is_ordinary(path) && (is_named || read_within(path, root).is_some_and(|text| has(&text)));
+    is_overlay.then_some(HiddenContent::Overlay)
 }
 
 /// Returns an overlay that is hidden; one that is large without its text.

@@ -97,6 +97,85 @@ fn a_hidden_template_is_found() {
     project.run(&["check", "--fail-on", "warning"]).exits(0);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_hidden_link_to_a_checked_manifest_is_not_reported() {
+    let project = Project::with(&[("mesh.yaml", INJECTED), ("web.yaml", WEB)]);
+    project.write("apps/readme.txt", "");
+    std::os::unix::fs::symlink("../web.yaml", project.path("apps/web.yaml")).unwrap();
+    project.git("", &["init", "--quiet"]);
+    project.git("", &["add", "--all"]);
+    project.write(".ignore", "apps/\n");
+    project.run(&["check", "--fail-on", "error"]).exits(0);
+    // The link is the only way to the manifest.
+    project.write(".ignore", "apps/\n/web.yaml\n");
+    let run = project.run(&["check", "--fail-on", "error"]).exits(1);
+    run.says("`apps/web.yaml`");
+}
+
+/// An OpenAPI document that describes `properties`, as JSON of at least `size` bytes.
+fn schema(properties: &str, size: usize) -> String {
+    let definition = format!("{{\"properties\": {{{properties}}}}}");
+    let count = size / definition.len() + 1;
+    let definitions: Vec<String> = (0..count)
+        .map(|number| format!("\"D{number}\": {definition}"))
+        .collect();
+    let definitions = definitions.join(",\n");
+    format!("{{\"swagger\": \"2.0\", \"definitions\": {{{definitions}}}}}\n")
+}
+
+#[test]
+fn hidden_schemas_of_any_size_are_not_reported_and_manifests_are() {
+    let object = "\"apiVersion\": {\"type\": \"string\"}, \"kind\": {\"type\": \"string\"}";
+    let project = project();
+    project.write(".ignore", "apps/\n");
+    for size in [100, 2 << 20] {
+        let schema = schema(object, size);
+        std::fs::remove_file(project.path("apps/web.yaml")).ok();
+        project.write("apps/swagger.json", &schema);
+        project.git("", &["add", "--all", "--force"]);
+        project.run(&["check", "--fail-on", "error"]).exits(0);
+        let manifest = schema.replacen('{', "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", ", 1);
+        for (path, text) in [
+            ("apps/swagger.json", manifest),
+            ("apps/web.yaml", format!("{WEB}# {}\n", "x".repeat(size))),
+        ] {
+            project.write(path, text);
+            project.git("", &["add", "--all", "--force"]);
+            let run = project.run(&["check", "--fail-on", "error"]).exits(1);
+            run.says(&format!("`{path}`"));
+        }
+    }
+}
+
+#[test]
+fn a_hidden_template_of_a_chart_is_a_note() {
+    let project = Project::with(&[
+        ("mesh.yaml", INJECTED),
+        (
+            "charts/x/Chart.yaml",
+            "apiVersion: v2\nname: x\nversion: 1.0.0\n",
+        ),
+        (
+            "charts/x/templates/s.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Release.Name }}\n",
+        ),
+    ]);
+    project.git("", &["init", "--quiet"]);
+    project.git("", &["add", "--all"]);
+    project.write(".ignore", "charts/\n");
+    let run = project.run(&["check", "--fail-on", "error"]).exits(0);
+    let run = run
+        .says("note[tracked-file-hidden]: this hides a template of a Helm chart that git tracks");
+    run.says("`charts/x/templates/s.yaml`");
+    // A manifest next to it is an error.
+    project.write("charts/x/templates/web.yaml", WEB);
+    project.git("", &["add", "--all", "--force"]);
+    let run = project.run(&["check", "--fail-on", "error"]).exits(1);
+    run.says("error[tracked-file-hidden]: this hides a manifest that git tracks")
+        .says("note[tracked-file-hidden]");
+}
+
 #[test]
 fn a_hidden_manifest_fails_a_gate_that_allows_warnings() {
     let project = project();
