@@ -164,6 +164,7 @@ fn of_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Re
         documents,
         used: BTreeSet::new(),
         patches: BTreeSet::new(),
+        applied: BTreeSet::new(),
         notes: Vec::new(),
         is_open: left_out.is_some(),
         left_out,

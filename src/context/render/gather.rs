@@ -21,6 +21,7 @@ use super::budget::{self, Budget};
 use super::kustomization::Kustomization;
 use super::limit::{DEPTH, Limit, STEPS};
 use super::locate::{self, Located, locate, strings};
+use super::node::{Node, Origin};
 use super::not_followed;
 use super::objects;
 use super::resource::Resource;
@@ -39,6 +40,8 @@ pub(super) struct Gathered {
     pub(super) used: BTreeSet<DocumentId>,
     /// The patch files that are named, among those with objects that could be deployed as they are written.
     pub(super) patches: BTreeSet<Arc<str>>,
+    /// The documents of these files that are applied to objects: the file, a byte of the document, and the object.
+    pub(super) applied: BTreeSet<(Arc<str>, usize, ObjectId)>,
     pub(super) notes: BTreeSet<Note>,
     /// Objects come in that are not seen: a patch without target may be for one of them.
     pub(super) is_open: bool,
@@ -125,6 +128,7 @@ impl Gathered {
         }
         self.used.extend(other.used.iter().cloned());
         self.patches.extend(other.patches.iter().cloned());
+        self.applied.extend(other.applied.iter().cloned());
         self.notes.extend(other.notes.iter().cloned());
         self.is_open |= other.is_open;
         self.left_out = self.left_out.or(other.left_out);
@@ -139,6 +143,30 @@ impl Gathered {
                 self.patches.insert(Arc::clone(&found.path));
             }
         }
+    }
+
+    /// Records that a patch is applied to objects, if its file is one of those that are named.
+    pub(super) fn note_applied(&mut self, patch: &Node, objects: Vec<ObjectId>) {
+        let Origin { path, span } = &patch.origin;
+        if self.patches.contains(path) {
+            let applied = objects.into_iter();
+            self.applied
+                .extend(applied.map(|object| (Arc::clone(path), span.start, object)));
+        }
+    }
+
+    /// Returns the documents of patch files that are applied to objects which are still there: the file, and a byte of the
+    /// document.
+    pub(super) fn applied_patches(&self) -> BTreeSet<(Arc<str>, usize)> {
+        if self.applied.is_empty() {
+            return BTreeSet::new();
+        }
+        let left: BTreeSet<ObjectId> = self.resources.iter().map(Resource::id).collect();
+        let applied = self.applied.iter();
+        applied
+            .filter(|(_, _, object)| left.contains(object))
+            .map(|(path, at, _)| (Arc::clone(path), *at))
+            .collect()
     }
 
     /// Drops all objects, because they would exceed a limit.

@@ -91,6 +91,8 @@ pub struct Rendering {
     pub used: BTreeSet<DocumentId>,
     /// The patch files that it names, among those with objects that could be deployed as they are written.
     pub(super) patches: BTreeSet<Arc<str>>,
+    /// The documents of these files that are applied to objects of the rendering: the file, and a byte of the document.
+    applied: BTreeSet<(Arc<str>, usize)>,
     /// What is not modelled, or what kustomize would refuse; sorted by place.
     pub notes: Vec<Note>,
     /// Objects come in that are not seen.
@@ -131,6 +133,7 @@ impl Rendering {
             documents: Vec::new(),
             used: BTreeSet::new(),
             patches: BTreeSet::new(),
+            applied: BTreeSet::new(),
             notes: Vec::new(),
             is_open: true,
             left_out: Some(limit),
@@ -368,6 +371,7 @@ fn finish(
         documents,
         used: gathered.used.clone(),
         patches: gathered.patches.clone(),
+        applied: gathered.applied_patches(),
         notes: notes.into_iter().collect(),
     }
 }

@@ -96,31 +96,6 @@ impl OriginMap {
         matches!(self.kind, Kind::Same(_))
     }
 
-    /// Returns where parts of the document come from, among the files that are wanted: the file, and the first byte
-    /// of the part there. Nothing for a document that is the user's own.
-    pub(in crate::context) fn places_in(
-        &self,
-        is_wanted: impl Fn(&str) -> bool,
-    ) -> Vec<(&str, usize)> {
-        let Kind::Rendered { origins, .. } = &self.kind else {
-            return Vec::new();
-        };
-        let files = origins.files.iter();
-        let wanted: Vec<Option<&str>> = files
-            .map(|file| Some(&**file).filter(|file| is_wanted(file)))
-            .collect();
-        if wanted.iter().all(Option::is_none) {
-            return Vec::new();
-        }
-        let places = origins.places.iter();
-        places
-            .filter_map(|place| {
-                let file = wanted.get(place.file as usize).copied().flatten()?;
-                Some((file, place.start as usize))
-            })
-            .collect()
-    }
-
     /// Returns the file and the bytes that the user wrote for `span`: the line of the patch or
     /// the kustomization for what they brought in, else that of the base.
     ///

@@ -21,6 +21,9 @@ use super::schema::Type;
 use super::selector::Target;
 use super::{ObjectId, Scope};
 
+/// How many objects are recorded for which a patch is: it counts as applied while one of them is there.
+const RECORDED: usize = 64;
+
 /// A patch that cannot be used.
 pub(super) struct Refused {
     /// Where the kustomization names it.
@@ -285,6 +288,7 @@ impl Patch {
         selects: impl Fn(&Resource) -> bool,
     ) {
         let mut failed = Vec::new();
+        let mut changed = Vec::new();
         for &at in positions {
             let resource = gathered.resources.get_mut(at);
             let Some(resource) = resource.filter(|one| selects(one)) else {
@@ -292,6 +296,9 @@ impl Patch {
             };
             match self.merged(resource, patch) {
                 Ok(Some(object)) => {
+                    if changed.len() < RECORDED {
+                        changed.push(resource.id());
+                    }
                     let may_rename = self.may_rename || self.may_change_kind;
                     if may_rename {
                         resource.remember_name();
@@ -306,6 +313,7 @@ impl Patch {
                 Err(misfit) => failed.push((resource.id(), misfit)),
             }
         }
+        gathered.note_applied(patch, changed);
         self.tell(k, failed, gathered);
     }
 

@@ -1,12 +1,13 @@
-//! Patch files that change nothing that is rendered.
+//! Patch files that are applied to no object.
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use crate::source::Document;
 
 use super::Rendering;
 
-/// Returns those of some documents of patch files that no rendered object contains.
+/// Returns those of some documents of patch files that no rendering applies to an object which it contains. One
+/// that is applied counts even if it changes nothing, or if later patches remove all of its values.
 pub fn unapplied<'d, 'r>(
     mut patches: Vec<&'d Document>,
     renderings: impl Iterator<Item = &'r Rendering>,
@@ -14,23 +15,19 @@ pub fn unapplied<'d, 'r>(
     if patches.is_empty() {
         return patches;
     }
-    let paths: HashSet<&str> = patches.iter().map(|document| &*document.path).collect();
     let mut applied: HashMap<&str, Vec<usize>> = HashMap::new();
-    for one in renderings.flat_map(|one| &one.documents) {
-        for (path, start) in one.origin.places_in(|path| paths.contains(path)) {
-            applied.entry(path).or_default().push(start);
-        }
+    for (path, at) in renderings.flat_map(|one| &one.applied) {
+        applied.entry(path).or_default().push(*at);
     }
-    for starts in applied.values_mut() {
-        starts.sort_unstable();
-        starts.dedup();
+    for places in applied.values_mut() {
+        places.sort_unstable();
     }
     patches.retain(|document| {
-        let starts = applied.get(&*document.path).map_or(&[][..], Vec::as_slice);
-        let first = starts.partition_point(|start| *start < document.segment.start);
-        starts
+        let places = applied.get(&*document.path).map_or(&[][..], Vec::as_slice);
+        let first = places.partition_point(|at| *at < document.segment.start);
+        places
             .get(first)
-            .is_none_or(|start| *start >= document.segment.end)
+            .is_none_or(|at| *at >= document.segment.end)
     });
     patches
 }

@@ -145,6 +145,28 @@ fn patches_that_are_used_or_are_parts_are_not_manifests() {
     }
 }
 
+/// Such a patch is applied, although no value of it is in the rendered object.
+#[test]
+fn an_applied_patch_without_a_value_in_the_object_is_not_a_manifest() {
+    let base = "resources: [web.yaml]\nnamespace: legacy\n";
+    let equal =
+        "resources: [../base]\npatches: [{path: ../web.yaml, target: {kind: Deployment}}]\n";
+    let replaced = "resources: [../base]\npatches:\n\
+                    - {path: ../web.yaml, target: {kind: Deployment}}\n\
+                    - target: {kind: Deployment}\n  \
+                      patch: '[{op: replace, path: /spec, value: {template: {spec: {containers: []}}}}]'\n";
+    for (base_web, overlay) in [(web(), equal), (STUB.to_owned(), replaced)] {
+        let project = project(&[
+            ("base/kustomization.yaml", base),
+            ("base/web.yaml", &base_web),
+            ("over/kustomization.yaml", overlay),
+        ]);
+        let run = check(&project).exits(0);
+        assert!(!run.stdout.contains("web.yaml:"), "{}", run.stdout);
+        assert_eq!(workloads(&project), 1, "{overlay}");
+    }
+}
+
 #[test]
 fn a_policy_that_no_kustomization_can_use_as_a_patch_holds() {
     let policy = |kustomization: &str| {
