@@ -428,7 +428,7 @@ impl<'s> Gatherer<'s> {
                     gathered.miss(
                         k,
                         at,
-                        "a component stands under `resources`: kustomize refuses to build it",
+                        "a component is listed under `resources`: kustomize refuses to build it",
                     );
                     return;
                 }
@@ -456,7 +456,11 @@ impl<'s> Gatherer<'s> {
                 if component.is_component() {
                     self.fill(&[component], &[], gathered);
                 } else {
-                    gathered.miss(k, at, "what stands under `components` is no component: kustomize refuses to build it");
+                    gathered.miss(
+                        k,
+                        at,
+                        "this entry of `components` is not a component: kustomize refuses to build it",
+                    );
                 }
             }
             Located::File(_) => gathered.miss(k, at, "a component is a folder, not a file"),

@@ -244,7 +244,7 @@ impl Pointer {
 
 /// Reads an index of a list with `length` places; negative ones count from its end.
 fn index(step: &str, length: usize) -> Result<usize, Misfit> {
-    let wrong = || Misfit::Refused(format!("`{step}` is no index of the list"));
+    let wrong = || Misfit::Refused(format!("`{step}` is not an index of the list"));
     let number: i64 = step.parse().map_err(|_| wrong())?;
     let at = if number < 0 {
         let back = usize::try_from(number.unsigned_abs()).map_err(|_| wrong())?;

@@ -33,8 +33,8 @@ fn of_mapping(mapping: NodeRef<'_>, kind: AmbiguityKind) -> Option<Ambiguity> {
         kind,
         span: merge.key.span(),
         message: format!(
-            "this merge key leads through more than {MERGE_DEPTH} levels or {MERGED_MAPPINGS} mappings; what lies \
-             beyond was not read"
+            "this merge key leads through more than {MERGE_DEPTH} levels or {MERGED_MAPPINGS} mappings; values \
+             beyond this limit were not read"
         ),
         help: "write the entries out, or check the rendered manifest",
     })
