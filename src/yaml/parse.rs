@@ -406,7 +406,7 @@ impl<'a> Builder<'a> {
         }
         // The event of a key without a value may lie in a line below.
         let before = self.text.get(..at).unwrap_or_default();
-        !before.trim_end_matches(' ').ends_with('\n') || mark == Some(self.column(at))
+        !before.trim_end_matches(' ').ends_with(['\n', '\r']) || mark == Some(self.column(at))
     }
 
     /// Returns the offset of the `?` in front of the key at `key`, if the key is explicit.
@@ -415,7 +415,7 @@ impl<'a> Builder<'a> {
         let mut end = before.len();
         loop {
             let rest = before.get(..end)?;
-            let start = memchr::memrchr(b'\n', rest.as_bytes()).map_or(0, |at| at + 1);
+            let start = memchr::memrchr2(b'\n', b'\r', rest.as_bytes()).map_or(0, |at| at + 1);
             let line = rest.get(start..)?;
             let comment = memchr::memmem::find(line.as_bytes(), b" #");
             let is_comment = line.starts_with('#');
@@ -431,7 +431,7 @@ impl<'a> Builder<'a> {
 
     fn column(&self, at: usize) -> usize {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
-        at - memchr::memrchr(b'\n', before).map_or(0, |end| end + 1)
+        at - memchr::memrchr2(b'\n', b'\r', before).map_or(0, |end| end + 1)
     }
 
     fn byte(&self, at: usize) -> Option<u8> {

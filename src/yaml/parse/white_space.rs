@@ -176,13 +176,13 @@ impl Padding {
     fn indent(&mut self, source: &str, scalar: Span) -> bool {
         let line_start = |at: usize| {
             let before = source.as_bytes().get(..at).unwrap_or_default();
-            memchr::memrchr(b'\n', before).map_or(0, |at| at + 1)
+            memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1)
         };
         let column = scalar.start - line_start(scalar.start);
         let known = self.lines.last().map_or(0, |(line, _)| line + 1);
         let before = self.added();
         let text = scalar.slice(source).as_bytes();
-        for at in memchr::memchr_iter(b'\n', text).map(|at| scalar.start + at + 1) {
+        for at in memchr::memchr2_iter(b'\n', b'\r', text).map(|at| scalar.start + at + 1) {
             let rest = source.as_bytes().get(at..).unwrap_or_default();
             let blanks = rest.iter().take_while(|byte| **byte == b' ').count();
             // Where a tab belongs to the indentation is for the parser to judge.
