@@ -16,6 +16,8 @@ use super::{Fault, Repair, SyntaxError, content_start};
 /// Bytes that may be parsed in total: the document is parsed again, up to its next fault, for each
 /// scalar of this kind. The fast parser reads ordinary documents with any number of them.
 const WORK: usize = 1 << 24;
+/// Runs of lines with a tab at their start that are read. Each costs a copy of the document.
+const RUNS: usize = 32;
 
 /// Reads a document in which such a scalar is the first fault.
 ///
@@ -34,14 +36,16 @@ pub(super) fn read(
     // The first fault has its place in the file, all others in the padded copy.
     let mut error = fault.error;
     let mut repair = fault.repair.map(|repair| repair.moved(|at| at - base));
-    let mut work = 0;
+    let (mut work, mut runs) = (0, 0);
     while work < WORK {
         let is_repaired = match &repair {
             Some(Repair::Indent { after }) => quoted_scalar(&source, padding.original(*after))
                 .is_some_and(|scalar| padding.indent(&source, scalar)),
-            Some(Repair::Tabs { at }) => {
+            Some(Repair::Tabs { at }) if runs < RUNS => {
+                runs += 1;
                 replace_tabs(&mut source, padding.original(*at), &mut tabs)
             }
+            Some(Repair::Tabs { .. }) => false,
             None => false,
         };
         if !is_repaired {
