@@ -329,8 +329,8 @@ the checks of other files. In a pull request no one notices it.
 Which files git tracks is read from its index. Where that cannot be read (a split index, for example),
 a note says so.
 
-Templates of Helm charts that are hidden are a note, too: `check` reads no templates. Links to files that the run checks are
-not reported.
+Hidden templates of Helm charts are reported as a note, because `check` does not read templates. Links to files that the
+run checks are not reported.
 
 ## What to do
 

@@ -1,4 +1,5 @@
-//! Refuses to rewrite the bases of kustomizations that cannot be read or are hidden: what such an overlay makes of a pod is not known.
+//! Refuses to rewrite the bases of kustomizations that cannot be read or are hidden, because their effect on a pod is
+//! unknown.
 
 use crate::context::render::{Rendering, UnreadOverlay, unread_overlays};
 use crate::predict::WorkloadPrediction;

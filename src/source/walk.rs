@@ -74,11 +74,11 @@ pub struct WalkOptions {
     pub exclude: Exclude,
     /// Leave that out even where the user names it.
     pub force_exclude: bool,
-    /// What tracked manifests that ignore files hide are looked for.
+    /// Which tracked files that ignore files hide are reported.
     pub tracked_hidden: TrackedHidden,
 }
 
-/// What tracked manifests that ignore files hide are looked for.
+/// Which tracked files that ignore files hide are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrackedHidden {
     /// None: git's index is not read.

@@ -242,11 +242,8 @@ fn overrides<'s>(sources: &'s SourceSet, one: &Deployment<'_>) -> Option<&'s Sou
         ".argocd-source.yaml".to_owned(),
         format!(".argocd-source-{}.yaml", one.object.name()),
     ];
-    let mut files = names.iter().filter(|_| is_built).map(|name| {
-        let path = format!("{}/{name}", one.folder);
-        sources.file(path.trim_start_matches('/'))
-    });
-    files.find_map(|file| file)
+    let mut names = names.iter().filter(|_| is_built);
+    names.find_map(|name| sources.file(&sources.joined(&one.folder, name)))
 }
 
 /// Renders what one object deploys; also returns the kustomizations that it takes in.

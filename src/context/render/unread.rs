@@ -1,5 +1,5 @@
-//! Kustomizations that cannot be read, or that an ignore file hides: what they make of the files that they take in is
-//! not known.
+//! Kustomizations that cannot be read, or that an ignore file hides. Their effect on the files that they include is
+//! unknown.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -41,11 +41,10 @@ pub(super) fn read(
         let is_repaired = match &repair {
             Some(Repair::Indent { after }) => quoted_scalar(&source, padding.original(*after))
                 .is_some_and(|scalar| padding.indent(&source, scalar)),
-            Some(Repair::Tabs { at }) if runs < RUNS => {
+            Some(Repair::Tabs { at }) => {
                 runs += 1;
-                replace_tabs(&mut source, padding.original(*at), &mut tabs)
+                runs <= RUNS && replace_tabs(&mut source, padding.original(*at), &mut tabs)
             }
-            Some(Repair::Tabs { .. }) => false,
             None => false,
         };
         if !is_repaired {
