@@ -129,8 +129,8 @@ enum Repair {
     /// A quoted scalar has lines that are not indented deeper than its mapping or sequence. `after` is the end of the
     /// last token before it.
     Indent { after: usize },
-    /// The line that contains `at` starts with a tab.
-    Tabs { at: usize },
+    /// A line starts with a tab.
+    Tabs { in_quotes: bool },
 }
 
 impl Repair {
@@ -140,7 +140,7 @@ impl Repair {
             Self::Indent { after } => Self::Indent {
                 after: place(after),
             },
-            Self::Tabs { at } => Self::Tabs { at: place(at) },
+            Self::Tabs { in_quotes } => Self::Tabs { in_quotes },
         }
     }
 }
@@ -180,9 +180,10 @@ fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Fault
                     ErrorKind::InvalidQuotedScalarIndent => Some(Repair::Indent {
                         after: builder.cursor,
                     }),
-                    ErrorKind::TabInBlockIndentation
-                    | ErrorKind::TabInIndentation
-                    | ErrorKind::TabNotAllowed => Some(Repair::Tabs { at: offset }),
+                    ErrorKind::TabInIndentation => Some(Repair::Tabs { in_quotes: true }),
+                    ErrorKind::TabInBlockIndentation | ErrorKind::TabNotAllowed => {
+                        Some(Repair::Tabs { in_quotes: false })
+                    }
                     _ => None,
                 };
                 return Err(Fault {

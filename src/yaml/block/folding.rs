@@ -70,7 +70,7 @@ impl Reader<'_> {
         let line = written.strip_suffix('\r').unwrap_or(written);
         let mut text = line;
         if !place.first {
-            text = line.trim_start_matches(' ');
+            text = line.trim_start_matches([' ', '\t']);
             if text.is_empty() && !last {
                 place.blank_lines += 1;
                 return Ok(());

@@ -5,6 +5,7 @@
 //! them. White space at the start of these lines is not part of a value, so the parser reads a copy of the document with
 //! other white space, and the positions that it reports are mapped back.
 
+use std::iter;
 use std::sync::Arc;
 
 use crate::yaml::arena::Arena;
@@ -16,10 +17,8 @@ use super::{Fault, Repair, SyntaxError, content_start};
 /// Bytes that may be parsed in total: the document is parsed again, up to its next fault, for each
 /// scalar of this kind. The fast parser reads ordinary documents with any number of them.
 const WORK: usize = 1 << 24;
-/// Runs of lines with a tab at their start that are read. Each costs a copy of the document.
-const RUNS: usize = 32;
 
-/// Reads a document in which such a scalar is the first fault.
+/// Reads a document in which such a scalar or tab is the first fault.
 ///
 /// # Errors
 /// As [`parse_fully`](super::parse_fully).
@@ -29,101 +28,193 @@ pub(super) fn read(
     max_nodes: usize,
     fault: Fault,
 ) -> Result<Arena, SyntaxError> {
-    let base = content_start(text, segment);
-    let mut source = Span::new(base, segment.end).slice(text).to_owned();
-    let mut padding = Padding::default();
-    let mut tabs = Vec::new();
-    // The first fault has its place in the file, all others in the padded copy.
-    let mut error = fault.error;
-    let mut repair = fault.repair.map(|repair| repair.moved(|at| at - base));
-    let (mut work, mut runs) = (0, 0);
-    while work < WORK {
-        let is_repaired = match &repair {
-            Some(Repair::Indent { after }) => quoted_scalar(&source, padding.original(*after))
-                .is_some_and(|scalar| padding.indent(&source, scalar)),
-            Some(Repair::Tabs { at }) => {
-                runs += 1;
-                runs <= RUNS && replace_tabs(&mut source, padding.original(*at), &mut tabs)
+    let mut copy = Copy::new(text, segment);
+    let Fault { mut error, repair } = fault;
+    let mut next_repair = repair;
+    let mut has_tab_outside = false;
+    let mut work = 0;
+    while let Some(repair) = next_repair
+        && work < WORK
+        && copy.repair(&repair)
+    {
+        // A tab outside of quotes is the fault, whatever follows it.
+        has_tab_outside |= matches!(repair, Repair::Tabs { in_quotes: false });
+        match copy.parse(max_nodes) {
+            Ok(arena) => return copy.restore_tabs(arena, max_nodes, error),
+            Err(next) => {
+                work += next.error.offset - copy.base;
+                if !has_tab_outside {
+                    error = next.error;
+                }
+                next_repair = next.repair;
             }
-            None => false,
-        };
-        if !is_repaired {
-            break;
         }
-        let padded: Arc<str> = padding.applied(&source).into();
+    }
+    Err(copy.error_at_tab(error, max_nodes))
+}
+
+/// A copy of a document with other white space.
+struct Copy<'a> {
+    text: &'a Arc<str>,
+    segment: Span,
+    /// Where the copy starts in the file.
+    base: usize,
+    /// The document with blanks in place of `tabs`.
+    source: String,
+    /// White space at the start of lines that contains a tab.
+    tabs: Vec<Span>,
+    padding: Padding,
+}
+
+impl<'a> Copy<'a> {
+    fn new(text: &'a Arc<str>, segment: Span) -> Self {
+        let base = content_start(text, segment);
+        Self {
+            text,
+            segment,
+            base,
+            source: Span::new(base, segment.end).slice(text).to_owned(),
+            tabs: Vec::new(),
+            padding: Padding::default(),
+        }
+    }
+
+    /// Changes the white space as a fault requires; `false` where that has been done or is not possible.
+    fn repair(&mut self, repair: &Repair) -> bool {
+        match *repair {
+            Repair::Indent { after } => quoted_scalar(&self.source, after - self.base)
+                .is_some_and(|scalar| self.padding.indent(&self.source, scalar)),
+            Repair::Tabs { .. } if self.tabs.is_empty() => {
+                // All tabs at once: one parse for each run of lines would be quadratic. Scalars are
+                // padded again, now with these lines.
+                self.replace_tabs(leading_tabs(&self.source));
+                self.padding = Padding::default();
+                !self.tabs.is_empty()
+            }
+            Repair::Tabs { .. } => false,
+        }
+    }
+
+    fn replace_tabs(&mut self, tabs: Vec<Span>) {
+        let original = Span::new(self.base, self.segment.end).slice(self.text);
+        self.source = with_blanks(original, &tabs);
+        self.tabs = tabs;
+    }
+
+    /// Parses the copy. All offsets that are returned are those of the file.
+    fn parse(&self, max_nodes: usize) -> Result<Arena, Fault> {
+        let padded: Arc<str> = self.padding.applied(&self.source).into();
+        let place = |at| self.base + self.padding.original(at);
         match super::read(&padded, Span::new(0, str::len(&padded)), max_nodes) {
             Ok(mut arena) => {
-                arena.relocate(text, segment, |at| base + padding.original(at));
-                let tabs = tabs.iter().map(|at| base + at);
-                return are_within(&arena, tabs).then_some(arena).ok_or(error);
+                arena.relocate(self.text, self.segment, place);
+                Ok(arena)
             }
-            Err(next) => {
-                work += next.error.offset;
-                // Outside of quotes and brackets the first tab is the fault, whatever follows it.
-                if tabs.is_empty() {
-                    error = SyntaxError {
-                        offset: base + padding.original(next.error.offset),
-                        message: next.error.message,
-                    };
+            Err(fault) => Err(Fault {
+                error: SyntaxError {
+                    offset: place(fault.error.offset),
+                    message: fault.error.message,
+                },
+                repair: fault.repair.map(|repair| repair.moved(place)),
+            }),
+        }
+    }
+
+    /// Parses again with the tabs that are not within quotes and brackets. In a block scalar they are a part of the
+    /// value, and elsewhere kubectl and kustomize may reject them.
+    ///
+    /// # Errors
+    /// What is wrong with the restored document; `error` where tabs and padding are no longer within quotes and brackets.
+    fn restore_tabs(
+        mut self,
+        arena: Arena,
+        max_nodes: usize,
+        error: SyntaxError,
+    ) -> Result<Arena, SyntaxError> {
+        let within = self.within_quotes_and_brackets(&arena, &self.tabs);
+        if within.len() == self.tabs.len() {
+            return Ok(arena);
+        }
+        self.replace_tabs(within);
+        let arena = self.parse(max_nodes).map_err(|fault| fault.error)?;
+        let padded = self.padding.lines.iter();
+        let padded: Vec<Span> = padded.map(|(line, _)| Span::empty(*line)).collect();
+        let is_unchanged = [&self.tabs, &padded]
+            .into_iter()
+            .all(|lines| self.within_quotes_and_brackets(&arena, lines).len() == lines.len());
+        is_unchanged.then_some(arena).ok_or(error)
+    }
+
+    /// Returns the error of the tabs where the fault is the first content behind replaced ones, which would not be
+    /// understood from blanks.
+    fn error_at_tab(mut self, error: SyntaxError, max_nodes: usize) -> SyntaxError {
+        let at = error.offset - self.base;
+        let line = self.tabs.partition_point(|tab| tab.end < at);
+        if self.tabs.get(line).is_none_or(|tab| tab.end != at) {
+            return error;
+        }
+        let earlier = self.tabs.iter().take(line).copied().collect();
+        self.replace_tabs(earlier);
+        self.parse(max_nodes)
+            .err()
+            .map_or(error, |fault| fault.error)
+    }
+
+    /// Returns those of `lines`, which are in order, that start where white space is not part of a value: within quotes,
+    /// or between the tokens of a flow collection.
+    fn within_quotes_and_brackets(&self, arena: &Arena, lines: &[Span]) -> Vec<Span> {
+        let scalars_and_brackets = |(style, _): &(Style, Span)| *style != Style::Block;
+        let mut nodes = arena.nodes().filter(scalars_and_brackets).peekable();
+        let mut scalar = (Style::Empty, Span::empty(0));
+        let mut brackets_end = 0;
+        let mut is_within = |line: usize| {
+            while let Some((style, span)) = nodes.next_if(|(_, span)| span.start < line) {
+                if style == Style::Flow {
+                    brackets_end = brackets_end.max(span.end);
+                } else {
+                    scalar = (style, span);
                 }
-                repair = next.repair;
             }
-        }
+            let (style, span) = scalar;
+            if line < span.end {
+                matches!(style, Style::SingleQuoted | Style::DoubleQuoted)
+            } else {
+                line < brackets_end
+            }
+        };
+        let lines = lines.iter().copied();
+        lines
+            .filter(|line| is_within(self.base + line.start))
+            .collect()
     }
-    Err(error)
 }
 
-/// Replaces the tabs at the start of the line that contains `at`, and of the lines that follow and start with a tab, by
-/// blanks. Notes these lines, and returns whether there are any.
-fn replace_tabs(source: &mut String, at: usize, lines: &mut Vec<usize>) -> bool {
+/// Returns the white space at the start of each line where it contains a tab.
+fn leading_tabs(source: &str) -> Vec<Span> {
     let bytes = source.as_bytes();
-    let before = bytes.get(..at).unwrap_or_default();
-    let first = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
-    let known = lines.len();
-    let mut replaced = source.get(..first).unwrap_or_default().to_owned();
-    for line in source
-        .get(first..)
-        .unwrap_or_default()
-        .split_inclusive('\n')
-    {
-        let text = line.trim_start_matches([' ', '\t']);
-        let white = line.len() - text.len();
-        if !line
-            .as_bytes()
-            .iter()
-            .take(white)
-            .any(|byte| *byte == b'\t')
-        {
-            break;
-        }
-        lines.push(replaced.len());
-        replaced.extend(std::iter::repeat_n(' ', white));
-        replaced.push_str(text);
-    }
-    replaced.push_str(source.get(replaced.len()..).unwrap_or_default());
-    *source = replaced;
-    lines.len() > known
+    let breaks = memchr::memchr2_iter(b'\n', b'\r', bytes);
+    let starts = iter::once(0).chain(breaks.map(|at| at + 1));
+    let white_space = starts.map(|start| {
+        let rest = bytes.get(start..).unwrap_or_default().iter();
+        let length = rest.take_while(|byte| matches!(byte, b' ' | b'\t'));
+        Span::new(start, start + length.count())
+    });
+    white_space
+        .filter(|place| place.slice(source).contains('\t'))
+        .collect()
 }
 
-/// Returns whether all `lines` start within quotes or brackets. Elsewhere kubectl and kustomize refuse the tab.
-fn are_within(arena: &Arena, lines: impl Iterator<Item = usize>) -> bool {
-    let mut lines: Vec<usize> = lines.collect();
-    lines.sort_unstable();
-    let mut spans = arena.nodes().filter_map(|(style, span)| {
-        let styles = [Style::Flow, Style::SingleQuoted, Style::DoubleQuoted];
-        styles.contains(&style).then_some(span)
-    });
-    // Nodes are in the order of their starts, so the outermost of several is the first.
-    let mut current = Span::empty(0);
-    lines.into_iter().all(|line| {
-        while current.end <= line {
-            match spans.next() {
-                Some(span) => current = span,
-                None => return false,
-            }
-        }
-        current.start < line
-    })
+/// Returns the text with blanks in these places.
+fn with_blanks(source: &str, places: &[Span]) -> String {
+    let mut changed = String::with_capacity(source.len());
+    let mut done = 0;
+    for place in places {
+        changed.push_str(Span::new(done, place.start).slice(source));
+        changed.extend(iter::repeat_n(' ', place.len()));
+        done = place.end;
+    }
+    changed.push_str(source.get(done..).unwrap_or_default());
+    changed
 }
 
 /// Returns the quoted scalar that starts behind `at`, where nothing but white space, comments,
@@ -202,7 +293,7 @@ impl Padding {
         let (mut done, mut added) = (0, 0);
         for (line, total) in &self.lines {
             padded.push_str(Span::new(done, *line).slice(source));
-            padded.extend(std::iter::repeat_n(' ', total - added));
+            padded.extend(iter::repeat_n(' ', total - added));
             (done, added) = (*line, *total);
         }
         padded.push_str(source.get(done..).unwrap_or_default());

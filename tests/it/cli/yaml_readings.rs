@@ -886,6 +886,67 @@ fn tabs_at_the_start_of_lines_within_quotes_and_brackets_are_accepted() {
     }
 }
 
+/// Lines left of the quote that start with a tab, between lines that start with blanks.
+#[test]
+fn quoted_scalars_that_mix_tabs_and_blanks_are_accepted() {
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
+    let literal = "    command:\n    - |\n      a\n      \tb\n\n       \tc\n";
+    let lines = |count: usize| "      a\n\tb\n \tc\n".repeat(count);
+    for value in [
+        format!("\"a\n{}      \"", lines(2)),
+        format!("\"a\n{}    \"", lines(2)),
+        format!("'a\n{}d'", lines(3)),
+        format!("\"a\n{}\t\"", lines(3)),
+        format!("\"a\\\n\t\\\n{}\t\n  \t\nb\"", lines(2)),
+        format!("\"a\n{}\"", lines(100)),
+        format!("\"a\n{}\"", lines(2)).replace('\n', "\r\n"),
+    ] {
+        // An anchor leaves the document to the full parser.
+        for property in ["", "&anchor "] {
+            for other in ["", literal] {
+                let text = pod(&format!(
+                    "{other}    workingDir: {property}{value}\n{probe}"
+                ));
+                accepted(&text);
+            }
+        }
+    }
+    let args = (0..100).map(|at| format!("    - &a{at} \"b\n\tc\n  d\"\n"));
+    accepted(&pod(&format!(
+        "    args:\n{}{probe}",
+        args.collect::<String>()
+    )));
+    let args = "a,\n      b,\n\tc,\n".repeat(100);
+    accepted(&pod(&format!("    args: [{args}]\n{probe}")));
+}
+
+/// `check` reports nothing, and the rewrite can be undone.
+#[track_caller]
+fn accepted(text: &str) {
+    let run = project(text).run(&["check", "--output-format", "concise"]);
+    let run = run.exits(0).says("1 workload");
+    assert!(!run.stdout.contains("syntax-error"), "{}", run.stdout);
+    let (_, undone) = there_and_back(text);
+    assert_eq!(undone, text);
+}
+
+/// Those within quotes in the same document do not hide them.
+#[test]
+fn a_tab_outside_of_quotes_is_reported_at_its_place() {
+    let quoted = "    workingDir: &a \"a\n      b\n\tc\n  d\n\te\"\n";
+    for (text, place) in [
+        (format!("{quoted}\timage: a\n"), "14:2"),
+        (format!("    args:\n\t- a\n{quoted}"), "10:2"),
+        (format!("{quoted}    args: [a,\n\tb]\n\timage: a\n"), "16:2"),
+        (format!("    args:\n    - |\n\ta\n{quoted}"), "10:7"),
+        (format!("{quoted}    args: [\n"), "14:11"),
+    ] {
+        let run = project(&pod(&text)).run(&["check", "--output-format", "concise"]);
+        run.exits(1)
+            .says(&format!("web.yaml:{place}: error[syntax-error]"));
+    }
+}
+
 /// kubectl and kustomize take the mark for a part of the first key, or refuse the file.
 #[test]
 fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {

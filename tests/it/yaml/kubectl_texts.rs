@@ -108,7 +108,43 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
     let first = prop::sample::select(vec!["", "x: &x {a: 1, b: [c]}\n", "k:\n", "[", "{"]);
     let messy = (first, prop::collection::vec(line, 1..7))
         .prop_map(|(first, lines)| format!("{first}{}", lines.concat()));
-    prop_oneof![1 => messy, 3 => tidy()]
+    prop_oneof![2 => messy, 6 => tidy(), 1 => white_space()]
+}
+
+/// Values of several lines, which start with any mixture of blanks and tabs.
+fn white_space() -> impl Strategy<Value = String> {
+    let white = prop::sample::select(vec![
+        "", " ", "   ", "      ", "      ", "\t", "\t", "\t ", " \t", "      \t", "      \t",
+    ]);
+    let content = prop::sample::select(vec!["a", "b c", "", "\\", "# d", "- e", "f: g", "h,"]);
+    let line = (white, content).prop_map(|(white, content)| format!("{white}{content}"));
+    let quotes = prop::sample::select(vec![
+        ("\"", "\""),
+        ("\"", "\""),
+        ("'", "'"),
+        ("&y \"", "\""),
+        ("!!str '", "'"),
+        ("[", "]"),
+        ("[i, \"", "\"]"),
+        ("{j: '", "', k: \"\n\tl\"}"),
+        ("- \"", "\""),
+        ("\n    - &z '", "'"),
+        ("m", ""),
+        ("|\n      n", ""),
+        (">-\n      n", ""),
+        ("|2\n      \tn", ""),
+    ]);
+    let lines = prop::collection::vec(line, 1..7);
+    let value = (quotes, lines)
+        .prop_map(|((start, end), lines)| format!("{start}{}{end}", lines.join("\n")));
+    let ending = prop::sample::select(vec!["\n", "\n", "\n", "\r\n"]);
+    (prop::collection::vec(value, 1..4), ending).prop_map(|(values, ending)| {
+        let values = values.iter().enumerate();
+        let entries: String = values
+            .map(|(at, value)| format!("    k{at}: {value}\n"))
+            .collect();
+        format!("p:\n  q:\n{entries}r: s\n").replace('\n', ending)
+    })
 }
 
 /// Mappings whose values are mostly well-formed.
