@@ -42,29 +42,44 @@ pub(super) fn byte_order_mark_end(source: &str) -> usize {
 /// not.
 ///
 /// They split a file at `---` behind a line break, and accept the mark at the start of a part. The break in front of a
-/// line counts once: neither the first line of a file nor a marker behind another one starts a part
-/// (`splitYAMLDocument` in k8s.io/apimachinery, `pkg/util/yaml/decoder.go`).
+/// line counts once: neither the first line of a file nor a marker directly behind one that splits starts a part
+/// (`YAMLReader` in k8s.io/apimachinery, `pkg/util/yaml/decoder.go`; `splitDocuments` in
+/// sigs.k8s.io/kustomize/kyaml, `kio/byteio_reader.go`).
 #[must_use]
 pub fn byte_order_mark_fault(tree: &Tree) -> Option<SyntaxError> {
     let (text, segment) = (tree.text(), tree.segment());
-    let source = segment.slice(text);
-    let at = byte_order_mark_end(source).checked_sub(MARK.len_utf8())?;
-    // A mark at the start of the document has no line in front of it.
-    let above = source.get(..at)?.strip_suffix('\n')?;
-    let marker = above.rfind('\n').map_or(0, |end| end + 1);
-    let before = text.get(..segment.start + marker)?;
-    let is_split = match before.strip_suffix('\n') {
-        Some(before) => !is_marker(before.rsplit('\n').next().unwrap_or(before), "---"),
-        None => false,
-    };
-    if is_split && !above.get(marker..)?.starts_with(MARK) {
+    let end = byte_order_mark_end(segment.slice(text));
+    let at = segment.start + end.checked_sub(MARK.len_utf8())?;
+    // The mark at the start of the file has no line in front of it.
+    let above = text.get(..at)?.strip_suffix('\n')?;
+    let start = above.rfind('\n').map_or(0, |end| end + 1);
+    let line = above.get(start..)?.trim_end_matches('\r');
+    let is_first_of_part = is_marker(line, "---") && starts_part(above.get(..start)?);
+    if is_first_of_part || !is_marker(without_mark(line), "---") {
         return None;
     }
     Some(SyntaxError {
-        offset: segment.start + at,
+        offset: at,
         message: "kubectl and kustomize read the byte order mark as a part of the first key"
             .to_owned(),
     })
+}
+
+/// Returns whether kubectl and kustomize split a file at a marker that follows `before`. Of markers that follow each
+/// other directly they split at every second one: at the first if it has a line in front of it.
+fn starts_part(before: &str) -> bool {
+    let mut markers = 0;
+    let mut rest = before;
+    while let Some(lines) = rest.strip_suffix('\n') {
+        let start = lines.rfind('\n').map_or(0, |end| end + 1);
+        let line = lines.get(start..).unwrap_or_default();
+        if !is_marker(line.trim_end_matches('\r'), "---") {
+            return markers % 2 == 0;
+        }
+        markers += 1;
+        rest = lines.get(..start).unwrap_or_default();
+    }
+    markers % 2 == 1
 }
 
 const MARK: char = '\u{feff}';

@@ -961,6 +961,13 @@ fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {
         // Not a separator: the line break in front of it belongs to the one above.
         &format!("{object}---\n---\n\u{feff}"),
         &format!("{object}---\n\u{feff}---\n\u{feff}"),
+        &format!("{object}---\r\n---\r\n\u{feff}"),
+        &format!("{object}---\n--- # c\r\n\u{feff}"),
+        "---\n---\n---\n\u{feff}",
+        &format!("{object}---\n---\n---\n---\n\u{feff}"),
+        // Not a separator: its line starts with a mark.
+        &format!("{object}---\n---\n\u{feff}---\n"),
+        &format!("{object}---\n\u{feff}---\n\u{feff}---\n"),
         // Not the start of what is split.
         &format!("{object}---\n# c\n\u{feff}"),
         &format!("{object}---\n\n\u{feff}"),
@@ -976,6 +983,11 @@ fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {
         &format!("{object}...\n---\n\u{feff}"),
         &format!("{object}---\n\u{feff}---\n"),
         &format!("{object}---\n# c\n---\n\u{feff}"),
+        // The second of two markers that follow each other is a line of its part.
+        "---\n---\n\u{feff}",
+        "---\r\n---\r\n\u{feff}",
+        &format!("{object}---\n---\n---\n\u{feff}"),
+        &format!("{object}---\r\n--- # c\r\n---\r\n\u{feff}"),
     ] {
         let run = project(&format!("{head}{text}")).run(&["check", "--output-format", "concise"]);
         let run = run.exits(0);
