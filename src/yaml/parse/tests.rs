@@ -153,6 +153,25 @@ fn tabs_in_block_scalars_are_kept_where_tabs_in_quotes_are_replaced() {
     // No number of lines is too many.
     let lines = format!("a: &x \"b\n{}\"\n", "  c\n\td\n".repeat(10_000));
     assert!(parse(&Arc::from(&*lines), Span::new(0, lines.len())).is_ok());
+    let short = format!(
+        "key: &x {}\"b\n{}\"\n",
+        " ".repeat(40),
+        "c\n\td\n".repeat(50_000)
+    );
+    assert!(parse(&Arc::from(&*short), Span::new(0, short.len())).is_ok());
     let pairs = "- \"a\n\tb\n c\"\n".repeat(10_000);
     assert!(parse(&Arc::from(&*pairs), Span::new(0, pairs.len())).is_ok());
+}
+
+#[test]
+fn documents_with_tabs_are_read_up_to_their_limit_of_nodes() {
+    for text in [
+        "k:\n  a: [b,\n\tc,\n\td]\n",
+        "k:\n  a: &x \"b\n\tc\"\n  d: [e, f]\n",
+    ] {
+        let text: Arc<str> = Arc::from(text);
+        let within = |nodes| parse_within(&text, Span::new(0, text.len()), nodes);
+        assert!(within(6).unwrap_err().is_over_limit(), "{text}");
+        assert!(within(9).is_ok(), "{text}");
+    }
 }

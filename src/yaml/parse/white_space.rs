@@ -43,7 +43,7 @@ pub(super) fn read(
             Ok(arena) => return copy.restore_tabs(arena, max_nodes, error),
             Err(next) => {
                 work += next.error.offset - copy.base;
-                if !has_tab_outside {
+                if !has_tab_outside || next.error.is_over_limit() {
                     error = next.error;
                 }
                 next_repair = next.repair;
@@ -150,7 +150,8 @@ impl<'a> Copy<'a> {
     fn error_at_tab(mut self, error: SyntaxError, max_nodes: usize) -> SyntaxError {
         let at = error.offset - self.base;
         let line = self.tabs.partition_point(|tab| tab.end < at);
-        if self.tabs.get(line).is_none_or(|tab| tab.end != at) {
+        let is_behind_tabs = self.tabs.get(line).is_some_and(|tab| tab.end == at);
+        if !is_behind_tabs || error.is_over_limit() {
             return error;
         }
         let earlier = self.tabs.iter().take(line).copied().collect();
@@ -265,14 +266,16 @@ impl Padding {
         self.lines.last().map_or(0, |(_, total)| *total)
     }
 
-    /// Indents the lines of a scalar, but its first, to where its quote is; `false` where there is
-    /// nothing to indent, or too much.
+    /// Indents the lines of a scalar, but its first, to where its quote is, or deeper than the key in front of it;
+    /// `false` where there is nothing to indent, or too much.
     fn indent(&mut self, source: &str, scalar: Span) -> bool {
         let line_start = |at: usize| {
             let before = source.as_bytes().get(..at).unwrap_or_default();
             memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1)
         };
-        let column = scalar.start - line_start(scalar.start);
+        let first = Span::new(line_start(scalar.start), scalar.start).slice(source);
+        let key = first.trim_start_matches([' ', '-', '?', ':']);
+        let column = first.len().min(first.len() - key.len() + 1);
         let known = self.lines.last().map_or(0, |(line, _)| line + 1);
         let before = self.added();
         let text = scalar.slice(source).as_bytes();
