@@ -8,6 +8,7 @@ mod assemble;
 mod conflict;
 mod facts;
 mod labels;
+mod plane_index;
 mod redirect;
 mod server;
 
@@ -29,6 +30,7 @@ pub(super) use assemble::{Installations, installations};
 pub use conflict::Conflict;
 use conflict::NAMED;
 pub(super) use labels::Labels;
+pub(super) use plane_index::PlaneIndex;
 pub(super) use server::Server;
 
 /// The control planes that may serve one workload.

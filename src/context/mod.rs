@@ -87,6 +87,8 @@ pub struct Context<'t> {
     pub control_planes: Arc<[Install]>,
     /// Which of them state the same.
     planes_alike: install::Alike,
+    /// Whom they may inject.
+    plane_index: Arc<install::PlaneIndex>,
     /// What the tree says of the mesh in the cluster, whatever the control plane.
     pub cluster: Arc<[Install]>,
     /// Kustomizations that bring in more than is rendered.
@@ -137,6 +139,7 @@ impl<'t> Context<'t> {
             sources,
             settings,
             planes_alike: install::Alike::of(&planes, &inventory, settings),
+            plane_index: Arc::new(install::PlaneIndex::of(&planes)),
             control_planes: planes.into(),
             cluster: cluster.into(),
             givens: Arc::new(Givens::new(settings, &inventory)),

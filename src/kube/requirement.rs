@@ -63,26 +63,29 @@ impl Requirements {
     /// Tells whether labels meet every requirement that can be read; `label` gives the value of a
     /// label, if there is one.
     pub fn may_match<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        let readable = Self {
-            is_void: false,
-            ..self.clone()
-        };
-        readable.matches(label)
+        self.all.iter().all(|(key, test)| {
+            let value = label(key);
+            match test {
+                Test::In(values) => value.is_some_and(|value| contains(values, value)),
+                Test::NotIn(values) => value.is_none_or(|value| !contains(values, value)),
+                Test::Exists => value.is_some(),
+                Test::DoesNotExist => value.is_none(),
+            }
+        })
     }
 
     /// Tells whether labels meet every requirement; `label` gives the value of a label, if there
     /// is one.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        !self.is_void
-            && self.all.iter().all(|(key, test)| {
-                let value = label(key);
-                match test {
-                    Test::In(values) => value.is_some_and(|value| contains(values, value)),
-                    Test::NotIn(values) => value.is_none_or(|value| !contains(values, value)),
-                    Test::Exists => value.is_some(),
-                    Test::DoesNotExist => value.is_none(),
-                }
-            })
+        !self.is_void && self.may_match(label)
+    }
+
+    /// Iterates over the labels that must be set to one of a list of values.
+    pub fn required(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.all.iter().filter_map(|(key, test)| match test {
+            Test::In(values) => Some((key.as_str(), values.as_slice())),
+            Test::NotIn(_) | Test::Exists | Test::DoesNotExist => None,
+        })
     }
 }
 

@@ -229,7 +229,9 @@ mod nightly {
         authorization_policies_with_many_labels: "AuthorizationPolicies, many labels", 150;
         peer_authentications_with_many_labels: "PeerAuthentications, many labels", 100;
         labels_of_one_selector: "labels of one selector", 400;
-        revisions_that_are_not_served: "IstioOperators, revisions that are not served", 150;
+        revisions_that_are_not_served: "IstioOperators, revisions that are not served", 250;
+        webhooks: "webhooks", 250;
+        webhook_configurations: "MutatingWebhookConfigurations", 150;
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::kube::Requirements;
 use crate::mesh::Fact;
-use crate::mesh::istio::install::{Install, version_of_revision};
+use crate::mesh::istio::install::{Install, Webhook, version_of_revision};
 use crate::mesh::istio::keys;
 use crate::settings::Settings;
 use crate::source::place::folder;
@@ -82,6 +83,15 @@ fn named_revisions<'a>(inventory: &'a Inventory<'_>, settings: &'a Settings) -> 
     labels.chain(given).collect()
 }
 
+/// Returns whether a webhook may select a pod: it does not require a revision that is not among `named`.
+fn may_select(hook: &Webhook, named: &HashSet<&str>) -> bool {
+    let selectors = [&hook.namespaces, &hook.objects].into_iter();
+    let mut required = selectors.flat_map(Requirements::required);
+    required.all(|(key, values)| {
+        key != keys::REVISION || values.iter().any(|value| named.contains(value.as_str()))
+    })
+}
+
 /// Returns everything that a control plane states, without the places; `None` where it states more than values. Of a
 /// revision that is not among `named` only the release counts that its name may show.
 fn stated(plane: &Install, named: &HashSet<&str>) -> Option<String> {
@@ -129,14 +139,19 @@ fn stated(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         reinvocation_policy,
         discovery_selectors,
     } = plane;
-    if !unread.is_empty() || more_names.is_some() || !webhooks.is_empty() {
+    let selects = |hook: &Webhook| may_select(hook, named);
+    if !unread.is_empty() || more_names.is_some() || webhooks.iter().any(selects) {
         return None;
     }
+    let webhooks: Vec<_> = webhooks.iter().map(|hook| &hook.tag).collect();
     let revision = value(revision).map(|revision| {
         let is_named = named.contains(revision.as_str());
         (is_named.then_some(revision), version_of_revision(revision))
     });
-    let installation = (carrier, part, value(version), revision, values(tags));
+    let installation = (
+        (carrier, part, value(version), revision),
+        (values(tags), webhooks),
+    );
     let probes = (value(rewrite), value(rewrite_tcp), value(probe_localhost));
     let ports = (
         value(mesh_status_port),

@@ -99,21 +99,27 @@ fn add_parts(planes: &mut Vec<Install>, parts: Vec<Install>) {
     let whole = planes.len();
     // Of what each is put together; a second ConfigMap `istio` is another installation.
     let mut carriers: Vec<Vec<Carrier>> = vec![Vec::new(); whole];
+    let mut by_revision: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, plane) in planes.iter().enumerate() {
+        by_revision
+            .entry_ref(plane.revision_name())
+            .or_default()
+            .push(at);
+    }
     for part in parts {
+        let of_revision = by_revision.entry_ref(part.revision_name()).or_default();
         let fits = |index: &usize| {
             let (Some(plane), Some(had)) = (planes.get(*index), carriers.get(*index)) else {
                 return false;
             };
             let is_new = part.carrier == Carrier::Webhooks || !had.contains(&part.carrier);
-            (*index < whole || is_new)
-                && belong_together(&plane.place.path, &part.place.path)
-                && plane.revision_name() == part.revision_name()
+            (*index < whole || is_new) && belong_together(&plane.place.path, &part.place.path)
         };
         let near = |index: &usize| {
             let plane = planes.get(*index);
             plane.map(|one| nearness(&one.place.path, &part.place.path))
         };
-        let best = (0..planes.len()).filter(fits).max_by_key(near);
+        let best = of_revision.iter().copied().filter(fits).max_by_key(near);
         let target = best.and_then(|at| planes.get_mut(at).zip(carriers.get_mut(at)));
         match target {
             Some((plane, had)) => {
@@ -121,6 +127,7 @@ fn add_parts(planes: &mut Vec<Install>, parts: Vec<Install>) {
                 had.push(part.carrier);
             }
             None => {
+                of_revision.push(planes.len());
                 carriers.push(vec![part.carrier]);
                 planes.push(part);
             }

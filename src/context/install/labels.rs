@@ -9,6 +9,9 @@ use crate::yaml::{Entry, NodeRef};
 
 use super::super::{Context, Given};
 
+/// The label with the name of a namespace: the API server sets it on every one (Kubernetes 1.21+).
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
 /// The labels that decide about injection.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Labels<'a> {
@@ -35,11 +38,36 @@ impl<'a> Labels<'a> {
         match key {
             keys::NAMESPACE_INJECTION => self.input.namespace_injection,
             keys::REVISION => self.input.namespace_revision,
-            // Set by the API server on every namespace (Kubernetes 1.21+).
-            "kubernetes.io/metadata.name" => Some(self.input.namespace),
+            NAMESPACE_NAME => Some(self.input.namespace),
             _ => self.namespace?.get(key)?.text(),
         }
     }
+
+    /// Lists labels of the namespace: at least those that [`Self::namespace`] returns.
+    pub(super) fn of_namespace(&self) -> Vec<(&'a str, &'a str)> {
+        let deciding = [
+            (keys::NAMESPACE_INJECTION, self.input.namespace_injection),
+            (keys::REVISION, self.input.namespace_revision),
+            (NAMESPACE_NAME, Some(self.input.namespace)),
+        ];
+        let deciding = deciding.into_iter();
+        let mut all: Vec<_> = deciding
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect();
+        all.extend(texts(self.namespace));
+        all
+    }
+
+    /// Lists labels of the pod: at least those that [`Self::pod`] returns.
+    pub(super) fn of_pod(&self) -> Vec<(&'a str, &'a str)> {
+        texts(self.pod).collect()
+    }
+}
+
+/// Iterates over the entries of a mapping whose key and value are texts.
+fn texts(mapping: Option<NodeRef<'_>>) -> impl Iterator<Item = (&str, &str)> {
+    let entries = mapping.into_iter().flat_map(NodeRef::effective_entries);
+    entries.filter_map(|entry| Some((entry.key.text()?, entry.value.text()?)))
 }
 
 impl<'t> Context<'t> {

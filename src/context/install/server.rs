@@ -10,6 +10,8 @@ use crate::mesh::{Fact, Reason};
 use super::super::Context;
 use super::conflict::NAMED;
 use super::labels::Labels;
+use super::plane_index::Possible;
+use super::positions;
 
 /// The option that settles who serves a revision.
 const SETTLE: &str = "--assume revision=NAME";
@@ -54,7 +56,12 @@ impl Context<'_> {
         if scope.is_empty() {
             return without_planes(labels);
         }
-        let hits = self.chosen(hits(scope, labels));
+        let possible = self.plane_index.possible(labels);
+        let hits = self.hits(
+            &positions::<Vec<usize>>(&self.control_planes, scope),
+            &possible,
+            labels,
+        );
         if !hits.is_empty() {
             let hook = hits.iter().find_map(|(_, hook)| *hook);
             let planes = hits.iter().map(|(plane, _)| *plane).collect();
@@ -68,7 +75,7 @@ impl Context<'_> {
             return Server::NotAsked;
         }
         assumed_name(labels)
-            .or_else(|| self.out_of_scope(labels))
+            .or_else(|| self.out_of_scope(labels, &possible))
             .or_else(|| open(scope))
             .or_else(|| self.istioctl(scope, input))
             .unwrap_or_else(|| Server::Nobody {
@@ -107,9 +114,9 @@ impl Context<'_> {
     }
 
     /// A control plane elsewhere in the tree serves the name: better than to say that nobody does.
-    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>) -> Option<Server<'a>> {
-        let all: Vec<&Install> = self.control_planes.iter().collect();
-        let hits = self.chosen(hits(&all, labels));
+    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>, possible: &Possible) -> Option<Server<'a>> {
+        let all: Vec<usize> = possible.keys().copied().collect();
+        let hits = self.hits(&all, possible, labels);
         let (first, hook) = *hits.first()?;
         let message = "the control plane there serves this part of the tree too";
         let place = Label {
@@ -124,6 +131,26 @@ impl Context<'_> {
             hook: hook.map(|hook| hook.place.clone()),
             assumption: Some(assumption),
         })
+    }
+
+    /// Returns the nearest of the control planes at `positions` that inject, each with its webhook if the tree holds it;
+    /// the chosen one if one is.
+    fn hits<'a>(
+        &'a self,
+        positions: &[usize],
+        possible: &Possible,
+        labels: &Labels<'_>,
+    ) -> Vec<(&'a Install, Option<&'a Webhook>)> {
+        let planes = positions.iter().filter_map(|at| {
+            let hooks = possible.get(at)?;
+            let plane = self.control_planes.get(*at)?;
+            serves(plane, hooks, labels).map(|hook| (plane, hook))
+        });
+        let mut all: Vec<_> = planes.collect();
+        let near = |plane: &Install| nearness(&plane.place.path, labels.path);
+        let best = all.iter().map(|(plane, _)| near(plane)).max();
+        all.retain(|(plane, _)| Some(near(plane)) == best);
+        self.chosen(all)
     }
 }
 
@@ -160,28 +187,14 @@ fn assumed_name<'a>(labels: &Labels<'_>) -> Option<Server<'a>> {
     })
 }
 
-/// Returns the nearest of those that inject, each with its webhook if the tree holds it.
-fn hits<'a>(
-    planes: &[&'a Install],
+/// Returns whether a control plane injects: its webhooks decide as far as the tree holds them. `hooks` are the positions
+/// of those that may select the pod.
+fn serves<'a>(
+    plane: &'a Install,
+    hooks: &[usize],
     labels: &Labels<'_>,
-) -> Vec<(&'a Install, Option<&'a Webhook>)> {
-    let all: Vec<_> = planes
-        .iter()
-        .filter_map(|&plane| serves(plane, labels).map(|hook| (plane, hook)))
-        .collect();
-    let near = |plane: &Install| nearness(&plane.place.path, labels.path);
-    let best = all.iter().map(|(plane, _)| near(plane)).max();
-    all.into_iter()
-        .filter(|(plane, _)| Some(near(plane)) == best)
-        .collect()
-}
-
-/// Tells whether a control plane injects: its webhooks decide as far as the tree holds them.
-fn serves<'a>(plane: &'a Install, labels: &Labels<'_>) -> Option<Option<&'a Webhook>> {
-    if plane.webhooks.is_empty() && !may_serve(plane, &labels.input) {
-        return None;
-    }
-    let literal = plane.webhooks.iter();
+) -> Option<Option<&'a Webhook>> {
+    let literal = hooks.iter().filter_map(|at| plane.webhooks.get(*at));
     let hook = literal
         .filter(|hook| hook.matches(|key| labels.namespace(key), |key| labels.pod(key)))
         .min_by_key(|hook| hook.open.is_some());
@@ -189,12 +202,6 @@ fn serves<'a>(plane: &'a Install, labels: &Labels<'_>) -> Option<Option<&'a Webh
         return Some(hook);
     }
     webhook(&modelled(plane), &labels.input).map(|_| None)
-}
-
-/// Returns whether a webhook that the charts make may select the pod; most control planes of a long list do not.
-fn may_serve(plane: &Install, input: &InjectionInput<'_>) -> bool {
-    let asked = [input.namespace_revision, input.revision];
-    plane.is_default() || plane.names().any(|name| asked.contains(&Some(name)))
 }
 
 /// The control plane as the charts would make its webhooks, without those that the tree holds.
