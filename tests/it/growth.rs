@@ -198,6 +198,7 @@ mod nightly {
         peer_authentications_of_a_namespace: "PeerAuthentications, one namespace", 150;
         strategic_patches: "strategic patches", 150;
         deleting_patches: "deleting patches", 150;
+        patches_of_env: "patches of env", 50;
         envoy_filters: "EnvoyFilters", 150;
         network_policies: "NetworkPolicies", 150;
         sidecars: "Sidecars", 150;

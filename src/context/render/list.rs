@@ -4,6 +4,7 @@
 //! `kyaml/yaml/fns.go` of kustomize 5.8.2 closely, because the order of the result and the
 //! treatment of a missing `protocol` follow from its steps and from nothing else.
 
+use super::keyed_list::KeyedLists;
 use super::limit::{ITEMS, Limit};
 use super::merge::{Merged, Misfit, walk};
 use super::node::Node;
@@ -37,6 +38,20 @@ fn merge_items(
     if object.len().max(patch.len()) > ITEMS {
         return Err(Misfit::Exceeds(Limit::Items));
     }
+    if let Some((lists, key)) = KeyedLists::of(object, patch, keys).zip(keys.first()) {
+        return lists.merge(key, kind, is_same);
+    }
+    merge_compared(object, patch, keys, kind, is_same)
+}
+
+/// Compares the items with each other.
+fn merge_compared(
+    object: &[Node],
+    patch: &[Node],
+    keys: &[&str],
+    kind: Type,
+    is_same: bool,
+) -> Result<Vec<Node>, Misfit> {
     let mut object = object.to_vec();
     let mut names = identities(&object, patch, keys);
     if keys.len() > 1 {
@@ -210,4 +225,64 @@ fn append(mut items: Vec<Node>, rest: Vec<Node>, keys: &[&str]) -> Vec<Node> {
         wanted.put_into(&mut items, item);
     }
     items
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::render::node::Origin;
+    use crate::yaml::{Span, parse};
+
+    const ITEMS: [&str; 9] = [
+        "{name: a, value: x}",
+        "{name: a, value: y}",
+        "{name: a, value: null, other: }",
+        "{name: a, $patch: delete}",
+        "{name: a, $patch: replace}",
+        "{name: b, value: x, $patch: replace}",
+        "{name: b}",
+        "{name: c, $patch: merge, list: [x]}",
+        "{name: a, valueFrom: {fieldRef: {fieldPath: x}}}",
+    ];
+
+    fn items() -> Vec<Node> {
+        let text: Arc<str> = format!("[{}]", ITEMS.join(", ")).into();
+        let tree = parse(&text, Span::new(0, text.len())).unwrap().unwrap();
+        let origin = |span| Origin {
+            path: "a.yaml".into(),
+            span,
+        };
+        let copied = super::super::copy::read(tree.root().unwrap(), &origin).unwrap();
+        copied.node.items().to_vec()
+    }
+
+    #[test]
+    fn items_with_keys_are_merged_as_if_they_were_compared() {
+        let items = items();
+        let mut lists: Vec<Vec<Node>> = vec![Vec::new()];
+        for first in &items {
+            lists.push(vec![first.clone()]);
+            for second in &items {
+                lists.push(vec![first.clone(), second.clone()]);
+            }
+        }
+        lists.push(items);
+        let kind = Type::of("v1", "Pod").field("spec").field("containers");
+        let mut merged = 0;
+        for object in &lists {
+            for patch in &lists {
+                for is_same in [false, true] {
+                    let object = if is_same { patch } else { object };
+                    let keyed = KeyedLists::of(object, patch, &["name"]).unwrap();
+                    let keyed = keyed.merge("name", kind, is_same);
+                    let compared = merge_compared(object, patch, &["name"], kind, is_same);
+                    assert_eq!(format!("{keyed:?}"), format!("{compared:?}"));
+                    merged += 1;
+                }
+            }
+        }
+        assert_eq!(merged, 2 * 92 * 92);
+    }
 }

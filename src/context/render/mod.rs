@@ -28,6 +28,7 @@ mod image_name;
 mod images;
 mod inline;
 mod json_patch;
+mod keyed_list;
 mod kustomization;
 mod limit;
 mod list;
