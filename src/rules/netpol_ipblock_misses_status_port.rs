@@ -165,18 +165,15 @@ fn may_keep_out<'t>(
     let context = scene.context;
     let ports = rule.ports()?;
     let pods = scene.reached_by(policy, Reach::Namespace).into_iter();
+    // Selectors are compared last: that takes longest.
     let isolated = pods.filter(|pod| {
         pod.dataplane.value == Dataplane::Sidecar
+            && rewritten(pod).next().is_some()
             && isolates(policy, &pod.workload)
             && is_plugin_unknown(context, pod)
     });
     let mut probes = isolated.flat_map(|pod| {
-        let handlers = pod.handlers.iter().filter_map(|handler| {
-            let moved = handler.verdict.cause == Cause::Rewritten;
-            let becomes = handler.becomes.as_ref().filter(|_| moved)?;
-            Some((handler, handler.port?, becomes.port))
-        });
-        handlers.map(move |(handler, port, asked)| (pod, handler, port, asked))
+        rewritten(pod).map(move |(handler, port, asked)| (pod, handler, port, asked))
     });
     let (pod, handler, _, asked) = probes.find(|(pod, _, port, asked)| {
         rule.admits_port(&pod.workload, *port)
@@ -202,4 +199,15 @@ fn may_keep_out<'t>(
         "admit the same addresses on {asked} (and on 15021, where the sidecar says that it is ready)"
     ));
     Some(finding)
+}
+
+/// Iterates over the rewritten probes of a pod, each with the port that is written and the one that the kubelet targets.
+fn rewritten<'p, 't>(
+    pod: &'p WorkloadPrediction<'t>,
+) -> impl Iterator<Item = (&'p HandlerPrediction<'t>, i64, i64)> {
+    pod.handlers.iter().filter_map(|handler| {
+        let moved = handler.verdict.cause == Cause::Rewritten;
+        let becomes = handler.becomes.as_ref().filter(|_| moved)?;
+        Some((handler, handler.port?, becomes.port))
+    })
 }
