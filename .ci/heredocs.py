@@ -2,7 +2,7 @@
 
 Usage: heredocs.py FOLDER SCRIPT...
 
-Prints how many there are. A program keeps its line numbers: the lines of shell before it become empty.
+Prints the number of programs. A program keeps its line numbers: the lines of shell before it become empty.
 """
 
 import pathlib
@@ -13,7 +13,7 @@ START = re.compile(r"""(?:^|[\s"/(])python3?"? .*<<'(?P<end>[A-Z]+)'""")
 
 
 def programs(lines):
-    """Yields each program of the lines of a script, with an empty line for each line before it."""
+    """Yields the lines of each program in a script, with an empty line for each line before it."""
     start, end = 0, None
     for number, line in enumerate(lines):
         if end is None:

@@ -1,13 +1,13 @@
 # Runs the steps of .ci/test and .ci/nightly; sourced, never run.
 #
-# The sourcing script defines `run_step STEP`, which does the work, and `needs STEP`, which prints the steps
-# that must have passed before.
+# The sourcing script defines `run_step STEP`, which runs a step, and `needs STEP`, which prints the steps
+# that must pass before it.
 #
 #   steps_plan STEP...       sets the list of all steps, which the closing line counts
-#   steps_here STEP          runs one in this shell, so that it can change the environment
-#   steps_run JOBS STEP...   runs up to JOBS at a time; needs that are not in the list are ignored
-#   steps_summary            prints a table of elapsed and processor time, which steps skipped something, and how
-#                            many passed
+#   steps_here STEP          runs a step in this shell, so that it can change the environment
+#   steps_run JOBS STEP...   runs up to JOBS steps at a time; needs that are not in the list are ignored
+#   steps_summary            prints a table of elapsed and processor time, the steps that skipped something, and the
+#                            number of steps that passed
 #
 # The output of a step is printed as a whole and in the order of the list. The first step that fails ends
 # the others; its output is printed last, and the script exits with its status. A step that skips something
@@ -44,7 +44,7 @@ steps_here() {
   steps_current=''
 }
 
-# Whether everything that a step needs has passed.
+# Succeeds if all steps that a step needs have passed.
 steps_ready() {
   local need
   for need in $(needs "$1"); do
@@ -54,7 +54,7 @@ steps_ready() {
   done
 }
 
-# Starts a step in a process group of its own, by which it can be ended with all its children.
+# Starts a step in its own process group, so that it can be ended with all its children.
 steps_launch() {
   : >"$steps_logs/$1"
   set -m
@@ -79,8 +79,8 @@ steps_launch_ready() {
   done
 }
 
-# Records the steps that have ended; the status is that of the first that failed. Its process group stays in
-# the list, so that steps_cancel ends what it left running.
+# Records the steps that have ended, and returns the status of the first that failed. Its process group stays in
+# the list, so that steps_cancel ends the processes that it left running.
 steps_reap() {
   local step status running
   running=" $(jobs -rp | tr '\n' ' ') "
@@ -103,7 +103,7 @@ steps_run() {
   queue=("$@")
   while [ "${#queue[@]}" != 0 ]; do
     steps_launch_ready "$jobs" "$@"
-    # Shows the output of the first step in the list that has not been shown completely, as it comes.
+    # Shows new output of the first step in the list that has not been shown completely.
     step="${queue[0]}"
     if [ -z "$shown" ] && [ -n "${steps_start[$step]:-}" ]; then
       steps_header "$step"
@@ -139,8 +139,8 @@ steps_failed() {
   exit "$status"
 }
 
-# Whether a step that was not recorded as passed has processes left. The group outlives its leader, which does
-# not handle SIGTERM.
+# Succeeds if a step that was not recorded as passed still has processes. The group outlives its leader, which
+# does not handle SIGTERM.
 steps_alive() {
   local pid
   for pid in "${steps_pid[@]}"; do
@@ -155,7 +155,7 @@ steps_signal() {
   for pid in "${steps_pid[@]}"; do kill "-$1" -- "-$pid" 2>/dev/null || true; done
 }
 
-# Ends all steps. They have 20 seconds to clean up: the live proof has networks to remove.
+# Ends all steps. They have 20 seconds to clean up, because the live proof must remove its networks.
 steps_cancel() {
   local end=$((SECONDS + 20))
   steps_signal TERM

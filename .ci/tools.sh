@@ -21,7 +21,7 @@
 tools_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools_dir="${XDG_CACHE_HOME:-$HOME/.cache}/meshprobe/tools"
 
-# The crate and the Python package whose sources contain the schemas of SARIF and (from Jenkins) JUnit.
+# The crate and the Python package whose sources contain the schemas of SARIF and of JUnit (from Jenkins).
 tools_schema_versions="sarif 0.8.0, junit 8.4.2"
 
 tools_fail() {
@@ -39,24 +39,24 @@ tools_scratch() {
   mktemp -d "$tools_dir/.$1.XXXXXX"
 }
 
-# tools_publish SCRATCH FINISHED: renames; when another run was faster, its result is used.
+# tools_publish SCRATCH FINISHED: renames the folder. If another run was faster, its result is used.
 tools_publish() {
-  # mktemp makes folders that only the owner can read; parts of the live proof give up root.
+  # mktemp creates folders that only the owner can read; parts of the live proof run as another user.
   chmod 755 "$1"
   if [ -e "$2" ]; then rm -rf "$1"; else mv "$1" "$2"; fi
 }
 
-# tools_go_folder MODULE_FOLDER: prints where the tool of this go.mod is installed.
+# tools_go_folder MODULE_FOLDER: prints the installation folder of the tool in this go.mod.
 tools_go_folder() {
   local version
   version="$(awk '$1 == "tool" { tool = $2 }
     { module = $1 == "require" ? $2 : $1; release = $1 == "require" ? $3 : $2 }
     tool != "" && release ~ /^v/ && index(tool "/", module "/") == 1 { print release; exit }' "$1/go.mod")"
-  [ -n "$version" ] || { tools_fail "no tool with a version in $1/go.mod"; return 1; }
+  [ -n "$version" ] || { tools_fail "$1/go.mod has no tool with a version"; return 1; }
   printf '%s/%s-%s-%s\n' "$tools_dir" "$(basename "$1")" "$version" "$(tools_hash "$1/go.mod" "$1/go.sum")"
 }
 
-# Each folder of .ci/tools has one `tool` in its go.mod and the locked versions in its go.sum.
+# Builds the Go tools. Each folder of .ci/tools has one `tool` in its go.mod, and the locked versions in its go.sum.
 # shellcheck disable=SC2034 # the end-to-end scripts use the folder of kustomize 5.5
 tools_install_go() {
   local module folder name scratch
@@ -78,7 +78,7 @@ tools_install_go() {
   done
 }
 
-# The parsers of kubectl and kustomize, with which tests compare. Its sources are part of its version.
+# Builds the parsers of kubectl and kustomize, with which tests compare. The hash of the sources is part of the version.
 tools_install_kubectl_yaml() {
   local sources="$tools_root/tests/kubectl_yaml" folder scratch
   folder="$tools_dir/kubectl_yaml-$(tools_hash "$sources"/go.mod "$sources"/go.sum "$sources"/*.go)"
@@ -91,8 +91,8 @@ tools_install_kubectl_yaml() {
   tools_publish "$scratch" "$folder"
 }
 
-# The scripts of a virtual environment contain its absolute path, so it cannot be renamed. The name with
-# the hash is a link, which exists only when the installation is complete.
+# Installs the Python tools. The scripts of a virtual environment contain its absolute path, so it cannot be renamed.
+# The name with the hash is a link, which exists only when the installation is complete.
 tools_install_python() {
   local list="$tools_root/.ci/requirements.txt" scratch version
   command -v python3 >/dev/null || { tools_fail "python3 is not on PATH"; return 1; }
@@ -110,8 +110,8 @@ tools_install_python() {
   ln -sn "$scratch" "$tools_venv" 2>/dev/null || rm -rf "$scratch"
 }
 
-# Installs what the live proof builds its network with, where the package manager needs no password.
-# Where that is not possible, tests/e2e/live.sh reports what is missing.
+# Installs the network tools of the live proof, if the package manager does not need a password.
+# Otherwise tests/e2e/live.sh reports the missing programs.
 tools_install_network() {
   [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null || return 0
   local entry command package missing=() as_root=()
@@ -158,7 +158,7 @@ tools_install_schemas() {
   tools_publish "$scratch" "$tools_schemas"
 }
 
-# Removes what installations that were killed have left. Only for the holder of the lock.
+# Removes the remains of killed installations. The caller must hold the lock.
 tools_clean() {
   local folder link
   for folder in "$tools_dir"/.*.??????; do
@@ -180,10 +180,10 @@ tools_install() {
   tools_install_schemas
 }
 
-# Run or sourced, with or without errexit: the status is that of the installation.
+# Returns the status of the installation, with or without errexit, whether this script is run or sourced.
 tools_main() {
   mkdir -p "$tools_dir" || return 1
-  # One installation at a time where flock exists; elsewhere two runs install the same twice.
+  # One installation at a time if flock exists; otherwise two runs may install the same tool.
   if command -v flock >/dev/null; then
     exec 9>"$tools_dir/.lock" && flock 9 || return 1
     tools_clean

@@ -7,7 +7,7 @@ releases=https://github.com/meshprobe/meshprobe/releases/download
 find_binary() {
   case "$INPUT_VERSION" in
     path)
-      binary="$(command -v meshprobe)" || give_up 'version is "path", but no meshprobe is on PATH'
+      binary="$(command -v meshprobe)" || give_up 'version is "path", but meshprobe is not on PATH'
       ;;
     source) build_binary ;;
     [0-9]* | v[0-9]*) download_binary "${INPUT_VERSION#v}" ;;
@@ -24,23 +24,23 @@ build_binary() {
   binary="$folder/release/meshprobe"
 }
 
-# A release never changes: its archives are named after the exact version, and
-# none is unpacked before its checksum is compared.
+# Downloads an archive of a release, whose name contains the exact version, and verifies its
+# checksum before unpacking it.
 download_binary() {
   local version="$1" archive sum
   case "$version" in
     *[!0-9A-Za-z.+-]*) give_up 'version must be a release such as "0.1.0", "source" or "path"' ;;
   esac
-  archive="meshprobe-$version-$(platform).tar.gz" || give_up "there is no release for this runner ($(uname -sm)): take version \"source\""
+  archive="meshprobe-$version-$(platform).tar.gz" || give_up "no release supports this runner ($(uname -sm)); use version \"source\""
   fetch "$version" "$archive"
   sum="$(expected_sum "$version" "$archive")"
   [ -n "$sum" ] || give_up "the checksum of $archive is not known"
-  [ "$(sha256 "$scratch/$archive")" = "$sum" ] || give_up "the checksum of $archive is another than that of the release"
+  [ "$(sha256 "$scratch/$archive")" = "$sum" ] || give_up "the checksum of $archive differs from that of the release"
   # Uses the bare name, because tar reads a drive letter as the name of a machine.
   (cd "$scratch" && tar -xzf "$archive") || give_up "$archive cannot be unpacked"
   binary="$scratch/meshprobe-$version-$(platform)/meshprobe"
   [ -f "$binary" ] || binary="$binary.exe"
-  [ -f "$binary" ] || give_up "$archive holds no meshprobe"
+  [ -f "$binary" ] || give_up "$archive does not contain meshprobe"
 }
 
 fetch() {
@@ -48,8 +48,8 @@ fetch() {
     --output "$scratch/$2" "$releases/v$1/$2" || give_up "cannot download $2 of release $1"
 }
 
-# The list in this checkout comes first: a workflow that pins the action by commit also pins
-# these checksums. A release that is newer than the checkout has its own list.
+# Prints the checksum of an archive. The list in this checkout has priority: a workflow that pins the
+# action by commit also pins these checksums. A release that is newer than the checkout has its own list.
 expected_sum() {
   local sum
   sum="$(sum_of "$2" "$action/action/SHA256SUMS")"

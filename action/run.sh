@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The only step of action.yml: runs `meshprobe check` once, and writes the log,
-# the annotations, the job summary, the SARIF report and the outputs from that
-# run. Exits with its exit code.
+# the annotations, the job summary, the SARIF report and the outputs of that
+# run. Exits with the exit code of the run.
 #
 # Inputs come as environment variables and are never part of a command line
 # that a shell reads. Written for bash 3.2, which macOS runners still have.
@@ -38,7 +38,7 @@ wants() {
 one_line() {
   local name
   for name in INPUT_VERSION INPUT_CONFIG INPUT_ANNOTATIONS INPUT_SUMMARY INPUT_SARIF_FILE INPUT_FAIL_ON INPUT_WORKING_DIRECTORY; do
-    case "${!name}" in *[[:cntrl:]]*) give_up "an input has a line break or a control character where one line is expected" ;; esac
+    case "${!name}" in *[[:cntrl:]]*) give_up "an input has a line break or a control character; expected one line" ;; esac
   done
 }
 
@@ -48,7 +48,7 @@ counter() {
   sed -n "s/^    \"$1\": \([0-9][0-9]*\),\{0,1\}\$/\1/p" "$scratch/report.json" 2>/dev/null || true
 }
 
-# Sets $command.
+# Sets $command to the arguments of the run.
 build_command() {
   local word line
   command=(check --fail-on "$INPUT_FAIL_ON" --report-root "${GITHUB_WORKSPACE:-.}" --report "json=$scratch/report.json")
@@ -67,7 +67,7 @@ build_command() {
   # xargs handles quotes and backslashes, and expands nothing.
   if [ -n "${INPUT_ARGS//[[:space:]]/}" ]; then
     printf '%s\n' "$INPUT_ARGS" | xargs -n 1 printf '%s\0' >"$scratch/words" 2>/dev/null ||
-      give_up 'args has a quote that is never closed'
+      give_up 'args has a quote that is not closed'
     while IFS= read -r -d '' word; do
       command+=("$word")
     done <"$scratch/words"
@@ -78,14 +78,14 @@ build_command() {
   done <<<"$INPUT_PATHS"
 }
 
-# Succeeds if no folder on the path of a file is a link: a repository may contain a link
-# to any folder. The workflow has chosen an absolute path as a whole.
+# Succeeds if no folder in the path of a file is a link: a repository may contain a link
+# to any folder. Absolute paths are allowed, because the workflow sets all of their folders.
 is_direct() {
-  local way="$1"
-  case "$way" in /* | [A-Za-z]:*) return 0 ;; esac
-  while [ "${way%/*}" != "$way" ]; do
-    way="${way%/*}"
-    if [ -L "$way" ]; then return 1; fi
+  local path="$1"
+  case "$path" in /* | [A-Za-z]:*) return 0 ;; esac
+  while [ "${path%/*}" != "$path" ]; do
+    path="${path%/*}"
+    if [ -L "$path" ]; then return 1; fi
   done
 }
 
@@ -116,7 +116,7 @@ print_outputs() {
   local errors warnings notes
   errors="$(counter errors)" warnings="$(counter warnings)" notes="$(counter notes)"
   case "$errors,$warnings,$notes" in
-    ,* | *,,* | *,) give_up 'meshprobe gave no report that can be read' ;;
+    ,* | *,,* | *,) give_up 'meshprobe did not write a valid report' ;;
   esac
   output findings "$((errors + warnings + notes))"
   output errors "$errors"
@@ -133,13 +133,13 @@ main() {
   local workspace
   workspace="$(pwd -P)"
   cd -- "$INPUT_WORKING_DIRECTORY"
-  # A repository may contain a link of this name.
+  # The repository may contain a link with this name.
   case "$(pwd -P)/" in
     "${workspace%/}/"*) ;;
-    *) give_up 'working-directory leads out of the workspace' ;;
+    *) give_up 'working-directory is outside of the workspace' ;;
   esac
 
-  is_direct "$INPUT_SARIF_FILE" || give_up 'a folder on the way to sarif-file is a link'
+  is_direct "$INPUT_SARIF_FILE" || give_up 'a folder in the path of sarif-file is a link'
   # Removes the report of an earlier step.
   if [ -f "$INPUT_SARIF_FILE" ] || [ -L "$INPUT_SARIF_FILE" ]; then rm -f -- "$INPUT_SARIF_FILE"; fi
   local code=0

@@ -1,4 +1,4 @@
-"""Measures programs in turns; called by compare.sh."""
+"""Measures programs alternately; called by compare.sh."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ FLOOR = "find | xargs cat"
 
 
 def spent(command, folder):
-    """Runs a command of the shell; returns CPU seconds, wall seconds and peak memory in MiB."""
+    """Runs a shell command; returns CPU seconds, wall-clock seconds and peak memory in MiB."""
     started = time.monotonic()
     with open(os.devnull, "wb") as nothing:
         process = subprocess.Popen(
@@ -24,7 +24,7 @@ def spent(command, folder):
 
 
 def measured(commands, folder, rounds):
-    """Returns medians by name; each round starts with another program."""
+    """Returns name -> medians; each round starts with another program."""
     runs = {name: [] for name in commands}
     names = list(commands)
     for name in names:
@@ -39,7 +39,7 @@ def measured(commands, folder, rounds):
 
 
 def peers(options):
-    """Returns the commands by name, without those of programs that are not installed."""
+    """Returns name -> command, without programs that are not installed."""
     manifests = r"find . -type f \( -name '*.yaml' -o -name '*.yml' \) -print0 | xargs -0"
     schemas = f"{options.schemas}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
     commands = {
@@ -83,7 +83,7 @@ def copies(tree, work, count):
 
 
 def part(tree, work, share):
-    """Returns about the given share of the files, folder by folder."""
+    """Copies folders until about the given share of the files is copied, and returns the copy."""
     target = work / "part"
     wanted = size(tree)[0] * share
     folders = [path for path in sorted(tree.rglob("*")) if path.is_dir() and len(path.relative_to(tree).parts) == 2]

@@ -8,8 +8,8 @@
 # wall-clock time and peak memory, then how the costs of meshprobe grow with the tree. This is not a test: it
 # never fails because of a figure.
 #
-# kubeconform and kube-score come from the Go module proxy with .ci/tools.sh; the script tries to install
-# kube-linter, and uses istioctl and polaris if they are installed. It lists the programs that are missing.
+# .ci/tools.sh installs kubeconform and kube-score from the Go module proxy. This script tries to install
+# kube-linter, and uses istioctl and polaris if they are installed. It lists the missing programs.
 # shellcheck source=../tests/e2e/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/../tests/e2e/common.bash"
 find_meshprobe release

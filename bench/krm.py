@@ -85,7 +85,7 @@ for _turn in range(rounds):
             subprocess.run(["bash", "-c", command], stdout=out, check=True)
             wall[name].append(time.monotonic() - started)
             busy[name].append(cpu() - used)
-# The names stay unchanged, so only the resources can differ.
+# The names of the objects do not change, so only the resources can differ.
 subprocess.run([sys.executable, judge, "same", work / "out-1.yaml", work / "out-2.yaml"], check=True)
 
 print(f"{count} Deployments, median of {rounds}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

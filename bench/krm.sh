@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the cost of the KRM function in a kustomize build with that of a pipe into the command line.
 #
-#   bash bench/krm.sh [DEPLOYMENTS] [ROUNDS]     1000 and 7
+#   bash bench/krm.sh [DEPLOYMENTS] [ROUNDS]     default: 1000 and 7
 #
 # Three builds alternate, so that other work on the machine affects all of them: without meshprobe, with the
 # function, and with the pipe. Prints medians of wall-clock and CPU time, and their ratio to the build without.

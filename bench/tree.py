@@ -1,7 +1,7 @@
 """Generates a tree of manifests like those in GitOps repositories: `tree.py FOLDER FILES`.
 
-Deployments with probes, Services, kustomizations with overlays, ConfigMaps, and definitions of
-resources, which hold most of the bytes. The same arguments make the same bytes.
+The tree contains Deployments with probes, Services, kustomizations with overlays, ConfigMaps, and definitions of
+resources, which have most of the bytes. The same arguments generate the same bytes.
 """
 
 import pathlib
@@ -76,7 +76,7 @@ spec:
 
 
 def files_of(number):
-    """Returns the files of one application, by their paths."""
+    """Returns path -> text for the files of one application."""
     lines = "\n".join(f"    setting.number.{i}=value of setting {i}" for i in range(20))
     fields = "\n".join(
         f"            field{i}:\n              description: What field {i} of the thing is for, in a sentence.\n"

@@ -1,7 +1,7 @@
 //! How the cost of a run grows with its input: `cargo bench --bench growth`.
 //!
 //! Each axis runs at n, 2n and 4n; the exponent is the slope of the logarithms: 1 is linear, 2 is quadratic. Arguments
-//! after `--` choose axes by a part of their names, and a number among them replaces n; `MESHPROBE` names another
+//! after `--` select axes by a part of their names, and a number among them replaces n. `MESHPROBE` sets another
 //! binary.
 #![allow(
     clippy::unwrap_used,
@@ -24,11 +24,11 @@ use generators::{AXES, Axis, LOADS, Load};
 fn main() {
     let wanted: Vec<String> = std::env::args()
         .skip(1)
-        .filter(|one| !one.starts_with("--"))
+        .filter(|argument| !argument.starts_with("--"))
         .collect();
     let (sizes, wanted): (Vec<String>, Vec<String>) = wanted
         .into_iter()
-        .partition(|one| one.parse::<usize>().is_ok());
+        .partition(|argument| argument.parse::<usize>().is_ok());
     let size: Option<usize> = sizes.first().and_then(|size| size.parse().ok());
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part));
     let program = std::env::var_os("MESHPROBE").map_or_else(
@@ -48,7 +48,7 @@ fn main() {
     }
 }
 
-/// Runs that take longer than this are not doubled: seconds.
+/// Duration in seconds above which the size is not doubled again.
 const LONG: f64 = 4.0;
 
 fn row(program: &Path, axis: &Axis, size: usize) -> String {

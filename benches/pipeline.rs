@@ -1,5 +1,5 @@
-//! What each stage costs in process: `cargo bench`. Ratios to other programs are the business of
-//! `bench/compare.sh`.
+//! The cost of each stage in process: `cargo bench`. `bench/compare.sh` measures ratios to other
+//! programs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn main() {
     divan::main();
 }
 
-/// The trees of fixtures that look most like what people have.
+/// The trees of fixtures that are most similar to those of users.
 const TREES: [&str; 2] = ["fixtures/gitops", "fixtures/rules"];
 
 fn request(tree: &str) -> Request {

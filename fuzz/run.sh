@@ -2,7 +2,7 @@
 # Runs the fuzz targets, with seeds from the fixtures (docs/fuzzing.md). Several run at a time, one per core.
 #
 #   bash fuzz/run.sh [TARGET...]                     4,000 inputs per target, the same on every machine
-#   FUZZ_SECONDS=600 bash fuzz/run.sh [TARGET...]    as many new inputs as that time allows for all targets
+#   FUZZ_SECONDS=600 bash fuzz/run.sh [TARGET...]    as many new inputs as fit in that time, for all targets together
 #   FUZZ_SANITIZER=address bash fuzz/run.sh          with AddressSanitizer
 #
 # Prints the figures of each target, and fails if a target found a bug, or ran too few inputs.

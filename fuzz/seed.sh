@@ -2,7 +2,7 @@
 # Generates the seeds of the fuzz targets from the fixtures: fuzz/seed.sh [FOLDER]
 #
 # Writes them to FOLDER/TARGET (default: fuzz/corpus, which git ignores). The regression inputs
-# (fixtures/hostile) are seeds of their targets, too.
+# (fixtures/hostile) are also seeds of their targets.
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -11,7 +11,7 @@ mkdir -p "$corpus"/{parse,edit,krm,probers,config,check,yaml_diff}
 corpus="$(cd "$corpus" && pwd)"
 cd "$root/fixtures"
 
-# Longer seeds slow down every run and reach no more code than shorter ones.
+# Longer seeds slow down every run, and do not reach more code than shorter ones.
 largest=6000c
 
 manifests() {

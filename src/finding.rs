@@ -1,15 +1,15 @@
-//! What the tool says about a manifest: plain data, rendered by `report`.
+//! Findings about manifests: plain data, which `report` renders.
 
 use std::sync::Arc;
 
 use crate::yaml::{Change, Span, Value};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Information.
     Note,
-    /// A setting is void, dangerous, or the verdict rests on an assumption.
+    /// A setting has no effect or is dangerous, or the verdict depends on an assumption.
     Warning,
     /// The probe fails, can never fail, or the manifest is rejected.
     Error,
@@ -36,12 +36,12 @@ impl Severity {
     }
 }
 
-/// How sure a fact, and so a verdict, is; a verdict is as sure as its weakest deciding fact.
+/// The certainty of a fact or verdict. A verdict is as certain as the least certain fact that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
-    /// Nothing says anything about it.
+    /// Nothing determines the value.
     Unknown,
-    /// Nothing in the tree says so; an option or a convention does.
+    /// The value comes from an option or a convention, not from the tree.
     Assumed,
     /// The documented default of the release.
     Default,
@@ -62,46 +62,46 @@ impl Certainty {
     }
 }
 
-/// The Kubernetes object a finding is about.
+/// The Kubernetes object that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectRef {
-    /// `apps/v1`.
+    /// The API version, such as `apps/v1`.
     pub api_version: String,
-    /// `Deployment`.
+    /// The kind, such as `Deployment`.
     pub kind: String,
-    /// The namespace, where one is written.
+    /// The namespace, if the manifest contains one.
     pub namespace: Option<String>,
-    /// `metadata.name`, empty where none is written.
+    /// `metadata.name`; empty if it is missing.
     pub name: String,
 }
 
-/// A place in a file with a remark.
+/// A location in a file with a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The file as shown to the user, with `/`.
     pub path: Arc<str>,
-    /// Bytes of that file.
+    /// The byte range in that file.
     pub span: Span,
-    /// The remark; may be empty on a primary label.
+    /// The message; may be empty for a primary label.
     pub message: String,
 }
 
 impl Label {
-    /// Tells whether both labels point at the same place, whatever they say about it.
+    /// Returns whether both labels have the same location, regardless of their messages.
     #[must_use]
     pub fn is_at(&self, other: &Self) -> bool {
         self.path == other.path && self.span == other.span
     }
 }
 
-/// Whether a fix may be applied without asking.
+/// Whether a fix is applied by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Applicability {
-    /// No probe tests anything else than before, no working pod stops working, comments stay.
+    /// All probes test the same as before, no working pod fails because of the fix, and comments are kept.
     Safe,
-    /// Changes behaviour: only with `--unsafe-fixes`.
+    /// The fix changes behaviour; applied only with `--unsafe-fixes`.
     Unsafe,
-    /// Shown, never applied.
+    /// The fix is shown and never applied.
     DisplayOnly,
 }
 
@@ -117,26 +117,26 @@ impl Applicability {
     }
 }
 
-/// A way to mend a finding: intended changes to one document.
+/// A fix for a finding: changes to one document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
-    /// What the fix does, in the imperative.
+    /// A description of the fix, in the imperative.
     pub title: String,
-    /// Whether it may be applied without asking.
+    /// Whether the fix is applied by default.
     pub applicability: Applicability,
     /// The file to edit.
     pub path: Arc<str>,
     /// The document within the file, from 0.
     pub document: usize,
-    /// The changes, all or none.
+    /// The changes, of which all or none are applied.
     pub changes: Vec<Change>,
-    /// A document to add behind this one.
-    pub adds: Option<Value>,
-    /// The same as bytes of the file; filled in by the engine.
+    /// A document to add after this one.
+    pub added_document: Option<Value>,
+    /// The changes as edits of the file; set by the engine.
     pub edits: Vec<FileEdit>,
 }
 
-/// A byte range of a file and what replaces it.
+/// A byte range of a file and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEdit {
     /// The file.
@@ -170,61 +170,61 @@ impl SuppressedBy {
     }
 }
 
-/// What silences a finding.
+/// The suppression that silences a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// How.
+    /// How the user has silenced the finding.
     pub by: SuppressedBy,
-    /// Why, in the words of the user; empty where none were given.
+    /// The reason that the user gives; may be empty.
     pub reason: String,
-    /// The file that says so.
+    /// The file that contains the suppression.
     pub path: Arc<str>,
     /// The line, from 1.
     pub line: usize,
 }
 
-/// One thing to tell the user.
+/// One reported problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The id of the rule, kebab-case.
     pub rule: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// How sure it is.
+    /// The certainty.
     pub certainty: Certainty,
     /// What is wrong and why it matters, in one sentence.
     pub message: String,
     /// The key or value at fault.
     pub primary: Label,
-    /// The lines that decide.
+    /// The lines that decide the finding.
     pub related: Vec<Label>,
     /// The document within the file, from 0.
     pub document: usize,
-    /// The object it is about.
+    /// The object that the finding is about.
     pub object: Option<ObjectRef>,
-    /// The container it is about.
+    /// The container that the finding is about.
     pub container: Option<String>,
-    /// The kustomizations, or the Flux or Argo CD objects, in which it holds; empty for what
-    /// stands for itself.
+    /// The kustomizations, or the Flux or Argo CD objects, that the finding applies to; empty for objects that are not
+    /// rendered.
     pub overlays: Vec<Arc<str>>,
     /// The field path within the object.
     pub field: Option<String>,
-    /// What the probe will do: an outcome of `predict`.
+    /// The outcome of `predict` for the probe.
     pub outcome: Option<&'static str>,
     /// The text that the kubelet will print.
     pub kubelet: Option<String>,
-    /// Facts that the tree does not hold, each with the option that settles it.
+    /// The assumed facts, each with the option that settles it.
     pub assumptions: Vec<String>,
     /// What to do.
     pub help: Option<String>,
-    /// A way to do it by machine.
+    /// A fix that meshprobe can apply or show.
     pub fix: Option<Fix>,
-    /// Set where the user has silenced it.
+    /// The suppression, if the user has silenced the finding.
     pub suppressed: Option<Suppression>,
 }
 
 impl Finding {
-    /// Returns a finding with the given essentials and nothing else.
+    /// Returns a finding of certainty `Known` in the first document, with these fields and no others set.
     #[must_use]
     pub fn new(rule: &'static str, severity: Severity, primary: Label, message: String) -> Self {
         Self {
@@ -249,7 +249,7 @@ impl Finding {
     }
 }
 
-/// Returns the address of a rule's documentation, or of a guard's.
+/// Returns the URL of the documentation of a rule or guard.
 #[must_use]
 pub fn docs_url(rule: &str) -> String {
     format!("https://meshprobe.dev/rules/{rule}")

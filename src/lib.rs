@@ -1,5 +1,5 @@
 //! meshprobe predicts what a service mesh will do to each Kubernetes health probe, from
-//! manifests alone; it reports the verdict, or writes the rewrite down ahead of deployment.
+//! manifests alone. It reports the results, or applies the rewrite ahead of deployment.
 //!
 //! **This library is not an API.** It exists for the `meshprobe` binary and for this repository's
 //! tests, benchmarks and fuzz targets. Any item can change or disappear in any release, including
@@ -11,8 +11,10 @@ pub mod context;
 pub mod engine;
 pub mod filesystem;
 pub mod finding;
+pub mod gitops;
 pub mod krm;
 pub mod kube;
+pub mod kustomize;
 pub mod mesh;
 pub mod predict;
 pub mod report;

@@ -1,6 +1,6 @@
-//! The `meshprobe` program; everything is in the library.
+//! The `meshprobe` program, which calls the library.
 
-/// Threads that allocate side by side cost twice as much with the allocator of most systems.
+/// mimalloc, because parallel allocations cost twice as much with the default allocator of most systems.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

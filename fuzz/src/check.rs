@@ -1,16 +1,16 @@
-//! One to three files and a configuration, judged by the whole engine and shown in every way.
+//! One to three files and a configuration, checked by the engine and printed in every format.
 
 use meshprobe::engine;
 use meshprobe::settings::{self, FailOn, Settings};
 use meshprobe::source::{Folders, SourceFile, SourceSet};
 
 use super::input::{LONGEST, choice, parts, text};
-use super::manifest::{injected, shown, told};
+use super::manifest::{check_and_print, injected, verify_findings};
 
-/// A file says where it lies in its first line.
+/// Prefix of the first line of a file, which contains its path.
 const PLACE: &str = "# file: ";
 
-/// Runs the target over one input.
+/// Runs the target with one input.
 pub fn run(data: &[u8]) {
     if data.len() > LONGEST {
         return;
@@ -28,14 +28,14 @@ pub fn run(data: &[u8]) {
     }
     let mut set = SourceSet::new(files);
     meshprobe::source::mark_patches(&mut set, &Folders::default());
-    // One question for each input: a run of the engine takes far longer than all else.
+    // One command for each input, because a run of the engine takes much longer than everything else.
     match choice(data) % 4 {
         0 => {
-            let outcome = shown(&set, &settings);
+            let outcome = check_and_print(&set, &settings);
             let again = engine::check(&set, &settings);
             assert_eq!(
                 outcome.findings, again.findings,
-                "told otherwise when asked again"
+                "a second run reports other findings"
             );
         }
         1 => fixed(&set, &settings),
@@ -44,7 +44,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Returns the path in the first line, as long as it is one that a tree could show.
+/// Returns the path in the first line if it is a valid relative path, else a path with the index.
 fn path(text: &str, index: usize) -> String {
     let first = text.lines().next().unwrap_or_default();
     let named = first.strip_prefix(PLACE).map(str::trim);
@@ -62,36 +62,45 @@ fn path(text: &str, index: usize) -> String {
 fn read(text: &str) -> Option<Settings> {
     let file = SourceFile::new(".meshprobe.yaml".into(), text.into());
     let root = file.documents.first()?.tree()?.root()?;
-    let layer = settings::read(root, &engine::rule_ids(), &engine::check_ids()).ok()?;
+    let layer = settings::parse(root, &engine::rule_ids(), &engine::check_ids()).ok()?;
     Some(layer.resolved(FailOn::default()))
 }
 
-/// Fixing once is enough.
+/// Checks that a second fix changes nothing.
 fn fixed(set: &SourceSet, settings: &Settings) {
     let fixed = engine::fix(set, settings, false);
-    told(&fixed.set, &fixed.outcome.findings);
+    verify_findings(&fixed.set, &fixed.outcome.findings);
     let again = engine::fix(&fixed.set, settings, false);
-    assert_eq!(texts(&again.set), texts(&fixed.set), "fixing twice goes on");
+    assert_eq!(
+        texts(&again.set),
+        texts(&fixed.set),
+        "a second fix changes the files again"
+    );
 }
 
-/// What a fix uncovers waits for the next run: there an unsafe fix may change it again, once.
+/// Checks that a third unsafe fix changes nothing. The second may, because a fix can reveal a finding that the next
+/// run fixes.
 fn fixed_unsafely(set: &SourceSet, settings: &Settings) {
     let first = engine::fix(set, settings, true);
     let second = engine::fix(&first.set, settings, true);
-    told(&second.set, &second.outcome.findings);
+    verify_findings(&second.set, &second.outcome.findings);
     let third = engine::fix(&second.set, settings, true);
-    assert_eq!(texts(&third.set), texts(&second.set), "unsafe fixes go on");
+    assert_eq!(
+        texts(&third.set),
+        texts(&second.set),
+        "a third unsafe fix changes the files again"
+    );
 }
 
-/// Rewriting once is enough.
+/// Checks that a second rewrite changes nothing.
 fn rewritten(set: &SourceSet, settings: &Settings) {
     let rewritten = engine::rewrite(set, settings);
-    told(set, &rewritten.findings);
+    verify_findings(set, &rewritten.findings);
     let again = engine::rewrite(&rewritten.set, settings);
     assert_eq!(
         texts(&again.set),
         texts(&rewritten.set),
-        "rewriting twice goes on"
+        "a second rewrite changes the files again"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Any text as configuration: the file, the annotations, and the suppressions.
+//! Any text as configuration: in the file, in annotations, and in suppressions.
 
 use meshprobe::engine;
 use meshprobe::mesh::istio::annotations;
@@ -7,9 +7,9 @@ use meshprobe::source::{Content, SourceFile, SourceSet};
 use meshprobe::yaml;
 
 use super::input::{LONGEST, parts, text};
-use super::manifest::{deployment, injected, judged, told};
+use super::manifest::{check_and_verify, deployment, injected, verify_findings};
 
-/// Runs the target over one input: a configuration, and behind the separator the values of
+/// Runs the target with one input: a configuration, and after the separator the values of
 /// annotations.
 pub fn run(data: &[u8]) {
     if data.len() > LONGEST {
@@ -17,7 +17,7 @@ pub fn run(data: &[u8]) {
     }
     let mut parts = parts(data);
     configuration(&text(parts.next().unwrap_or_default()));
-    // The first byte chooses the annotation.
+    // The first byte selects the annotation.
     for part in parts.take(3) {
         let (first, value) = part.split_first().unwrap_or((&0, &[]));
         annotation(usize::from(*first), &text(value));
@@ -31,16 +31,19 @@ fn configuration(text: &str) {
             continue;
         };
         let root = tree.root().expect("no root");
-        match settings::read(root, &engine::rule_ids(), &engine::check_ids()) {
+        match settings::parse(root, &engine::rule_ids(), &engine::check_ids()) {
             Ok(layer) => {
-                let settings = layer.over(settings::Layer::default());
+                let settings = layer.or(settings::Layer::default());
                 let settings = settings.resolved(FailOn::default());
                 let manifest = deployment(&[], None);
                 let set = SourceSet::from_text("apps/web.yaml", &manifest);
-                judged(&set, &settings);
+                check_and_verify(&set, &settings);
             }
             Err(problems) => {
-                assert!(!problems.is_empty(), "refused without a reason");
+                assert!(
+                    !problems.is_empty(),
+                    "the configuration is refused without a reason"
+                );
                 for problem in problems {
                     assert!(!problem.message.is_empty());
                     assert!(tree.segment().contains(problem.span), "{problem:?}");
@@ -58,21 +61,21 @@ fn annotation(choice: usize, value: &str) {
     let own = ["meshprobe.dev/ignore", "proxy.istio.io/config"];
     let keys: Vec<&str> = annotations::KNOWN.iter().copied().chain(own).collect();
     let key = keys[choice % keys.len()];
-    let refused = annotations::refused(key, value);
+    let refused = annotations::rejection_reason(key, value);
     assert!(refused.is_none_or(|reason| !reason.is_empty()));
     assert!(annotations::ports(value).count() <= value.len() + 1);
     let manifest = deployment(&[(key, value)], None);
     let set = SourceSet::from_text("web.yaml", &manifest);
     match super::input::choice(value.as_bytes()) % 3 {
-        0 => drop(judged(&set, &injected())),
+        0 => drop(check_and_verify(&set, &injected())),
         1 => {
             let fixed = engine::fix(&set, &injected(), true);
-            told(&fixed.set, &fixed.outcome.findings);
+            verify_findings(&fixed.set, &fixed.outcome.findings);
         }
         _ => {
             let rewritten = engine::rewrite(&set, &injected());
-            told(&set, &rewritten.findings);
-            // No YAML parser of Kubernetes' tools takes the character U+007F, quoted or not.
+            verify_findings(&set, &rewritten.findings);
+            // All YAML parsers of Kubernetes tooling reject the character U+007F, even in quotes.
             assert!(is_yaml(&rewritten.set) || !is_yaml(&set));
         }
     }

@@ -1,4 +1,4 @@
-//! Any text with any changes: whatever is made of it is what was meant, and nothing else.
+//! Any text with any changes: an edit makes exactly the intended changes.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use meshprobe::finding::Severity;
 use meshprobe::settings::{Form, Settings};
 use meshprobe::source::{SourceFile, SourceSet};
 use meshprobe::yaml::edit::{Edit, apply, plan, splice};
-use meshprobe::yaml::{self, Change, NodeRef, Route, Span, Tree, Value};
+use meshprobe::yaml::{self, Change, FieldPath, NodeRef, Span, Tree, Value};
 use serde_json::{Map, Value as Json};
 
 use super::input::{LONGEST, Numbers, choice, parts, text};
-use super::manifest::{injected, told};
+use super::manifest::{injected, verify_findings};
 use super::{events, parse};
 
-/// Runs the target over one input: a file, and behind the separator what is done to it.
+/// Runs the target with one input: a file, and after the separator numbers that select the changes.
 pub fn run(data: &[u8]) {
-    // Every change reads the document many times.
+    // Every change parses the document many times.
     if data.len() > LONGEST / 4 {
         return;
     }
@@ -33,7 +33,7 @@ pub fn run(data: &[u8]) {
             changed(&file, &tree, &changes);
         }
     }
-    // A rewrite takes far longer than an edit.
+    // A rewrite takes much longer than an edit.
     if text.contains("containers") && choice(data).is_multiple_of(4) {
         let form = *numbers.pick(&Form::ALL);
         there_and_back(&text, form);
@@ -51,12 +51,12 @@ const KEYS: [&str; 8] = [
     "<<",
 ];
 
-/// One to four changes of nodes that are there, or almost there.
+/// Returns one to four changes of existing nodes, or of missing children of existing nodes.
 fn changes(tree: &Tree, numbers: &mut Numbers<'_>) -> Vec<Change> {
     let mut routes = Vec::new();
     list(
-        tree.root().expect("no root"),
-        &Route::root(),
+        tree.root().expect("the tree has no root"),
+        &FieldPath::root(),
         8,
         &mut routes,
     );
@@ -72,8 +72,8 @@ fn changes(tree: &Tree, numbers: &mut Numbers<'_>) -> Vec<Change> {
     changes
 }
 
-/// Lists the routes of all nodes, aliases followed to a depth.
-fn list(node: NodeRef<'_>, route: &Route, depth: usize, out: &mut Vec<Route>) {
+/// Appends the routes of all nodes to `out`. Aliases are followed up to `depth`.
+fn list(node: NodeRef<'_>, route: &FieldPath, depth: usize, out: &mut Vec<FieldPath>) {
     out.push(route.clone());
     if depth == 0 || out.len() > 2000 {
         return;
@@ -88,7 +88,7 @@ fn list(node: NodeRef<'_>, route: &Route, depth: usize, out: &mut Vec<Route>) {
     }
 }
 
-fn change(route: &Route, numbers: &mut Numbers<'_>) -> Change {
+fn change(route: &FieldPath, numbers: &mut Numbers<'_>) -> Change {
     let route = route.clone();
     match numbers.next() % 6 {
         0 | 1 => Change::Set {
@@ -152,7 +152,7 @@ fn value(numbers: &mut Numbers<'_>, depth: usize) -> Value {
                 .collect(),
         ),
         _ => {
-            // A mapping to be written names each key once.
+            // The keys of a mapping that is written are unique.
             let mut entries: Vec<(String, Value)> = Vec::new();
             for _ in 0..numbers.next() % 3 {
                 let key = (*numbers.pick(&KEYS)).to_owned();
@@ -165,7 +165,7 @@ fn value(numbers: &mut Numbers<'_>, depth: usize) -> Value {
     }
 }
 
-/// Makes the changes; what is not refused must be right.
+/// Applies the changes. If they are not refused, the result must be correct.
 fn changed(file: &SourceFile, tree: &Tree, changes: &[Change]) {
     let text = &*file.text;
     if let Ok(planned) = plan(tree, changes) {
@@ -191,14 +191,14 @@ fn changed(file: &SourceFile, tree: &Tree, changes: &[Change]) {
     assert_eq!(
         again.documents.len(),
         file.documents.len(),
-        "documents come or go\n{text}\n---\n{after}"
+        "the number of documents changes\n{text}\n---\n{after}"
     );
     if are_separate_settings(changes) {
         let more = plan(&new, changes);
         assert_eq!(
             more,
             Ok(Vec::new()),
-            "not settled\n{changes:?}\n{text}\n--- after\n{after}"
+            "the same changes cause further edits\n{changes:?}\n{text}\n--- after\n{after}"
         );
     }
 }
@@ -208,7 +208,10 @@ fn in_order(tree: &Tree, edits: &[Edit]) {
     let mut end = segment.start;
     for edit in edits {
         assert!(end <= edit.span.start && edit.span.start <= edit.span.end);
-        assert!(edit.span.end <= segment.end, "an edit leaves its document");
+        assert!(
+            edit.span.end <= segment.end,
+            "an edit is outside of its document"
+        );
         assert!(
             text.is_char_boundary(edit.span.start) && text.is_char_boundary(edit.span.end),
             "an edit cuts a character"
@@ -217,7 +220,7 @@ fn in_order(tree: &Tree, edits: &[Edit]) {
     }
 }
 
-/// Walks both texts: outside of edits they are the same to the byte.
+/// Compares both texts: outside of edits they must be byte-identical.
 fn untouched(before: &str, after: &str, edits: &[Edit]) {
     let (mut old, mut new) = (before, after);
     let mut at = 0;
@@ -226,12 +229,12 @@ fn untouched(before: &str, after: &str, edits: &[Edit]) {
         old = &rest[edit.span.len()..];
         at = edit.span.end;
         new = new.strip_prefix(kept).expect("bytes before an edit differ");
-        new = new.strip_prefix(&*edit.text).expect("an edit is not there");
+        new = new.strip_prefix(&*edit.text).expect("an edit is missing");
     }
-    assert_eq!(old, new, "bytes behind the last edit differ");
+    assert_eq!(old, new, "bytes after the last edit differ");
 }
 
-/// A third parser that could read the document before reads the same as we do after.
+/// Checks that a third parser reads the edited document like our parser, if it reads the original like our parser.
 fn read_alike(text: &str, old: &Tree, new: &Tree) {
     let before = old.segment().slice(text);
     let agreed = events::theirs(before)
@@ -245,43 +248,46 @@ fn read_alike(text: &str, old: &Tree, new: &Tree) {
             let wrong = events::difference(&events::ours(new), &theirs, after);
             assert_eq!(
                 wrong, None,
-                "after the edit yaml-rust2 differs\n{before}\n--- after\n{after}"
+                "after the edit, yaml-rust2 reads other events\n{before}\n--- after\n{after}"
             );
         }
         Err(error) => panic!("yaml-rust2 refuses the edit: {error}\n{before}\n--- after\n{after}"),
     }
 }
 
-/// Tells whether all changes set values, none of them within another.
+/// Returns whether all changes set values, and none of them is inside another.
 fn are_separate_settings(changes: &[Change]) -> bool {
     let steps = |change: &Change| change.route().steps().to_vec();
-    let apart = |one: &Change, other: &Change| {
-        let (one, other) = (steps(one), steps(other));
-        !one.starts_with(&other) && !other.starts_with(&one)
+    let are_separate = |change: &Change, other: &Change| {
+        let (steps, others) = (steps(change), steps(other));
+        !steps.starts_with(&others) && !others.starts_with(&steps)
     };
-    changes.iter().enumerate().all(|(at, one)| {
-        matches!(one, Change::Set { .. })
-            && changes.iter().skip(at + 1).all(|other| apart(one, other))
+    changes.iter().enumerate().all(|(at, change)| {
+        matches!(change, Change::Set { .. })
+            && changes
+                .iter()
+                .skip(at + 1)
+                .all(|other| are_separate(change, other))
     })
 }
 
-/// Rewrites and undoes.
+/// Rewrites a text and undoes the rewrite.
 fn there_and_back(text: &str, form: Form) {
     let set = |text: &str| SourceSet::from_text("web.yaml", text);
     let settings = Settings { form, ..injected() };
     let original = set(text);
     let there = engine::rewrite(&original, &settings);
-    told(&original, &there.findings);
+    verify_findings(&original, &there.findings);
     let after = text_of(&there);
     let again = engine::rewrite(&set(&after), &settings);
-    assert_eq!(text_of(&again), after, "a second rewrite goes on");
+    assert_eq!(text_of(&again), after, "a second rewrite changes the text");
     let rewritten = set(&after);
     let back = engine::undo(&rewritten, &Settings::default());
-    told(&rewritten, &back.findings);
+    verify_findings(&rewritten, &back.findings);
     let undone = text_of(&back);
     let twice = engine::undo(&set(&undone), &Settings::default());
-    assert_eq!(text_of(&twice), undone, "a second undoing goes on");
-    // An original that holds parts of a rewrite itself is undone further than it was.
+    assert_eq!(text_of(&twice), undone, "a second undo changes the text");
+    // If the original contains parts of a rewrite, the undo changes these too.
     let was_bare = engine::undo(&original, &Settings::default())
         .changed
         .is_empty();
@@ -298,7 +304,7 @@ fn there_and_back(text: &str, form: Form) {
         assert_eq!(
             values(&undone),
             values(text),
-            "not undone\n{text}\n--- rewritten\n{after}\n--- undone\n{undone}"
+            "the undo does not restore the original\n{text}\n--- rewritten\n{after}\n--- undone\n{undone}"
         );
     }
 }
@@ -307,25 +313,26 @@ fn text_of(run: &Rewritten) -> String {
     run.set.files[0].text.to_string()
 }
 
-/// What the documents mean, as the API server would keep it.
+/// Returns the values of the documents, as the API server would store them.
 fn values(text: &str) -> Vec<Json> {
     let file = SourceFile::new("x.yaml".into(), text.into());
     let trees = file.documents.iter().filter_map(|document| document.tree());
     let values = trees.map(|tree| {
-        let mut value = yaml::from_node(tree.root().expect("no root")).unwrap_or(Json::Null);
+        let mut value =
+            yaml::from_node(tree.root().expect("the tree has no root")).unwrap_or(Json::Null);
         normal(&mut value);
         value
     });
     values.collect()
 }
 
-/// Fills in defaults, and leaves out what is empty and what an entry cannot tell: the name of a
-/// port, for which it records the number.
+/// Fills in defaults. Removes empty values, and the names of ports, which are not restored because an entry records
+/// their numbers.
 fn normal(value: &mut Json) {
     match value {
         Json::Array(items) => {
             items.iter_mut().for_each(normal);
-            // A sidecar that says nothing goes with the env that was written into it.
+            // The undo removes a sidecar that has no other fields together with the env that was written into it.
             items.retain(|item| {
                 *item != serde_json::json!({"name": "istio-proxy", "image": "auto"})
             });

@@ -1,11 +1,11 @@
-//! The same document as a list of events, from our tree and from yaml-rust2.
+//! A document as a list of events, from our tree and from yaml-rust2.
 
 use meshprobe::yaml::{Kind, NodeRef, Style, Tree};
 use yaml_rust2::Event;
 use yaml_rust2::parser::{MarkedEventReceiver, Parser};
 use yaml_rust2::scanner::{Marker, TScalarStyle};
 
-/// Lists the events of our tree.
+/// Returns the events of our tree.
 pub(crate) fn ours(tree: &Tree) -> Vec<String> {
     let mut events = Vec::new();
     if let Some(root) = tree.root() {
@@ -58,7 +58,7 @@ impl MarkedEventReceiver for Receiver {
             }
             _ if self.documents > 1 => return,
             Event::Alias(_) => "*".to_owned(),
-            // Nothing written comes as either.
+            // An empty value is reported with an empty text or with `~`.
             Event::Scalar(text, TScalarStyle::Plain, ..) if text.is_empty() => "Plain ~".to_owned(),
             Event::Scalar(text, style, ..) => {
                 let style = match style {
@@ -80,10 +80,10 @@ impl MarkedEventReceiver for Receiver {
     }
 }
 
-/// Lists the events that yaml-rust2 reads in the first document of a text.
+/// Returns the events that yaml-rust2 reads from the first document of a text.
 ///
-/// It gives a block scalar that the end of the file cuts off a line break that is not there;
-/// libyaml and go-yaml do not, and so neither do we.
+/// yaml-rust2 adds a line break to a block scalar at the end of a file without one. libyaml, go-yaml and our parser
+/// do not add it.
 pub(crate) fn theirs(text: &str) -> Result<Vec<String>, String> {
     let mut receiver = Receiver {
         documents: 0,
@@ -101,7 +101,7 @@ pub(crate) fn difference(ours: &[String], theirs: &[String], text: &str) -> Opti
     let cut_off = !text.ends_with('\n');
     let same = |(ours, theirs): (&String, &String)| {
         let block = ours.starts_with("Literal") || ours.starts_with("Folded");
-        // Nor has one without any line.
+        // yaml-rust2 also adds a line break to a block scalar without lines.
         let without_lines = ours.ends_with(' ') && !ours.trim_end().contains(' ');
         let shorter = theirs.strip_suffix('\n') == Some(ours);
         ours == theirs || (block && shorter && (cut_off || without_lines))
@@ -119,7 +119,7 @@ pub(crate) fn difference(ours: &[String], theirs: &[String], text: &str) -> Opti
     }
 }
 
-/// Checks that spans lie within their parents and that a slice alone is read as the same value.
+/// Checks that spans are inside those of their parents, and that the source of each node fits its style.
 pub(crate) fn check_spans(tree: &Tree) -> Result<(), String> {
     let Some(root) = tree.root() else {
         return Ok(());
@@ -133,7 +133,7 @@ pub(crate) fn check_spans(tree: &Tree) -> Result<(), String> {
         let entries = node.entries().flat_map(|entry| [entry.key, entry.value]);
         for child in entries.chain(node.items()) {
             if !node.outer_span().contains(child.outer_span()) {
-                return Err(format!("{child:?} outside {node:?}"));
+                return Err(format!("{child:?} is outside of {node:?}"));
             }
             stack.push(child);
         }
@@ -147,10 +147,10 @@ fn check_span(node: NodeRef<'_>) -> Result<(), String> {
         (Kind::Alias, _) => source.starts_with('*'),
         (_, Style::Flow) => {
             source.starts_with(['{', '[']) && source.ends_with(['}', ']'])
-                // A pair in brackets without braces of its own: `[a: b]`.
+                // A pair in brackets without its own braces: `[a: b]`.
                 || node.parent().is_some_and(|parent| parent.style() == Style::Flow)
         }
-        // It may end with a block scalar that keeps its empty lines.
+        // A block collection may end with a block scalar that keeps its empty lines.
         (_, Style::Block) => !source.starts_with([' ', '\t', '#']) && !source.ends_with('\r'),
         (_, Style::Empty) => source.is_empty(),
         (_, Style::Literal) => source.starts_with('|') && !source.ends_with('\r'),
@@ -170,8 +170,7 @@ fn check_span(node: NodeRef<'_>) -> Result<(), String> {
     }
 }
 
-/// Compares all strings of a tree with what the libyaml line reads; merge keys are left as they
-/// stand by both.
+/// Compares all strings of a tree with those that libyaml reads. Neither side applies merge keys.
 pub(crate) fn check_strings(node: NodeRef<'_>, value: &serde_yaml::Value) -> Result<(), String> {
     use serde_yaml::Value;
     match value {
@@ -192,7 +191,7 @@ pub(crate) fn check_strings(node: NodeRef<'_>, value: &serde_yaml::Value) -> Res
         Value::Tagged(tagged) => check_strings(node, &tagged.value),
         Value::Null | Value::Bool(_) | Value::Number(_) => match node.resolved().kind() {
             Kind::Scalar => Ok(()),
-            _ => Err(format!("{node:?} is no single value for libyaml")),
+            _ => Err(format!("{node:?} is a scalar for libyaml")),
         },
     }
 }

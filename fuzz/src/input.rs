@@ -1,12 +1,12 @@
-//! How bytes are taken apart.
+//! Splits the bytes of an input into texts.
 //!
-//! A byte that occurs in no UTF-8 text parts the texts of one input, so every text is an input as
-//! it stands, and a seed needs no packing.
+//! The separator is a byte that does not occur in UTF-8, so every text is a valid input, and seeds do not have to be
+//! encoded.
 
-/// Parts the texts of an input.
+/// Separator of the texts of an input.
 pub(crate) const SEPARATOR: u8 = 0xff;
 
-/// Longer inputs find nothing that shorter ones do not, and cost the time of many.
+/// Limit on the length of inputs. Longer inputs do not find more, and take the time of many shorter ones.
 pub(crate) const LONGEST: usize = 64 * 1024;
 
 /// Returns the parts of an input.
@@ -14,12 +14,12 @@ pub(crate) fn parts(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     data.split(|&byte| byte == SEPARATOR)
 }
 
-/// Returns the text of a part; what is no UTF-8 is replaced.
+/// Returns the text of a part; replaces invalid UTF-8.
 pub(crate) fn text(part: &[u8]) -> String {
     String::from_utf8_lossy(part).into_owned()
 }
 
-/// Returns a number that is the same for the same bytes, and any for others.
+/// Returns a hash of the bytes, for selecting one of several checks.
 pub(crate) fn choice(data: &[u8]) -> u32 {
     let mixed = data.iter().fold(0x811c_9dc5_u32, |hash, &byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -27,7 +27,7 @@ pub(crate) fn choice(data: &[u8]) -> u32 {
     mixed >> 8
 }
 
-/// Small numbers, one after the other; zeros when they are used up.
+/// Sequence of small numbers; zeros after its end.
 pub(crate) struct Numbers<'a> {
     bytes: std::slice::Iter<'a, u8>,
 }

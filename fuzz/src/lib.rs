@@ -1,8 +1,8 @@
-//! What must hold for every input, one module per fuzz target.
+//! Properties that hold for every input, one module per fuzz target.
 //!
-//! Each `run` takes any bytes and panics where something does not hold. The targets below
-//! `fuzz_targets/` hand them what libFuzzer makes up; `tests/it/fuzz_regressions.rs` of the main package
-//! hands them the fixtures and every input that has ever been a finding, on the stable toolchain.
+//! Each `run` accepts any bytes, and panics if a property does not hold. The targets in `fuzz_targets/` run them with
+//! inputs that libFuzzer generates; `tests/it/fuzz_regressions.rs` of the main package runs them with the fixtures
+//! and with every input that was a finding, on the stable toolchain.
 
 pub mod check;
 pub mod config;

@@ -1,12 +1,12 @@
-//! Manifests around a text that is made up, and what must hold for what is told about any of them.
+//! Manifests that contain a generated text, and properties of their findings.
 
 use meshprobe::engine::{self, Outcome};
 use meshprobe::finding::Finding;
-use meshprobe::report::{self, Look};
+use meshprobe::report::{self, TerminalStyle};
 use meshprobe::settings::{InjectionAssumption, Settings};
 use meshprobe::source::SourceSet;
 
-/// Settings under which pods are in the mesh.
+/// Returns settings under which pods are in the mesh.
 pub(crate) fn injected() -> Settings {
     let mut settings = Settings {
         mesh_version: "1.28".parse().ok(),
@@ -16,8 +16,8 @@ pub(crate) fn injected() -> Settings {
     settings
 }
 
-/// A Deployment with these annotations on its pods, and this prober env in a container of its
-/// sidecar; all of them quoted as JSON, which is YAML.
+/// Returns a Deployment with these annotations on its pods, and this prober env in the container of its
+/// sidecar. All values are quoted as JSON, which is valid YAML.
 pub(crate) fn deployment(annotations: &[(&str, &str)], env: Option<&str>) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let annotations: Vec<String> = annotations
@@ -60,27 +60,27 @@ spec:
     )
 }
 
-/// Judges the files and checks what is told about them.
-pub(crate) fn judged(set: &SourceSet, settings: &Settings) -> Outcome {
+/// Checks the files, and verifies the findings.
+pub(crate) fn check_and_verify(set: &SourceSet, settings: &Settings) -> Outcome {
     let outcome = engine::check(set, settings);
-    told(set, &outcome.findings);
-    told(set, &outcome.suppressed);
+    verify_findings(set, &outcome.findings);
+    verify_findings(set, &outcome.suppressed);
     outcome
 }
 
-/// Judges the files in every way in which they are shown, too.
-pub(crate) fn shown(set: &SourceSet, settings: &Settings) -> Outcome {
-    let outcome = judged(set, settings);
+/// Checks the files, verifies the findings, and prints them in every format.
+pub(crate) fn check_and_print(set: &SourceSet, settings: &Settings) -> Outcome {
+    let outcome = check_and_verify(set, settings);
     for look in [
-        Look::PLAIN,
-        Look {
+        TerminalStyle::PLAIN,
+        TerminalStyle {
             width: 40,
             terminal: true,
             color: false,
             unicode: true,
         },
     ] {
-        let human = report::human(set, &outcome.findings, look);
+        let human = report::full(set, &outcome.findings, look);
         let concise = report::concise(set, &outcome.findings, look);
         assert!(
             !(human + &concise)
@@ -89,14 +89,14 @@ pub(crate) fn shown(set: &SourceSet, settings: &Settings) -> Outcome {
             "a control character reaches the terminal"
         );
     }
-    let json = report::json(set, &outcome, None).expect("no JSON report");
+    let json = report::json(set, &outcome, None).expect("the JSON report fails");
     assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
     assert!(!json.chars().any(|c| c.is_control() && c != '\n'));
     outcome
 }
 
-/// Checks that findings are in order, lie in their files, and that none is a fault of our own.
-pub(crate) fn told(set: &SourceSet, findings: &[Finding]) {
+/// Verifies that findings are sorted and inside their files, and that none is an internal error.
+pub(crate) fn verify_findings(set: &SourceSet, findings: &[Finding]) {
     for finding in findings {
         assert_ne!(finding.rule, "internal-error", "{finding:?}");
         assert!(!finding.message.is_empty());
@@ -107,7 +107,7 @@ pub(crate) fn told(set: &SourceSet, findings: &[Finding]) {
             let (span, text) = (label.span, &file.text);
             assert!(
                 span.start <= span.end && span.end <= text.len(),
-                "{label:?} lies outside of its file"
+                "{label:?} is outside of its file"
             );
             assert!(
                 text.is_char_boundary(span.start) && text.is_char_boundary(span.end),

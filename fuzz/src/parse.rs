@@ -1,5 +1,5 @@
-//! Any bytes, read as a file: every byte belongs to one document, in order, and every node knows
-//! exactly where it stands.
+//! Any bytes, read as a file: every byte belongs to one document, in order, and every node has its exact
+//! position.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use meshprobe::yaml::{self, Kind, NodeRef, Span, Tree};
 
 use super::input::LONGEST;
 
-/// Runs the target over one input.
+/// Runs the target with one input.
 pub fn run(data: &[u8]) {
     if data.len() > LONGEST {
         return;
@@ -19,11 +19,11 @@ pub fn run(data: &[u8]) {
     let text = &*file.text;
     assert!(
         data.starts_with(text.as_bytes()),
-        "the text is not what was read"
+        "the text differs from the bytes"
     );
     assert!(
         file.fault.is_some() || text.len() == data.len(),
-        "bytes are missing without a word"
+        "bytes are missing silently"
     );
     let mut at = 0;
     for (index, document) in file.documents.iter().enumerate() {
@@ -44,7 +44,7 @@ pub fn run(data: &[u8]) {
     document_at(&file.text, Span::new(0, text.len()));
 }
 
-/// Reads the bytes as the program does, a file of its own or not.
+/// Reads the bytes as the program does, as UTF-8 text or as a file with other bytes.
 fn file(data: &[u8]) -> SourceFile {
     if let Ok(text) = std::str::from_utf8(data) {
         return SourceFile::new("x.yaml".into(), text.into());
@@ -52,7 +52,7 @@ fn file(data: &[u8]) -> SourceFile {
     let set = engine::load(&Request {
         targets: vec![Input::Bytes {
             name: "x.yaml".into(),
-            lies_at: None,
+            disk_path: None,
             bytes: data.into(),
         }],
         working_directory: PathBuf::from("/nowhere"),
@@ -63,48 +63,51 @@ fn file(data: &[u8]) -> SourceFile {
     files.remove(0)
 }
 
-/// Checks one document; the same text alone must be read the same.
+/// Checks one document. The same text in a separate file must have the same reading.
 fn document_at(text: &Arc<str>, segment: Span) {
     let here = yaml::parse(text, segment);
-    if let Some(ordinary) = yaml::parse_ordinary(text, segment) {
+    if let Some(ordinary) = yaml::parse_fast(text, segment) {
         let fully = yaml::parse_fully(text, segment);
         assert_eq!(Ok(Some(ordinary)), fully, "the two parsers differ");
     }
     if let Err(error) = &here {
         assert!(
             (segment.start..=segment.end).contains(&error.offset),
-            "the error lies outside"
+            "the error is outside of the document"
         );
         assert!(!error.message.is_empty());
     }
     if let Ok(Some(tree)) = &here {
         tree_within(tree);
-        let _ = yaml::from_node::<serde_json::Value>(tree.root().expect("no root"));
+        let _ = yaml::from_node::<serde_json::Value>(tree.root().expect("the tree has no root"));
     }
     if segment.start == 0 {
         return;
     }
     let alone: Arc<str> = segment.slice(text).into();
     let end = alone.len();
-    // A mark in front of a document is taken off, wherever it starts.
+    // A byte order mark before a document is removed in both cases.
     match (&here, &yaml::parse(&alone, Span::new(0, end))) {
         (Ok(Some(here)), Ok(Some(alone))) => same(here, alone, segment.start),
         (Ok(None), Ok(None)) | (Err(_), Err(_)) => {}
-        (here, alone) => panic!("alone it is read as {alone:?}, here as {here:?}"),
+        (here, alone) => panic!("in a separate file it is read as {alone:?}, here as {here:?}"),
     }
 }
 
-/// Checks that every node lies within its document and its parent, behind its elder siblings.
+/// Checks that every node is inside its document and its parent, after its preceding siblings.
 pub(crate) fn tree_within(tree: &Tree) {
-    let root = tree.root().expect("a tree has a root");
+    let root = tree.root().expect("the tree has no root");
     assert!(tree.segment().contains(root.outer_span()), "{root:?}");
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
         spans(tree, node);
         if node.kind() == Kind::Alias {
             let target = node.resolved();
-            assert!(target.kind() != Kind::Alias, "an alias leads nowhere");
-            assert!(target.id() < node.id(), "an alias looks ahead");
+            assert!(
+                target.kind() != Kind::Alias,
+                "an alias does not resolve to a node"
+            );
+            assert!(target.id() < node.id(), "an alias precedes its anchor");
             continue;
         }
         let mut before = node.span().start;
@@ -113,9 +116,12 @@ pub(crate) fn tree_within(tree: &Tree) {
             assert_eq!(child.parent(), Some(node));
             assert!(
                 node.outer_span().contains(outer),
-                "{child:?} lies outside of {node:?}"
+                "{child:?} is outside of {node:?}"
             );
-            assert!(outer.start >= before, "{child:?} lies before its sibling");
+            assert!(
+                outer.start >= before,
+                "{child:?} starts before the end of its sibling"
+            );
             before = outer.end;
             stack.push(child);
         }
@@ -158,7 +164,7 @@ fn spans(tree: &Tree, node: NodeRef<'_>) {
 
 fn same(here: &Tree, alone: &Tree, shift: usize) {
     let list = |tree: &Tree, shift: usize| {
-        let mut stack = vec![tree.root().expect("no root")];
+        let mut stack = vec![tree.root().expect("the tree has no root")];
         let mut all = Vec::new();
         while let Some(node) = stack.pop() {
             let span = node.outer_span();
@@ -180,6 +186,6 @@ fn same(here: &Tree, alone: &Tree, shift: usize) {
     assert_eq!(
         list(here, shift),
         list(alone, 0),
-        "alone it reads otherwise"
+        "in a separate file the document is read differently"
     );
 }

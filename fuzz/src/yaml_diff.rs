@@ -1,14 +1,14 @@
-//! The same document in our arena, in yaml-rust2 and in libyaml's line.
+//! Compares the readings of a document by our parser, yaml-rust2 and a parser derived from libyaml.
 //!
-//! What must be equal, for each document of a file on its own:
+//! For each document of a file:
 //!
-//! 1. Where ours and yaml-rust2 both read it, the events are the same: kinds, nesting, order, the
-//!    style and the decoded text of every scalar. Where they differ, libyaml's line must read every
-//!    string as we do: kubectl's parser is of that line.
-//! 2. Where libyaml's line reads it, the text of every string is the same, at every place.
-//! 3. We never stand alone: what both others read, we read; what both refuse, we refuse.
+//! 1. If our parser and yaml-rust2 read it, the events are equal: kinds, nesting, order, and the style and decoded text
+//!    of every scalar. If they differ, the parser derived from libyaml must read every string like ours, because the
+//!    parser of kubectl is also derived from libyaml.
+//! 2. If the parser derived from libyaml reads it, the text of every string is equal.
+//! 3. Our parser reads a document that both others read, and rejects a document that both reject.
 //!
-//! The differences that are allowed are those of [`ALLOWED`], each with its reason.
+//! [`ALLOWED`] contains the differences that are allowed, with reasons.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use meshprobe::yaml::{self, Kind, NodeRef, Style, Tree};
 use super::events;
 use super::input::{LONGEST, text};
 
-/// Runs the target over one input.
+/// Runs the target with one input.
 pub fn run(data: &[u8]) {
     if data.len() > LONGEST / 4 {
         return;
@@ -29,14 +29,14 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// What became of one document.
+/// Outcome of the comparison of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All that read it read the same.
+    /// All parsers that read it read the same.
     Same,
     /// A difference that is allowed.
     Allowed(&'static str),
-    /// None of the three reads it, or it holds nothing.
+    /// No parser reads it, or it has no content.
     Nothing,
 }
 
@@ -64,22 +64,26 @@ fn read_alike(source: &str) -> Result<Outcome, String> {
         text: source,
         tree: ours.as_ref().ok().and_then(Option::as_ref),
     };
-    let allowed = || ALLOWED.iter().find(|one| (one.holds)(&case));
+    let allowed = || ALLOWED.iter().find(|allowed| (allowed.holds)(&case));
     let judged = match (&ours, &theirs, &third) {
         (Ok(Some(tree)), Ok(events), _) => same(tree, events, source, &third),
         (Ok(Some(_)), Err(error), Third::Refused(libyaml)) => Err(format!(
-            "only we read it; yaml-rust2: {error}; libyaml: {libyaml}"
+            "only our parser reads it; yaml-rust2: {error}; libyaml: {libyaml}"
         )),
         (Ok(Some(tree)), Err(_), Third::Read(value)) => {
             strings(tree, value).map(|()| Outcome::Same)
         }
-        (Err(error), Ok(_), Third::Read(_)) => Err(format!("only we refuse it: {}", error.message)),
-        (Ok(None), Ok(events), _) if !is_nothing(events) => {
-            Err(format!("we read nothing, yaml-rust2 {events:?}"))
+        (Err(error), Ok(_), Third::Read(_)) => {
+            Err(format!("only our parser refuses it: {}", error.message))
         }
+        (Ok(None), Ok(events), _) if !is_nothing(events) => Err(format!(
+            "our parser reads no content, yaml-rust2 {events:?}"
+        )),
         _ => Ok(Outcome::Nothing),
     };
-    judged.or_else(|wrong| allowed().map_or(Err(wrong), |one| Ok(Outcome::Allowed(one.reason))))
+    judged.or_else(|wrong| {
+        allowed().map_or(Err(wrong), |allowed| Ok(Outcome::Allowed(allowed.reason)))
+    })
 }
 
 fn same(tree: &Tree, events: &[String], source: &str, third: &Third) -> Result<Outcome, String> {
@@ -96,22 +100,23 @@ fn same(tree: &Tree, events: &[String], source: &str, third: &Third) -> Result<O
         (None, _) => Ok(Outcome::Same),
     }
 }
-/// A document without content is one empty scalar for yaml-rust2.
+
+/// Returns whether the events are those of a document without content, which is one empty scalar for yaml-rust2.
 fn is_nothing(events: &[String]) -> bool {
     matches!(events, [] | [_]) && events.iter().all(|event| event == "Plain ~")
 }
 
-/// What libyaml's line makes of a document.
+/// Reading of a document by the parser derived from libyaml.
 #[derive(Debug)]
 enum Third {
     Read(serde_yaml::Value),
-    /// It is no YAML for it.
+    /// The parser rejects the document.
     Refused(String),
-    /// It is YAML, but the value is refused: by the serde API, not by the parser.
+    /// The parser accepts the document, but the serde API rejects the value.
     Other,
 }
 
-/// What the serde API refuses beyond the parser.
+/// Messages of errors that come from the serde API, not from the parser.
 const BEYOND: [&str; 7] = [
     "duplicate entry",
     "unknown anchor",
@@ -162,7 +167,7 @@ fn has_complex_key(root: NodeRef<'_>) -> bool {
     false
 }
 
-/// A document, and what we make of it.
+/// A document, with our reading.
 struct Case<'a> {
     text: &'a str,
     tree: Option<&'a Tree>,
@@ -170,23 +175,23 @@ struct Case<'a> {
 
 /// A difference that is allowed.
 struct Allowed {
-    /// Why.
+    /// The reason of the difference.
     reason: &'static str,
-    /// Tells whether a document has what makes the difference.
+    /// Returns whether the difference can occur in a document.
     holds: fn(&Case<'_>) -> bool,
 }
 
-/// Ours and libyaml's line read the same, and yaml-rust2 does not.
-const ALONE: &str = "yaml-rust2 stands alone";
+/// Our parser and the one derived from libyaml read the same, and yaml-rust2 does not.
+const ALONE: &str = "only yaml-rust2 reads the document differently";
 
-/// The differences that are allowed, each with what must stand in the document.
+/// The differences that are allowed, each with a condition on the document.
 const ALLOWED: &[Allowed] = &[
     Allowed {
         reason: "U+0085, U+2028 and U+2029 end a line in YAML 1.1, and are text in YAML 1.2",
         holds: |case| case.text.contains(['\u{85}', '\u{2028}', '\u{2029}']),
     },
     Allowed {
-        reason: "a byte order mark within a document is forbidden, and libyaml takes it for text",
+        reason: "a byte order mark within a document is forbidden, and libyaml reads it as text",
         holds: |case| {
             case.text
                 .trim_start_matches('\u{feff}')
@@ -194,11 +199,11 @@ const ALLOWED: &[Allowed] = &[
         },
     },
     Allowed {
-        reason: "in libyaml the name of an anchor ends at the first character that is no letter of a word",
+        reason: "in libyaml the name of an anchor ends at the first character that is not a letter, a digit, `-` or `_`",
         holds: |case| case.text.contains(['&', '*']) && has_strange_anchor(case.text),
     },
     Allowed {
-        reason: "in YAML 1.2 a key within braces may go on in the next line; libyaml refuses it",
+        reason: "in YAML 1.2 a key within braces may continue on the next line; libyaml refuses it",
         holds: |case| case.tree.and_then(Tree::root).is_some_and(has_key_of_lines),
     },
     Allowed {
@@ -210,7 +215,7 @@ const ALLOWED: &[Allowed] = &[
         },
     },
     Allowed {
-        reason: "the serde API takes the second of two anchors with one name for another one",
+        reason: "the serde API reads the second of two anchors with the same name as another anchor",
         holds: |case| case.tree.is_some_and(has_anchor_twice),
     },
     Allowed {
@@ -218,11 +223,11 @@ const ALLOWED: &[Allowed] = &[
         holds: |case| case.tree.and_then(Tree::root).is_some_and(is_block_scalar),
     },
     Allowed {
-        reason: "a `?` that ends the text is a key without a name; the others want a space behind it",
+        reason: "a `?` at the end of the text is an empty key; the others require a space after it",
         holds: |case| case.text.ends_with('?'),
     },
     Allowed {
-        reason: "a `?` that touches what follows in brackets is text in YAML 1.2, and marks a key in libyaml",
+        reason: "in brackets, a `?` without a space after it is text in YAML 1.2, and marks a key in libyaml",
         holds: |case| {
             case.tree
                 .and_then(Tree::root)
@@ -238,11 +243,11 @@ const ALLOWED: &[Allowed] = &[
         },
     },
     Allowed {
-        reason: "a directive that means nothing is skipped, whatever its name",
+        reason: "an unknown directive is skipped, regardless of its name",
         holds: |case| case.text.lines().any(|line| line.starts_with('%')),
     },
     Allowed {
-        reason: "YAML 1.2 allows an empty key without `?`, YAML 1.1 lines without indentation in quotes and brackets; no other parser both",
+        reason: "YAML 1.2 allows an empty key without `?`, YAML 1.1 lines without indentation in quotes and brackets; no other parser allows both",
         holds: |case| {
             let root = case.tree.and_then(Tree::root);
             root.is_some_and(|root| has_empty_key(root) && has_lines(root))
@@ -256,7 +261,7 @@ const ALLOWED: &[Allowed] = &[
         },
     },
     Allowed {
-        reason: "a tab behind `-`, `?` or `:` parts them from what follows in YAML 1.2; the others refuse it",
+        reason: "a tab after `-`, `?` or `:` separates it from the value in YAML 1.2; the others refuse it",
         holds: |case| case.text.contains('\t'),
     },
 ];
@@ -283,7 +288,7 @@ fn has_colon_in_front(root: NodeRef<'_>) -> bool {
     })
 }
 
-/// Returns whether a key within braces, or the space in front of its `:`, contains a line break.
+/// Returns whether a key within braces, or the space before its `:`, contains a line break.
 fn has_key_of_lines(root: NodeRef<'_>) -> bool {
     let is_key = |node: NodeRef<'_>| {
         let mut entries = node.entries();
@@ -329,7 +334,7 @@ fn has_empty_key(root: NodeRef<'_>) -> bool {
     })
 }
 
-/// Tells whether a value in quotes or brackets has several lines.
+/// Returns whether a value in quotes or brackets has several lines.
 fn has_lines(root: NodeRef<'_>) -> bool {
     any_node(root, &mut |node| {
         let styles = [Style::SingleQuoted, Style::DoubleQuoted, Style::Flow];
@@ -347,11 +352,11 @@ fn has_anchor_twice(tree: &Tree) -> bool {
         .is_some_and(|root| any_node(root, &mut { is_known }))
 }
 
-/// Tells whether a node below `root` is meant; aliases are not followed.
-fn any_node<'t>(root: NodeRef<'t>, is_meant: &mut dyn FnMut(NodeRef<'t>) -> bool) -> bool {
+/// Returns whether `predicate` is true for a node in `root`; aliases are not followed.
+fn any_node<'t>(root: NodeRef<'t>, predicate: &mut dyn FnMut(NodeRef<'t>) -> bool) -> bool {
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
-        if is_meant(node) {
+        if predicate(node) {
             return true;
         }
         if node.kind() != Kind::Alias {

@@ -2,29 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::{self, Changed, Exit, Fixed, Outcome, check_ids, failing};
+use crate::engine::{self, Exit, Fixed, Outcome, check_ids, failing};
 use crate::finding::Severity;
-use crate::report::{self, Hint, Look, counted};
-use crate::settings::{FailOn, Layer, RuleLevel, Settings, not_one_of};
+use crate::report::{self, Hint, TerminalStyle, counted};
+use crate::settings::{FailOn, Layer, RuleLevel, Settings, unknown_value_message};
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
-use super::input::{Gate, Instead, Run, prepare, tell_files};
-use super::output::{Stop, write};
+use super::input::{Gate, RenderFallback, Run, prepare, print_files};
+use super::output::{print_diffs, write};
 use super::reports::Reports;
-use super::session::{Output, Session};
-use super::terminal::look;
+use super::session::{OutputStream, Session};
+use super::stop::Stop;
+use super::terminal::terminal_style;
 
 pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
-    let chosen = chosen(args)?;
-    keep_rendered(args)?;
+    let options = options(args)?;
+    reject_rendered_edits(args)?;
     let gate = match args.fail_on {
         Some(_) => Gate::Yes,
         None => Gate::IfConfigured,
     };
-    let mut run = prepare(session, &args.common, Instead::Files, gate)?;
-    run.layer = chosen.over(std::mem::take(&mut run.layer));
+    let mut run = prepare(session, &args.common, RenderFallback::Files, gate)?;
+    run.layer = options.or(std::mem::take(&mut run.layer));
     let settings = run.layer.resolved(FailOn::default());
-    tell_files(session, &run.set, &args.common);
+    print_files(session, &run.set, &args.common);
     if let Some(reason) = &args.add_ignore {
         return add_ignore(session, &run, args, &settings, reason.trim());
     }
@@ -38,35 +39,41 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let outcome = run.on_threads(session, || engine::check(&run.set, &settings));
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
-    reports.print(&run.set, &outcome, look_of_stdout(session, args), hint)?;
+    reports.print(&run.set, &outcome, style_of_stdout(session, args), hint)?;
     let exit = exit(&run, &outcome, &settings).or(failed, Exit::Failure);
     session.release((run, outcome));
     Ok(exit)
 }
 
-/// There is no file to write where a tool makes the manifests.
-fn keep_rendered(args: &CheckArgs) -> Result<(), Stop> {
-    let edits = [
+/// Rejects options that edit files if the manifests are rendered: there is no file to edit.
+fn reject_rendered_edits(args: &CheckArgs) -> Result<(), Stop> {
+    let options = [
         ("--fix", args.fix),
         ("--diff", args.diff),
         ("--add-ignore", args.add_ignore.is_some()),
     ];
-    let asked = edits.iter().find(|(_, given)| *given);
-    match asked {
+    match options.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) if args.common.renders() => Err(Stop::usage(format!(
-            "{option} cannot edit what --kustomize or --helm renders: name the files that it is made from"
-        ))),
+            "`{option}` cannot edit manifests that `--kustomize` or `--helm` renders"
+        ))
+        .help("pass the source files as paths instead")),
         _ => Ok(()),
     }
 }
 
-/// What the options of this command say, as a layer of settings.
-fn chosen(args: &CheckArgs) -> Result<Layer, Stop> {
+/// Returns the options of this command as a layer of settings.
+///
+/// # Errors
+/// An unknown rule, or a reason for `--add-ignore` that is empty or has several lines.
+fn options(args: &CheckArgs) -> Result<Layer, Stop> {
     let known = check_ids();
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     for (option, ids) in [("select", &args.select), ("ignore", &args.ignore)] {
         let unknown = ids.iter().filter(|id| !known.contains(&id.as_str()));
-        wrong.extend(unknown.map(|id| format!("--{option}: {}", not_one_of("rule", id, &known))));
+        errors.extend(unknown.map(|id| {
+            let error = unknown_value_message("rule", id, &known);
+            format!("invalid value `{id}` for `--{option}`: {error}")
+        }));
     }
     let is_line = |reason: &&String| !reason.trim().is_empty() && !reason.contains(['\n', '\r']);
     if args
@@ -74,23 +81,23 @@ fn chosen(args: &CheckArgs) -> Result<Layer, Stop> {
         .as_ref()
         .is_some_and(|reason| !is_line(&reason))
     {
-        wrong.push("--add-ignore: give a reason, on one line".to_owned());
+        errors.push("`--add-ignore` requires a reason on one line".to_owned());
     }
-    if !wrong.is_empty() {
-        return Err(Stop::Usage(wrong));
+    if !errors.is_empty() {
+        return Err(Stop::Usage(errors));
     }
     let ignored = args.ignore.iter().map(|id| (id.clone(), RuleLevel::Ignore));
     Ok(Layer {
-        fail_on: args.fail_on.map(limit),
+        fail_on: args.fail_on.map(fail_on),
         rules: ignored.collect(),
         select: (!args.select.is_empty()).then(|| args.select.iter().cloned().collect()),
-        min_severity: args.min_severity.map(least),
+        min_severity: args.min_severity.map(severity),
         require_rewritten: args.require_rewritten,
         ..Layer::default()
     })
 }
 
-/// Silences what is found, and shows what cannot be silenced.
+/// Writes suppressions, and reports the findings that no comment can silence.
 fn add_ignore(
     session: &Session,
     run: &Run,
@@ -99,41 +106,44 @@ fn add_ignore(
     reason: &str,
 ) -> Result<Exit, Stop> {
     let reports = Reports::new(session, args, settings)?;
-    let done = run.on_threads(session, || engine::add_ignore(&run.set, settings, reason));
-    let mut failed = !write(session, &done.changed).is_empty();
-    failed |= reports.write(&done.set, &done.outcome, Hint::Nothing)?;
-    let said = format!(
+    let baseline = run.on_threads(session, || engine::add_ignore(&run.set, settings, reason));
+    let mut failed = !write(session, &baseline.changed).is_empty();
+    failed |= reports.write(&baseline.set, &baseline.outcome, Hint::Nothing)?;
+    let summary = format!(
         "Silenced {} in {}.",
-        counted(done.silenced, "finding"),
-        counted(done.changed.len(), "file")
+        counted(baseline.silenced, "finding"),
+        counted(baseline.changed.len(), "file")
     );
     if run.from_stdin {
-        session.eprint(&report::human(
-            &done.set,
-            &done.outcome.findings,
-            look(session, Output::Stderr, args.common.color),
+        session.eprint(&report::full(
+            &baseline.set,
+            &baseline.outcome.findings,
+            terminal_style(session, OutputStream::Stderr, args.common.color),
         ));
-        session.print_whole(done.set.from_stdin())?;
+        session.print_whole(baseline.set.from_stdin())?;
     } else {
-        let look = look_of_stdout(session, args);
-        reports.print(&done.set, &done.outcome, look, Hint::Nothing)?;
+        let style = style_of_stdout(session, args);
+        reports.print(&baseline.set, &baseline.outcome, style, Hint::Nothing)?;
     }
     if !args.common.quiet {
-        session.errln(&said);
-        for path in unsilenced(&done.outcome) {
+        session.errln(&summary);
+        for path in unsilenced_files(&baseline.outcome) {
             session.errln(&format!(
-                "{path}: no comment can stand there: give the reason in the annotation \
-                 `meshprobe.dev/ignore: 'RULE: reason'`, or under `ignore` of the configuration"
+                "{path}: comments cannot silence the findings of this file; use the annotation \
+                 `meshprobe.dev/ignore: 'RULE: reason'`, or `ignore` in the configuration"
             ));
         }
     }
-    Ok(exit(run, &done.outcome, settings).or(failed, Exit::Failure))
+    Ok(exit(run, &baseline.outcome, settings).or(failed, Exit::Failure))
 }
 
-/// The files of findings that are left.
-fn unsilenced(outcome: &Outcome) -> BTreeSet<&str> {
-    let left = outcome.findings.iter();
-    left.map(|finding| &*finding.primary.path).collect()
+/// Returns the files that still have findings.
+fn unsilenced_files(outcome: &Outcome) -> BTreeSet<&str> {
+    outcome
+        .findings
+        .iter()
+        .map(|finding| &*finding.primary.path)
+        .collect()
 }
 
 fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
@@ -146,28 +156,28 @@ fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> R
     if failed {
         fixed = run.on_threads(session, || fixed.without(&failures, &run.set, settings));
     }
-    tell_unsettled(session, &fixed);
+    report_unsettled(session, &fixed);
     let hint = Hint::Fixed(fixed.cured);
     failed |= reports.write(&fixed.set, &fixed.outcome, hint)?;
     if run.from_stdin {
-        // The fixed text takes the place of the report, as the next program reads it.
-        let look = look(session, Output::Stderr, args.common.color);
-        reports.eprint(&fixed.set, &fixed.outcome, look, hint)?;
+        // Standard output contains the fixed text for the next program, so the report is printed to standard error.
+        let style = terminal_style(session, OutputStream::Stderr, args.common.color);
+        reports.eprint(&fixed.set, &fixed.outcome, style, hint)?;
         failed |= !session.print_whole(fixed.set.from_stdin())?;
     } else {
-        let look = look_of_stdout(session, args);
-        reports.print(&fixed.set, &fixed.outcome, look, hint)?;
+        let style = style_of_stdout(session, args);
+        reports.print(&fixed.set, &fixed.outcome, style, hint)?;
     }
     Ok(exit(run, &fixed.outcome, settings).or(failed, Exit::Failure))
 }
 
-/// Shows what `--fix` would do; the findings are left to a run without `--diff`.
+/// Shows the changes of `--fix`. Only a run without `--diff` reports the findings.
 fn diff(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
     let fixed = run.on_threads(session, || {
         engine::fix(&run.set, settings, args.unsafe_fixes)
     });
-    tell_unsettled(session, &fixed);
-    print_diffs(session, &fixed.changed, look_of_stdout(session, args))?;
+    report_unsettled(session, &fixed);
+    print_diffs(session, &fixed.changed, style_of_stdout(session, args))?;
     if !args.common.quiet {
         session.errln(&match fixed.changed.len() {
             0 => "Nothing to fix.".to_owned(),
@@ -181,33 +191,26 @@ fn diff(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> 
     Ok(run.exit().or(!fixed.changed.is_empty(), Exit::Findings))
 }
 
-pub(super) fn print_diffs(session: &Session, changed: &[Changed], look: Look) -> Result<(), Stop> {
-    for file in changed {
-        session.print_text(&report::diff(file, look))?;
-    }
-    Ok(())
-}
-
 fn exit(run: &Run, outcome: &Outcome, settings: &Settings) -> Exit {
     run.exit()
         .or(failing(&outcome.findings, settings.fail_on), Exit::Findings)
 }
 
-fn look_of_stdout(session: &Session, args: &CheckArgs) -> Look {
-    look(session, Output::Stdout, args.common.color)
+fn style_of_stdout(session: &Session, args: &CheckArgs) -> TerminalStyle {
+    terminal_style(session, OutputStream::Stdout, args.common.color)
 }
 
-/// A fault of ours, which leaves the files as they were.
-fn tell_unsettled(session: &Session, fixed: &Fixed) {
+/// Warns about fixes that undo each other, which is a bug in meshprobe.
+fn report_unsettled(session: &Session, fixed: &Fixed) {
     if !fixed.unsettled.is_empty() {
         session.errln(&format!(
-            "warning: the fixes of {} undo each other, their files stay as they were; please report it",
+            "warning: the fixes of {} undo each other, so their files were not changed; please report this bug",
             fixed.unsettled.join(", ")
         ));
     }
 }
 
-const fn least(arg: SeverityArg) -> Severity {
+const fn severity(arg: SeverityArg) -> Severity {
     match arg {
         SeverityArg::Error => Severity::Error,
         SeverityArg::Warning => Severity::Warning,
@@ -215,7 +218,7 @@ const fn least(arg: SeverityArg) -> Severity {
     }
 }
 
-const fn limit(arg: FailOnArg) -> FailOn {
+const fn fail_on(arg: FailOnArg) -> FailOn {
     match arg {
         FailOnArg::Error => FailOn::Severity(Severity::Error),
         FailOnArg::Warning => FailOn::Severity(Severity::Warning),

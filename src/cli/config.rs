@@ -1,44 +1,46 @@
-//! Lays the command line over the configuration file.
+//! Combines the command line with the configuration file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::{check_ids, rule_ids};
-use crate::settings::{self, Facts, Form, Layer, Mesh, MeshKind};
+use crate::settings::{self, FactOverrides, Form, Layer};
 use crate::source::{
-    Input, boundary, read_resolved_text, read_text, reason, resolved_within, shown_path,
+    Input, boundary, io_error_reason, read_resolved_text, read_text, resolved_within, shown_path,
 };
 use crate::yaml::{self, LineIndex, Span};
 
-use super::args::{Common, MeshArg};
-use super::input::named;
-use super::output::Stop;
+use super::args::Common;
+use super::paths::resolve_named_path;
+use super::stop::Stop;
 
 const FILE_NAME: &str = ".meshprobe.yaml";
 
-/// The settings of a run, as far as they are written down before it.
-pub(super) struct Configured {
-    /// What the configuration file and the options set together.
+/// The settings of a run from the configuration file and the options.
+pub(super) struct LoadedConfig {
+    /// The settings; options take precedence over the configuration file.
     pub(super) layer: Layer,
-    /// What the configuration file names to be read for facts.
+    /// The paths under `context` in the configuration file.
     pub(super) context: Vec<Input>,
 }
 
-/// Where a configuration file is, and what it may name.
+/// A configuration file, and which paths it may contain.
 enum ConfigFile {
-    /// The user named it: so are the paths that it names.
+    /// A file that the user named; it may contain any path.
     Named(PathBuf),
-    /// It was found in the tree, at the first path, which resolves to the second; what it names
-    /// must stay in the folder that is the third.
+    /// A file of the tree: its path, its resolved path, and the folder that its paths must not leave.
     Found(PathBuf, PathBuf, PathBuf),
 }
 
-/// Reads the configuration file, and lays the options over it.
-pub(super) fn configured(common: &Common, directory: &Path) -> Result<Configured, Stop> {
+/// Reads the configuration file, and combines it with the options.
+///
+/// # Errors
+/// An option, the configuration file or one of its paths is invalid.
+pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedConfig, Stop> {
     let options = options(common)?;
     let file = match &common.config {
         Some(file) => {
-            named("--config", file, directory)?;
+            resolve_named_path("--config", file, directory)?;
             Some(ConfigFile::Named(directory.join(file)))
         }
         None if common.isolated => None,
@@ -46,20 +48,20 @@ pub(super) fn configured(common: &Common, directory: &Path) -> Result<Configured
     };
     let Some(file) = file else {
         let context = Vec::new();
-        return Ok(Configured {
+        return Ok(LoadedConfig {
             layer: options,
             context,
         });
     };
     let mut below = read(&file, directory)?;
     let context = context(&file, std::mem::take(&mut below.context), directory)?;
-    Ok(Configured {
-        layer: options.over(below),
+    Ok(LoadedConfig {
+        layer: options.or(below),
         context,
     })
 }
 
-/// The nearest configuration file upward, not beyond the root of the repository.
+/// Finds the nearest configuration file in `directory` or above, up to the root of the repository.
 fn nearest(directory: &Path) -> Result<Option<ConfigFile>, Stop> {
     for above in directory.ancestors() {
         let file = above.join(FILE_NAME);
@@ -67,9 +69,8 @@ fn nearest(directory: &Path) -> Result<Option<ConfigFile>, Stop> {
             let boundary = boundary(above);
             let real = resolved_within(above, Path::new(FILE_NAME), &boundary).map_err(|why| {
                 let shown = shown_path(&file, directory);
-                Stop::usage(format!(
-                    "cannot read {shown}: {why}; name it with `--config` to use it all the same"
-                ))
+                Stop::usage(format!("cannot read `{shown}`: {why}"))
+                    .help("use `--config` to read it anyway")
             })?;
             if real.is_file() {
                 return Ok(Some(ConfigFile::Found(file, real, boundary)));
@@ -82,8 +83,10 @@ fn nearest(directory: &Path) -> Result<Option<ConfigFile>, Stop> {
     Ok(None)
 }
 
-/// What a configuration file names to be read for facts: of one that was found in the tree, only
-/// what is in the repository.
+/// Returns the paths under `context` of a configuration file.
+///
+/// # Errors
+/// The file was found in the tree, and a path leads out of the repository or cannot be resolved.
 fn context(file: &ConfigFile, paths: Vec<String>, directory: &Path) -> Result<Vec<Input>, Stop> {
     let (shown, boundary) = match file {
         ConfigFile::Named(_) => {
@@ -95,23 +98,23 @@ fn context(file: &ConfigFile, paths: Vec<String>, directory: &Path) -> Result<Ve
         ConfigFile::Found(shown, _, boundary) => (shown, boundary),
     };
     let mut found = Vec::new();
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     for path in paths {
         match resolved_within(directory, Path::new(&path), boundary) {
             Ok(real) => found.push(Input::Resolved(real)),
             Err(why) => {
                 let shown = shown_path(shown, directory);
-                wrong.push(format!(
-                    "{shown}: cannot read `{path}` for `context`: {why}; name it with `--context`, \
-                     or the configuration with `--config`"
+                errors.push(format!(
+                    "{shown}: cannot read `{path}` for `context`: {why}; pass it with `--context`, \
+                     or pass the configuration file with `--config`"
                 ));
             }
         }
     }
-    if wrong.is_empty() {
+    if errors.is_empty() {
         Ok(found)
     } else {
-        Err(Stop::Usage(wrong))
+        Err(Stop::Usage(errors))
     }
 }
 
@@ -121,8 +124,12 @@ fn read(config: &ConfigFile, directory: &Path) -> Result<Layer, Stop> {
         ConfigFile::Found(file, real, _) => (file, read_resolved_text(real)),
     };
     let shown = shown_path(file, directory);
-    let text =
-        text.map_err(|error| Stop::usage(format!("cannot read {shown}: {}", reason(&error))))?;
+    let text = text.map_err(|error| {
+        Stop::usage(format!(
+            "cannot read `{shown}`: {}",
+            io_error_reason(&error)
+        ))
+    })?;
     let text: Arc<str> = text.into();
     let at = |offset: usize, message: &str| {
         let place = LineIndex::new(&text).position(&text, offset);
@@ -136,11 +143,11 @@ fn read(config: &ConfigFile, directory: &Path) -> Result<Layer, Stop> {
     let Some(root) = tree.root() else {
         return Ok(Layer::default());
     };
-    let mut layer = settings::read(root, &rule_ids(), &check_ids()).map_err(|problems| {
-        let told = problems
+    let mut layer = settings::parse(root, &rule_ids(), &check_ids()).map_err(|problems| {
+        let errors = problems
             .iter()
             .map(|problem| at(problem.span.start, &problem.message));
-        Stop::Usage(told.collect())
+        Stop::Usage(errors.collect())
     })?;
     let base = relative_to(file.parent().unwrap_or(directory), directory);
     for path in &mut layer.context {
@@ -157,7 +164,7 @@ fn read(config: &ConfigFile, directory: &Path) -> Result<Layer, Stop> {
     Ok(layer)
 }
 
-/// A directory above the working directory is written with `..`, as users would.
+/// Returns `base` as a path relative to `directory` if it is above it, and `base` itself otherwise.
 fn relative_to(base: &Path, directory: &Path) -> PathBuf {
     match directory.strip_prefix(base) {
         Ok(down) => down.components().map(|_| "..").collect(),
@@ -166,31 +173,34 @@ fn relative_to(base: &Path, directory: &Path) -> PathBuf {
 }
 
 fn options(common: &Common) -> Result<Layer, Stop> {
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     let mut facts = |name: &str, pairs: &[String]| {
-        let mut facts = Facts::default();
+        let mut facts = FactOverrides::default();
         for pair in pairs {
             if let Err(message) = facts.set_pair(pair) {
-                wrong.push(format!("--{name}: {message}"));
+                errors.push(format!("invalid value `{pair}` for `--{name}`: {message}"));
             }
         }
         facts
     };
     let assume = facts("assume", &common.assume);
     let overrides = facts("override", &common.overrides);
-    let mesh_version = match common.mesh_version.as_deref().map(str::parse) {
-        Some(Ok(version)) => Some(version),
-        Some(Err(message)) => {
-            wrong.push(format!("--mesh-version: {message}"));
+    let given = common.mesh_version.as_deref();
+    let mesh_version = match given.map(|text| (text, text.parse())) {
+        Some((_, Ok(version))) => Some(version),
+        Some((text, Err(message))) => {
+            errors.push(format!(
+                "invalid value `{text}` for `--mesh-version`: {message}"
+            ));
             None
         }
         None => None,
     };
-    if !wrong.is_empty() {
-        return Err(Stop::Usage(wrong));
+    if !errors.is_empty() {
+        return Err(Stop::Usage(errors));
     }
     Ok(Layer {
-        mesh: common.mesh.map(mesh),
+        mesh: common.mesh.map(|mesh| mesh.0),
         mesh_version,
         assume,
         overrides,
@@ -198,19 +208,4 @@ fn options(common: &Common) -> Result<Layer, Stop> {
         form: None::<Form>,
         ..Layer::default()
     })
-}
-
-const fn mesh(mesh: MeshArg) -> MeshKind {
-    match mesh {
-        MeshArg::Auto => MeshKind::Auto,
-        MeshArg::Istio => MeshKind::One(Mesh::Istio),
-        MeshArg::Ambient => MeshKind::Ambient,
-        MeshArg::Osm => MeshKind::One(Mesh::Osm),
-        MeshArg::Kuma => MeshKind::One(Mesh::Kuma),
-        MeshArg::Consul => MeshKind::One(Mesh::Consul),
-        MeshArg::Linkerd => MeshKind::One(Mesh::Linkerd),
-        MeshArg::AppMesh => MeshKind::One(Mesh::AppMesh),
-        MeshArg::Cilium => MeshKind::One(Mesh::Cilium),
-        MeshArg::None => MeshKind::None,
-    }
 }

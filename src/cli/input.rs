@@ -1,4 +1,4 @@
-//! From arguments to the files of a run.
+//! Reads the settings and the files that the arguments name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,86 +7,88 @@ use crate::engine::{self, Exit};
 use crate::finding::{Finding, Severity};
 use crate::mesh::Version;
 use crate::report;
-use crate::settings::{Layer, Mesh, MeshKind};
+use crate::settings::Layer;
 use crate::source::{
     Content, Exclude, Input, Request, SourceFile, SourceSet, TrackedHidden, WalkOptions,
-    resolved_as_named, shown_path,
 };
 
-use super::STACK;
 use super::args::Common;
-use super::config::{self, Configured};
-use super::output::Stop;
+use super::config::{self, LoadedConfig};
 use super::progress::Progress;
 use super::render;
-use super::session::{Output, Session};
-use super::terminal::{is_ci, look};
+use super::session::{OutputStream, Session};
+use super::stop::Stop;
+use super::terminal::{is_ci, terminal_style};
+use super::threads::{cores, pool};
 
-/// What every command starts from.
+/// The settings and files of a run.
 pub(super) struct Run {
     pub(super) set: SourceSet,
     pub(super) layer: Layer,
-    /// What was asked for.
+    /// The paths and limits of the run.
     pub(super) request: Request,
-    /// There is a text that no file holds: standard input, or what was rendered.
+    /// A text is not the content of a file: it comes from standard input or from a renderer.
     pub(super) from_stdin: bool,
-    /// Exactly one path was named, and it is a file, standard input, or to be rendered.
+    /// There is exactly one input: a file, standard input, or a rendering.
     pub(super) single: bool,
     pool: rayon::ThreadPool,
     progress: Progress,
 }
 
 impl Run {
-    /// Does the work on the threads that the user allows.
+    /// Runs `work` on as many threads as the user allows.
     pub(super) fn on_threads<T: Send>(
         &self,
         session: &Session,
         work: impl FnOnce() -> T + Send,
     ) -> T {
         self.progress
-            .during(session, "judging", || self.pool.install(work))
+            .during(session, "analysing", || self.pool.install(work))
     }
 
-    /// How the process ends as far as reading goes.
+    /// Returns the exit code that follows from reading: a failure if a path that the user named cannot be read.
     pub(super) fn exit(&self) -> Exit {
         let unread = !engine::unread_paths(&self.set).is_empty();
         Exit::Success.or(unread, Exit::Failure)
     }
 }
 
-/// What is read where rendering fails.
+/// The input that replaces a rendering that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Instead {
-    /// The files as they stand.
+pub(super) enum RenderFallback {
+    /// The files that would be rendered.
     Files,
-    /// Nothing: they are not what was asked for.
+    /// Nothing: a rewrite of these files was not requested.
     Nothing,
 }
 
-/// Whether a run decides if a change passes: then what is hidden from it is reported.
+/// Whether a run is a gate. A gate reports the tracked files that ignore files hide from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
-    /// The user set a limit for it.
+    /// `--fail-on` is given.
     Yes,
-    /// Where the configuration sets one, and in CI.
+    /// A gate if the configuration contains `failOn`, or in CI.
     IfConfigured,
     /// The command edits files, and overlays that are hidden from it may depend on them.
     Rewrite,
-    /// The command is not one for a gate.
+    /// The command does not report findings of `check`.
     No,
 }
 
-/// Reads settings and files.
+/// Reads the settings and the files of a run.
+///
+/// # Errors
+/// An option, a path or the configuration file is invalid.
 pub(super) fn prepare(
     session: &Session,
     common: &Common,
-    instead: Instead,
+    fallback: RenderFallback,
     gate: Gate,
 ) -> Result<Run, Stop> {
     let directory = session.directory()?;
-    let Configured { layer, context } = config::configured(common, directory)?;
+    let LoadedConfig { layer, context } = config::load_config(common, directory)?;
     check_release(session, &layer, common)?;
-    let mut request = request(session, common, context, instead)?;
+    let mut request = request(session, common, context, fallback)?;
     request.walk.tracked_hidden = match gate {
         Gate::Yes => TrackedHidden::Manifests,
         Gate::IfConfigured if layer.fail_on.is_some() || is_ci(session) => TrackedHidden::Manifests,
@@ -121,60 +123,39 @@ pub(super) fn prepare(
     })
 }
 
-/// Refuses a release of Istio that cannot be, and says what a later one is taken for. What is said of
-/// the release is about Istio unless another mesh is named.
+/// Rejects a release that does not belong to Istio 1, and prints a note for a release that is newer than the last known
+/// one. `mesh_version` is a release of Istio unless the settings name another mesh.
 fn check_release(session: &Session, layer: &Layer, common: &Common) -> Result<(), Stop> {
     let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
-    let about_istio = matches!(
-        layer.mesh.unwrap_or_default(),
-        MeshKind::Auto | MeshKind::Ambient | MeshKind::One(Mesh::Istio)
-    );
+    let about_istio = layer.mesh.unwrap_or_default().may_be_istio();
     let Some(version) = layer.mesh_version.filter(|_| about_istio) else {
         return Ok(());
     };
     if version.major != last.major {
         return Err(Stop::usage(format!(
-            "`{version}` is no release of Istio: {first} to {last} are known \
-             (`--mesh-version`, or `mesh.version` in the configuration)"
-        )));
+            "`{version}` is not a release of Istio; expected {first} to {last}"
+        ))
+        .help(
+            "set the release with `--mesh-version`, or with `mesh.version` in the configuration",
+        ));
     }
     if version > last && !common.quiet {
         session.errln(&format!(
-            "note: Istio {version} is taken as {last}: what later releases change is not known"
+            "note: Istio {version} is treated as {last}, the latest release that meshprobe knows"
         ));
     }
     Ok(())
-}
-
-/// The threads of a run; one where there are no more to be had, at worst the one that asks.
-fn pool(threads: usize) -> Result<rayon::ThreadPool, Stop> {
-    let of = |threads| {
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        builder.stack_size(STACK).build()
-    };
-    let this_one = || {
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(1);
-        builder.use_current_thread().build()
-    };
-    of(threads)
-        .or_else(|_| of(1))
-        .or_else(|_| this_one())
-        .map_err(|error| Stop::usage(format!("cannot start threads: {error}")))
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn request(
     session: &Session,
     common: &Common,
     mut context: Vec<Input>,
-    instead: Instead,
+    fallback: RenderFallback,
 ) -> Result<Request, Stop> {
     let directory = session.directory()?;
     let exclude = Exclude::new(common.exclude.iter().map(String::as_str))
-        .map_err(|error| Stop::usage(format!("--exclude: {error}")))?;
+        .map_err(|error| Stop::usage(format!("invalid value for `--exclude`: {error}")))?;
     let mut targets = Vec::new();
     for path in &common.paths {
         let stdin_again = path.as_os_str() == "-"
@@ -187,7 +168,7 @@ fn request(
         targets.push(input(session, path, common, directory)?);
     }
     for run in render::all(session, common)? {
-        if run.rendered.outcome.is_err() && instead == Instead::Files {
+        if run.rendered.outcome.is_err() && fallback == RenderFallback::Files {
             targets.push(Input::Path(run.asked));
         }
         targets.push(Input::Rendered(run.rendered.into()));
@@ -211,22 +192,9 @@ fn request(
     })
 }
 
-/// Returns the resolved path of what the user names for an option.
-///
-/// # Errors
-/// Where a link of the repository leads it out of the repository.
-pub(super) fn named(option: &str, path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
-    resolved_as_named(&directory.join(path)).map_err(|link| {
-        let (path, link) = (path.display(), shown_path(&link, directory));
-        Stop::usage(format!(
-            "{option}: cannot read {path}: the link {link} leads out of the repository"
-        ))
-    })
-}
-
 fn input(session: &Session, path: &Path, common: &Common, directory: &Path) -> Result<Input, Stop> {
     if path.as_os_str().is_empty() {
-        return Err(Stop::usage("an empty path was given"));
+        return Err(Stop::usage("expected a path, found an empty string"));
     }
     if path.as_os_str() != "-" {
         return Ok(Input::Path(path.to_path_buf()));
@@ -234,29 +202,37 @@ fn input(session: &Session, path: &Path, common: &Common, directory: &Path) -> R
     let bytes = Progress::new(session, common)
         .during(session, "reading standard input", || session.read_stdin())?;
     if bytes.trim_ascii().is_empty() {
-        return Err(Stop::usage(
-            "standard input is empty: did the command before `|` fail?",
-        ));
+        return Err(Stop::usage("standard input is empty")
+            .help("check whether the command before `|` failed"));
     }
-    let named = common.stdin_filename.as_deref();
+    let filename = common.stdin_filename.as_deref();
     Ok(Input::Bytes {
-        name: Arc::from(named.unwrap_or("stdin")),
+        name: Arc::from(filename.unwrap_or("stdin")),
         bytes: bytes.into(),
-        lies_at: named.map(|name| directory.join(name)),
+        disk_path: filename.map(|name| directory.join(name)),
     })
 }
 
-/// With `--verbose`: what each file was taken for.
-pub(super) fn tell_files(session: &Session, set: &SourceSet, common: &Common) {
+/// Removes the files from a run that an earlier run has copied into `directory`.
+pub(super) fn exclude_earlier_copies(run: &mut Run, directory: &Path) {
+    let request = &run.request;
+    run.set.files.retain(|file| {
+        let location = file.location.as_deref();
+        !location.is_some_and(|path| engine::is_earlier_copy(request, directory, path))
+    });
+}
+
+/// Prints each file with its kind if `--verbose` is given.
+pub(super) fn print_files(session: &Session, set: &SourceSet, common: &Common) {
     if common.verbose {
         for file in &set.files {
-            session.errln(&format!("{}: {}", file.path, taken_for(file)));
+            session.errln(&format!("{}: {}", file.path, kinds(file)));
         }
     }
 }
 
-/// Tells what was found beside the result; with `--quiet`, notes are left out.
-pub(super) fn tell_findings(
+/// Prints findings to standard error, without notes if `--quiet` is given.
+pub(super) fn print_findings(
     session: &Session,
     set: &SourceSet,
     findings: &[Finding],
@@ -267,17 +243,18 @@ pub(super) fn tell_findings(
     } else {
         Severity::Note
     };
-    let told: Vec<Finding> = findings
+    let shown: Vec<Finding> = findings
         .iter()
         .filter(|finding| finding.severity >= least)
         .cloned()
         .collect();
-    let look = look(session, Output::Stderr, common.color);
-    session.eprint(&report::human(set, &told, look));
+    let style = terminal_style(session, OutputStream::Stderr, common.color);
+    session.eprint(&report::full(set, &shown, style));
 }
 
-fn taken_for(file: &SourceFile) -> String {
-    let names: Vec<&str> = file
+/// Returns the kinds of the documents of a file.
+fn kinds(file: &SourceFile) -> String {
+    let kinds: Vec<&str> = file
         .documents
         .iter()
         .map(|document| match document.content {
@@ -292,6 +269,6 @@ fn taken_for(file: &SourceFile) -> String {
         .collect();
     match file.fault {
         Some(_) => "not read".into(),
-        None => names.join(", "),
+        None => kinds.join(", "),
     }
 }

@@ -1,40 +1,25 @@
-//! Why a run ends early, and what is reported about files that cannot be written.
+//! Prints errors and diffs, and writes changed files.
 
 use crate::engine::{Changed, Exit, WriteFailure, write_all};
-use crate::report::visible;
+use crate::report::{self, TerminalStyle, escape_control};
 
 use super::session::Session;
-
-/// Why a run ends early.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// The reader of standard output is gone.
-    ClosedPipe,
-    /// Help, version, or wrong arguments.
-    Arguments(clap::Error),
-    /// Wrong usage or settings: what to tell the user.
-    Usage(Vec<String>),
-}
+use super::stop::Stop;
 
 impl Stop {
-    pub(super) fn usage(message: impl Into<String>) -> Self {
-        Self::Usage(vec![message.into()])
-    }
-
-    /// Tells the user, and returns how the process ends.
-    pub(super) fn tell(self, session: &Session) -> Exit {
+    /// Prints the errors, and returns the exit code.
+    pub(super) fn report(self, session: &Session) -> Exit {
         match self {
             Self::ClosedPipe => Exit::Success,
             Self::Arguments(error) => {
                 let plain = error.render().to_string();
-                if plain.lines().any(|line| visible(line) != line)
+                if plain.lines().any(|line| escape_control(line) != line)
                     || session.for_log(&plain) != plain
                 {
-                    // A file name may have been read as an option.
+                    // clap quotes arguments, and a file name may have been passed as an option.
                     plain.lines().for_each(|line| session.errln(line));
                 } else if session.is_process() {
-                    // With the colors that clap chooses. Where the stream is closed, the failure cannot be
-                    // reported anywhere.
+                    // clap chooses the colours. If the stream is closed, the failure cannot be reported anywhere.
                     let _ = error.print();
                 } else if error.use_stderr() {
                     session.eprint(&plain);
@@ -53,27 +38,38 @@ impl Stop {
                 }
                 Exit::Failure
             }
+            Self::UsageWithHelp(message, help) => {
+                session.errln(&format!("error: {message}"));
+                session.errln(&format!("help: {help}"));
+                Exit::Failure
+            }
         }
     }
 }
 
-impl From<clap::Error> for Stop {
-    fn from(error: clap::Error) -> Self {
-        Self::Arguments(error)
-    }
-}
-
-/// Writes changed files; tells about those that cannot be written, and returns them.
+/// Writes changed files. Prints an error for each file that cannot be written, and returns these.
 pub(super) fn write(session: &Session, changed: &[Changed]) -> Vec<WriteFailure> {
     let failures = write_all(changed);
-    tell_failures(session, &failures);
+    report_failures(session, &failures);
     failures
 }
 
-/// Tells about files that could not be written.
-pub(super) fn tell_failures(session: &Session, failures: &[WriteFailure]) {
+/// Prints an error for each file that could not be written.
+pub(super) fn report_failures(session: &Session, failures: &[WriteFailure]) {
     for failure in failures {
         let (path, reason) = (&failure.path, &failure.reason);
-        session.errln(&format!("error: cannot write {path}: {reason}"));
+        session.errln(&format!("error: cannot write `{path}`: {reason}"));
     }
+}
+
+/// Prints the changes of files as diffs.
+pub(super) fn print_diffs(
+    session: &Session,
+    changed: &[Changed],
+    style: TerminalStyle,
+) -> Result<(), Stop> {
+    for file in changed {
+        session.print_text(&report::diff(file, style))?;
+    }
+    Ok(())
 }

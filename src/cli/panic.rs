@@ -1,15 +1,14 @@
-//! What the user sees of a panic that no one below has caught.
+//! Reports panics that nothing else has caught.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
 
 use crate::engine::{PanicReport, how_to_report, record_panic};
 
-use super::Session;
+use super::session::Session;
 
-/// Installs the panic hook. It prints nothing itself: a panic on one file becomes a finding, any
-/// other one is printed by [`report`]. The stack is known only here, so it is printed here for
-/// those who set `RUST_BACKTRACE`.
+/// Installs the panic hook. It does not print the panic: a panic on one file becomes a finding, and [`report`] prints
+/// all others. It prints the stack if `RUST_BACKTRACE` is set, because only the hook knows it.
 pub(super) fn install_hook() {
     #[cfg(debug_assertions)]
     if let Ok(stage) = std::env::var(crate::engine::planted_panic::VARIABLE) {
@@ -19,14 +18,14 @@ pub(super) fn install_hook() {
         record_panic(info);
         let stack = Backtrace::capture();
         if stack.status() == BacktraceStatus::Captured {
-            // The hook belongs to the process, so it does not know the session. There is nothing to
-            // do if standard error is closed.
+            // The hook belongs to the process, so it does not know the session. If standard error is closed, the
+            // failure cannot be reported anywhere.
             let _ = writeln!(std::io::stderr(), "stack backtrace:\n{stack}");
         }
     }));
 }
 
-/// Prints what to report, and where.
+/// Prints the panic, and how to report it.
 pub(super) fn report(session: &Session, panic: &PanicReport) {
     let version = env!("CARGO_PKG_VERSION");
     session.errln(&format!("error: meshprobe {version} panicked: {panic}"));

@@ -1,59 +1,45 @@
 //! `meshprobe predict`.
 
 use crate::context::Context;
-use crate::context::render::render_relevant;
 use crate::engine::{self, Exit, failing};
 use crate::finding::Severity;
-use crate::predict::{self, Explanation, Report, Row, WorkloadPrediction};
+use crate::predict::{self, WorkloadPrediction};
 use crate::report;
-use crate::rules;
+use crate::report::prediction::{self, Explanation, Report, Row};
 use crate::settings::FailOn;
 
 use super::args::{PredictArgs, TableFormat};
-use super::input::{Gate, Instead, prepare, tell_files, tell_findings};
-use super::output::Stop;
-use super::session::{Output, Session};
-use super::terminal::look;
+use super::input::{Gate, RenderFallback, prepare, print_files, print_findings};
+use super::session::{OutputStream, Session};
+use super::stop::Stop;
+use super::terminal::terminal_style;
 
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
-    let run = prepare(session, &args.common, Instead::Files, Gate::No)?;
+    let run = prepare(session, &args.common, RenderFallback::Files, Gate::No)?;
     let settings = run.layer.resolved(FailOn::default());
-    tell_files(session, &run.set, &args.common);
-    let judged = run.on_threads(session, || {
-        engine::judge(&run.set, |set| {
-            let renderings = render_relevant(set);
-            let context = Context::new(set, &renderings, &settings);
-            let mut predictions = predict::predict_all(&context);
-            predict::sort_by_place(&mut predictions);
-            let mut notes = engine::not_followed(&renderings, &predictions);
-            notes.retain(|note| {
-                let mut overlays = note.overlays.iter();
-                overlays.any(|one| context.inventory.is_target_overlay(one))
-            });
-            notes.extend(engine::broken_texts(&context));
-            notes.extend(engine::ambiguous_configs(&predictions));
-            (Some(shown(args, &context, &predictions)), notes)
+    print_files(session, &run.set, &args.common);
+    let predicted = run.on_threads(session, || {
+        engine::predict(&run.set, &settings, |context, predictions| {
+            shown(args, context, predictions)
         })
     });
-    let (shown, notes) = judged.value;
     let is_json = args.output_format == TableFormat::Json && !args.explain;
-    // Without predictions, JSON is still a whole document.
-    let shown = shown.or_else(|| is_json.then(|| json(&Report::empty())));
-    let mut findings = judged.faults;
-    findings.extend(notes);
-    findings.extend(engine::problems(&run.set));
-    findings.extend(rules::unrendered(&run.set.files));
-    tell_findings(session, &run.set, &findings, &args.common);
+    // JSON output is a complete document, even without predictions.
+    let shown = predicted
+        .view
+        .or_else(|| is_json.then(|| json(&Report::empty())));
+    let findings = predicted.findings;
+    print_findings(session, &run.set, &findings, &args.common);
     match shown {
         // meshprobe panicked on every file, which the findings report.
         None => {}
         Some(Shown::Rows(rows)) => {
-            let look = look(session, Output::Stdout, args.common.color);
-            session.print_text(&report::table(&rows, look))?;
+            let style = terminal_style(session, OutputStream::Stdout, args.common.color);
+            session.print_text(&report::table(&rows, style))?;
         }
         Some(Shown::Explanations(all)) => {
-            let look = look(session, Output::Stdout, args.common.color);
-            session.print_text(&report::explanations(&all, look))?;
+            let style = terminal_style(session, OutputStream::Stdout, args.common.color);
+            session.print_text(&report::explanations(&all, style))?;
         }
         Some(Shown::Json(text)) => {
             let text = text.map_err(|error| Stop::usage(error.to_string()))?;
@@ -71,11 +57,11 @@ fn shown(
 ) -> Shown {
     let machines = predict::machines(context);
     if args.explain {
-        let all = predict::explanations(context, predictions, &machines);
+        let all = prediction::explanations(context, predictions, &machines);
         return Shown::Explanations(all);
     }
     match args.output_format {
-        TableFormat::Table => Shown::Rows(predict::table(predictions, &machines)),
+        TableFormat::Table => Shown::Rows(prediction::table(predictions, &machines)),
         TableFormat::Json => json(&Report::new(context, predictions, &machines)),
     }
 }

@@ -1,21 +1,21 @@
-//! Tells on a terminal that long work goes on, and with `--verbose` how long it took.
+//! Shows the progress of long work on a terminal, and its duration with `--verbose`.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::args::Common;
-use super::session::{Output, Session};
+use super::session::{OutputStream, Session};
 
 use super::terminal::can_redraw;
 
-/// Work that is done before is not worth a word.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The interval of updates. Work that ends earlier is not shown.
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Returns to the start of the line and empties it.
-const EMPTY_LINE: &str = "\r\u{1b}[2K";
+/// Moves the cursor to the start of the line, and clears the line.
+const CLEAR_LINE: &str = "\r\u{1b}[2K";
 
-/// What the user wants to know while work goes on.
+/// The parts of the progress that are shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     shown: bool,
@@ -23,19 +23,21 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Nothing is shown in pipes, files and hooks, nor where nobody wants to know.
+    /// Shows progress only on a terminal, and not with `--quiet`.
     pub(super) fn new(session: &Session, common: &Common) -> Self {
         Self {
-            shown: !common.quiet && session.is_terminal(Output::Stderr) && can_redraw(session),
+            shown: !common.quiet
+                && session.is_terminal(OutputStream::Stderr)
+                && can_redraw(session),
             timed: common.verbose,
         }
     }
 
-    /// Does the work; `what` says which, as in "reading files".
+    /// Runs `work`, which `what` describes: "reading files".
     pub(super) fn during<T>(self, session: &Session, what: &str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = if self.shown {
-            watched(session, what, work)
+            run_with_progress(session, what, work)
         } else {
             work()
         };
@@ -49,24 +51,24 @@ impl Progress {
     }
 }
 
-fn watched<T>(session: &Session, what: &str, work: impl FnOnce() -> T) -> T {
+fn run_with_progress<T>(session: &Session, what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
-        let (done, until) = channel::<()>();
-        scope.spawn(move || tell(session, what, &until));
-        // A panic drops it as well.
-        let _done = done;
+        let (running, ended) = channel::<()>();
+        scope.spawn(move || show_progress(session, what, &ended));
+        // A panic drops the sender, too, and so ends the thread.
+        let _running = running;
         work()
     })
 }
 
-/// Rewrites one line each second until the other end is gone.
-fn tell(session: &Session, what: &str, until: &Receiver<()>) {
+/// Updates one line each second until the sender of `ended` is dropped.
+fn show_progress(session: &Session, what: &str, ended: &Receiver<()>) {
     let mut seconds = 0_u32;
-    while until.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+    while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
         seconds += 1;
-        session.eprint(&format!("{EMPTY_LINE}meshprobe: {what}, {seconds} s"));
+        session.eprint(&format!("{CLEAR_LINE}meshprobe: {what}, {seconds} s"));
     }
     if seconds > 0 {
-        session.eprint(EMPTY_LINE);
+        session.eprint(CLEAR_LINE);
     }
 }

@@ -1,49 +1,53 @@
-//! What `check` has found, in the formats that the user wants: one on standard output, any number
-//! in files.
+//! The reports of `check`: one on standard output, and any number in files.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::engine::{Outcome, append_report, is_read, write_report};
-use crate::report::{self, Hint, Look, Results, Root, SUMMARY_LIMIT};
+use crate::report::{self, Hint, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
 use crate::settings::Settings;
 use crate::source::{SourceSet, canonical};
 
 use super::args::{CheckArgs, OutputFormat};
-use super::output::Stop;
 use super::session::Session;
+use super::stop::Stop;
 
-/// The results of a run with the wishes of its user.
+/// Writes the reports that the options request.
 pub(super) struct Reports<'a> {
     session: &'a Session,
     args: &'a CheckArgs,
-    root: Root,
+    root: ReportRoot,
     settings: &'a Settings,
 }
 
 impl<'a> Reports<'a> {
-    /// Fails where a report cannot be what the user asks for.
+    /// Checks the options for reports.
+    ///
+    /// # Errors
+    /// Two reports have the same file, `--statistics` is not supported by the format, or the folder of `--report-root`
+    /// does not exist.
     pub(super) fn new(
         session: &'a Session,
         args: &'a CheckArgs,
         settings: &'a Settings,
     ) -> Result<Self, Stop> {
         let directory = session.directory()?;
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         for (number, report) in args.reports.iter().enumerate() {
             let mut before = args.reports.iter().take(number);
             if before.any(|other| {
                 is_same_file(&directory.join(&other.path), &directory.join(&report.path))
             }) {
                 let path = report.path.display();
-                wrong.push(format!("--report: {path} is named twice"));
+                errors.push(format!("two reports have the same file `{path}`"));
             }
         }
         if args.statistics && !args.output_format.has_statistics() {
-            wrong.push("--statistics goes with the formats full, concise and json".to_owned());
+            let error = "`--statistics` requires the format `full`, `concise` or `json`";
+            errors.push(error.to_owned());
         }
-        if !wrong.is_empty() {
-            return Err(Stop::Usage(wrong));
+        if !errors.is_empty() {
+            return Err(Stop::Usage(errors));
         }
         Ok(Self {
             session,
@@ -53,7 +57,8 @@ impl<'a> Reports<'a> {
         })
     }
 
-    /// Writes the files; tells about those that cannot be written, and whether there are any.
+    /// Writes the reports to their files. Prints an error for each file that cannot be written, and returns whether
+    /// there are any.
     pub(super) fn write(
         &self,
         set: &SourceSet,
@@ -65,57 +70,58 @@ impl<'a> Reports<'a> {
             let target = self.session.directory()?.join(&report.path);
             let written = match report.format {
                 _ if is_read(set, &target) => {
-                    Err("it was read in this run, and a report would take its place".to_owned())
+                    Err("it was read in this run, and the report would overwrite it".to_owned())
                 }
                 OutputFormat::Summary => {
-                    let text = report::markdown(&self.results(set, outcome), room(&target));
+                    let room = remaining_summary_size(&target);
+                    let text = report::markdown(&self.results(set, outcome), room);
                     append_report(&target, &text)
                 }
                 format => {
-                    let text = self.text(set, outcome, format, Look::PLAIN, hint)?;
+                    let text = self.text(set, outcome, format, TerminalStyle::PLAIN, hint)?;
                     write_report(&target, &text)
                 }
             };
             if let Err(reason) = written {
                 let path = report.path.display();
                 self.session
-                    .errln(&format!("error: cannot write {path}: {reason}"));
+                    .errln(&format!("error: cannot write `{path}`: {reason}"));
                 failed = true;
             }
         }
         Ok(failed)
     }
 
-    /// Prints the report that goes to standard output.
+    /// Prints the report to standard output.
     pub(super) fn print(
         &self,
         set: &SourceSet,
         outcome: &Outcome,
-        look: Look,
+        style: TerminalStyle,
         hint: Hint,
     ) -> Result<(), Stop> {
         self.session
-            .print(&self.logged(set, outcome, look, hint)?)?;
-        self.count_left_out(outcome);
+            .print(&self.text_for_log(set, outcome, style, hint)?)?;
+        self.print_hidden_counts(outcome);
         Ok(())
     }
 
-    /// Prints the same report to standard error, where standard output has a manifest.
+    /// Prints the report to standard error, for runs that print a manifest to standard output.
     pub(super) fn eprint(
         &self,
         set: &SourceSet,
         outcome: &Outcome,
-        look: Look,
+        style: TerminalStyle,
         hint: Hint,
     ) -> Result<(), Stop> {
         self.session
-            .eprint_as_is(&self.logged(set, outcome, look, hint)?);
-        self.count_left_out(outcome);
+            .eprint_as_is(&self.text_for_log(set, outcome, style, hint)?);
+        self.print_hidden_counts(outcome);
         Ok(())
     }
 
-    /// Counts on standard error what the format of the report has no place to count.
-    fn count_left_out(&self, outcome: &Outcome) {
+    /// Prints to standard error how many findings are not shown, if the format of the report has no field for it.
+    fn print_hidden_counts(&self, outcome: &Outcome) {
         if self.args.output_format != OutputFormat::Gitlab || self.args.common.quiet {
             return;
         }
@@ -124,16 +130,16 @@ impl<'a> Reports<'a> {
         }
     }
 
-    /// Returns the report as it may be written to a log.
-    fn logged(
+    /// Returns the report without commands of a CI system, so that it can be written to a log.
+    fn text_for_log(
         &self,
         set: &SourceSet,
         outcome: &Outcome,
-        look: Look,
+        style: TerminalStyle,
         hint: Hint,
     ) -> Result<String, Stop> {
         let format = self.args.output_format;
-        let text = self.text(set, outcome, format, look, hint)?;
+        let text = self.text(set, outcome, format, style, hint)?;
         if is_for_people(format)
             && let Cow::Owned(escaped) = self.session.for_log(&text)
         {
@@ -156,13 +162,13 @@ impl<'a> Reports<'a> {
         set: &SourceSet,
         outcome: &Outcome,
         format: OutputFormat,
-        look: Look,
+        style: TerminalStyle,
         hint: Hint,
     ) -> Result<String, Stop> {
         let results = self.results(set, outcome);
         let counts = || report::statistics(outcome);
         let statistics = self.args.statistics;
-        let machine = match format {
+        let written = match format {
             OutputFormat::Json => report::json(set, outcome, statistics.then(counts)),
             OutputFormat::Sarif => report::sarif(&results),
             OutputFormat::Gitlab => report::gitlab(&results),
@@ -171,21 +177,21 @@ impl<'a> Reports<'a> {
             OutputFormat::Summary => Ok(report::markdown(&results, SUMMARY_LIMIT)),
             OutputFormat::Full | OutputFormat::Concise => {
                 let mut text = match format {
-                    _ if statistics => report::statistics_table(&counts(), look),
-                    OutputFormat::Concise => report::concise(set, &outcome.findings, look),
-                    _ => report::human(set, &outcome.findings, look),
+                    _ if statistics => report::statistics_table(&counts(), style),
+                    OutputFormat::Concise => report::concise(set, &outcome.findings, style),
+                    _ => report::full(set, &outcome.findings, style),
                 };
                 if !self.args.common.quiet {
-                    text.push_str(&report::summary_line(outcome, hint, look));
+                    text.push_str(&report::summary_line(outcome, hint, style));
                 }
                 Ok(text)
             }
         };
-        machine.map_err(|error| Stop::usage(error.to_string()))
+        written.map_err(|error| Stop::usage(error.to_string()))
     }
 }
 
-/// Returns whether a format is text: others have no line that a CI system must not take for a command.
+/// Returns whether a format is text for people. The writers of all other formats escape commands of CI systems.
 const fn is_for_people(format: OutputFormat) -> bool {
     matches!(
         format,
@@ -193,37 +199,37 @@ const fn is_for_people(format: OutputFormat) -> bool {
     )
 }
 
-/// The folder that paths in reports start at. Links are resolved on both sides: a runner may name
-/// its workspace by one.
-fn root(args: &CheckArgs, directory: &Path) -> Result<Root, Stop> {
-    let here = canonical(directory).unwrap_or_else(|_| directory.to_path_buf());
-    let root = match &args.report_root {
-        None => here.clone(),
-        Some(path) => folder(path, directory)?,
+/// Returns the folder that paths in reports are relative to. Links are resolved in this folder and in the paths of the
+/// run, because the workspace of a CI runner may be a link.
+fn root(args: &CheckArgs, directory: &Path) -> Result<ReportRoot, Stop> {
+    let working_directory = canonical(directory).unwrap_or_else(|_| directory.to_path_buf());
+    let folder = match &args.report_root {
+        None => working_directory.clone(),
+        Some(path) => existing_folder(path, directory)?,
     };
-    let mut paths = Root::new(&here, &root);
-    let named = args.report_root.iter().chain(&args.common.paths);
-    for named in named.filter(|path| path.as_os_str() != "-") {
-        // What is not there has no findings.
-        if let Ok(real) = canonical(&directory.join(named)) {
-            paths.leads(named, &real);
+    let mut root = ReportRoot::new(&working_directory, &folder);
+    let paths = args.report_root.iter().chain(&args.common.paths);
+    for path in paths.filter(|path| path.as_os_str() != "-") {
+        // A path that does not exist has no findings.
+        if let Ok(real) = canonical(&directory.join(path)) {
+            root.add_link(path, &real);
         }
     }
-    Ok(paths)
+    Ok(root)
 }
 
-/// Tells whether two paths lead to one file, which need not be there yet. Devices and pipes may be
-/// written to more than once.
+/// Returns whether two paths lead to the same file, which need not exist yet. Devices and pipes do not count, because
+/// several reports can be written to them.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     match (canonical(one), canonical(other)) {
         (Ok(one), Ok(other)) => one == other && one.is_file(),
-        (Err(_), Err(_)) => in_its_folder(one) == in_its_folder(other),
+        (Err(_), Err(_)) => with_resolved_folder(one) == with_resolved_folder(other),
         _ => false,
     }
 }
 
-/// The path of a file that is to come, with the way to its folder resolved.
-fn in_its_folder(path: &Path) -> PathBuf {
+/// Returns the path of a file that need not exist, with its folder resolved.
+fn with_resolved_folder(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let folder = canonical(parent.unwrap_or_else(|| Path::new(".")));
     match (folder, path.file_name()) {
@@ -232,20 +238,20 @@ fn in_its_folder(path: &Path) -> PathBuf {
     }
 }
 
-fn folder(path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
+fn existing_folder(path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
     canonical(&directory.join(path))
         .ok()
         .filter(|path| path.is_dir())
         .ok_or_else(|| {
             Stop::usage(format!(
-                "--report-root: there is no folder {}",
+                "the folder `{}` for `--report-root` does not exist",
                 path.display()
             ))
         })
 }
 
-/// What is left of the limit: others may have written to the same summary.
-fn room(report: &Path) -> usize {
+/// Returns how many bytes may still be written to a summary, which other steps may have written to.
+fn remaining_summary_size(report: &Path) -> usize {
     let written = std::fs::metadata(report).map_or(0, |metadata| metadata.len());
     SUMMARY_LIMIT.saturating_sub(usize::try_from(written).unwrap_or(usize::MAX))
 }

@@ -4,8 +4,8 @@ use crate::engine::{Exit, check_ids, rule_ids};
 use crate::{krm, settings};
 
 use super::args::{SchemaArgs, SchemaKind};
-use super::output::Stop;
 use super::session::Session;
+use super::stop::Stop;
 
 pub(super) fn run(session: &Session, args: &SchemaArgs) -> Result<Exit, Stop> {
     let text = match args.of {

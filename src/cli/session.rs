@@ -1,4 +1,4 @@
-//! What a run of the program takes from its process: streams, working directory, environment.
+//! The streams, the working directory and the environment of a run.
 //!
 //! The binary passes those of the process. Tests pass their own, so that many runs share one process.
 
@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use crate::report::{visible, without_commands};
-use crate::source::{read_stream, reason};
+use crate::report::{escape_commands, escape_control};
+use crate::source::{io_error_reason, read_stream};
 
-use super::output::Stop;
-use super::terminal::log_has_commands;
+use super::stop::Stop;
 
 /// The streams, the working directory and the environment of one run.
 pub struct Session {
@@ -90,6 +89,18 @@ impl Session {
             .map(OsString::as_os_str)
     }
 
+    /// Returns whether a variable is set and not empty, as no-color.org defines it.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.variable(name).is_some_and(|value| !value.is_empty())
+    }
+
+    /// Returns whether the output is written to the log of a CI system that executes commands in it.
+    pub(super) fn log_has_commands(&self) -> bool {
+        ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"]
+            .iter()
+            .any(|name| self.is_set(name))
+    }
+
     /// Returns a command that runs another program in the working directory and the environment of
     /// this session.
     pub(super) fn command(&self, program: &str) -> Command {
@@ -102,9 +113,12 @@ impl Session {
     }
 
     /// Returns the working directory.
+    ///
+    /// # Errors
+    /// The system could not return it.
     pub(super) fn directory(&self) -> Result<&Path, Stop> {
         self.directory.as_deref().map_err(|error| {
-            let why = reason(error);
+            let why = io_error_reason(error);
             Stop::usage(format!("cannot find the working directory: {why}"))
         })
     }
@@ -118,14 +132,18 @@ impl Session {
         locked(&self.stdin).terminal
     }
 
-    pub(super) fn is_terminal(&self, stream: Output) -> bool {
+    pub(super) fn is_terminal(&self, stream: OutputStream) -> bool {
         locked(self.stream(stream)).terminal
     }
 
     /// Reads standard input to its end.
     pub(super) fn read_stdin(&self) -> Result<Vec<u8>, Stop> {
-        read_stream(&mut locked(&self.stdin).inner)
-            .map_err(|error| Stop::usage(format!("cannot read standard input: {}", reason(&error))))
+        read_stream(&mut locked(&self.stdin).inner).map_err(|error| {
+            Stop::usage(format!(
+                "cannot read standard input: {}",
+                io_error_reason(&error)
+            ))
+        })
     }
 
     /// Writes to standard output.
@@ -136,72 +154,72 @@ impl Session {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Stop::ClosedPipe),
             Err(error) => Err(Stop::usage(format!(
                 "cannot write to standard output: {}",
-                reason(&error)
+                io_error_reason(&error)
             ))),
         }
     }
 
-    /// Writes text for people to standard output: in the log of a CI system no line is a command.
+    /// Writes text for people to standard output. Commands of CI systems in it are escaped.
     pub(super) fn print_text(&self, text: &str) -> Result<(), Stop> {
         self.print(&self.for_log(text))
     }
 
-    /// Returns text for people as it may be written to a log.
+    /// Returns text without commands of the CI system that the run belongs to, so that it can be written to its log.
     pub(super) fn for_log<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if log_has_commands(self) {
-            without_commands(text)
+        if self.log_has_commands() {
+            escape_commands(text)
         } else {
             Cow::Borrowed(text)
         }
     }
 
-    /// Writes a whole manifest to standard output; returns whether there was one. A part of one is
-    /// never written, as the next program would take it for the whole.
+    /// Writes a manifest to standard output, and returns whether there is one. A part of a manifest is never written,
+    /// because the next program would read it as the whole.
     pub(super) fn print_whole(&self, text: Option<&str>) -> Result<bool, Stop> {
         self.print(text.unwrap_or_default())?;
         Ok(text.is_some())
     }
 
-    /// Writes text for people to standard error: in the log of a CI system no line is a command.
+    /// Writes text for people to standard error. Commands of CI systems in it are escaped.
     pub(super) fn eprint(&self, text: &str) {
         self.eprint_as_is(&self.for_log(text));
     }
 
     /// Writes to standard error without changes.
     pub(super) fn eprint_as_is(&self, text: &str) {
-        // Where standard error is closed, the failure cannot be reported anywhere.
+        // If standard error is closed, the failure cannot be reported anywhere.
         let _ = locked(&self.stderr).inner.write_all(text.as_bytes());
     }
 
     /// Writes a line to standard error, with control characters made visible.
     pub(super) fn errln(&self, line: &str) {
-        self.eprint(&format!("{}\n", visible(line)));
+        self.eprint(&format!("{}\n", escape_control(line)));
     }
 
-    /// Drops `values`, unless the process ends after this run: the system reclaims the memory of a
-    /// process faster than the allocator frees it piece by piece.
+    /// Drops `values`, unless the process ends after this run: the system reclaims the memory of a process faster than
+    /// the allocator frees each value.
     pub(super) fn release<T>(&self, values: T) {
         if self.ends_process {
             std::mem::forget(values);
         }
     }
 
-    fn stream(&self, stream: Output) -> &Mutex<Stream<Box<dyn Write + Send>>> {
+    fn stream(&self, stream: OutputStream) -> &Mutex<Stream<Box<dyn Write + Send>>> {
         match stream {
-            Output::Stdout => &self.stdout,
-            Output::Stderr => &self.stderr,
+            OutputStream::Stdout => &self.stdout,
+            OutputStream::Stderr => &self.stderr,
         }
     }
 }
 
 /// A stream that the program writes to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Output {
+pub(super) enum OutputStream {
     Stdout,
     Stderr,
 }
 
-/// A panic while a stream was locked leaves the stream usable.
+/// Locks a stream, which stays usable after a panic while it was locked.
 fn locked<T>(stream: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,9 +6,10 @@ use clap_complete::Shell;
 use crate::engine::Exit;
 
 use super::args::Cli;
-use super::output::Stop;
 use super::session::Session;
+use super::stop::Stop;
 
+/// Prints the completion script of a shell.
 pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "meshprobe", &mut script);
@@ -16,7 +17,7 @@ pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop>
     Ok(Exit::Success)
 }
 
-/// One page: the program, then each command with its options.
+/// Prints the manual page: the program, then each command with its options.
 pub(super) fn man(session: &Session) -> Result<Exit, Stop> {
     let mut command = Cli::command();
     command.build();

@@ -1,21 +1,25 @@
-//! What the terminal can do, and the wishes of its user.
+//! The capabilities of the terminal, and the settings of its user.
 
-use crate::report::Look;
+use crate::report::TerminalStyle;
 
 use super::args::ColorArg;
-use super::session::{Output, Session};
+use super::session::{OutputStream, Session};
 
-/// The look of text that goes to a stream.
-pub(super) fn look(session: &Session, stream: Output, color: ColorArg) -> Look {
+/// Returns the style of text that is written to a stream.
+pub(super) fn terminal_style(
+    session: &Session,
+    stream: OutputStream,
+    color: ColorArg,
+) -> TerminalStyle {
     let terminal = session.is_terminal(stream);
     let dumb = is(session, "TERM", "dumb");
     let color = match color {
         ColorArg::Always => true,
         ColorArg::Never => false,
-        ColorArg::Auto if set(session, "NO_COLOR") => false,
-        ColorArg::Auto => set(session, "FORCE_COLOR") || (terminal && !dumb),
+        ColorArg::Auto if session.is_set("NO_COLOR") => false,
+        ColorArg::Auto => session.is_set("FORCE_COLOR") || (terminal && !dumb),
     };
-    Look {
+    TerminalStyle {
         width: width(terminal),
         terminal,
         color,
@@ -23,17 +27,21 @@ pub(super) fn look(session: &Session, stream: Output, color: ColorArg) -> Look {
     }
 }
 
-/// Tells whether a line can be written over; only known for terminals.
+/// Returns whether the terminal can overwrite a line.
 pub(super) fn can_redraw(session: &Session) -> bool {
     !is(session, "TERM", "dumb") && session.variable("TERM").is_some()
 }
 
 fn width(terminal: bool) -> usize {
-    let known = terminal.then(terminal_size::terminal_size).flatten();
-    known.map_or(Look::PLAIN.width, |(width, _)| usize::from(width.0).max(40))
+    terminal
+        .then(terminal_size::terminal_size)
+        .flatten()
+        .map_or(TerminalStyle::PLAIN.width, |(width, _)| {
+            usize::from(width.0).max(40)
+        })
 }
 
-/// An unset locale is common in containers, whose terminals read UTF-8 all the same.
+/// Returns whether the locale uses UTF-8. An unset locale is common in containers, whose terminals use UTF-8.
 fn locale_is_unicode(session: &Session) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
@@ -45,23 +53,9 @@ fn locale_is_unicode(session: &Session) -> bool {
     })
 }
 
-/// Returns whether output goes to the log of a CI system that takes some lines for commands.
-pub(super) fn log_has_commands(session: &Session) -> bool {
-    ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"]
-        .iter()
-        .any(|name| set(session, name))
-}
-
 /// Returns whether the run is part of a CI job: all systems in use set this variable.
 pub(super) fn is_ci(session: &Session) -> bool {
-    set(session, "CI") || log_has_commands(session)
-}
-
-/// As of no-color.org: set, and not empty.
-fn set(session: &Session, name: &str) -> bool {
-    session
-        .variable(name)
-        .is_some_and(|value| !value.is_empty())
+    session.is_set("CI") || session.log_has_commands()
 }
 
 fn is(session: &Session, name: &str, wanted: &str) -> bool {

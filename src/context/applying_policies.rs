@@ -1,5 +1,5 @@
-//! The `AuthorizationPolicy`s that apply to pods, with their rules by the port or path that they name: of many rules, a
-//! request meets only those that may match it.
+//! The `AuthorizationPolicy`s that apply to pods. Their rules are indexed by port and path, so that a
+//! request is compared only with rules that may match it.
 
 use hashbrown::HashMap;
 
@@ -7,35 +7,37 @@ use crate::kube::Object;
 use crate::mesh::istio::authz::{Match, Request};
 use crate::yaml::NodeRef;
 
-use super::audience::rules;
-use super::authorization::{Action, action, rule_matches, texts};
+use crate::context::authz_rules::rules;
+use crate::context::authz_rules::{Action, action, rule_matches, texts};
 
-/// The positions of a policy among all, and of a rule in it.
-type Place = (usize, usize);
+/// The position of a policy in the inventory, and of a rule in the policy.
+type RulePosition = (usize, usize);
 
-/// The policies that apply to some pods.
+/// The policies that apply to a set of pods.
 #[derive(Debug, Default)]
 pub(super) struct ApplyingPolicies {
-    /// Their positions among all policies, in order.
+    /// Their positions in the inventory, in order.
     policies: Vec<usize>,
-    /// The first that allows something.
+    /// The first policy with the action ALLOW.
     first_allowing: Option<usize>,
     rules: HashMap<Action, RuleIndex>,
 }
 
-/// The rules of the policies with one action, each in one of the parts.
+/// The rules of the policies with one action. Each rule is in `by_port`, in the two fields for paths,
+/// or in `others`.
 #[derive(Debug, Default)]
 struct RuleIndex {
-    /// Rules that match no other ports.
-    by_port: HashMap<i64, Vec<Place>>,
-    /// Rules that match no other paths, where the filter chain is one of HTTP.
-    by_path: HashMap<String, Vec<Place>>,
-    with_paths: Vec<Place>,
-    others: Vec<Place>,
+    /// Rules that match only these ports.
+    by_port: HashMap<i64, Vec<RulePosition>>,
+    /// Rules that match only these paths on an HTTP filter chain.
+    by_path: HashMap<String, Vec<RulePosition>>,
+    /// All rules of `by_path`: on a TCP filter chain, the path is ignored.
+    with_paths: Vec<RulePosition>,
+    others: Vec<RulePosition>,
 }
 
 impl ApplyingPolicies {
-    /// Sorts the rules of the policies, which are positions among `all`.
+    /// Indexes the rules of the policies at these positions of `all`.
     pub(super) fn of(all: &[Object<'_>], policies: Vec<usize>) -> Self {
         let mut sorted = Self::default();
         for &at in &policies {
@@ -61,12 +63,13 @@ impl ApplyingPolicies {
         self.policies.iter().filter_map(|&at| all.get(at))
     }
 
-    /// Returns the first policy that allows something.
+    /// Returns the first policy with the action ALLOW.
     pub(super) fn first_allowing<'a, 't>(&self, all: &'a [Object<'t>]) -> Option<&'a Object<'t>> {
         all.get(self.first_allowing?)
     }
 
-    /// Returns the first policy with a rule of this match, and the rule.
+    /// Returns the first policy with this action and a rule for which the request has this match, and
+    /// the rule.
     pub(super) fn found<'a, 't>(
         &self,
         all: &'a [Object<'t>],
@@ -91,8 +94,8 @@ impl ApplyingPolicies {
 }
 
 impl RuleIndex {
-    fn insert(&mut self, rule: NodeRef<'_>, place: Place) {
-        if let Some(ports) = named(rule, "ports") {
+    fn insert(&mut self, rule: NodeRef<'_>, place: RulePosition) {
+        if let Some(ports) = field_values(rule, "ports") {
             let mut ports: Vec<i64> = ports.iter().filter_map(|port| port.parse().ok()).collect();
             ports.sort_unstable();
             ports.dedup();
@@ -102,7 +105,7 @@ impl RuleIndex {
             return;
         }
         let is_pattern = |path: &&str| path.contains(['*', '{', '}']);
-        match named(rule, "paths").filter(|paths| !paths.iter().any(is_pattern)) {
+        match field_values(rule, "paths").filter(|paths| !paths.iter().any(is_pattern)) {
             Some(mut paths) => {
                 paths.sort_unstable();
                 paths.dedup();
@@ -116,7 +119,7 @@ impl RuleIndex {
     }
 
     /// Returns the rules that may match a request, in their order.
-    fn places(&self, request: &Request) -> Vec<Place> {
+    fn places(&self, request: &Request) -> Vec<RulePosition> {
         let by_port = self.by_port.get(&request.port);
         let by_path = if request.is_http {
             self.by_path.get(request.path.as_str())
@@ -124,24 +127,28 @@ impl RuleIndex {
             Some(&self.with_paths)
         };
         let named = by_port.into_iter().chain(by_path).flatten();
-        let mut places: Vec<Place> = self.others.iter().chain(named).copied().collect();
+        let mut places: Vec<RulePosition> = self.others.iter().chain(named).copied().collect();
         places.sort_unstable();
         places
     }
 }
 
-/// Returns all values of a field of the operations of a rule; `None` where a request may match whatever they are: an
-/// operation has no such field.
-fn named<'t>(rule: NodeRef<'t>, field: &str) -> Option<Vec<&'t str>> {
-    let operations = rule.get("to").into_iter().flat_map(NodeRef::items);
-    let mut operations = operations
+/// Returns all values of a field of the operations of a rule; `None` if an operation does not have the
+/// field, so that a request may match whatever the other values are.
+fn field_values<'t>(rule: NodeRef<'t>, field: &str) -> Option<Vec<&'t str>> {
+    let mut operations = rule
+        .get("to")
+        .into_iter()
+        .flat_map(NodeRef::items)
         .filter_map(|item| item.get("operation"))
         .peekable();
     operations.peek()?;
     let mut values = Vec::new();
     for operation in operations {
-        let entries = operation.effective_entries().into_iter();
-        let mut fields = entries.filter(|entry| entry.key.text() == Some(field));
+        let mut fields = operation
+            .effective_entries()
+            .into_iter()
+            .filter(|entry| entry.key.text() == Some(field));
         values.extend(texts(Some(fields.next()?.value)));
     }
     Some(values)

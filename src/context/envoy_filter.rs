@@ -1,20 +1,17 @@
-//! `EnvoyFilter`s, whose patches no static tool can judge.
+//! Finds `EnvoyFilter`s that may affect probes. A static tool cannot evaluate their patches.
 
+use crate::context::inbound_patch::inbound_patch;
+use crate::context::policy_scope::PolicyScope;
+use crate::context::run_context::Context;
 use crate::kube::{Object, Workload, selects_workload};
 use crate::mesh::Fact;
-use crate::yaml::NodeRef;
 
-use super::{Context, Reach};
-
-/// Patches of these decide which filter chain a connection meets, and what it does.
-const CHAINS: [&str; 3] = ["LISTENER", "FILTER_CHAIN", "NETWORK_FILTER"];
-
-/// No option speaks of patches.
-const SETTLE: &str = "no option settles it: try the probe in a cluster";
+/// What settles the effect of a patch: there is no option.
+const SETTLE: &str = "no option settles this: test the probe in a cluster";
 
 impl<'t> Context<'t> {
-    /// Tells whether an `EnvoyFilter` patches what connections to the pods of `workload` meet at their
-    /// sidecar. The fact that it lets them be is an assumption.
+    /// Returns the first `EnvoyFilter` that patches inbound filter chains of the pods of `workload`. It is
+    /// assumed not to change the filter chains of the probe.
     #[must_use]
     pub fn inbound_filter(&self, workload: &Workload<'t>) -> Option<Fact<()>> {
         let labels = workload.template.labels();
@@ -22,46 +19,25 @@ impl<'t> Context<'t> {
             .inventory
             .inbound_filters
             .selecting_in_either("", "", labels);
-        let mut filters = filters
+        let filter = filters
             .into_iter()
-            .filter(|filter| self.filters(filter, workload));
-        let filter = filters.next()?;
+            .find(|filter| self.filters(filter, workload))?;
         let (_, place) = inbound_patch(filter)?;
-        let said = format!("EnvoyFilter `{}` patches inbound traffic", filter.name());
-        let harmless = "the EnvoyFilter lets the filter chains of the probe be";
+        let message = format!("EnvoyFilter `{}` patches inbound traffic", filter.name());
+        let harmless = "the EnvoyFilter does not change the filter chains of the probe";
         let harmless = Fact::assumed((), harmless, Some(SETTLE));
-        Some(Fact::known((), filter.label_at(place.span(), said)).resting_on(&harmless))
+        Some(Fact::known((), filter.label_at(place.span(), message)).depending_on(&harmless))
     }
 
-    /// Tells whether an `EnvoyFilter` is for the pods of `workload`: those of its namespace, or all
-    /// where it stands in the root namespace, with the labels that it asks for.
+    /// Returns whether an `EnvoyFilter` applies to the pods of `workload`: to those of its namespace, or
+    /// to all pods if it is in the root namespace, that its selector matches.
     #[must_use]
     pub fn filters(&self, filter: &Object<'t>, workload: &Workload<'t>) -> bool {
-        let reach = if self.is_in_root_namespace(filter) {
-            Reach::Mesh
+        let policy_scope = if self.is_in_root_namespace(filter) {
+            PolicyScope::Mesh
         } else {
-            Reach::Namespace
+            PolicyScope::Namespace
         };
-        self.reaches(filter, reach, workload) && selects_workload(filter, workload)
+        self.policy_applies(filter, policy_scope, workload) && selects_workload(filter, workload)
     }
-}
-
-/// Returns the first patch of an `EnvoyFilter` that changes inbound filter chains of sidecars: its
-/// place in the list, and what it applies to.
-#[must_use]
-pub fn inbound_patch<'t>(filter: &Object<'t>) -> Option<(usize, NodeRef<'t>)> {
-    let spec = filter.node.get("spec")?;
-    // Those with `targetRefs` are for gateways and waypoints.
-    if spec.get("targetRefs").is_some() {
-        return None;
-    }
-    let mut patches = spec.get("configPatches")?.items().enumerate();
-    patches.find_map(|(index, patch)| {
-        let context = patch.get("match").and_then(|one| one.get("context"));
-        let inbound = context.and_then(NodeRef::text);
-        let applies = patch.get("applyTo")?;
-        let is_meant = matches!(inbound, None | Some("ANY" | "SIDECAR_INBOUND"))
-            && CHAINS.contains(&applies.text()?);
-        is_meant.then_some((index, applies))
-    })
 }

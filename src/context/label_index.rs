@@ -1,4 +1,4 @@
-//! Facts by the labels that they ask of pods, so that a pod meets only those that select it.
+//! Indexes facts by label selector, so that a pod is compared only with facts that select it.
 
 use std::collections::BTreeMap;
 
@@ -9,39 +9,39 @@ use crate::yaml::NodeRef;
 /// The key and the value of a label.
 type Pair<'t> = (&'t str, &'t str);
 
-/// A label of a pod with a key that a selector asks for: the numbers of key and value. Values that no selector asks for
-/// have no number, because all of them are alike.
-pub(super) type AskedLabel = (usize, Option<usize>);
+/// A label of a pod whose key a selector names: the numbers of its key and value. A value that no
+/// selector names has no number, because all such values are equivalent.
+pub(super) type SelectorLabel = (usize, Option<usize>);
 
-/// A tree of selectors: each step down is one more label that a selector asks for, those that few selectors share first.
-/// A pod follows the labels that it has.
+/// A prefix tree of selectors. Each edge is a label that a selector requires; labels that few
+/// selectors share come first. A lookup follows the labels of the pod.
 #[derive(Debug, Default)]
 pub(crate) struct LabelIndex<'t> {
-    /// The keys that facts of a namespace ask for.
+    /// The label keys that selectors of a namespace name, numbered.
     keys: HashMap<(&'t str, &'t str), usize>,
-    /// The labels that they ask for, numbered in the order of the steps.
+    /// The labels that selectors of a namespace require, numbered in the order of the edges.
     pairs: HashMap<(&'t str, Pair<'t>), usize>,
     roots: HashMap<&'t str, usize>,
     nodes: Vec<Node>,
 }
 
-/// A part of the labels that selectors ask for.
+/// A node of the prefix tree.
 #[derive(Debug, Default)]
 struct Node {
-    /// The facts that ask for exactly these labels.
+    /// The facts that require exactly the labels on the path to this node.
     facts: Vec<usize>,
-    /// The nodes with one more label, by its number.
+    /// The nodes with one more label, by the number of that label.
     children: BTreeMap<usize, usize>,
 }
 
 impl<'t> LabelIndex<'t> {
-    /// Sorts facts, given in their order: the namespace of each, and the labels that it asks for.
+    /// Indexes facts, given in their order: the namespace of each, and the labels that it requires.
     pub(crate) fn of(facts: &[(&'t str, Vec<Pair<'t>>)]) -> Self {
         let mut index = Self::default();
         index.number_labels(facts);
         for (at, (namespace, labels)) in facts.iter().enumerate() {
-            let pairs = labels.iter();
-            let mut steps: Vec<usize> = pairs
+            let mut steps: Vec<usize> = labels
+                .iter()
                 .filter_map(|label| index.pairs.get(&(*namespace, *label)).copied())
                 .collect();
             steps.sort_unstable();
@@ -51,8 +51,8 @@ impl<'t> LabelIndex<'t> {
         index
     }
 
-    /// Numbers the keys in the order of the facts, and the labels so that a selector starts with the key whose values
-    /// tell most facts apart.
+    /// Numbers the keys in the order of the facts, and the labels so that a selector starts with the key
+    /// that has the fewest facts per value.
     fn number_labels(&mut self, facts: &[(&'t str, Vec<Pair<'t>>)]) {
         let mut uses: Vec<usize> = Vec::new();
         let mut pairs = Vec::new();
@@ -107,8 +107,8 @@ impl<'t> LabelIndex<'t> {
         self.nodes.get(*self.roots.get(namespace)?)
     }
 
-    /// Lists the facts of a namespace that select pods with these labels (a mapping), in their order; not those that ask
-    /// for no label.
+    /// Returns the facts of a namespace that select pods with these labels (a mapping), in their order,
+    /// without facts that have no label selector.
     pub(crate) fn selecting(&self, namespace: &str, labels: Option<NodeRef<'_>>) -> Vec<usize> {
         let mut found = Vec::new();
         let Some(root) = self
@@ -117,8 +117,9 @@ impl<'t> LabelIndex<'t> {
         else {
             return found;
         };
-        let entries = labels.into_iter().flat_map(NodeRef::effective_entries);
-        let mut numbers: Vec<usize> = entries
+        let mut numbers: Vec<usize> = labels
+            .into_iter()
+            .flat_map(NodeRef::effective_entries)
             .filter_map(|entry| {
                 let pair = (entry.key.text()?, entry.value.text()?);
                 self.pairs.get(&(namespace, pair)).copied()
@@ -133,7 +134,7 @@ impl<'t> LabelIndex<'t> {
                     open.push((next, rest.get(at + 1..).unwrap_or_default()));
                 }
             };
-            // Whichever is less: what the pod has, or what is asked for.
+            // Iterates over the shorter list: the labels of the pod, or the children of the node.
             if node.children.len() < rest.len() {
                 for (number, next) in &node.children {
                     if let Ok(at) = rest.binary_search(number) {
@@ -150,24 +151,30 @@ impl<'t> LabelIndex<'t> {
         found
     }
 
-    /// Returns those of `labels` (a mapping) that decide which facts of a namespace select a pod, in their order: all
-    /// facts select two pods alike for which this is equal.
-    pub(super) fn asked(&self, namespace: &str, labels: Option<NodeRef<'_>>) -> Vec<AskedLabel> {
+    /// Returns those of `labels` (a mapping) that decide which facts of a namespace select a pod, in their
+    /// order. If they are equal for two pods, the same facts select both.
+    pub(super) fn selector_labels(
+        &self,
+        namespace: &str,
+        labels: Option<NodeRef<'_>>,
+    ) -> Vec<SelectorLabel> {
         if self.keys.is_empty() {
             return Vec::new();
         }
-        let entries = labels.into_iter().flat_map(NodeRef::effective_entries);
-        let asked = entries.filter_map(|entry| {
-            let key = entry.key.text()?;
-            let number = *self.keys.get(&(namespace, key))?;
-            let value = entry.value.text();
-            let value = value.and_then(|value| self.pairs.get(&(namespace, (key, value))));
-            Some((number, value.copied()))
-        });
-        asked.collect()
+        labels
+            .into_iter()
+            .flat_map(NodeRef::effective_entries)
+            .filter_map(|entry| {
+                let key = entry.key.text()?;
+                let number = *self.keys.get(&(namespace, key))?;
+                let value = entry.value.text();
+                let value = value.and_then(|value| self.pairs.get(&(namespace, (key, value))));
+                Some((number, value.copied()))
+            })
+            .collect()
     }
 
-    /// Lists the facts of a namespace that ask for no label, in their order.
+    /// Returns the facts of a namespace that have no label selector, in their order.
     pub(super) fn unselective(&self, namespace: &str) -> &[usize] {
         self.root(namespace)
             .map_or(&[], |root| root.facts.as_slice())
@@ -182,7 +189,7 @@ mod tests {
     use crate::yaml::{Span, parse};
 
     #[test]
-    fn facts_are_found_by_all_their_labels() {
+    fn a_fact_is_found_if_a_pod_has_all_its_labels() {
         let facts = vec![
             ("a", vec![("all", "1"), ("app", "x")]),
             ("a", vec![("all", "1")]),
@@ -202,15 +209,21 @@ mod tests {
         assert_eq!(found("a", "{app: y, b: c, all: '1'}\n"), [1, 4]);
         assert_eq!(found("b", "{app: x}\n"), [3]);
         assert_eq!(found("c", "{app: x}\n"), [0_usize; 0]);
-        let asked = |text: &str| {
+        let selector_labels = |text: &str| {
             let text: Arc<str> = text.into();
             let tree = parse(&text, Span::new(0, text.len())).unwrap().unwrap();
-            index.asked("a", tree.root())
+            index.selector_labels("a", tree.root())
         };
-        assert_eq!(asked("{all: '1', b: c}\n"), asked("{d: e, all: '1'}\n"));
-        assert_eq!(asked("{app: z}\n"), asked("{app: w}\n"));
-        assert_ne!(asked("{app: x}\n"), asked("{app: y}\n"));
-        assert_ne!(asked("{app: z}\n"), asked("{all: '1'}\n"));
+        assert_eq!(
+            selector_labels("{all: '1', b: c}\n"),
+            selector_labels("{d: e, all: '1'}\n")
+        );
+        assert_eq!(selector_labels("{app: z}\n"), selector_labels("{app: w}\n"));
+        assert_ne!(selector_labels("{app: x}\n"), selector_labels("{app: y}\n"));
+        assert_ne!(
+            selector_labels("{app: z}\n"),
+            selector_labels("{all: '1'}\n")
+        );
         assert_eq!(index.unselective("a"), [2]);
         assert_eq!(index.unselective("b"), [0_usize; 0]);
     }

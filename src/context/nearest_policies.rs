@@ -1,40 +1,37 @@
-//! The `PeerAuthentication`s of a scope that are nearest to a file, found once for all pods that they select alike.
+//! Finds the `PeerAuthentication`s of a scope that are nearest to a file, once for all pods that the
+//! same policies select.
 
-use std::sync::Arc;
-
-use crate::kube::{Object, PeerAuthentication, Workload};
+use crate::context::label_index::SelectorLabel;
+use crate::kube::{Object, PeerAuthentication};
 use crate::source::placeholder;
 use crate::yaml::NodeRef;
 
-use super::inventory::nearest;
-use super::label_index::AskedLabel;
-use super::{Context, Facts};
-
-/// How many policies of one scope are weighed against each other; more of them are a fault of
-/// their own.
+/// How many policies of one scope are compared with each other. A rule reports conflicting policies,
+/// so more are not needed.
 const RIVALS: usize = 4;
 
 /// The scope of policies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum PolicyScope {
+pub(in crate::context) enum ScopeKey {
     /// The whole mesh: no selector, in the root namespace.
     Mesh,
     /// A namespace: no selector.
     Namespace,
-    /// Pods with labels that a selector asks for.
-    Pods(Vec<AskedLabel>),
+    /// Pods with labels that a selector names.
+    Pods(Vec<SelectorLabel>),
 }
 
-/// The nearest policies of one scope by name, because equal age falls back to the name. They are positions among all
-/// policies, and no more than are needed: there may be as many policies as pods.
+/// The nearest policies of one scope, by position in the inventory. They are sorted by name, which
+/// decides between policies of equal age. Only as many as needed are kept, since there may be as many
+/// policies as pods.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NearestPolicies {
-    first: Vec<usize>,
-    undecided: Vec<usize>,
+pub(in crate::context) struct NearestPolicies {
+    pub(in crate::context) first: Vec<usize>,
+    pub(in crate::context) undecided: Vec<usize>,
 }
 
 impl NearestPolicies {
-    fn of<'t>(all: &[Object<'t>], mut policies: Vec<&Object<'t>>) -> Self {
+    pub(in crate::context) fn of<'t>(all: &[Object<'t>], mut policies: Vec<&Object<'t>>) -> Self {
         policies.sort_by_key(|policy| policy.name());
         let position = |policy: &&Object<'t>| all.element_offset(policy);
         let mut undecided = Vec::new();
@@ -46,7 +43,7 @@ impl NearestPolicies {
             if own || ports.any(|port| port.mode.is_some_and(|mode| is_open(mode.value))) {
                 undecided.extend(position(policy));
             }
-            // It leaves every port open: no other one is reported.
+            // This policy leaves the mode of every port open, so no other is needed.
             if own {
                 break;
             }
@@ -57,7 +54,7 @@ impl NearestPolicies {
         }
     }
 
-    /// Iterates over the first policies, those that are weighed against each other.
+    /// Iterates over the first policies, which are compared with each other.
     pub(super) fn first<'s, 't>(
         &'s self,
         all: &'s [Object<'t>],
@@ -65,57 +62,12 @@ impl NearestPolicies {
         self.first.iter().filter_map(|&at| all.get(at))
     }
 
-    /// Iterates over policies with a mode that another tool fills in, up to one whose own mode is.
+    /// Iterates over policies with a mode that another tool fills in, up to the first whose mode for all
+    /// ports is one.
     pub(super) fn undecided<'s, 't>(
         &'s self,
         all: &'s [Object<'t>],
     ) -> impl Iterator<Item = &'s Object<'t>> {
         self.undecided.iter().filter_map(|&at| all.get(at))
-    }
-}
-
-impl<'t> Context<'t> {
-    fn policies(&self) -> &Facts<'t, Object<'t>> {
-        &self.inventory.peer_authentications
-    }
-
-    /// Returns the policies without selector of a namespace: of that of `object`, or of the root namespace.
-    pub(super) fn policies_without_selector(
-        &self,
-        object: &Object<'t>,
-        namespace: &str,
-        scope: PolicyScope,
-    ) -> Arc<NearestPolicies> {
-        let is_root = scope == PolicyScope::Mesh;
-        let place = if is_root {
-            (namespace, true)
-        } else {
-            self.namespace_of(object)
-        };
-        let key = (self.memo.scope(object, place), scope);
-        self.memo.policies.of(key, || {
-            let wanted = self.policies().unselective_in(namespace).filter(|policy| {
-                (is_root || self.shares_namespace(policy, object))
-                    && self.inventory.forks.join(policy.home(), object.home())
-            });
-            let found = nearest(wanted, object.home());
-            Arc::new(NearestPolicies::of(self.policies(), found))
-        })
-    }
-
-    /// Returns the policies that select the pods of `workload`.
-    pub(super) fn policies_selecting(&self, workload: &Workload<'t>) -> Arc<NearestPolicies> {
-        let object = &workload.object;
-        let place = self.namespace_of(object);
-        let labels = workload.template.labels();
-        let scope = PolicyScope::Pods(self.policies().asked_labels(place.0, labels));
-        let key = (self.memo.scope(object, place), scope);
-        self.memo.policies.of(key, || {
-            let wanted = self.beside_selecting(self.policies(), workload);
-            let wanted =
-                wanted.filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
-            let found = nearest(wanted, object.home());
-            Arc::new(NearestPolicies::of(self.policies(), found))
-        })
     }
 }

@@ -1,7 +1,7 @@
-//! Which `NetworkPolicy` keeps the kubelet away from a pod.
+//! Decides whether a `NetworkPolicy` blocks the connections of the kubelet to a pod.
 //!
-//! Source: the Kubernetes API of `networking.k8s.io/v1`: policies add up, and a pod that one of
-//! them selects for ingress admits only what some rule names.
+//! Source: the Kubernetes API of `networking.k8s.io/v1`: policies are additive, and a pod that a policy
+//! selects for ingress admits only connections that a rule allows.
 
 use core::net::IpAddr;
 
@@ -9,14 +9,14 @@ use crate::kube::{Object, Requirements, Workload, integer};
 use crate::mesh::Fact;
 use crate::yaml::{Entry, NodeRef};
 
-use super::Context;
+use crate::context::run_context::Context;
 
-/// Where a connection comes from.
+/// The source of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// This address.
     Address(IpAddr),
-    /// The node of the pod, whose address no tree knows: any block of addresses may hold it.
+    /// The node of the pod. A tree does not contain its address, so any address block may contain it.
     Node,
 }
 
@@ -33,13 +33,13 @@ impl<'t> Context<'t> {
     /// Returns the NetworkPolicies that isolate the pods of `workload`.
     #[must_use]
     pub fn isolating(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
-        self.beside(&self.inventory.network_policies, &workload.object)
+        self.in_namespace_of(&self.inventory.network_policies, &workload.object)
             .filter(|policy| isolates(policy, workload))
             .collect()
     }
 
-    /// Tells whether the NetworkPolicies of the tree admit a connection from `source` to `port`
-    /// of the pods of `workload`. Where none isolates the pod, everything is admitted.
+    /// Returns whether the NetworkPolicies of the tree admit a connection from `source` to `port` of the
+    /// pods of `workload`. If no policy isolates the pod, all connections are admitted.
     #[must_use]
     pub fn admits(&self, workload: &Workload<'t>, source: Source, port: i64) -> Fact<bool> {
         let isolating = self.isolating(workload);
@@ -52,19 +52,19 @@ impl<'t> Context<'t> {
         });
         match admitting {
             Some(policy) => {
-                let said = format!("NetworkPolicy `{}` admits {source}", policy.name());
-                Fact::known(true, policy.label_at(policy.name_span(), said))
+                let message = format!("NetworkPolicy `{}` admits {source}", policy.name());
+                Fact::known(true, policy.label_at(policy.name_span(), message))
             }
             None => {
-                let said = format!("NetworkPolicy `{}` does not admit {source}", first.name());
-                Fact::known(false, first.label_at(first.name_span(), said))
+                let message = format!("NetworkPolicy `{}` does not admit {source}", first.name());
+                Fact::known(false, first.label_at(first.name_span(), message))
             }
         }
     }
 }
 
-/// Tells whether a policy selects the pods of a `workload` of its namespace, and speaks of
-/// ingress: it does unless `policyTypes` leaves it out.
+/// Returns whether a policy selects the pods of a `workload` of its namespace for ingress. A policy
+/// applies to ingress unless `policyTypes` omits it.
 #[must_use]
 pub fn isolates(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
     let Some(spec) = policy.node.get("spec") else {
@@ -73,14 +73,18 @@ pub fn isolates(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
     let types = spec
         .get("policyTypes")
         .filter(|types| types.items().len() > 0);
-    let speaks = types.is_none_or(|types| types.items().any(|one| one.text() == Some("Ingress")));
+    let applies_to_ingress = types.is_none_or(|types| {
+        types
+            .items()
+            .any(|policy_type| policy_type.text() == Some("Ingress"))
+    });
     let labels = workload.template.labels();
     let label = |key: &str| {
         labels
             .and_then(|labels| labels.get(key))
             .and_then(NodeRef::text)
     };
-    speaks && Requirements::parse(spec.get("podSelector")).matches(label)
+    applies_to_ingress && Requirements::parse(spec.get("podSelector")).matches(label)
 }
 
 /// A rule for ingress of a `NetworkPolicy`.
@@ -100,35 +104,36 @@ impl<'t> IngressRule<'t> {
             .map(|node| Self { node })
     }
 
-    /// Returns whom the rule is for; nothing stands for everyone.
+    /// Returns the sources that the rule admits; none means all sources.
     pub fn peers(self) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
         let from = self.node.get("from");
         from.into_iter().flat_map(NodeRef::items)
     }
 
-    /// Returns the entry `ports`, where the rule is for some ports only.
+    /// Returns the entry `ports` if the rule is limited to some ports.
     #[must_use]
     pub fn ports(self) -> Option<Entry<'t>> {
         let entry = self.node.entry("ports")?;
         (entry.value.items().len() > 0).then_some(entry)
     }
 
-    /// Tells whether the rule names a block of private addresses, as nodes have them.
+    /// Returns whether the rule names a block of private addresses, as nodes have.
     #[must_use]
     pub fn names_private_addresses(self) -> bool {
-        let mut blocks = self.peers().filter_map(|peer| peer.get("ipBlock"));
-        blocks.any(|block| {
-            let cidr = block.get("cidr").and_then(NodeRef::text);
-            let network = cidr.and_then(|cidr| cidr.trim().split_once('/')?.0.parse().ok());
-            match network {
-                Some(IpAddr::V4(address)) => address.is_private(),
-                Some(IpAddr::V6(address)) => address.is_unique_local(),
-                None => false,
-            }
-        })
+        self.peers()
+            .filter_map(|peer| peer.get("ipBlock"))
+            .any(|block| {
+                let cidr = block.get("cidr").and_then(NodeRef::text);
+                let network = cidr.and_then(|cidr| cidr.trim().split_once('/')?.0.parse().ok());
+                match network {
+                    Some(IpAddr::V4(address)) => address.is_private(),
+                    Some(IpAddr::V6(address)) => address.is_unique_local(),
+                    None => false,
+                }
+            })
     }
 
-    /// Tells whether the rule is for connections from `source`. Selectors of pods and namespaces
+    /// Returns whether the rule admits connections from `source`. Selectors of pods and namespaces
     /// never match an address outside the cluster's pods.
     #[must_use]
     pub fn admits_source(self, source: Source) -> bool {
@@ -147,7 +152,7 @@ impl<'t> IngressRule<'t> {
         })
     }
 
-    /// Tells whether the rule is for a port of the pods of `workload`.
+    /// Returns whether the rule admits connections to a port of the pods of `workload`.
     #[must_use]
     pub fn admits_port(self, workload: &Workload<'_>, port: i64) -> bool {
         let Some(ports) = self.ports() else {
@@ -170,13 +175,14 @@ impl<'t> IngressRule<'t> {
 
 fn declared(workload: &Workload<'_>, name: &str) -> Option<i64> {
     let containers = workload.template.containers();
-    let mut ports = containers.iter().flat_map(crate::kube::Container::ports);
-    ports
+    containers
+        .iter()
+        .flat_map(crate::kube::Container::ports)
         .find(|port| port.name == Some(name))
         .and_then(|port| port.number)
 }
 
-/// Tells whether an address lies in a block such as `169.254.7.127/32`.
+/// Returns whether a block such as `169.254.7.127/32` contains an address.
 fn contains(cidr: &str, address: IpAddr) -> bool {
     let Some((network, bits)) = cidr.trim().split_once('/') else {
         return false;

@@ -1,8 +1,8 @@
-//! What a pod template says about itself: the rewrite switch, capture, the prober env.
+//! Facts from a pod template: whether its probes are rewritten, its own sidecar, its prober env.
 
 use std::collections::BTreeMap;
 
-use crate::kube::{Action, Container, ContainerList, HttpGet, Workload};
+use crate::kube::{Container, ContainerList, HttpGet, ProbeHandler, Workload};
 use crate::mesh::istio::proxy_config::ProxyConfig;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::istio::{keys, prober_json, recorded};
@@ -10,9 +10,9 @@ use crate::mesh::{Fact, Version};
 use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
 
-use super::Context;
+use crate::context::run_context::Context;
 
-/// Where a pod carries its prober env.
+/// Where the manifest of a pod contains its prober env.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProberEnvPlace {
     /// In the env of the `istio-proxy` container.
@@ -21,16 +21,16 @@ pub enum ProberEnvPlace {
     ProxyMetadata,
 }
 
-/// Why a prober env can't be read.
+/// Why a prober env cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unread {
-    /// Its value is not in the manifest: what the agent is given is not known.
+pub enum UnreadableProberEnv {
+    /// The manifest does not contain its value, so the value that the agent receives is unknown.
     Elsewhere(&'static str),
-    /// The agent can't read it either; the parser's words.
+    /// The agent cannot read it either. Contains the error of the parser.
     Invalid(String),
 }
 
-impl core::fmt::Display for Unread {
+impl core::fmt::Display for UnreadableProberEnv {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Elsewhere(why) => f.write_str(why),
@@ -39,20 +39,20 @@ impl core::fmt::Display for Unread {
     }
 }
 
-/// The prober env of a pod: one fact, wherever it stands.
+/// The prober env of a pod, from either place.
 #[derive(Clone, Debug)]
 pub struct ProberEnv {
-    /// The probers by path, or why they can't be read.
-    pub probers: Result<BTreeMap<String, String>, Unread>,
-    /// Which of the two places holds it.
+    /// The probers by path, or why they cannot be read.
+    pub probers: Result<BTreeMap<String, String>, UnreadableProberEnv>,
+    /// The place that contains it.
     pub place: ProberEnvPlace,
     /// The bytes of the value.
     pub span: Span,
 }
 
 impl ProberEnv {
-    /// Tells whether the agent gives the check of `path` no time at all: a gRPC entry without a
-    /// timeout. Measured with Istio 1.31: such an entry answers 500 for ever.
+    /// Returns whether the agent's check of `path` always times out: a gRPC entry without a timeout.
+    /// Measured with Istio 1.31: such an entry always answers 500.
     #[must_use]
     pub fn expires_at_once(&self, path: &str) -> bool {
         let probers = self.probers.as_ref().ok();
@@ -61,7 +61,7 @@ impl ProberEnv {
             .is_some_and(|json| prober_json::expires_at_once(json))
     }
 
-    /// Returns the value with `seconds` as the timeout of `path`.
+    /// Returns the value with the timeout of `path` set to `seconds`; `None` if `path` has no entry.
     #[must_use]
     pub fn with_timeout(&self, path: &str, seconds: i64) -> Option<String> {
         let mut probers = self.probers.as_ref().ok()?.clone();
@@ -70,7 +70,8 @@ impl ProberEnv {
         Some(prober_json::object(&probers))
     }
 
-    /// Returns the value with the number `port` in place of what `path` names as its port.
+    /// Returns the value with the port of `path` set to the number `port`; `None` if `path` has no
+    /// entry.
     #[must_use]
     pub fn with_port(&self, path: &str, port: i64) -> Option<String> {
         let mut probers = self.probers.as_ref().ok()?.clone();
@@ -79,7 +80,7 @@ impl ProberEnv {
         Some(prober_json::object(&probers))
     }
 
-    /// Returns the value without the entry of `path`.
+    /// Returns the value without the entry of `path`; `None` if there is no such entry.
     #[must_use]
     pub fn without(&self, path: &str) -> Option<String> {
         let mut probers = self.probers.as_ref().ok()?.clone();
@@ -87,25 +88,27 @@ impl ProberEnv {
         Some(prober_json::object(&probers))
     }
 
-    /// Returns the port name that the entry of `path` holds where a number belongs.
+    /// Returns the port name that the entry of `path` contains instead of a number.
     #[must_use]
     pub fn port_name_of(&self, path: &str) -> Option<String> {
         prober_json::port_name(self.probers.as_ref().ok()?.get(path)?)
     }
 
     /// Returns the HTTP request that the entry of `path` records, with the defaults of the API
-    /// server; `None` where it records another kind, headers or a host.
+    /// server; `None` if it records another kind of probe, headers or a host.
     #[must_use]
     pub fn plain_http_of(&self, path: &str) -> Option<HttpGet> {
         let json = self.probers.as_ref().ok()?.get(path)?;
         match recorded::read(json).ok()?.action {
-            Action::HttpGet(http) if http.host.is_none() && http.headers.is_empty() => Some(http),
+            ProbeHandler::HttpGet(http) if http.host.is_none() && http.headers.is_empty() => {
+                Some(http)
+            }
             _ => None,
         }
     }
 
-    /// Returns the port of the application that the agent asks for a probe at `path`; `None` where
-    /// there is no entry, or none that can be read.
+    /// Returns the application port that the agent checks for a probe at `path`; `None` if there is
+    /// no entry, or if it cannot be read.
     #[must_use]
     pub fn port_of(&self, path: &str) -> Option<i64> {
         let prober = self.probers.as_ref().ok()?.get(path)?;
@@ -114,11 +117,12 @@ impl ProberEnv {
 }
 
 impl<'t> Context<'t> {
-    /// Tells whether the injector rewrites the probes of this pod, by annotation or mesh default.
+    /// Returns whether the injector rewrites the probes of this pod. An option, the template, the
+    /// annotation and the default of the mesh decide, in this order.
     #[must_use]
     pub fn rewrite(&self, workload: &Workload<'t>) -> Fact<bool> {
-        if let Some(on) = self.given(&workload.object).overrides.rewrite {
-            return Fact::settled(on, format!("the rewrite is {} (--override)", switch(on)));
+        if let Some(on) = self.user_facts(&workload.object).overrides.rewrite {
+            return Fact::settled(on, format!("the rewrite is {} (--override)", on_or_off(on)));
         }
         if let Some(fact) = self.proxyless_opt_out(workload) {
             return fact;
@@ -129,24 +133,24 @@ impl<'t> Context<'t> {
             .and_then(parse_bool);
         let text = annotation.and_then(|entry| entry.value.text());
         if text.is_some_and(placeholder::contains) {
-            let said = "the switch of the rewrite is filled in by another tool";
-            return Fact::unknown(true, said, Some("--override rewrite=true|false"));
+            let message = "another tool fills in the annotation that switches the rewrite";
+            return Fact::unknown(true, message, Some("--override rewrite=true|false"));
         }
         match (annotation, word) {
             (Some(entry), Some(on)) => {
-                let said = if on {
+                let message = if on {
                     "the rewrite is on"
                 } else {
                     "the rewrite is switched off here"
                 };
-                Fact::known(on, workload.object.label_at(entry.value.span(), said))
+                Fact::known(on, workload.object.label_at(entry.value.span(), message))
             }
             _ => self.rewrite_default(workload),
         }
     }
 
-    /// Proxyless templates write the opt-out themselves, over whatever the pod says. Measured:
-    /// 1.10 and 1.11 do not.
+    /// Returns that the rewrite is off if a proxyless template is selected: these templates set the
+    /// opt-out and override the annotation of the pod. Measured: 1.10 and 1.11 do not.
     fn proxyless_opt_out(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
         let entry = workload.template.annotation(keys::TEMPLATES)?;
         let mut names = entry.value.text()?.split(',').map(str::trim);
@@ -155,30 +159,30 @@ impl<'t> Context<'t> {
             .value
             .is_some_and(|version| version < Version::new(1, 12));
         (!old && names.any(|name| matches!(name, "grpc-agent" | "grpc-simple"))).then(|| {
-            let said = "this template switches the rewrite off itself";
-            Fact::known(false, workload.object.label_at(entry.value.span(), said))
+            let message = "this template switches the rewrite off";
+            Fact::known(false, workload.object.label_at(entry.value.span(), message))
         })
     }
 
-    /// Returns the prober env of the pod, if it carries one.
+    /// Returns the prober env of the pod, if its manifest contains one.
     #[must_use]
     pub fn prober_env(&self, workload: &Workload<'t>) -> Option<ProberEnv> {
         written_prober_env(workload)
     }
 }
 
-/// The same without a context: the manifest alone says it.
+/// Returns the prober env that the manifest of a workload contains, if any.
 #[must_use]
 pub fn written_prober_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     container_env(workload).or_else(|| metadata_env(workload))
 }
 
-const fn switch(on: bool) -> &'static str {
+const fn on_or_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// Returns the sidecar container that the manifest itself holds: real, or a request to the
-/// injector. `containers` comes before `initContainers`, as in the injector's search.
+/// Returns the sidecar container of the manifest: a real one, or a request to the injector.
+/// Searches `containers` before `initContainers`, as the injector does.
 #[must_use]
 pub fn proxy_container<'t>(workload: &Workload<'t>) -> Option<Container<'t>> {
     let template = &workload.template;
@@ -191,11 +195,13 @@ pub fn proxy_container<'t>(workload: &Workload<'t>) -> Option<Container<'t>> {
             let mut names = template.names_in(*list);
             names.any(|(name, _)| name == keys::PROXY_CONTAINER)
         })?;
-    let mut containers = template.containers_in(list).into_iter();
-    containers.find(|container| container.name() == keys::PROXY_CONTAINER)
+    template
+        .containers_in(list)
+        .into_iter()
+        .find(|container| container.name() == keys::PROXY_CONTAINER)
 }
 
-/// Returns the parsed `proxy.istio.io/config` annotation, if there is one that parses.
+/// Returns the parsed `proxy.istio.io/config` annotation; `None` if it is absent or does not parse.
 #[must_use]
 pub fn proxy_config(workload: &Workload<'_>) -> Option<ProxyConfig> {
     let text = workload
@@ -210,9 +216,9 @@ fn container_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     let variable = proxy_container(workload)?.env(keys::PROBERS_ENV)?;
     let value = variable.value();
     let probers = match value.and_then(NodeRef::text) {
-        Some(text) => read(text),
-        None => Err(Unread::Elsewhere(
-            "its value is not written here (`valueFrom`)",
+        Some(text) => parse_probers(text),
+        None => Err(UnreadableProberEnv::Elsewhere(
+            "its value comes from `valueFrom`",
         )),
     };
     Some(ProberEnv {
@@ -222,12 +228,12 @@ fn container_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     })
 }
 
-fn read(text: &str) -> Result<BTreeMap<String, String>, Unread> {
+fn parse_probers(text: &str) -> Result<BTreeMap<String, String>, UnreadableProberEnv> {
     prober_json::parse(text).map_err(|error| {
         if placeholder::contains(text) {
-            Unread::Elsewhere("its value is filled in by another tool")
+            UnreadableProberEnv::Elsewhere("another tool fills in its value")
         } else {
-            Unread::Invalid(error)
+            UnreadableProberEnv::Invalid(error)
         }
     })
 }
@@ -236,13 +242,17 @@ fn metadata_env(workload: &Workload<'_>) -> Option<ProberEnv> {
     let entry = workload.template.annotation(keys::PROXY_CONFIG)?;
     let config = proxy_config(workload)?;
     let probers = match config.probers()? {
-        Ok(text) => read(&text),
-        Err(_) if config.raw_probers().is_some_and(|raw| read(raw).is_ok()) => {
-            let said =
-                "the injector pastes it between double quotes: write each `\"` in it as `\\\"`";
-            Err(Unread::Invalid(said.into()))
+        Ok(text) => parse_probers(&text),
+        Err(_)
+            if config
+                .raw_probers()
+                .is_some_and(|raw| parse_probers(raw).is_ok()) =>
+        {
+            let message = "the injector pastes the value between double quotes: write each `\"` \
+                           in it as `\\\"`";
+            Err(UnreadableProberEnv::Invalid(message.into()))
         }
-        Err(error) => Err(Unread::Invalid(error.message)),
+        Err(error) => Err(UnreadableProberEnv::Invalid(error.message)),
     };
     let place = ProberEnvPlace::ProxyMetadata;
     Some(ProberEnv {

@@ -1,7 +1,12 @@
-//! Which `PeerAuthentication`s hold for a port of a workload.
+//! Decides the mutual TLS mode of a port by the `PeerAuthentication`s that apply to it.
 
 use std::sync::Arc;
 
+use crate::context::namespace_index::NamespaceIndex;
+use crate::context::nearest::nearest;
+use crate::context::nearest_policies::{NearestPolicies, ScopeKey};
+use crate::context::policy_scope::PolicyScope;
+use crate::context::run_context::Context;
 use crate::finding::{Certainty, Label};
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::mesh::Fact;
@@ -9,10 +14,7 @@ use crate::mesh::istio::mtls::{Decider, MtlsMode, Scopes};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
-use super::nearest_policies::{NearestPolicies, PolicyScope};
-use super::{Context, Reach};
-
-/// The policies that hold, one per scope at most.
+/// The policies that apply, at most one per scope.
 #[derive(Clone, Copy)]
 struct Policies<'c, 't> {
     mesh: Option<&'c Object<'t>>,
@@ -20,7 +22,7 @@ struct Policies<'c, 't> {
     workload: Option<&'c Object<'t>>,
 }
 
-/// Returns each policy of a scope in turn; none where there is none.
+/// Returns each policy of a scope, or a single `None` if there is no policy.
 fn candidates<'c, 't>(
     nearest: &'c NearestPolicies,
     all: &'c [Object<'t>],
@@ -33,21 +35,21 @@ fn candidates<'c, 't>(
 }
 
 /// A mode and where it is written.
-type Written = (MtlsMode, Label);
+type WrittenMode = (MtlsMode, Label);
 
 impl<'t> Context<'t> {
-    /// Returns the mode that holds on `port` of the pods of `workload`.
+    /// Returns the mutual TLS mode on `port` of the pods of `workload`.
     #[must_use]
     pub fn mtls(&self, workload: &Workload<'t>, port: i64) -> Fact<MtlsMode> {
-        if let Some(mode) = self.given(&workload.object).overrides.mtls {
+        if let Some(mode) = self.user_facts(&workload.object).overrides.mtls {
             return Fact::settled(mode, format!("mTLS is {} (--override)", mode.as_str()));
         }
-        let verdicts = match self.rivals(workload, port) {
+        let verdicts = match self.modes_of_candidates(workload, port) {
             Ok(verdicts) => verdicts,
             Err(place) => {
-                let said = "the mode of mutual TLS is filled in by another tool";
-                let open = Fact::unknown((), said, Some("--override mtls=MODE"));
-                return Fact::known(MtlsMode::Permissive, place).resting_on(&open);
+                let message = "another tool fills in the mode of mutual TLS";
+                let open = Fact::unknown((), message, Some("--override mtls=MODE"));
+                return Fact::known(MtlsMode::Permissive, place).depending_on(&open);
             }
         };
         let mut verdicts = verdicts.into_iter();
@@ -57,25 +59,28 @@ impl<'t> Context<'t> {
         match verdicts.find(|other| other.value != first.value) {
             None => first,
             Some(other) => {
-                // Nothing in the tree says which of them is older.
-                let said = "the older of two PeerAuthentications of one scope wins";
-                let age = Fact::assumed((), said, Some("--override mtls=MODE"));
-                first.resting_on(&other).resting_on(&age)
+                // The tree does not state which policy is older.
+                let message =
+                    "the older of two PeerAuthentications with one scope takes precedence";
+                let age = Fact::assumed((), message, Some("--override mtls=MODE"));
+                first.depending_on(&other).depending_on(&age)
             }
         }
     }
 
-    /// Returns the modes that may hold on `port` as well as the one that [`Context::mtls`] returns,
-    /// each with whether something in the tree speaks for it: those of rival policies, STRICT where
-    /// another tool fills the mode in, and STRICT where no policy is in scope, for which nothing
-    /// speaks but that the policy of the whole mesh often lies elsewhere.
+    /// Returns other modes that may apply to `port` instead of the one that [`Context::mtls`] returns,
+    /// each with whether the tree contains evidence for it.
+    ///
+    /// These are the modes of conflicting policies, STRICT if another tool fills in the mode, and STRICT
+    /// without evidence if no policy is in scope, because the policy of the whole mesh is often in
+    /// another repository.
     #[must_use]
     pub fn mtls_otherwise(&self, workload: &Workload<'t>, port: i64) -> Vec<(MtlsMode, bool)> {
-        let given = self.given(&workload.object);
+        let given = self.user_facts(&workload.object);
         if given.overrides.mtls.is_some() {
             return Vec::new();
         }
-        let Ok(verdicts) = self.rivals(workload, port) else {
+        let Ok(verdicts) = self.modes_of_candidates(workload, port) else {
             return vec![(MtlsMode::Strict, true)];
         };
         let Some((first, others)) = verdicts.split_first() else {
@@ -87,16 +92,23 @@ impl<'t> Context<'t> {
                 otherwise.push((other.value, true));
             }
         }
-        // A default is what it is taken for only as long as nobody says more.
+        // A default applies only as long as no policy outside of the tree overrides it.
         if otherwise.is_empty() && first.certainty == Certainty::Default {
             otherwise.push((MtlsMode::Strict, false));
         }
         otherwise
     }
 
-    /// Returns the mode for each choice among policies of one scope, or the place of one that
-    /// another tool fills in.
-    fn rivals(&self, workload: &Workload<'t>, port: i64) -> Result<Vec<Fact<MtlsMode>>, Label> {
+    /// Returns the mode for each choice among conflicting policies of one scope.
+    ///
+    /// # Errors
+    ///
+    /// Returns the place of a mode that another tool fills in.
+    fn modes_of_candidates(
+        &self,
+        workload: &Workload<'t>,
+        port: i64,
+    ) -> Result<Vec<Fact<MtlsMode>>, Label> {
         let object = &workload.object;
         let (namespace, _) = self.namespace_of(object);
         let root = self.root_namespace(workload).value;
@@ -107,15 +119,16 @@ impl<'t> Context<'t> {
         } else {
             self.policies_selecting(workload)
         };
-        let mesh = self.policies_without_selector(object, root, PolicyScope::Mesh);
+        let mesh = self.policies_without_selector(object, root, ScopeKey::Mesh);
         let of_namespace = if namespace == root {
             Arc::default()
         } else {
-            self.policies_without_selector(object, namespace, PolicyScope::Namespace)
+            self.policies_without_selector(object, namespace, ScopeKey::Namespace)
         };
         let all = &self.inventory.peer_authentications;
-        let undecided = [&own, &mesh, &of_namespace].into_iter();
-        let mut undecided = undecided.flat_map(|nearest| nearest.undecided(all));
+        let mut undecided = [&own, &mesh, &of_namespace]
+            .into_iter()
+            .flat_map(|nearest| nearest.undecided(all));
         if let Some(place) = undecided.find_map(|policy| self.undecided_mode(policy, port)) {
             return Err(place);
         }
@@ -140,35 +153,36 @@ impl<'t> Context<'t> {
         Ok(verdicts)
     }
 
-    /// Returns the mode that holds on the ports of the pods of `workload` of which no policy
-    /// speaks.
+    /// Returns the mode on the ports of the pods of `workload` that no policy names.
     #[must_use]
     pub fn mtls_of_other_ports(&self, workload: &Workload<'t>) -> Fact<MtlsMode> {
-        // No port has the number 0.
+        // No policy names port 0.
         self.mtls(workload, 0)
     }
 
-    /// Returns the mode that a policy of this reach inherits where it sets none itself.
+    /// Returns the mode that a policy of this scope inherits if it does not set one.
     #[must_use]
-    pub fn inherited_mtls(&self, policy: &Object<'t>, reach: Reach) -> Fact<MtlsMode> {
+    pub fn inherited_mtls(&self, policy: &Object<'t>, policy_scope: PolicyScope) -> Fact<MtlsMode> {
         let root = self.root_namespace_near(policy).value;
-        let mesh = self.policies_without_selector(policy, &root, PolicyScope::Mesh);
+        let mesh = self.policies_without_selector(policy, &root, ScopeKey::Mesh);
         let namespace = self.namespace_of(policy).0;
-        let of_namespace =
-            self.policies_without_selector(policy, namespace, PolicyScope::Namespace);
+        let of_namespace = self.policies_without_selector(policy, namespace, ScopeKey::Namespace);
         let all = &self.inventory.peer_authentications;
         let policies = Policies {
-            mesh: mesh.first(all).next().filter(|_| reach != Reach::Mesh),
+            mesh: mesh
+                .first(all)
+                .next()
+                .filter(|_| policy_scope != PolicyScope::Mesh),
             namespace: of_namespace
                 .first(all)
                 .next()
-                .filter(|_| reach == Reach::Workloads),
+                .filter(|_| policy_scope == PolicyScope::Workloads),
             workload: None,
         };
         self.effective(policy, policies, 0)
     }
 
-    /// The mode if these policies, one per scope at most, are the ones that hold.
+    /// Returns the mode under the assumption that these policies apply.
     fn effective(
         &self,
         object: &Object<'t>,
@@ -189,7 +203,7 @@ impl<'t> Context<'t> {
         let of_port = policies
             .workload
             .and_then(|policy| self.port_mode(policy, port));
-        let written = |mode: &Option<Written>| mode.as_ref().map(|(mode, _)| *mode);
+        let written = |mode: &Option<WrittenMode>| mode.as_ref().map(|(mode, _)| *mode);
         let scopes = Scopes {
             mesh: written(&mesh),
             namespace: written(&of_namespace),
@@ -202,7 +216,7 @@ impl<'t> Context<'t> {
             Decider::Workload => of_workload,
             Decider::Namespace => of_namespace,
             Decider::Mesh => mesh,
-            Decider::Nobody => None,
+            Decider::NoPolicy => None,
         };
         match deciding {
             Some((_, place)) => Fact::known(mode, place),
@@ -213,26 +227,26 @@ impl<'t> Context<'t> {
     /// Returns the place of a mode that another tool fills in.
     fn undecided_mode(&self, policy: &Object<'t>, port: i64) -> Option<Label> {
         let of_port = self.inventory.ports.mode(policy, port);
-        let of_port = of_port.and_then(|one| one.mode);
+        let of_port = of_port.and_then(|port_mode| port_mode.mode);
         let mode = [PeerAuthentication::of(policy).mode(), of_port]
             .into_iter()
             .flatten()
             .find(|mode| mode.value.text().is_some_and(placeholder::contains))?;
-        Some(policy.label_at(mode.value.span(), "the mode is filled in by another tool"))
+        Some(policy.label_at(mode.value.span(), "another tool fills in this mode"))
     }
 
-    fn port_mode(&self, policy: &Object<'t>, port: i64) -> Option<Written> {
+    fn port_mode(&self, policy: &Object<'t>, port: i64) -> Option<WrittenMode> {
         let mode = self.inventory.ports.mode(policy, port)?.mode?;
         written(policy, mode, &format!("port {port}"))
     }
 
     fn without_policy(&self, object: &Object<'t>) -> Fact<MtlsMode> {
-        match self.given(object).assume.mtls {
+        match self.user_facts(object).assume.mtls {
             Some(mode) => {
-                let said = format!("mTLS is {} (--assume)", mode.as_str());
+                let message = format!("mTLS is {} (--assume)", mode.as_str());
                 Fact {
                     certainty: Certainty::Assumed,
-                    ..Fact::settled(mode, said)
+                    ..Fact::settled(mode, message)
                 }
             }
             None => Fact::default(
@@ -244,12 +258,65 @@ impl<'t> Context<'t> {
     }
 }
 
-fn mode_of(policy: &Object<'_>, scope: &str) -> Option<Written> {
+fn mode_of(policy: &Object<'_>, scope: &str) -> Option<WrittenMode> {
     written(policy, PeerAuthentication::of(policy).mode()?, scope)
 }
 
-fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<Written> {
+fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<WrittenMode> {
     let mode = MtlsMode::parse(entry.value.text()?)?;
-    let said = format!("{} for {scope}", mode.as_str());
-    Some((mode, policy.label_at(entry.value.span(), said)))
+    let message = format!("{} for {scope}", mode.as_str());
+    Some((mode, policy.label_at(entry.value.span(), message)))
+}
+
+impl<'t> Context<'t> {
+    fn policies(&self) -> &NamespaceIndex<'t, Object<'t>> {
+        &self.inventory.peer_authentications
+    }
+
+    /// Returns the nearest policies without selector of the namespace of `object`, or of the root
+    /// namespace.
+    pub(in crate::context) fn policies_without_selector(
+        &self,
+        object: &Object<'t>,
+        namespace: &str,
+        scope: ScopeKey,
+    ) -> Arc<NearestPolicies> {
+        let is_root = scope == ScopeKey::Mesh;
+        let place = if is_root {
+            (namespace, true)
+        } else {
+            self.namespace_of(object)
+        };
+        let key = (self.fact_cache.namespace_key(object, place), scope);
+        self.fact_cache.policies.of(key, || {
+            let wanted = self.policies().unselective_in(namespace).filter(|policy| {
+                (is_root || self.shares_namespace(policy, object))
+                    && self
+                        .inventory
+                        .environments
+                        .may_apply(policy.location_file(), object.location_file())
+            });
+            let found = nearest(wanted, object.location_file());
+            Arc::new(NearestPolicies::of(self.policies(), found))
+        })
+    }
+
+    /// Returns the nearest policies that select the pods of `workload`.
+    pub(in crate::context) fn policies_selecting(
+        &self,
+        workload: &Workload<'t>,
+    ) -> Arc<NearestPolicies> {
+        let object = &workload.object;
+        let place = self.namespace_of(object);
+        let labels = workload.template.labels();
+        let scope = ScopeKey::Pods(self.policies().selector_labels(place.0, labels));
+        let key = (self.fact_cache.namespace_key(object, place), scope);
+        self.fact_cache.policies.of(key, || {
+            let wanted = self.selecting_in_namespace_of(self.policies(), workload);
+            let wanted =
+                wanted.filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
+            let found = nearest(wanted, object.location_file());
+            Arc::new(NearestPolicies::of(self.policies(), found))
+        })
+    }
 }

@@ -1,4 +1,4 @@
-//! What policies and Services say of single ports, by the port: each probe asks for one of many.
+//! Indexes policies and Services by port, since each probe looks up one of many ports.
 
 use std::ptr::from_ref;
 
@@ -14,12 +14,12 @@ type NodeId = (usize, u32);
 #[derive(Debug, Default)]
 pub(super) struct PortIndex<'t> {
     modes: HashMap<NodeId, HashMap<i64, PortMode<'t>>>,
-    /// The ports of Services that lead to numbers of ports, and to no name of one.
+    /// The ports of Services whose target ports are all numbers, by target port.
     targets: HashMap<NodeId, HashMap<i64, NodeRef<'t>>>,
 }
 
 impl<'t> PortIndex<'t> {
-    /// Collects the ports of `PeerAuthentication`s and of Services.
+    /// Indexes the ports of `PeerAuthentication`s and of Services.
     pub(super) fn of(policies: &[Object<'t>], services: &[Object<'t>]) -> Self {
         let mut index = Self::default();
         for policy in policies {
@@ -41,24 +41,20 @@ impl<'t> PortIndex<'t> {
         index
     }
 
-    /// Returns what a policy says of a port.
+    /// Returns the mode that a policy sets for a port.
     pub(super) fn mode(&self, policy: &Object<'t>, port: i64) -> Option<&PortMode<'t>> {
         self.modes.get(&id(policy))?.get(&port)
     }
 
-    /// Returns the first port of a Service that leads to a port of its pods; the outer `None` where that depends on
-    /// the names of their ports.
-    pub(super) fn leading_to(
-        &self,
-        service: &Object<'t>,
-        port: i64,
-    ) -> Option<Option<NodeRef<'t>>> {
+    /// Returns the first port of a Service whose target is `port`. The outer `None` means that a
+    /// target is a port name, so the pods decide.
+    pub(super) fn targeting(&self, service: &Object<'t>, port: i64) -> Option<Option<NodeRef<'t>>> {
         Some(self.targets.get(&id(service))?.get(&port).copied())
     }
 }
 
 impl PortIndex<'_> {
-    /// Returns whether a Service leads to the same ports of all its pods.
+    /// Returns whether all target ports of a Service are numbers, so that they are equal for all pods.
     pub(super) fn is_numeric(&self, service: &Object<'_>) -> bool {
         self.targets.contains_key(&id(service))
     }
@@ -69,7 +65,7 @@ fn id(object: &Object<'_>) -> NodeId {
     (tree, object.node.id())
 }
 
-/// Returns the ports of a Service by the number that they lead to; `None` where one leads to a name.
+/// Returns the ports of a Service by target port; `None` if a target port is a name.
 fn targets<'t>(service: &Object<'t>) -> Option<HashMap<i64, NodeRef<'t>>> {
     let mut targets = HashMap::new();
     for ServicePort { node, .. } in ServicePort::all_of(service) {
@@ -80,8 +76,8 @@ fn targets<'t>(service: &Object<'t>) -> Option<HashMap<i64, NodeRef<'t>>> {
     Some(targets)
 }
 
-/// Returns the number of the port that a Service port sends TCP connections to, `None` in it for other transports,
-/// which lead no probe anywhere; the outer `None` where a name is written.
+/// Returns the target port of a Service port. The inner `None` means another protocol than TCP, which
+/// probes do not use; the outer `None` means that the target is a port name.
 pub(super) fn numeric_target(port: NodeRef<'_>) -> Option<Option<i64>> {
     let transport = port.get("protocol").and_then(NodeRef::text);
     if matches!(transport, Some("UDP" | "SCTP")) {

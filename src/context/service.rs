@@ -1,27 +1,27 @@
-//! What the Services of a workload say about its ports.
+//! Facts from the Services of a workload about its ports.
 
 use std::ptr::from_ref;
 
 use hashbrown::HashSet;
 
+use crate::context::nearest::nearest;
+use crate::context::port_index::numeric_target;
+use crate::context::run_context::Context;
+use crate::context::service_selector::service_selector;
 use crate::finding::Label;
-use crate::kube::{LabelSelector, Object, ServicePort, Workload};
+use crate::kube::{Object, ServicePort, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::protocol::Protocol;
 use crate::yaml::NodeRef;
 
-use super::Context;
-use super::inventory::nearest;
-use super::port_index::numeric_target;
-
-/// No option speaks of the protocol of a port: the Services do.
+/// What settles the protocol of a port: there is no option, only the Services.
 pub const SETTLE: &str = "one appProtocol in all these Services";
 
 impl<'t> Context<'t> {
-    /// Returns the protocol that Istio takes the traffic of `port` for: that of the Service port that
-    /// leads to it, else it is detected. Of several Services the oldest decides, which no manifest
-    /// tells: where they differ the answer is an assumption, and the first by name is taken.
+    /// Returns the protocol that Istio uses for the traffic of `port`: that of the Service port that
+    /// targets it, else Istio detects it. The oldest of several Services decides, and manifests do not
+    /// state the age. If the Services differ, the first by name is assumed to be the oldest.
     ///
     /// Source: Istio 1.31, `pilot/pkg/networking/core/listener_inbound.go`.
     #[must_use]
@@ -30,21 +30,21 @@ impl<'t> Context<'t> {
         let Some((_, first)) = found.next() else {
             return Fact::settled(
                 Protocol::Auto,
-                "the port is in no Service: its protocol is detected",
+                "no Service targets the port, so Istio detects its protocol",
             );
         };
-        let rivals: Vec<_> = found.map(|(_, fact)| fact).collect();
-        if rivals.is_empty() {
+        let others: Vec<_> = found.map(|(_, fact)| fact).collect();
+        if others.is_empty() {
             return first;
         }
-        let said = "the oldest of several Services on one port decides its protocol";
-        let age = Fact::assumed((), said, Some(SETTLE));
-        let rests = |first: Fact<Protocol>, rival: &Fact<Protocol>| first.resting_on(rival);
-        rivals.iter().fold(first, rests).resting_on(&age)
+        let message = "the oldest of several Services decides the protocol of the port";
+        let age = Fact::assumed((), message, Some(SETTLE));
+        let rests = |first: Fact<Protocol>, rival: &Fact<Protocol>| first.depending_on(rival);
+        others.iter().fold(first, rests).depending_on(&age)
     }
 
-    /// Returns the protocols that the Services give `port` of the workload, each with the name of the
-    /// first Service that does: more than one where they differ.
+    /// Returns the different protocols that the Services set for `port` of the workload, each with the
+    /// name of the first Service that sets it.
     #[must_use]
     pub fn protocols(&self, workload: &Workload<'t>, port: i64) -> Vec<(&'t str, Fact<Protocol>)> {
         let mut found: Vec<(&'t str, Fact<Protocol>)> = Vec::new();
@@ -60,17 +60,7 @@ impl<'t> Context<'t> {
         found
     }
 
-    /// Returns the facts as they would be if this Service were the oldest of those that lead to
-    /// `port`.
-    #[must_use]
-    pub fn with_oldest(&self, port: i64, service: &'t str) -> Self {
-        Self {
-            oldest: Some((port, service)),
-            ..self.clone()
-        }
-    }
-
-    /// Returns the first Service whose port leads to `port` of the workload, with that port of it.
+    /// Returns the first Service that targets `port` of the workload, with its port.
     #[must_use]
     pub fn service_of(
         &self,
@@ -80,20 +70,23 @@ impl<'t> Context<'t> {
         self.services_of(workload, port).into_iter().next()
     }
 
-    /// Returns the nearest Services with a port that leads to `port` of the workload, by name, each
-    /// with that port of it; the one that is supposed to be the oldest comes first.
+    /// Returns the nearest Services that target `port` of the workload, each with its port. They are
+    /// sorted by name, after the one that is assumed to be the oldest.
     fn services_of(&self, workload: &Workload<'t>, port: i64) -> Vec<(&Object<'t>, NodeRef<'t>)> {
-        let mut found = nearest(self.selecting_services(workload), workload.object.home());
+        let mut found = nearest(
+            self.selecting_services(workload),
+            workload.object.location_file(),
+        );
         let is_older = |service: &Object<'t>| self.oldest == Some((port, service.name()));
         found.sort_by_key(|service| (!is_older(service), service.name()));
-        let leading = found
+        found
             .into_iter()
-            .filter_map(|service| Some((service, self.leading_port(service, workload, port)?)));
-        leading.collect()
+            .filter_map(|service| Some((service, self.leading_port(service, workload, port)?)))
+            .collect()
     }
 
-    /// Returns the place of the Service that a host names for the pods of `workload`, where their
-    /// sidecar takes connections to it: `name`, `name.namespace` and longer, or its address.
+    /// Returns the place of the Service that `host` names (`name`, `name.namespace` and longer, or its
+    /// address), if the sidecar of the pods of `workload` captures connections to it.
     #[must_use]
     pub fn service_behind_sidecar(
         &self,
@@ -118,29 +111,32 @@ impl<'t> Context<'t> {
                 is_service && service.name() == name && self.namespace_of(service).0 == namespace;
             by_name || address(service) == Some(host)
         });
-        let found = nearest(called, workload.object.home());
+        let found = nearest(called, workload.object.location_file());
         let service = found.first()?;
-        let said = format!(
-            "the sidecar takes connections to Service `{}`",
+        let message = format!(
+            "the sidecar captures connections to Service `{}`",
             service.name()
         );
-        Some(service.label_at(service.name_span(), said))
+        Some(service.label_at(service.name_span(), message))
     }
 
-    /// Returns the Service port that leads to `port` of the pods, the nearest first.
+    /// Returns the place of the nearest Service port that targets `port` of the pods.
     #[must_use]
     pub fn exposed_by(&self, workload: &Workload<'t>, port: i64) -> Option<Label> {
-        nearest(self.selecting_services(workload), workload.object.home())
-            .into_iter()
-            .find_map(|service| {
-                let node = self.leading_port(service, workload, port)?;
-                let said = format!("Service `{}` leads clients to port {port}", service.name());
-                let span = node.get("targetPort").or_else(|| node.get("port"))?.span();
-                Some(service.label_at(span, said))
-            })
+        nearest(
+            self.selecting_services(workload),
+            workload.object.location_file(),
+        )
+        .into_iter()
+        .find_map(|service| {
+            let node = self.leading_port(service, workload, port)?;
+            let message = format!("Service `{}` routes clients to port {port}", service.name());
+            let span = node.get("targetPort").or_else(|| node.get("port"))?.span();
+            Some(service.label_at(span, message))
+        })
     }
 
-    /// Returns the first port of a Service that leads to `port` of the pods of `workload`.
+    /// Returns the first port of a Service that targets `port` of the pods of `workload`.
     fn leading_port(
         &self,
         service: &Object<'t>,
@@ -149,15 +145,15 @@ impl<'t> Context<'t> {
     ) -> Option<NodeRef<'t>> {
         self.inventory
             .ports
-            .leading_to(service, port)
+            .targeting(service, port)
             .unwrap_or_else(|| {
                 let mut ports = ServicePort::all_of(service).map(|port| port.node);
                 ports.find(|node| target_port(*node, workload) == Some(port))
             })
     }
 
-    /// Returns the ports of the Services that lead to the pods of `workload`, each with its
-    /// Service and the port of the pod, where that is known.
+    /// Returns the ports of the Services that select the pods of `workload`, each with its Service and
+    /// the port of the pod, if that is known.
     #[must_use]
     pub fn service_ports(
         &self,
@@ -166,8 +162,8 @@ impl<'t> Context<'t> {
         self.service_ports_among(workload, |_| true)
     }
 
-    /// Returns the [`Context::service_ports`] of a workload without the Services that lead to the same ports of all
-    /// their pods and that `listed` contains; it then contains these Services.
+    /// Returns the [`Context::service_ports`] of a workload, without Services that `listed` contains.
+    /// Adds the Services whose ports are the same for all their pods to `listed`.
     #[must_use]
     pub fn unlisted_service_ports(
         &self,
@@ -198,25 +194,19 @@ impl<'t> Context<'t> {
         workload: &'w Workload<'t>,
     ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'w, 't> {
         let labels = workload.template.labels();
-        let selecting = self.beside_selecting(&self.inventory.services, workload);
+        let selecting = self.selecting_in_namespace_of(&self.inventory.services, workload);
         selecting.filter(move |service| service_selector(service).matches(labels))
     }
 }
 
-/// Returns the labels that a Service selects pods by; without any it selects none.
-pub(super) fn service_selector<'t>(service: &Object<'t>) -> LabelSelector<'t> {
-    let spec = service.node.get("spec");
-    LabelSelector::from_mapping(spec.and_then(|spec| spec.get("selector")))
-}
-
-/// Tells whether connections of the pods to `port` go to their sidecar. Where annotations restrict
-/// it by addresses, nobody knows from manifests alone, and the answer is no.
+/// Returns whether the sidecar captures connections of the pods to `port`. If annotations restrict the
+/// capture by address, manifests alone do not decide it, and the result is `false`.
 fn captures_outbound(workload: &Workload<'_>, port: u16) -> bool {
     let text = |key: &str| workload.template.annotation(key)?.value.text();
     let all = |key: &str| text(key).is_none_or(|list| list.trim() == "*");
     let excluded = text(keys::EXCLUDE_OUTBOUND_PORTS).is_some_and(|list| {
-        let mut ports = list.split(',');
-        ports.any(|entry| entry.trim().parse() == Ok(port))
+        list.split(',')
+            .any(|entry| entry.trim().parse() == Ok(port))
     });
     !excluded
         && all(keys::INCLUDE_OUTBOUND_RANGES)
@@ -224,16 +214,17 @@ fn captures_outbound(workload: &Workload<'_>, port: u16) -> bool {
         && text(keys::INTERCEPTION_MODE) != Some("NONE")
 }
 
-/// Returns the port of the pods that a Service port sends TCP connections to; UDP and SCTP lead no
-/// probe anywhere.
+/// Returns the port of the pods that a Service port targets; `None` for UDP and SCTP, which probes do
+/// not use.
 fn target_port(port: NodeRef<'_>, workload: &Workload<'_>) -> Option<i64> {
     if let Some(target) = numeric_target(port) {
         return target;
     }
     let name = port.get("targetPort")?.text()?;
     let containers = workload.template.containers();
-    let mut ports = containers.iter().flat_map(crate::kube::Container::ports);
-    ports
+    containers
+        .iter()
+        .flat_map(crate::kube::Container::ports)
         .find(|port| port.name == Some(name))
         .and_then(|port| port.number)
 }
@@ -246,9 +237,9 @@ fn protocol_of(service: &Object<'_>, port: NodeRef<'_>) -> Fact<Protocol> {
         name.and_then(NodeRef::text),
     );
     let node = app_protocol.or(name).unwrap_or(port);
-    let said = format!(
-        "Service `{}` names the protocol of the port here",
+    let message = format!(
+        "Service `{}` sets the protocol of the port here",
         service.name()
     );
-    Fact::known(protocol, service.label_at(node.span(), said))
+    Fact::known(protocol, service.label_at(node.span(), message))
 }

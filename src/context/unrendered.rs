@@ -1,69 +1,73 @@
-//! Objects that kustomizations name and do not deploy.
+//! Objects that kustomizations name but do not deploy.
 //!
-//! A kustomization that uses a manifest as a patch, or deletes what it lists, must not hide an object that is deployed
-//! in another way: `kubectl apply`, or a folder that Argo CD applies. So what nothing renders is checked as it is
-//! written, unless it may be the patch of an object that is not among the files.
+//! A kustomization that uses a manifest as a patch, or deletes an object that it lists, must not hide
+//! an object that is deployed in another way, such as by `kubectl apply` or from a folder that Argo CD
+//! applies. So an object that no kustomization renders is checked as written, unless it may be the
+//! patch of an object that is not in the tree.
 
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::context::namespace_index::NamespaceIndex;
+use crate::context::object_namespace::namespace_of;
+use crate::context::subject::Subject;
 use crate::finding::Label;
 use crate::kube::{Object, ObjectKey};
+use crate::kustomize::Rendering;
+use crate::kustomize::complete::{Complete, complete, has_complete};
+use crate::kustomize::unapplied;
+use crate::mesh::fact_kind::FactKind;
 use crate::mesh::istio::keys::DEFAULT_ROOT_NAMESPACE;
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
-use super::Uses;
-use super::complete::{Complete, complete, has_complete};
-use super::fact_kind::FactKind;
-use super::facts::Facts;
-use super::inventory::{Subject, namespace_of};
-use super::render::{Rendering, unapplied};
-
-/// Why an object is checked as it is written although a kustomization names its file.
+/// Why an object is checked as written although a kustomization names its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unrendered {
-    /// The kustomization uses the file as a patch, and no object that is rendered contains it.
+    /// The kustomization uses the file as a patch, and no rendered object contains it.
     Patch,
-    /// Kustomizations list it, and none deploys it.
+    /// Kustomizations list it, but none deploys it.
     Dropped,
 }
 
-/// A policy that is not taken into account because of a kustomization.
+/// A policy that is ignored because a kustomization uses or drops it.
 #[derive(Clone, Debug)]
 pub struct UncheckedPolicy {
-    /// Its place, without a message.
+    /// The line of its name, without a message.
     pub place: Label,
-    /// The number of its document.
+    /// The index of its document.
     pub document: usize,
     /// Kind and name.
     pub title: String,
-    /// Why it is not taken into account.
+    /// Why it is ignored.
     pub why: Unrendered,
-    /// The kustomization, where one is known.
+    /// The kustomization, if one is known.
     pub kustomization: Option<Arc<str>>,
-    /// Workloads that none of the kustomizations renders are where it would apply.
+    /// Whether it would apply to workloads that none of its kustomizations renders.
     pub concerns_others: bool,
     /// The namespace where it applies.
     namespace: String,
-    /// What stands for the renderings that name it.
+    /// The homes of the renderings that name it.
     homes: Vec<Arc<str>>,
 }
 
 impl UncheckedPolicy {
-    /// Notes whether the policy would apply to workloads that the kustomizations which name it do not render. In a root
-    /// namespace it would apply everywhere.
-    pub(super) fn look_at(&mut self, workloads: &Facts<'_, Subject<'_>>, settings: &Settings) {
-        let is_other = |one: &Subject<'_>| {
-            let home = one.workload.object.home();
+    /// Sets [`UncheckedPolicy::concerns_others`]. A policy in a root namespace applies to all
+    /// workloads.
+    pub(super) fn check_workloads(
+        &mut self,
+        workloads: &NamespaceIndex<'_, Subject<'_>>,
+        settings: &Settings,
+    ) {
+        let is_other = |subject: &Subject<'_>| {
+            let home = subject.workload.object.location_file();
             !self.homes.iter().any(|known| **known == *home)
         };
         let given = [&settings.overrides, &settings.assume];
-        let given = given
-            .into_iter()
-            .filter_map(|facts| facts.root_namespace.as_deref());
         let is_root = given
+            .into_iter()
+            .filter_map(|facts| facts.root_namespace.as_deref())
             .chain([DEFAULT_ROOT_NAMESPACE])
             .any(|root| root == self.namespace);
         self.concerns_others = if is_root {
@@ -74,23 +78,23 @@ impl UncheckedPolicy {
     }
 }
 
-/// A document by its file and its number there.
+/// The file and the index of a document.
 type Key<'t> = (&'t str, usize);
 
-/// What becomes of patch files that contain complete objects.
+/// Whether a kustomization can use a patch file that contains complete objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PatchUse {
-    /// No kustomization can use it: what they build is seen, and does not contain it.
+    /// No kustomization uses it: all their objects are rendered, and none contains it.
     Unused,
-    /// It may be for an object that is not seen.
+    /// It may patch an object that is not in the tree.
     Unseen,
 }
 
 /// How kustomizations use the documents of a set.
 #[derive(Debug, Default)]
 pub(super) struct RenderedDocuments<'t> {
-    /// How often a document is taken in.
-    taken_in: HashMap<Key<'t>, TakenIn>,
+    /// How kustomizations include a document.
+    taken_in: HashMap<Key<'t>, DocumentUse>,
     /// The items of lists that are rendered.
     items: HashSet<ObjectKey<'t>>,
     /// The documents that are rendered as one object, also lists that only kubectl expands.
@@ -98,33 +102,33 @@ pub(super) struct RenderedDocuments<'t> {
     patches: HashMap<Key<'t>, PatchUse>,
 }
 
-/// How kustomizations take in one document.
+/// How kustomizations include one document.
 #[derive(Clone, Copy, Debug, Default)]
-struct TakenIn {
+struct DocumentUse {
     uses: Uses,
-    /// Something of it is rendered.
+    /// An object of it is rendered.
     is_rendered: bool,
-    /// A kustomization that was left out takes it in.
+    /// A kustomization that is not rendered includes it.
     is_unknown: bool,
-    /// A kustomization that takes it in renders something that runs pods.
+    /// A kustomization that includes it renders an object that runs pods.
     has_pods: bool,
 }
 
-/// What an object of a file is taken for.
+/// How an object of a file is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// A manifest: it is checked as it is written.
+pub(super) enum DocumentTreatment {
+    /// A manifest: it is checked as written.
     Manifest(Option<Unrendered>),
-    /// Kustomizations take it in: it is checked as it comes out of them.
+    /// Kustomizations include it: it is checked as rendered.
     Rendered,
     /// Part of an object.
     Patch,
-    /// A policy that must be named, since it is not taken into account.
+    /// A policy that must be reported, since it is ignored.
     Unchecked(Unrendered),
 }
 
 impl<'t> RenderedDocuments<'t> {
-    /// Looks at all renderings.
+    /// Collects how all renderings use documents.
     pub(super) fn of(sources: &'t SourceSet, renderings: &'t [Rendering]) -> Self {
         let mut all = Self::default();
         for rendering in renderings {
@@ -136,17 +140,20 @@ impl<'t> RenderedDocuments<'t> {
 
     fn add(&mut self, rendering: &'t Rendering) {
         let mut rendered: HashMap<Key<'t>, bool> = HashMap::new();
-        for one in &rendering.documents {
-            let key = (&*one.document.path, one.document.index);
+        for rendered_document in &rendering.documents {
+            let key = (
+                &*rendered_document.document.path,
+                rendered_document.document.index,
+            );
             let is_intact = rendered.entry(key).or_insert(true);
-            *is_intact &= one.origin.is_same();
-            if one.item.steps().is_empty() {
+            *is_intact &= rendered_document.origin.is_same();
+            if rendered_document.item.steps().is_empty() {
                 self.whole.insert(key);
             } else {
                 self.items.insert(ObjectKey {
                     path: key.0,
                     document: key.1,
-                    item: &one.item,
+                    item: &rendered_document.item,
                 });
             }
         }
@@ -161,8 +168,8 @@ impl<'t> RenderedDocuments<'t> {
         }
     }
 
-    /// Returns how often a document is taken in, and whether it is changed: a patch file that is checked as a manifest
-    /// counts as changed.
+    /// Returns how often a document is included, and whether it is changed. A patch file that is checked
+    /// as a manifest counts as changed.
     pub(super) fn uses_of(&self, key: Key<'_>) -> Option<Uses> {
         let taken_in = self.taken_in.get(&key).map(|found| found.uses);
         let of_patch = || {
@@ -174,27 +181,27 @@ impl<'t> RenderedDocuments<'t> {
         taken_in.or_else(of_patch)
     }
 
-    /// Returns what an object as it is written is taken for.
-    pub(super) fn standing(&self, object: &Object<'_>) -> Standing {
+    /// Returns how an object of a file is treated.
+    pub(super) fn treatment(&self, object: &Object<'_>) -> DocumentTreatment {
         let key = (&**object.path(), object.document.index);
         match self.taken_in.get(&key) {
-            Some(taken_in) if self.is_rendered(*taken_in, object) => Standing::Rendered,
+            Some(taken_in) if self.is_rendered(*taken_in, object) => DocumentTreatment::Rendered,
             Some(taken_in) => match complete(object) {
                 Some(Complete::Workload | Complete::Deploying) => {
-                    Standing::Manifest(Some(Unrendered::Dropped))
+                    DocumentTreatment::Manifest(Some(Unrendered::Dropped))
                 }
                 Some(Complete::Policy) if taken_in.has_pods => {
-                    Standing::Unchecked(Unrendered::Dropped)
+                    DocumentTreatment::Unchecked(Unrendered::Dropped)
                 }
-                Some(Complete::Policy) => Standing::Manifest(Some(Unrendered::Dropped)),
-                Some(Complete::Other) | None => Standing::Rendered,
+                Some(Complete::Policy) => DocumentTreatment::Manifest(Some(Unrendered::Dropped)),
+                Some(Complete::Other) | None => DocumentTreatment::Rendered,
             },
-            None if object.document.patch => self.standing_of_patch(key, object),
-            None => Standing::Manifest(None),
+            None if object.document.patch => self.treatment_of_patch(key, object),
+            None => DocumentTreatment::Manifest(None),
         }
     }
 
-    fn is_rendered(&self, taken_in: TakenIn, object: &Object<'_>) -> bool {
+    fn is_rendered(&self, taken_in: DocumentUse, object: &Object<'_>) -> bool {
         let is_item = !object.route.steps().is_empty();
         let key = (&*object.document.path, object.document.index);
         taken_in.is_unknown
@@ -202,28 +209,32 @@ impl<'t> RenderedDocuments<'t> {
                 && (!is_item || self.whole.contains(&key) || self.items.contains(&object.key()))
     }
 
-    fn standing_of_patch(&self, key: Key<'_>, object: &Object<'_>) -> Standing {
-        let as_manifest = Standing::Manifest(Some(Unrendered::Patch));
+    fn treatment_of_patch(&self, key: Key<'_>, object: &Object<'_>) -> DocumentTreatment {
+        let as_manifest = DocumentTreatment::Manifest(Some(Unrendered::Patch));
         match (self.patches.get(&key), complete(object)) {
             (Some(_), Some(Complete::Workload | Complete::Deploying))
             | (Some(PatchUse::Unused), Some(_)) => as_manifest,
             (Some(PatchUse::Unseen), Some(Complete::Policy)) => {
-                Standing::Unchecked(Unrendered::Patch)
+                DocumentTreatment::Unchecked(Unrendered::Patch)
             }
-            _ => Standing::Patch,
+            _ => DocumentTreatment::Patch,
         }
     }
 }
 
-/// Returns the patch files with complete objects that no rendered object contains.
+/// Returns the documents of patch files that contain complete objects which no rendered object
+/// contains.
 fn patches<'t>(sources: &'t SourceSet, renderings: &'t [Rendering]) -> HashMap<Key<'t>, PatchUse> {
-    let documents = sources.files.iter().flat_map(|file| &file.documents);
-    let candidates = documents.filter(|document| document.patch && has_complete(document));
-    let candidates: Vec<_> = candidates.collect();
+    let candidates: Vec<_> = sources
+        .files
+        .iter()
+        .flat_map(|file| &file.documents)
+        .filter(|document| document.patch && has_complete(document))
+        .collect();
     if candidates.is_empty() {
         return HashMap::new();
     }
-    let named = named(renderings);
+    let named = named_patches(renderings);
     unapplied(candidates, renderings.iter())
         .into_iter()
         .map(|document| {
@@ -234,11 +245,11 @@ fn patches<'t>(sources: &'t SourceSet, renderings: &'t [Rendering]) -> HashMap<K
         .collect()
 }
 
-/// Returns the patch files that kustomizations among the files name.
-fn named(renderings: &[Rendering]) -> HashMap<&str, PatchUse> {
+/// Returns the patch files that kustomizations of the tree name.
+fn named_patches(renderings: &[Rendering]) -> HashMap<&str, PatchUse> {
     let mut named: HashMap<&str, PatchUse> = HashMap::new();
     for rendering in renderings {
-        let is_open = rendering.is_open || rendering.left_out.is_some();
+        let is_open = rendering.has_unknown_objects || rendering.left_out.is_some();
         for path in &rendering.patches {
             let patch_use = named.entry(path).or_insert(PatchUse::Unused);
             if is_open {
@@ -249,7 +260,7 @@ fn named(renderings: &[Rendering]) -> HashMap<&str, PatchUse> {
     named
 }
 
-/// Returns what is to be said of a policy that is not taken into account.
+/// Returns the report of a policy that is ignored.
 pub(super) fn unchecked(
     object: &Object<'_>,
     why: Unrendered,
@@ -257,11 +268,14 @@ pub(super) fn unchecked(
     settings: &Settings,
 ) -> UncheckedPolicy {
     let id = (Arc::clone(object.path()), object.document.index);
-    let naming = renderings.iter().filter(|one| match why {
-        Unrendered::Patch => one.patches.contains(object.path()),
-        Unrendered::Dropped => one.used.contains(&id),
-    });
-    let homes: Vec<_> = naming.map(|one| Arc::clone(one.home())).collect();
+    let homes: Vec<_> = renderings
+        .iter()
+        .filter(|rendering| match why {
+            Unrendered::Patch => rendering.patches.contains(object.path()),
+            Unrendered::Dropped => rendering.used.contains(&id),
+        })
+        .map(|rendering| Arc::clone(rendering.location_file()))
+        .collect();
     let namespace = match FactKind::of(object.group(), object.kind) {
         Some(FactKind::Namespace) => object.name(),
         _ => namespace_of(object, settings).0,
@@ -276,4 +290,13 @@ pub(super) fn unchecked(
         namespace: namespace.to_owned(),
         homes,
     }
+}
+
+/// How the kustomizations of the tree use a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// How many kustomizations render it.
+    pub count: usize,
+    /// Whether a kustomization changes or drops it.
+    pub changed: bool,
 }

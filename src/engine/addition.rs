@@ -1,4 +1,4 @@
-//! A document that a fix adds to a file.
+//! Adds the document of a fix to a file.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::yaml::{Span, Value, from_node};
 
 use super::emit::text_of;
 
-/// Returns the edit that adds a document behind another one of a file. The file is split and read
-/// again: all documents must be what they were, and the new one what was meant; else `None`.
+/// Returns the edit that adds a document after another one. The file is split and parsed again; returns `None` if an
+/// existing document changes, or if the new document differs from `added`.
 pub(super) fn addition(
     set: &SourceSet,
     path: &Arc<str>,
@@ -21,7 +21,7 @@ pub(super) fn addition(
     let file = set.file(path)?;
     let end = file.documents.get(document)?.segment.end;
     let before = file.text.get(..end)?;
-    let value = plain(added);
+    let value = to_yaml(added);
     let mut text = format!("---\n{}", text_of(&value).ok()?);
     if !before.ends_with('\n') {
         text.insert(0, '\n');
@@ -32,33 +32,41 @@ pub(super) fn addition(
     let whole = format!("{before}{text}{}", file.text.get(end..)?);
     let after = SourceFile::new(Arc::clone(path), Arc::from(whole.as_str()));
     let new = after.documents.get(document + 1)?;
-    let old: Vec<&str> = file.documents.iter().map(|one| bare(file, one)).collect();
-    let kept = after.documents.iter().filter(|one| one.index != new.index);
-    let kept: Vec<&str> = kept.map(|one| bare(&after, one)).collect();
-    let read: serde_json::Value = from_node(new.tree()?.root()?).ok()?;
-    let is_meant = read == serde_json::to_value(value).ok()?;
-    (kept == old && is_meant).then(|| FileEdit {
+    let old: Vec<&str> = file
+        .documents
+        .iter()
+        .map(|document| trimmed(file, document))
+        .collect();
+    let kept: Vec<&str> = after
+        .documents
+        .iter()
+        .filter(|document| document.index != new.index)
+        .map(|document| trimmed(&after, document))
+        .collect();
+    let parsed: serde_json::Value = from_node(new.tree()?.root()?).ok()?;
+    let is_equal = parsed == serde_json::to_value(value).ok()?;
+    (kept == old && is_equal).then(|| FileEdit {
         path: Arc::clone(path),
         span: Span::empty(end),
         text,
     })
 }
 
-fn bare<'f>(file: &'f SourceFile, document: &Document) -> &'f str {
+fn trimmed<'f>(file: &'f SourceFile, document: &Document) -> &'f str {
     document.segment.slice(&file.text).trim_end()
 }
 
-fn plain(value: &Value) -> Yaml {
+fn to_yaml(value: &Value) -> Yaml {
     match value {
         Value::Null => Yaml::Null,
         Value::Bool(value) => Yaml::Bool(*value),
         Value::Int(value) => Yaml::from(*value),
         Value::Str(text) | Value::Block(text) => Yaml::from(text.as_str()),
-        Value::Seq(items) => items.iter().map(plain).collect(),
+        Value::Seq(items) => items.iter().map(to_yaml).collect(),
         Value::Map(entries) => {
-            let entries = entries.iter();
             let map: Mapping = entries
-                .map(|(key, one)| (Yaml::from(key.as_str()), plain(one)))
+                .iter()
+                .map(|(key, value)| (Yaml::from(key.as_str()), to_yaml(value)))
                 .collect();
             Yaml::Mapping(map)
         }

@@ -10,15 +10,15 @@ use crate::source::placeholder;
 
 use super::notices::AMBIGUOUS_YAML;
 
-/// Returns one finding per annotation of a pod that is injected and that is to be judged.
+/// Returns one finding per annotation of the injected pods that are checked.
 #[must_use]
-pub fn ambiguous_configs(predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+pub(super) fn ambiguous_configs(predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
     let mut reported = BTreeSet::new();
-    let pods = predictions
-        .iter()
-        .filter(|pod| pod.is_target && pod.is_asked);
     // Several overlays may render the same annotation.
-    pods.filter_map(finding)
+    predictions
+        .iter()
+        .filter(|pod| pod.is_target && pod.passes_injector)
+        .filter_map(finding)
         .filter(|finding| reported.insert((finding.primary.path.clone(), finding.primary.span)))
         .collect()
 }
@@ -36,7 +36,7 @@ fn finding(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     else {
         return None;
     };
-    // Hidden text may hide anything from a review.
+    // Hidden text can hide settings from a review.
     let severity = if hides_text {
         Severity::Error
     } else {

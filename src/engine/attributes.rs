@@ -1,20 +1,20 @@
-//! What a file has besides its bytes: permissions, owner, extended attributes.
+//! Copies permissions, owner and extended attributes of files.
 
 use std::fs::File;
 use std::io;
 
-/// Gives a file the owner, the extended attributes and the permissions of another.
+/// Copies the owner, the extended attributes and the permissions of a file to another one.
 ///
 /// # Errors
-/// What the system reports for permissions, and for an extended attribute that the user may set:
-/// a file that would lose one is not replaced.
+/// The error of the system for permissions, and for an extended attribute that the user may set: a file is not replaced
+/// if it would lose such an attribute.
 pub(super) fn copy(original: &File, file: &File) -> io::Result<()> {
     let metadata = original.metadata()?;
-    give(file, &metadata)?;
+    copy_owner(file, &metadata)?;
     extended::copy(original, file, |name| !is_access_list(name))?;
-    // A change of owner may take bits away, so permissions follow it.
+    // A change of the owner may clear permission bits, so permissions are set after it.
     file.set_permissions(metadata.permissions())?;
-    // Setting permissions rewrites an access control list, so lists come last.
+    // Setting permissions changes an access control list, so lists are copied last.
     extended::copy(original, file, is_access_list)
 }
 
@@ -24,18 +24,17 @@ fn is_access_list(name: &[u8]) -> bool {
     name.starts_with(b"system.posix_acl_")
 }
 
-/// Gives a file the owner and group of another, as far as the system allows: only root gives files
-/// away.
+/// Copies the owner and group of another file, as far as the system allows: only root may change the owner.
 #[cfg(unix)]
-fn give(file: &File, like: &std::fs::Metadata) -> io::Result<()> {
+fn copy_owner(file: &File, original: &std::fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
-    let own = file.metadata()?;
-    let (user, group) = (Some(like.uid()), Some(like.gid()));
-    if (own.uid(), own.gid()) != (like.uid(), like.gid())
+    let current = file.metadata()?;
+    let (user, group) = (Some(original.uid()), Some(original.gid()));
+    if (current.uid(), current.gid()) != (original.uid(), original.gid())
         && fchown(file, user, group).is_err()
-        && own.gid() != like.gid()
+        && current.gid() != original.gid()
     {
-        // Then it belongs to the user, as with any editor that writes a new file.
+        // The file then belongs to the user, as with any editor that writes a new file.
         let _ = fchown(file, None, group);
     }
     Ok(())
@@ -44,9 +43,9 @@ fn give(file: &File, like: &std::fs::Metadata) -> io::Result<()> {
 #[cfg(not(unix))]
 #[expect(
     clippy::unnecessary_wraps,
-    reason = "there is something to give on Unix"
+    reason = "changing the owner can fail on Unix"
 )]
-fn give(_: &File, _: &std::fs::Metadata) -> io::Result<()> {
+fn copy_owner(_: &File, _: &std::fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
@@ -59,11 +58,11 @@ mod extended {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
     use rustix::io::Errno;
 
-    /// The system limits lists and values to so many bytes.
+    /// The limit of the system for lists and values, in bytes.
     /// Source: Linux, `include/uapi/linux/limits.h`.
     const LIMIT: usize = 64 << 10;
 
-    /// Copies the extended attributes whose names are wanted.
+    /// Copies the extended attributes whose names `is_wanted` accepts.
     pub(super) fn copy(
         original: &File,
         file: &File,
@@ -72,7 +71,7 @@ mod extended {
         let mut list = vec![0; LIMIT];
         let length = match flistxattr(original, list.as_mut_slice()) {
             Ok(length) => length,
-            // The file system has none.
+            // The file system does not support extended attributes.
             Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -83,7 +82,7 @@ mod extended {
                 && !is_of_system(name)
             {
                 let name = String::from_utf8_lossy(name);
-                let message = format!("the extended attribute {name} cannot be kept");
+                let message = format!("the extended attribute `{name}` cannot be kept");
                 return Err(io::Error::new(error.kind(), message));
             }
         }
@@ -98,7 +97,7 @@ mod extended {
         Ok(fsetxattr(file, &name, &value, XattrFlags::empty())?)
     }
 
-    /// Labels of security modules: the system sets those of a new file, and not every user may.
+    /// Returns whether the system sets an attribute: the labels of security modules, which not every user may set.
     fn is_of_system(name: &[u8]) -> bool {
         name.starts_with(b"security.") || name.starts_with(b"trusted.")
     }
@@ -109,10 +108,10 @@ mod extended {
     use std::fs::File;
     use std::io;
 
-    /// Copies nothing: the system's extended attributes cannot be read.
+    /// Copies nothing, because meshprobe cannot read extended attributes on this system.
     #[expect(
         clippy::unnecessary_wraps,
-        reason = "there is something to copy elsewhere"
+        reason = "copying can fail on other systems"
     )]
     pub(super) fn copy(_: &File, _: &File, _: impl Fn(&[u8]) -> bool) -> io::Result<()> {
         Ok(())

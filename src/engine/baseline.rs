@@ -1,4 +1,4 @@
-//! `--add-ignore`: a comment above every finding, so that only new ones are told.
+//! Writes a suppression comment above every finding, for `--add-ignore`. Later runs report only new findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,30 +6,31 @@ use std::sync::Arc;
 use crate::finding::Finding;
 use crate::settings::Settings;
 use crate::source::{Document, SourceFile, SourceSet};
-use crate::yaml::{Edit, Span, Style, splice, verify};
+use crate::yaml::{Edit, Span, Style};
 
 use super::changed::Changed;
-use super::check::{Outcome, check};
-use super::fix::replace;
+use super::check::check;
 use super::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION};
+use super::outcome::Outcome;
+use super::text_edits::{keeps_meaning, replace};
 
-/// The result of a baseline; nothing is written yet.
+/// A baseline in memory.
 #[derive(Debug)]
 pub struct Baseline {
     /// All files, with their new text.
     pub set: SourceSet,
     /// The files whose text changes.
     pub changed: Vec<Changed>,
-    /// How many findings are silenced now that were not before.
+    /// How many findings are newly silenced.
     pub silenced: usize,
-    /// What is left: findings of files that take no comments.
+    /// The remaining findings: those of files that comments cannot be added to.
     pub outcome: Outcome,
 }
 
-/// Writes a suppression with `reason` above every finding that is told, in memory.
+/// Adds a suppression with `reason` above every reported finding, in memory.
 ///
-/// A document whose comments would change its meaning, or break one of its readers, is left as it
-/// was: JSON, a document in brackets (kubectl takes it for JSON), an encrypted one.
+/// A document is not changed if a comment would change its meaning, or if one of its readers would reject it: JSON, a
+/// document in brackets (kubectl reads it as JSON), and an encrypted document.
 #[must_use]
 pub fn add_ignore(original: &SourceSet, settings: &Settings, reason: &str) -> Baseline {
     let before = check(original, settings);
@@ -47,8 +48,9 @@ pub fn add_ignore(original: &SourceSet, settings: &Settings, reason: &str) -> Ba
     }
     let mut set = original.clone();
     for file in original.targets().filter(|file| !file.is_linked()) {
-        let lines = wanted.iter().filter(|((path, _), _)| *path == file.path);
-        let comments: Vec<Edit> = lines
+        let comments: Vec<Edit> = wanted
+            .iter()
+            .filter(|((path, _), _)| *path == file.path)
             .filter_map(|((_, line), rules)| comment(file, *line, rules, reason))
             .collect();
         let edits: Vec<Edit> = file
@@ -76,35 +78,35 @@ fn can_be_silenced(finding: &Finding) -> bool {
     !matches!(finding.rule, INVALID_SUPPRESSION | UNUSED_SUPPRESSION)
 }
 
-/// A line of its own above `line`, as deep as that.
+/// Returns the edit that adds a comment above `line`, with the same indentation.
 fn comment(file: &SourceFile, line: usize, rules: &BTreeSet<&str>, reason: &str) -> Option<Edit> {
     let span = file.lines().line(&file.text, line)?;
     let text = span.slice(&file.text);
-    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
-    let text = text.get(mark..)?;
+    let mark_length = text.len() - text.trim_start_matches('\u{feff}').len();
+    let text = text.get(mark_length..)?;
     let indent = text.get(..text.len() - text.trim_start_matches([' ', '\t']).len())?;
     let rules: Vec<&str> = rules.iter().copied().collect();
-    let end = if file.text.contains("\r\n") {
+    let line_break = if file.text.contains("\r\n") {
         "\r\n"
     } else {
         "\n"
     };
     Some(Edit {
-        span: Span::empty(span.start + mark),
+        span: Span::empty(span.start + mark_length),
         text: format!(
-            "{indent}# meshprobe: ignore[{}] {reason}{end}",
+            "{indent}# meshprobe: ignore[{}] {reason}{line_break}",
             rules.join(", ")
         ),
     })
 }
 
-/// Those of the comments that stand in the document and leave its meaning alone.
+/// Returns those of the comments that are in the document and do not change its meaning.
 fn proven(file: &SourceFile, document: &Document, comments: &[Edit]) -> Vec<Edit> {
     let is_json = file
         .path
         .rsplit('.')
         .next()
-        .is_some_and(|end| end.eq_ignore_ascii_case("json"));
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let Some(root) = document.tree().and_then(|tree| tree.root()) else {
         return Vec::new();
     };
@@ -112,34 +114,16 @@ fn proven(file: &SourceFile, document: &Document, comments: &[Edit]) -> Vec<Edit
         return Vec::new();
     }
     let segment = document.segment;
-    let here: Vec<Edit> = comments
+    let in_document: Vec<Edit> = comments
         .iter()
         .filter(|edit| segment.start <= edit.span.start && edit.span.start < segment.end)
         .cloned()
         .collect();
-    if here.is_empty() || keeps_meaning(file, segment, &here) {
-        return here;
+    if in_document.is_empty() || keeps_meaning(file, segment, &in_document) {
+        return in_document;
     }
-    let alone = |edit: &Edit| keeps_meaning(file, segment, std::slice::from_ref(edit));
-    here.into_iter().filter(alone).collect()
-}
-
-/// Tells whether both parsers read the same values in a document with the edits.
-pub(super) fn keeps_meaning(file: &SourceFile, segment: Span, edits: &[Edit]) -> bool {
-    let before = segment.slice(&file.text);
-    let shifted: Vec<Edit> = edits
-        .iter()
-        .filter(|edit| segment.start <= edit.span.start && edit.span.end <= segment.end)
-        .map(|edit| Edit {
-            span: Span::new(
-                edit.span.start - segment.start,
-                edit.span.end - segment.start,
-            ),
-            text: edit.text.clone(),
-        })
-        .collect();
-    let before_mark = before.trim_start_matches('\u{feff}');
-    let after = splice(before, &shifted);
-    shifted.len() == edits.len()
-        && verify::verify(before_mark, &[], after.trim_start_matches('\u{feff}')).is_ok()
+    in_document
+        .into_iter()
+        .filter(|edit| keeps_meaning(file, segment, std::slice::from_ref(edit)))
+        .collect()
 }

@@ -1,20 +1,20 @@
-//! A file before and after.
+//! Files whose text changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::SourceSet;
 
-/// A file whose text is to change.
+/// A file whose text changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// As shown to the user.
+    /// The path as shown to the user.
     pub path: Arc<str>,
     /// The resolved path; `None` for standard input.
     pub location: Option<PathBuf>,
-    /// The text as it was read.
+    /// The text that was read.
     pub before: Arc<str>,
-    /// The text as it is to be.
+    /// The new text.
     pub after: Arc<str>,
 }
 

@@ -1,72 +1,47 @@
-//! Runs all rules over a set of files.
+//! Runs all rules on a set of files.
 
-use std::sync::Arc;
-
-use hashbrown::HashSet;
-
-use crate::context::Context;
-use crate::context::render::{Rendering, render_relevant};
-use crate::finding::{Applicability, Finding, Label, Severity};
-use crate::predict::{self, WorkloadPrediction};
+use crate::finding::{Applicability, Finding, Severity};
+use crate::kustomize::Rendering;
+use crate::predict::WorkloadPrediction;
 use crate::rules;
-use crate::settings::{RuleLevel, Settings};
+use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 
 use super::ambiguous_config::ambiguous_configs;
-use super::guard::judge;
-use super::left_out::left_out;
+use super::analysis::{Analysis, analyse_while};
 use super::levels::{Ignores, Levels};
-use super::notices::NOT_MODELLED;
+use super::outcome::{Leveled, Outcome, apply_levels};
 use super::place_fixes::place_fixes;
 #[cfg(debug_assertions)]
 use super::planted_panic;
-use super::problems::{broken_texts, problems};
 use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
-use super::touched::respect_silence;
 use super::unrendered::{explain_standing, policies_left_out};
+use super::unsupported_parts::{roots, unsupported_parts};
+use crate::engine::fix_history::respect_silence;
+use crate::engine::input_diagnostics::{broken_texts, input_diagnostics};
+use crate::engine::panic_isolation::isolate_panics;
 
-/// What a run has found.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// Sorted by path, position, rule.
-    pub findings: Vec<Finding>,
-    /// Those that the user has silenced, in the same order.
-    pub suppressed: Vec<Finding>,
-    /// What was seen.
-    pub summary: Summary,
-}
-
-impl Outcome {
-    /// Lists all findings, silenced or not, in their order.
-    #[must_use]
-    pub fn all(&self) -> Vec<&Finding> {
-        let mut all: Vec<&Finding> = self.findings.iter().chain(&self.suppressed).collect();
-        all.sort_by(|a, b| order(a).cmp(&order(b)));
-        all
-    }
-}
-
-/// Judges all files.
+/// Checks all files.
 #[must_use]
 pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let mut summary = Summary::of_files(set);
     let (levels, ignores) = (Levels::new(settings), Ignores::new(&settings.ignore));
-    let judged = || judge(set, |set| judge_files(set, settings));
+    let checked = || isolate_panics(set, |set| check_files(set, settings));
     let problems = || {
         #[cfg(debug_assertions)]
         planted_panic::trip("worker", "");
-        problems(set)
+        input_diagnostics(set)
     };
-    let (judged, problems) = rayon::join(judged, problems);
-    let (mut findings, counted, suppressions) = judged.value;
+    let (checked, problems) = rayon::join(checked, problems);
+    let (mut findings, counted, suppressions) = checked.value;
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;
-    summary.unseen = counted.unseen;
-    summary.gaps = counted.gaps;
+    summary.unknown_kustomizations = counted.unknown_kustomizations;
+    summary.missing_facts = counted.missing_facts;
     summary.handlers = counted.handlers;
-    findings.extend(judged.faults);
+    findings.extend(checked.faults);
     findings.extend(problems.into_iter().map(|mut finding| {
         suppressions.mark(set, &AnnotatedPods::default(), &[], &mut finding);
         finding
@@ -79,18 +54,18 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         mark_configured(set, &ignores, &mut finding);
         finding
     }));
-    let Settled {
+    let Leveled {
         mut findings,
         ignored,
         severity_changed,
-    } = settled_by(set, findings, &levels);
+    } = apply_levels(set, findings, &levels);
     summary.ignored = ignored;
     summary.severity_changed = severity_changed;
     let all = findings.len();
     let least = settings.min_severity.unwrap_or(Severity::Note);
     findings.retain(|finding| finding.suppressed.is_some() || finding.severity >= least);
     summary.hidden = all - findings.len();
-    // Only fixes that a report may show are proven.
+    // Only the fixes of findings that a report may show are verified.
     place_fixes(set, &mut findings);
     let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
@@ -105,122 +80,79 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     }
 }
 
-/// Predicts what becomes of the files and runs the rules: the findings, what was counted, and what
-/// silences findings.
-fn judge_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, Suppressions) {
-    let renderings = render_relevant(set);
-    let (context, suppressions) = rayon::join(
-        || Context::new(set, &renderings, settings),
-        || Suppressions::read(set),
-    );
-    let predictions = predict::predict_all(&context);
+/// Runs the predictions and the rules; returns the findings, the counts and the suppressions.
+fn check_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, Suppressions) {
+    let read = || Suppressions::read(set);
+    analyse_while(set, settings, read, |analysis, suppressions| {
+        let (findings, counted) = check_analysed(set, settings, &analysis, &suppressions);
+        (findings, counted, suppressions)
+    })
+}
+
+/// Runs the rules on the predictions; returns the findings and the counts.
+fn check_analysed(
+    set: &SourceSet,
+    settings: &Settings,
+    analysis: &Analysis<'_, '_>,
+    suppressions: &Suppressions,
+) -> (Vec<Finding>, Summary) {
+    let (renderings, context) = (analysis.renderings, analysis.context);
+    let predictions = analysis.predictions.as_slice();
     let mut counted = Summary::default();
-    counted.count_predictions(&predictions);
-    let annotated = AnnotatedPods::of(&predictions);
+    counted.count_predictions(predictions);
+    let annotated = AnnotatedPods::of(predictions);
     let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
         suppressions.mark(set, &annotated, pods, finding);
     };
-    let mut findings = rules::check_marked(&context, &predictions, &mark);
-    let unseen = not_followed(&renderings, &predictions)
+    let mut findings = rules::check_marked(context, predictions, &mark);
+    let unread = unsupported_parts(renderings, predictions)
         .into_iter()
-        .chain(broken_texts(&context))
-        .chain(ambiguous_configs(&predictions))
-        .chain(policies_left_out(&context));
-    findings.extend(unseen.map(|mut finding| {
+        .chain(broken_texts(context))
+        .chain(ambiguous_configs(predictions))
+        .chain(policies_left_out(context));
+    findings.extend(unread.map(|mut finding| {
         suppressions.mark(set, &annotated, &[], &mut finding);
         finding
     }));
     if settings.require_rewritten {
-        let left = not_rewritten(&predictions).into_iter();
-        findings.extend(left.map(|mut finding| {
-            mark(&predictions, &mut finding);
+        let outstanding = not_rewritten(predictions).into_iter();
+        findings.extend(outstanding.map(|mut finding| {
+            mark(predictions, &mut finding);
             finding
         }));
     }
-    counted.unseen = unseen_whole(set, &renderings, &predictions);
-    counted.not_judged += counted.unseen;
-    // Context is read for facts; what is wrong in it is for another run to say, unless an
-    // overlay brings it in that is to be judged.
+    counted.unknown_kustomizations = count_unknown_kustomizations(set, renderings, predictions);
+    counted.not_judged += counted.unknown_kustomizations;
+    // Context is read for facts. Its findings are not reported, unless an overlay that is checked includes it.
     findings.retain(|finding| {
         let mut overlays = finding.overlays.iter();
         is_target(set, &finding.primary.path)
-            || overlays.any(|one| context.inventory.is_target_overlay(one))
+            || overlays.any(|overlay| context.inventory.is_target_overlay(overlay))
     });
     for finding in &mut findings {
-        explain_standing(&context, finding);
-        keep_unedited(set, finding);
+        explain_standing(context, finding);
+        limit_fix_to_targets(set, finding);
     }
-    (findings, counted, suppressions)
+    (findings, counted)
 }
 
-/// Says what kustomizations ask for and nobody follows.
-#[must_use]
-pub fn not_followed<'r>(
-    renderings: impl IntoIterator<Item = &'r Rendering>,
-    predictions: &[WorkloadPrediction<'_>],
-) -> Vec<Finding> {
-    let told = predictions
-        .iter()
-        .filter(|one| one.is_target && !one.handlers.is_empty());
-    let with_probes = roots(told);
-    let each: Vec<&Rendering> = renderings.into_iter().collect();
-    let left_out = left_out(each.iter().copied());
-    each.into_iter()
-        .filter_map(|one| not_modelled(one, with_probes.contains(&*one.root)))
-        .chain(left_out)
-        .collect()
-}
-
-/// What a kustomization asks for and nobody follows is said once per kustomization that brings in
-/// probes, not passed over.
-fn not_modelled(rendering: &Rendering, has_probes: bool) -> Option<Finding> {
-    let (first, others) = rendering.notes.split_first()?;
-    // Where objects are missing, these may be all that have probes.
-    if !has_probes && !rendering.is_open {
-        return None;
-    }
-    let label = Label {
-        path: Arc::clone(&first.path),
-        span: first.span,
-        message: String::new(),
-    };
-    let more = match others.len() {
-        0 => String::new(),
-        count => format!(" (and {count} more like this in {})", rendering.root),
-    };
-    let message = format!("{}{more}", first.message);
-    let mut finding = Finding::new(NOT_MODELLED, Severity::Note, label, message);
-    finding.overlays.push(Arc::clone(rendering.home()));
-    let build = rendering.build();
-    finding.help = Some(format!("pipe the build in: `{build} | meshprobe check -`"));
-    Some(finding)
-}
-
-/// The kustomizations that render workloads.
-fn roots<'a, 't: 'a>(
-    predictions: impl Iterator<Item = &'a WorkloadPrediction<'t>>,
-) -> HashSet<&'t str> {
-    let rendered = predictions.filter_map(|one| one.workload.object.rendered_by);
-    rendered.map(|root| &**root).collect()
-}
-
-/// Counts the kustomizations to be judged whose workloads are all out of sight.
-fn unseen_whole(
+/// Counts the kustomizations that are checked, but none of whose workloads is known.
+fn count_unknown_kustomizations(
     set: &SourceSet,
     renderings: &[Rendering],
     predictions: &[WorkloadPrediction<'_>],
 ) -> usize {
     let seen = roots(predictions.iter());
     let is_unseen = |rendering: &&Rendering| {
-        rendering.is_open
-            && (is_target(set, &rendering.root) || is_target(set, rendering.home()))
+        rendering.has_unknown_objects
+            && (is_target(set, &rendering.root) || is_target(set, rendering.location_file()))
             && !seen.contains(&*rendering.root)
     };
     renderings.iter().filter(is_unseen).count()
 }
 
-/// What is only context, or made for this run, is never edited: the finding says how to do it.
-fn keep_unedited(set: &SourceSet, finding: &mut Finding) {
+/// Marks the fix of a file that is only context, or rendered, as display-only. The help explains how to apply it.
+fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
     let Some(fix) = finding.fix.as_mut() else {
         return;
     };
@@ -228,88 +160,24 @@ fn keep_unedited(set: &SourceSet, finding: &mut Finding) {
     if is_target(set, &fix.path) && !rendered {
         return;
     }
-    let may_be_named = fix.applicability != Applicability::DisplayOnly;
+    let is_applicable = fix.applicability != Applicability::DisplayOnly;
     fix.applicability = Applicability::DisplayOnly;
     if rendered {
         return;
     }
-    let way = if may_be_named {
-        "name it among the paths to have it fixed"
+    let instruction = if is_applicable {
+        "add it to the paths of the run to apply the fix"
     } else {
         "edit it by hand"
     };
-    let said = format!(
-        "{} is read as context only and is not edited: {way}",
+    let note = format!(
+        "`{}` is only read as context and is not edited; {instruction}",
         fix.path
     );
     finding.help = Some(match finding.help.take() {
-        Some(help) => format!("{help} ({said})"),
-        None => said,
+        Some(help) => format!("{help} ({note})"),
+        None => note,
     });
-}
-
-/// Findings after the levels of the settings were applied, in their order.
-#[derive(Default)]
-struct Settled {
-    findings: Vec<Finding>,
-    /// How many findings the level `ignore` has removed.
-    ignored: usize,
-    /// How many findings have another severity.
-    severity_changed: usize,
-}
-
-/// Applies the levels of the settings and brings findings in their order.
-pub(super) fn settled(
-    set: &SourceSet,
-    findings: Vec<Finding>,
-    settings: &Settings,
-) -> Vec<Finding> {
-    settled_by(set, findings, &Levels::new(settings)).findings
-}
-
-fn settled_by(set: &SourceSet, findings: Vec<Finding>, levels: &Levels<'_>) -> Settled {
-    let mut settled = Settled::default();
-    for mut finding in findings {
-        let paths = paths_of(set, &finding);
-        let level = |path: &Arc<str>| levels.level(finding.rule, path);
-        if !paths.iter().all(|path| levels.is_on(finding.rule, path)) {
-            let is_ignored = paths
-                .iter()
-                .any(|path| level(path) == Some(RuleLevel::Ignore));
-            settled.ignored += usize::from(is_ignored);
-            continue;
-        }
-        if let Some(RuleLevel::Severity(severity)) = paths.iter().find_map(level) {
-            settled.severity_changed += usize::from(severity != finding.severity);
-            finding.severity = severity;
-        }
-        settled.findings.push(finding);
-    }
-    settled.findings.sort_by(|a, b| order(a).cmp(&order(b)));
-    settled
-}
-
-/// The paths that settings may mean a finding by: of what was rendered, the file that it was made
-/// from, too.
-pub(super) fn paths_of(set: &SourceSet, finding: &Finding) -> Vec<Arc<str>> {
-    let label = &finding.primary;
-    let source = set.source_of(&label.path, label.span);
-    let source = source.map(|source| source.path);
-    source
-        .into_iter()
-        .chain([Arc::clone(&label.path)])
-        .collect()
-}
-
-fn order(finding: &Finding) -> impl Ord + '_ {
-    let place = &finding.primary;
-    (
-        &place.path,
-        place.span,
-        finding.rule,
-        &finding.container,
-        &finding.message,
-    )
 }
 
 fn is_target(set: &SourceSet, path: &str) -> bool {

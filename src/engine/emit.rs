@@ -1,5 +1,4 @@
-//! New documents as text: block style, strings plain only where YAML 1.1 and 1.2 both read them as
-//! the same string.
+//! Writes new documents in block style. Strings are plain only if YAML 1.1 and 1.2 both read the same string.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,26 +7,28 @@ use serde_yaml::{Mapping, Value as Yaml};
 
 use crate::yaml::{Scalar, Span, Tree, from_node, parse, resolve_plain};
 
-/// Returns the text of a document, once both parsers read from it what was to be written.
+/// Returns the text of a document.
+///
+/// # Errors
+/// One of the two parsers does not read `value` from the text.
 pub(super) fn text_of(value: &Yaml) -> Result<String, String> {
     let mut text = String::new();
     block(value, 0, &mut text);
     let shared: Arc<str> = Arc::from(text.as_str());
-    let whole = Span::new(0, text.len());
-    let tree = parse(&shared, whole).map_err(|error| error.message)?;
+    let tree = parse(&shared, Span::new(0, text.len())).map_err(|error| error.message)?;
     let root = tree.as_ref().and_then(Tree::root).ok_or("it is empty")?;
     let ours: serde_json::Value = from_node(root).map_err(|error| error.message)?;
-    let theirs: serde_json::Value =
+    let reference: serde_json::Value =
         serde_yaml::from_str(&text).map_err(|error| error.to_string())?;
-    let meant = serde_json::to_value(value).map_err(|error| error.to_string())?;
-    if ours == meant && theirs == meant {
+    let expected = serde_json::to_value(value).map_err(|error| error.to_string())?;
+    if ours == expected && reference == expected {
         Ok(text)
     } else {
         Err("the two parsers read it differently".to_owned())
     }
 }
 
-/// Writes a value that starts at the beginning of a line, `depth` levels in.
+/// Writes a value that starts at the beginning of a line, indented by `depth` levels.
 fn block(value: &Yaml, depth: usize, out: &mut String) {
     match value {
         Yaml::Mapping(map) if !map.is_empty() => {
@@ -84,12 +85,12 @@ fn scalar(value: &Yaml) -> String {
     match value {
         Yaml::String(text) => string(text),
         Yaml::Mapping(map) if *map == Mapping::new() => "{}".to_owned(),
-        // JSON is YAML; a list of lists or a tag is nothing that we make.
+        // JSON is YAML. meshprobe writes neither lists of lists nor tags.
         other => serde_json::to_string(other).unwrap_or_default(),
     }
 }
 
-/// Numbers are common as keys, and all tools read them as strings there.
+/// Writes a key. A number is common as a key and needs no quotes, because all tools read it as a string.
 fn key_text(key: &str) -> String {
     let is_number = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
     let is_plain = is_number && !key.starts_with('0');
@@ -102,18 +103,18 @@ fn key_text(key: &str) -> String {
 
 fn string(text: &str) -> String {
     let mut chars = text.chars();
-    let starts = chars
+    let starts_plain = chars
         .next()
         .is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '_'));
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let is_string = matches!(resolve_plain(text), Scalar::Str(_));
-    // A colon starts a value only before a blank.
-    let ends = !text.ends_with(':');
-    if starts && is_string && ends && chars.all(|c| plain(c) || c == ':') {
+    // A colon starts a value only before a space or line break.
+    let ends_plain = !text.ends_with(':');
+    if starts_plain && is_string && ends_plain && chars.all(|c| is_plain(c) || c == ':') {
         return text.to_owned();
     }
     let quoted = serde_json::to_string(text).unwrap_or_default();
-    // JSON leaves some breaks and control characters as they are.
+    // JSON does not escape some line breaks and control characters.
     let is_raw = |c: char| {
         matches!(
             c,
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_written_as_people_write_them() {
+    fn documents_are_written_in_block_style() {
         let value = yaml(
             r#"{"a": {"b": [{"c": "on", "d": 1}, {"c": "1"}], "e": ["x", "y", "-q"]},
                 "8080": "http://[::1]:80/?a=b#c", "f": {}, "g": [], "yes": "a:b", "h": 1.5, "i": ""}"#,
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_strings_come_back() {
+    fn unusual_strings_are_read_back_unchanged() {
         for text in [
             "\u{85}\u{2028}\t\n",
             "0x1F",

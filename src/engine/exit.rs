@@ -1,14 +1,14 @@
-//! What the exit code is: the table of the design as functions.
+//! Exit codes.
 
 use crate::finding::Finding;
 use crate::settings::FailOn;
 
 use super::notices::INTERNAL_ERROR;
 
-/// The exit code of a run; the greatest of its reasons wins.
+/// The exit code of a run. The highest applicable code is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// Nothing to report; everything was done.
+    /// No findings; all requested changes were made.
     #[default]
     Success,
     /// Findings at or above the limit, a change shown by `--diff`, a refused pod.
@@ -18,7 +18,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns the number for the operating system.
+    /// Returns the exit code as a number.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -28,15 +28,14 @@ impl Exit {
         }
     }
 
-    /// Returns this exit, or the given one where it is worse and `condition` holds.
+    /// Returns `worse` if it is higher and `condition` is true; this exit code otherwise.
     #[must_use]
     pub fn or(self, condition: bool, worse: Self) -> Self {
         if condition { self.max(worse) } else { self }
     }
 }
 
-/// Tells whether a finding makes the run fail. A panic does so whatever the limit is, because no one
-/// knows what was missed.
+/// Returns whether a finding makes the run fail. A panic always does, because the findings that it prevented are unknown.
 #[must_use]
 pub fn failing(findings: &[Finding], fail_on: FailOn) -> bool {
     findings.iter().any(|finding| match fail_on {
@@ -53,7 +52,7 @@ mod tests {
     use crate::yaml::Span;
 
     #[test]
-    fn the_limit_decides() {
+    fn findings_at_or_above_the_limit_fail_the_run() {
         let label = Label {
             path: "x".into(),
             span: Span::empty(0),
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_reason_wins() {
+    fn the_highest_exit_code_is_used() {
         let exit = Exit::Success
             .or(true, Exit::Failure)
             .or(true, Exit::Findings);

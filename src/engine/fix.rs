@@ -1,4 +1,4 @@
-//! Applies fixes until there is nothing left to apply.
+//! Applies fixes in rounds until no fix is left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,33 +9,34 @@ use crate::source::{Role, SourceSet};
 use crate::yaml::{self, Change, Edit, Tree};
 
 use super::changed::Changed;
-use super::check::{Outcome, check};
+use super::check::check;
 use super::halving::accepted;
+use super::outcome::Outcome;
 use super::route_set::RouteSet;
-use super::touched::{Touched, key};
+use super::text_edits::replace;
 use super::write::WriteFailure;
+use crate::engine::fix_history::{FixHistory, key};
 
-/// Fixes may uncover others, but never without end.
+/// The maximum number of rounds: a fix can reveal findings whose fixes are applied in the next round.
 const MAX_ROUNDS: usize = 20;
 
-/// What is left after fixing, and what was done.
+/// The result of applying fixes.
 #[derive(Debug)]
 pub struct Fixed {
-    /// The findings that remain, with their places in the fixed text.
+    /// The remaining findings, with their locations in the fixed text.
     pub outcome: Outcome,
     /// The fixed files.
     pub set: SourceSet,
     /// The files whose text has changed.
     pub changed: Vec<Changed>,
-    /// How many findings are gone; one fix may cure several.
+    /// How many findings were removed; one fix can remove several.
     pub cured: usize,
-    /// Rules whose fixes undo each other without end: the files that they fix stay as they were.
+    /// Rules whose fixes undo each other; their files are not changed.
     pub unsettled: Vec<&'static str>,
 }
 
 impl Fixed {
-    /// Takes back what could not be written: those files stay as they were, and so do their
-    /// findings.
+    /// Reverts the files that could not be written, and reports their findings again.
     #[must_use]
     pub fn without(
         mut self,
@@ -50,13 +51,13 @@ impl Fixed {
             }
         }
         self.outcome = check(&self.set, settings);
-        self.cured = cured(&check(original, settings), &self.outcome);
+        self.cured = count_fixed(&check(original, settings), &self.outcome);
         self.changed = Changed::between(original, &self.set);
         self
     }
 }
 
-/// Applies safe fixes, and unsafe ones on demand, to the text in memory; nothing is written.
+/// Applies safe fixes and, if `also_unsafe` is set, unsafe ones, in memory.
 #[must_use]
 pub fn fix(original: &SourceSet, settings: &Settings, also_unsafe: bool) -> Fixed {
     fix_with(original, also_unsafe, |set| check(set, settings))
@@ -71,14 +72,14 @@ fn fix_with(
     let first = check(&set);
     let mut outcome = first.clone();
     let mut unsettled = Vec::new();
-    let mut touched = Touched::new(&first);
+    let mut history = FixHistory::new(&first);
     for round in 0..=MAX_ROUNDS {
         let mut next = set.clone();
-        if !apply_round(&mut next, &outcome, also_unsafe, &mut touched) {
+        if !apply_round(&mut next, &outcome, also_unsafe, &mut history) {
             break;
         }
         if round == MAX_ROUNDS {
-            unsettled = give_up(original, &mut set, &next, &outcome, also_unsafe);
+            unsettled = revert_unsettled(original, &mut set, &next, &outcome, also_unsafe);
         } else {
             set = next;
         }
@@ -86,35 +87,37 @@ fn fix_with(
     }
     Fixed {
         changed: Changed::between(original, &set),
-        cured: cured(&first, &outcome),
+        cured: count_fixed(&first, &outcome),
         outcome,
         set,
         unsettled,
     }
 }
 
-/// Takes back the files that another round would change again; returns the rules that would.
-fn give_up(
+/// Reverts the files that another round would change again, and returns the rules whose fixes do so.
+fn revert_unsettled(
     original: &SourceSet,
     set: &mut SourceSet,
     next: &SourceSet,
     outcome: &Outcome,
     also_unsafe: bool,
 ) -> Vec<&'static str> {
-    let restless: BTreeSet<Arc<str>> = Changed::between(set, next)
+    let unsettled: BTreeSet<Arc<str>> = Changed::between(set, next)
         .into_iter()
         .map(|file| file.path)
         .collect();
-    for path in &restless {
+    for path in &unsettled {
         if let (Some(old), Some(new)) = (original.file(path), set.file_mut(path)) {
             *new = old.clone();
         }
     }
-    let guilty = outcome.findings.iter().filter(|finding| {
-        let fix = finding.fix.as_ref();
-        fix.is_some_and(|fix| restless.contains(&fix.path) && is_wanted(fix, also_unsafe))
-    });
-    let rules: BTreeSet<&'static str> = guilty.map(|finding| finding.rule).collect();
+    let is_unsettled = |fix: &Fix| unsettled.contains(&fix.path) && is_wanted(fix, also_unsafe);
+    let rules: BTreeSet<&'static str> = outcome
+        .findings
+        .iter()
+        .filter(|finding| finding.fix.as_ref().is_some_and(is_unsettled))
+        .map(|finding| finding.rule)
+        .collect();
     rules.into_iter().collect()
 }
 
@@ -126,31 +129,31 @@ const fn is_wanted(fix: &Fix, also_unsafe: bool) -> bool {
     }
 }
 
-/// How many findings of the one outcome the other no longer has, wherever they have moved to.
-fn cured(before: &Outcome, after: &Outcome) -> usize {
-    let mut left: BTreeMap<_, usize> = BTreeMap::new();
+/// Counts the findings of `before` that `after` no longer contains. A finding whose location has changed is the same.
+fn count_fixed(before: &Outcome, after: &Outcome) -> usize {
+    let mut remaining: BTreeMap<_, usize> = BTreeMap::new();
     for finding in &after.findings {
-        *left.entry(key(finding)).or_default() += 1;
+        *remaining.entry(key(finding)).or_default() += 1;
     }
-    let is_gone = |finding: &&Finding| match left.get_mut(&key(finding)) {
+    let is_fixed = |finding: &&Finding| match remaining.get_mut(&key(finding)) {
         Some(count) if *count > 0 => {
             *count -= 1;
             false
         }
         _ => true,
     };
-    before.findings.iter().filter(is_gone).count()
+    before.findings.iter().filter(is_fixed).count()
 }
 
-/// Applies what can be applied at once; tells whether that changed anything.
+/// Applies the fixes that can be applied together, and returns whether a file has changed.
 fn apply_round(
     set: &mut SourceSet,
     outcome: &Outcome,
     also_unsafe: bool,
-    touched: &mut Touched,
+    history: &mut FixHistory,
 ) -> bool {
     let mut by_document: BTreeMap<(Arc<str>, usize), Chosen<'_>> = BTreeMap::new();
-    let admitted = touched.admitted(outcome);
+    let admitted = history.admitted(outcome);
     for fix in admitted.iter().filter_map(|finding| finding.fix.as_ref()) {
         let is_target = set
             .file(&fix.path)
@@ -168,7 +171,7 @@ fn apply_round(
             .document(&path, document)
             .and_then(|document| document.tree());
         if let Some(new) = tree.and_then(|tree| edits_of(tree, &fixes)) {
-            touched.note(&fixes);
+            history.note(&fixes);
             edits.entry(path).or_default().extend(new);
         }
     }
@@ -176,7 +179,7 @@ fn apply_round(
     for (path, edits) in edits {
         changed |= replace(set, &path, edits);
     }
-    // Edits that leave the text as it is would be found again for ever.
+    // A round that changes no text is the last one: its fixes would be found again forever.
     changed
 }
 
@@ -188,11 +191,14 @@ struct Chosen<'f> {
 }
 
 impl<'f> Chosen<'f> {
-    /// Takes a fix unless it changes something inside of what another one changes.
+    /// Adds a fix unless it changes a field within a field that another fix changes, or the other way round.
     fn offer(&mut self, fix: &'f Fix) {
-        // What adds a document goes alone: its bytes are those of the text as it is.
-        let is_alone = self.fixes.first().is_some_and(|first| first.adds.is_some());
-        let may_join = fix.adds.is_none() || self.fixes.is_empty();
+        // A fix that adds a document is applied alone, because its edit applies to the current text.
+        let is_alone = self
+            .fixes
+            .first()
+            .is_some_and(|first| first.added_document.is_some());
+        let may_join = fix.added_document.is_none() || self.fixes.is_empty();
         let mut routes = fix.changes.iter().map(Change::route);
         if !is_alone && may_join && !routes.any(|route| self.routes.overlaps(route)) {
             self.fixes.push(fix);
@@ -203,34 +209,34 @@ impl<'f> Chosen<'f> {
     }
 }
 
-/// How many times a document is read again in one round to find the fixes that go together.
+/// How often a document is parsed again in one round to find the fixes that can be combined.
 const ATTEMPTS: usize = 100;
 
-/// The edits of all fixes together; where they do not go together, of as many as do, in their
-/// order. What is left waits for the next round.
+/// Returns the edits of as many fixes as can be combined, in order. The next round applies the remaining fixes.
 fn edits_of(tree: &Tree, fixes: &[&Fix]) -> Option<Vec<Edit>> {
-    if fixes.iter().all(|fix| fix.changes.is_empty()) || fixes.iter().any(|fix| fix.adds.is_some())
+    if fixes.iter().all(|fix| fix.changes.is_empty())
+        || fixes.iter().any(|fix| fix.added_document.is_some())
     {
         return comment_edits(fixes);
     }
     let mut edits = None;
     accepted(fixes.len(), ATTEMPTS, |good, group| {
-        // In the order of the findings, whatever is tried first.
-        let places: BTreeSet<usize> = good.iter().chain(group).copied().collect();
-        let together = places.into_iter().filter_map(|at| fixes.get(at));
-        let changes: Vec<_> = together.flat_map(|fix| fix.changes.clone()).collect();
-        let found = yaml::apply(tree, &changes).ok();
-        let is_good = found.is_some();
-        edits = found.or(edits.take());
-        is_good
+        // The changes are in the order of the findings, independent of the order of the attempts.
+        let indexes: BTreeSet<usize> = good.iter().chain(group).copied().collect();
+        let combined = indexes.into_iter().filter_map(|at| fixes.get(at));
+        let changes: Vec<_> = combined.flat_map(|fix| fix.changes.clone()).collect();
+        let applied = yaml::apply(tree, &changes).ok();
+        let is_accepted = applied.is_some();
+        edits = applied.or(edits.take());
+        is_accepted
     });
     edits
 }
 
-/// Edits that are taken as bytes, proven one by one; each line goes once.
+/// Returns edits of comments, which were verified one by one, without those that overlap an earlier one.
 fn comment_edits(fixes: &[&Fix]) -> Option<Vec<Edit>> {
     let mut edits: Vec<Edit> = Vec::new();
-    // No two of them overlap, so that only the one before can meet the next.
+    // The spans do not overlap, so a new span can only overlap the one before it.
     let mut taken: BTreeSet<(usize, usize)> = BTreeSet::new();
     for edit in fixes.iter().flat_map(|fix| &fix.edits) {
         let span = edit.span;
@@ -244,25 +250,11 @@ fn comment_edits(fixes: &[&Fix]) -> Option<Vec<Edit>> {
     (!edits.is_empty()).then_some(edits)
 }
 
-/// Gives the file its new text; tells whether that is another text.
-pub(super) fn replace(set: &mut SourceSet, path: &str, mut edits: Vec<Edit>) -> bool {
-    edits.sort_by_key(|edit| edit.span);
-    let Some(file) = set.file_mut(path) else {
-        return false;
-    };
-    let text = yaml::splice(&file.text, &edits);
-    if *file.text == *text {
-        return false;
-    }
-    *file = file.with_text(text.into());
-    true
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::finding::{FileEdit, Label, Severity};
-    use crate::yaml::{Change, Route, Span, Value};
+    use crate::yaml::{Change, FieldPath, Span, Value};
 
     use super::super::place_fixes::place_fixes;
 
@@ -281,14 +273,14 @@ mod tests {
             path: "a.yaml".into(),
             document: 0,
             changes,
-            adds: None,
+            added_document: None,
             edits: Vec::new(),
         });
         finding
     }
 
     fn set(keys: &[&'static str], value: &str) -> Change {
-        let route = Route::keys(keys);
+        let route = FieldPath::keys(keys);
         Change::Set {
             route,
             value: Value::Str(value.to_owned()),
@@ -297,7 +289,7 @@ mod tests {
 
     fn remove(keys: &[&'static str]) -> Change {
         Change::Remove {
-            route: Route::keys(keys),
+            route: FieldPath::keys(keys),
         }
     }
 
@@ -309,8 +301,8 @@ mod tests {
     }
 
     #[test]
-    fn fixes_that_overlap_take_turns() {
-        // The one renames what the other takes away: the first of them goes first.
+    fn overlapping_fixes_are_applied_in_successive_rounds() {
+        // The first fix changes a label that the second one deletes, so it is applied first.
         let done = fixed(|text| {
             let mut found = Vec::new();
             if text.contains("b: c") {
@@ -330,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn fixes_that_undo_each_other_leave_the_file_alone() {
+    fn fixes_that_undo_each_other_do_not_change_the_file() {
         let done = fixed(|text| {
             let mut found = vec![finding("to-a", vec![set(&["metadata", "name"], "a")])];
             if text.contains("name: a") {
@@ -344,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fix_uncovers_does_not_undo_it() {
+    fn a_finding_that_a_fix_reveals_does_not_undo_the_fix() {
         let done = fixed(|text| {
             let (rule, to) = if text.contains("name: a") {
                 ("to-b", "b")
@@ -377,9 +369,9 @@ mod tests {
         }
         let set = SourceSet::from_text("a.yaml", POD);
         place_fixes(&set, std::slice::from_mut(&mut broken));
-        let degree = broken.fix.map(|fix| fix.applicability);
-        assert_eq!(degree, Some(Applicability::DisplayOnly));
-        // A change that does not fit is left out, the others are made.
+        let applicability = broken.fix.map(|fix| fix.applicability);
+        assert_eq!(applicability, Some(Applicability::DisplayOnly));
+        // A change that cannot be applied is skipped; the others are applied.
         let done = fixed(|text| {
             if text.contains("name: a") {
                 return vec![

@@ -1,9 +1,10 @@
-//! Finds what can be accepted together, in few attempts where nearly all can.
+//! Finds the items that can be accepted together. Few attempts suffice if nearly all items can.
 
-/// Returns the places of the items that `accepts` accepts, tried in groups that are halved where they are refused.
+/// Returns the indexes of the items that `accepts` accepts. Items are tried in groups; a rejected group is split in half.
 ///
-/// `accepts` gets the places that are accepted so far and those of the group. At most `attempts` groups are tried: an
-/// attempt reads a whole document, and its author must not choose how often. What is left then is not accepted.
+/// `accepts` receives the indexes that are already accepted, and those of the group. At most `attempts` groups are tried,
+/// because an attempt parses a whole document, and the author of the document must not choose how often. The remaining
+/// items are not accepted.
 pub(super) fn accepted(
     count: usize,
     mut attempts: usize,
@@ -20,7 +21,7 @@ pub(super) fn accepted(
             good.extend(group);
         } else if group.len() > 1 {
             let (front, back) = group.split_at(group.len() / 2);
-            // The front goes first: it is on top.
+            // The front half is tried first, so it is pushed last.
             waiting.push(back.to_vec());
             waiting.push(front.to_vec());
         }
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_attempts_find_the_bad_ones() {
+    fn few_attempts_find_the_rejected_items() {
         let mut attempts = 0;
         let good = accepted(1_000, 100, |_, group| {
             attempts += 1;
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn earlier_items_are_preferred() {
-        // 1 and 2 do not go together.
+        // 1 and 2 cannot be combined.
         let good = accepted(4, 100, |good, group| {
             let all = || good.iter().chain(group);
             !(all().any(|at| *at == 1) && all().any(|at| *at == 2))

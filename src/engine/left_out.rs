@@ -3,27 +3,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::context::render::{Limit, Rendering};
 use crate::finding::{Finding, Label, Severity};
+use crate::kustomize::{Limit, Rendering};
 use crate::yaml::Span;
 
 use super::notices::{FILE_LEFT_OUT, OVERLAY_LEFT_OUT};
 
-/// How many overlays a message names.
+/// The maximum number of overlays that a message names.
 const NAMED: usize = 3;
 
-/// Returns one finding for all overlays of the run that one limit leaves out.
+/// Returns one finding per limit for the overlays of the run that exceed it.
 pub(super) fn left_out<'r>(renderings: impl Iterator<Item = &'r Rendering>) -> Vec<Finding> {
     let mut all = 0;
     let mut homes: BTreeMap<Limit, BTreeSet<&Arc<str>>> = BTreeMap::new();
     for rendering in renderings {
         all += 1;
         if let Some(limit) = rendering.left_out {
-            homes.entry(limit).or_default().insert(rendering.home());
+            homes
+                .entry(limit)
+                .or_default()
+                .insert(rendering.location_file());
         }
     }
-    let each = homes.into_iter();
-    each.filter_map(|(limit, homes)| overlays_left_out(limit, &homes, all))
+    homes
+        .into_iter()
+        .filter_map(|(limit, homes)| overlays_left_out(limit, &homes, all))
         .collect()
 }
 
@@ -62,7 +66,7 @@ pub(super) fn file_left_out(
 ) -> Finding {
     let path = Arc::clone(&label.path);
     let message = format!(
-        "not checked: `{path}` has {}; the parsed files of the run would exceed the memory limit of {}",
+        "not checked: `{path}` has a size of {}; the parsed files of the run would exceed the memory limit of {}",
         shown(size),
         shown(limit)
     );
@@ -72,7 +76,7 @@ pub(super) fn file_left_out(
     finding
 }
 
-/// Returns a number of bytes as people write it.
+/// Formats a number of bytes with a unit.
 fn shown(bytes: usize) -> String {
     match bytes {
         0..0x400 => format!("{bytes} bytes"),

@@ -1,4 +1,4 @@
-//! The levels of rules and the `ignore` entries of the configuration, looked up once per file.
+//! Looks up the levels of rules and the `ignore` entries of the configuration, once per file.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::rules;
 use crate::settings::{Ignore, RuleLevel, ScopeSet, Settings};
 
-/// What the configuration says for the files of a run.
+/// The levels of rules for the files of a run.
 #[derive(Debug)]
 pub(super) struct Levels<'s> {
     settings: &'s Settings,
@@ -35,7 +35,7 @@ impl<'s> Levels<'s> {
         }
     }
 
-    /// Returns the level of a rule for a file: that of the last scope that sets one, else the general one.
+    /// Returns the level of a rule for a file: that of the last scope that sets one, or the general level.
     pub(super) fn level(&self, rule: &str, path: &Arc<str>) -> Option<RuleLevel> {
         let general = || self.settings.rules.get(rule).copied();
         if self.settings.scopes.is_empty() {
@@ -44,9 +44,9 @@ impl<'s> Levels<'s> {
         self.scoped(path).get(rule).copied().or_else(general)
     }
 
-    /// Tells whether findings of a rule are wanted for a file. `--select` chooses among rules: files that cannot be
-    /// read are reported in any case.
-    pub(super) fn is_on(&self, rule: &str, path: &Arc<str>) -> bool {
+    /// Returns whether findings of a rule are reported for a file. `--select` only selects rules; notices, such as those
+    /// about unreadable files, are always reported.
+    pub(super) fn is_enabled(&self, rule: &str, path: &Arc<str>) -> bool {
         let select = self.settings.select.as_ref();
         let selected =
             select.is_none_or(|select| select.contains(rule) || !self.known.contains(rule));
@@ -60,12 +60,14 @@ impl<'s> Levels<'s> {
         let matching = self.scopes.matching(path);
         let mut by_scopes = self.by_scopes.borrow_mut();
         let levels = by_scopes.entry(matching).or_insert_with_key(|matching| {
-            let scopes = matching
+            // Later scopes take precedence.
+            let levels = matching
                 .iter()
-                .filter_map(|at| self.settings.scopes.get(*at));
-            let levels = scopes.flat_map(|scope| &scope.rules);
-            // Later scopes win.
-            Rc::new(levels.map(|(rule, level)| (&**rule, *level)).collect())
+                .filter_map(|at| self.settings.scopes.get(*at))
+                .flat_map(|scope| &scope.rules)
+                .map(|(rule, level)| (&**rule, *level))
+                .collect();
+            Rc::new(levels)
         });
         let levels = Rc::clone(levels);
         self.by_path
@@ -86,7 +88,7 @@ pub(super) struct Ignores<'s> {
     general: HashMap<&'s str, Vec<usize>>,
     /// The rules whose entries without a path are used.
     general_used: RefCell<HashSet<&'static str>>,
-    /// The first entry that holds for a rule and a file.
+    /// The first entry that applies to a rule and a file.
     first: RefCell<HashMap<RuleAndFile, Option<usize>>>,
     used: RefCell<HashSet<usize>>,
 }
@@ -95,8 +97,8 @@ impl<'s> Ignores<'s> {
     /// Prepares the lookups for the entries of a run.
     pub(super) fn new(entries: &'s [Ignore]) -> Self {
         let mut general: HashMap<&str, Vec<usize>> = HashMap::new();
-        let without = entries.iter().enumerate();
-        for (at, entry) in without.filter(|(_, entry)| entry.scope.paths.is_empty()) {
+        let indexed = entries.iter().enumerate();
+        for (at, entry) in indexed.filter(|(_, entry)| entry.scope.paths.is_empty()) {
             general.entry(&entry.rule).or_default().push(at);
         }
         Self {
@@ -114,11 +116,13 @@ impl<'s> Ignores<'s> {
         self.entries.is_empty()
     }
 
-    /// Returns the first entry that silences a finding of `rule` in one of the files, and remembers that all that do
-    /// so are used.
+    /// Returns the first entry that silences a finding of `rule` in one of the files, and marks all such entries as used.
     pub(super) fn silencing(&self, rule: &'static str, paths: &[Arc<str>]) -> Option<&'s Ignore> {
-        let found = paths.iter().filter_map(|path| self.first_of(rule, path));
-        found.min().and_then(|at| self.entries.get(at))
+        paths
+            .iter()
+            .filter_map(|path| self.first_of(rule, path))
+            .min()
+            .and_then(|at| self.entries.get(at))
     }
 
     fn first_of(&self, rule: &'static str, path: &Arc<str>) -> Option<usize> {
@@ -130,9 +134,12 @@ impl<'s> Ignores<'s> {
             if self.general_used.borrow_mut().insert(rule) {
                 used.extend(general);
             }
-            let is_about = |at: &usize| self.entries.get(*at).is_some_and(|one| one.rule == rule);
+            let names_rule = |at: &usize| {
+                let entry = self.entries.get(*at);
+                entry.is_some_and(|entry| entry.rule == rule)
+            };
             let mut scoped = self.scopes.matching(path);
-            scoped.retain(is_about);
+            scoped.retain(names_rule);
             used.extend(&scoped);
             general
                 .first()
@@ -143,7 +150,7 @@ impl<'s> Ignores<'s> {
         })
     }
 
-    /// Returns the entries that silenced nothing, although one of the files is theirs and their rule is on for it.
+    /// Returns the entries that silenced nothing, although they apply to one of the files and their rule is on for it.
     pub(super) fn unused<'f>(
         &self,
         files: impl Iterator<Item = &'f Arc<str>>,
@@ -153,24 +160,26 @@ impl<'s> Ignores<'s> {
         let mut idle: Vec<bool> = vec![false; self.entries.len()];
         let mut open: Vec<usize> = self.general.values().flatten().copied().collect();
         open.retain(|at| !used.contains(at));
-        let mut look = |at: usize, path: &Arc<str>| {
+        let mut mark_if_idle = |at: usize, path: &Arc<str>| {
             let entry = self.entries.get(at);
-            let is_idle = entry.is_some_and(|entry| levels.is_on(&entry.rule, path));
+            let is_idle = entry.is_some_and(|entry| levels.is_enabled(&entry.rule, path));
             if let Some(idle) = idle.get_mut(at) {
                 *idle |= is_idle;
             }
             is_idle
         };
         for path in files {
-            // Entries without a path are settled by the first file of their rule.
-            open.retain(|at| !look(*at, path));
-            let matching = self.scopes.matching(path).into_iter();
-            for at in matching.filter(|at| !used.contains(at)) {
-                look(at, path);
+            // For entries without a path, the first file for which their rule is on suffices.
+            open.retain(|at| !mark_if_idle(*at, path));
+            let mut matching = self.scopes.matching(path);
+            matching.retain(|at| !used.contains(at));
+            for at in matching {
+                mark_if_idle(at, path);
             }
         }
-        let entries = self.entries.iter().zip(idle);
-        entries
+        self.entries
+            .iter()
+            .zip(idle)
             .filter_map(|(entry, is_idle)| is_idle.then_some(entry))
             .collect()
     }

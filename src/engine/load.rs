@@ -1,10 +1,10 @@
-//! Reads all files of a run, in parallel.
+//! Reads all files of a run in parallel.
 
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::context::render::NESTED;
+use crate::kustomize::NESTED;
 use crate::source::{
     Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
     mark_hidden, mark_origins, mark_patches, mark_repositories, parse_budget,
@@ -24,7 +24,7 @@ pub fn load(request: &Request) -> SourceSet {
     let mut set = SourceSet::new(files);
     set.links = std::mem::take(&mut folders.links);
     let mut named = Named::new(request);
-    // What is nested deeper is not rendered, and is reported there.
+    // Kustomizations that are nested deeper are not rendered; rendering reports them.
     for _ in 0..=NESTED {
         let missing = named.missing(&set);
         set.links.extend(named.links());
@@ -49,19 +49,23 @@ pub fn load(request: &Request) -> SourceSet {
 fn read_all(candidates: &[Candidate], budget: MemoryBudget) -> (Vec<SourceFile>, MemoryBudget) {
     if candidates.len() > 1 {
         let attempt = budget.attempt();
-        let files = candidates.par_iter();
-        let files = files.map(|one| read_guarded(one, &attempt));
-        let files: Vec<SourceFile> = files.collect();
+        let files: Vec<SourceFile> = candidates
+            .par_iter()
+            .map(|candidate| read_guarded(candidate, &attempt))
+            .collect();
         if !attempt.is_exceeded() {
             return (files, attempt.settled());
         }
     }
-    // Which files fit must not depend on which thread is faster: one after the other.
-    let files = candidates.iter().map(|one| read_guarded(one, &budget));
-    (files.collect(), budget)
+    // Files are read one after the other, so that the files that fit do not depend on the speed of the threads.
+    let files = candidates
+        .iter()
+        .map(|candidate| read_guarded(candidate, &budget))
+        .collect();
+    (files, budget)
 }
 
-/// Reads and parses one file. A panic costs this file and no other.
+/// Reads and parses one file. A panic affects only this file.
 fn read_guarded(candidate: &Candidate, budget: &MemoryBudget) -> SourceFile {
     let read = || {
         if budget.is_over() {
@@ -79,7 +83,7 @@ fn read_guarded(candidate: &Candidate, budget: &MemoryBudget) -> SourceFile {
     })
 }
 
-/// Lists the paths that the user named and that could not be read.
+/// Returns the paths that the user named and that could not be read.
 #[must_use]
 pub fn unread_paths(set: &SourceSet) -> Vec<Arc<str>> {
     set.files

@@ -1,33 +1,37 @@
-//! Runs the layers below over a set of files: load, judge, fix, rewrite, write.
+//! Runs the lower layers on a set of files: load, check, fix, rewrite, write.
 //!
-//! Nothing here prints or exits. Threads are never visible: files are sorted before and findings
-//! after every step that runs in parallel.
+//! This module neither prints nor exits. Results do not depend on threads: files are sorted before every parallel step,
+//! and findings after it.
 
 mod addition;
 mod ambiguous_config;
+mod analysis;
 mod attributes;
 mod baseline;
 mod changed;
 mod check;
-mod data;
+mod copy_tree;
 mod emit;
 mod exit;
+mod file_content;
 mod fix;
-mod guard;
-mod guards;
+mod fix_history;
+mod guard_docs;
 mod halving;
+mod input_diagnostics;
 mod left_out;
 mod levels;
 mod load;
-mod machine;
-mod mirror;
+mod notice;
 mod notices;
+mod outcome;
 mod output_folder;
+mod panic_isolation;
 mod panic_report;
 mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
-mod problems;
+mod prediction_run;
 mod replace;
 mod required;
 mod reversible;
@@ -35,24 +39,29 @@ mod rewrite;
 mod route_set;
 mod summary;
 mod suppress;
-mod touched;
+mod text_edits;
 mod unrendered;
+mod unsupported_parts;
+mod vm;
 mod write;
 
-pub use ambiguous_config::ambiguous_configs;
+pub use crate::engine::copy_tree::{CopyError, TreeCopy, copy_tree, is_earlier_copy};
+pub use crate::engine::guard_docs::{GUARDS, is_guard, refuses};
+pub use crate::engine::input_diagnostics::input_diagnostics;
+pub use crate::engine::vm::{
+    GeneratedFile, GeneratedFiles, mesh_yamls, with_groups, workload_groups, write_generated,
+};
 pub use baseline::{Baseline, add_ignore};
 pub use changed::Changed;
-pub use check::{Outcome, check, not_followed};
+pub use check::check;
 pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix};
-pub use guard::{Judged, judge};
-pub use guards::{GUARDS, is_guard, refuses};
 pub use load::{load, unread_paths};
-pub use machine::{MadeFile, MadeFiles, mesh_yamls, with_groups, workload_groups, write_made};
-pub use mirror::{Mirror, is_earlier_copy, mirror_all};
-pub use notices::{NOTICES, Notice, check_ids, explained, rule_ids};
+pub use notice::Notice;
+pub use notices::{NOTICES, check_ids, explained, rule_ids};
+pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
-pub use problems::{broken_texts, problems};
+pub use prediction_run::{Predicted, predict};
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
-pub use summary::{FileCounts, Gaps, Summary};
+pub use summary::{FileCounts, MissingFacts, Summary};
 pub use write::{WriteFailure, append_report, is_read, write_all, write_report};

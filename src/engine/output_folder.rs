@@ -1,5 +1,5 @@
-//! A folder that the user names for output. What is in it may come from a repository: nothing is
-//! read or written through a link in it.
+//! A folder that the user names for output. Its content may come from a repository, so nothing is read or written through
+//! a link in it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,26 +19,25 @@ impl OutputFolder {
     /// Resolves the folder at an absolute path.
     ///
     /// # Errors
-    /// The link of a repository that leads it out of that repository.
+    /// The path of a link of a repository that leads out of that repository.
     pub(super) fn find(directory: &Path) -> Result<Self, PathBuf> {
         let real = resolved_as_named(directory)?;
         Ok(Self { real })
     }
 
-    /// Returns the resolved path of what is at `below`, a path without `..`, links in the folder
-    /// left as they are.
+    /// Returns the resolved path of `below`, a path without `..`. Links in the folder are not resolved.
     pub(super) fn place(&self, below: &Path) -> PathBuf {
         if below.as_os_str().is_empty() {
-            // Joined, it would end with a separator.
+            // A joined path would end with a separator.
             return self.real.clone();
         }
         self.real.join(below)
     }
 
-    /// Returns what is at `below`; `None` where there is nothing.
+    /// Returns the kind of the entry at `below`; `None` if it does not exist.
     ///
     /// # Errors
-    /// What the system reports; an error too where a link leads there.
+    /// The error of the system; also if a link is in the path.
     pub(super) fn kind(&self, below: &Path) -> io::Result<Option<Kind>> {
         let place = self.place(below);
         let (folder, name) = split(&place)?;
@@ -52,46 +51,47 @@ impl OutputFolder {
     /// Opens the regular file at `below` for reading.
     ///
     /// # Errors
-    /// As for [`OutputFolder::kind`].
+    /// The same as of [`OutputFolder::kind`].
     pub(super) fn open_file(&self, below: &Path) -> io::Result<File> {
         let place = self.place(below);
         let (folder, name) = split(&place)?;
         Folder::open(folder)?.open_file(name)
     }
 
-    /// Returns where the link at `below` leads.
+    /// Returns the target of the link at `below`.
     ///
     /// # Errors
-    /// As for [`OutputFolder::kind`].
+    /// The same as of [`OutputFolder::kind`].
     pub(super) fn read_link(&self, below: &Path) -> io::Result<PathBuf> {
         let place = self.place(below);
         let (folder, name) = split(&place)?;
         Folder::open(folder)?.read_link(name)
     }
 
-    /// Opens the folder that has `below`, and makes it where it is missing; returns the name of
-    /// `below` in it, too.
+    /// Opens the folder that contains `below`, and creates it if it is missing. Also returns the name of `below` in it.
     ///
     /// # Errors
-    /// As for [`OutputFolder::kind`].
+    /// The same as of [`OutputFolder::kind`].
     pub(super) fn folder_of(&self, below: &Path) -> io::Result<(Folder, OsString)> {
         let place = self.place(below);
         let (folder, name) = split(&place)?;
-        Ok((made(folder)?, name.to_os_string()))
+        Ok((open_or_create(folder)?, name.to_os_string()))
     }
 }
 
 fn split(place: &Path) -> io::Result<(&Path, &OsStr)> {
-    let parts = place.parent().zip(place.file_name());
-    parts.ok_or_else(|| io::ErrorKind::IsADirectory.into())
+    place
+        .parent()
+        .zip(place.file_name())
+        .ok_or_else(|| io::ErrorKind::IsADirectory.into())
 }
 
-/// Opens the folder at an absolute path, and makes it and those above it where they are missing.
-fn made(path: &Path) -> io::Result<Folder> {
+/// Opens the folder at an absolute path, and creates it and its parents if they are missing.
+fn open_or_create(path: &Path) -> io::Result<Folder> {
     match Folder::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let (above, name) = split(path)?;
-            made(above)?.enter(name)
+            open_or_create(above)?.enter(name)
         }
         opened => opened,
     }

@@ -1,8 +1,7 @@
-//! Turns a panic into something that a user can report: its message and its location.
+//! Converts a panic to a report that a user can send: its message and location.
 //!
-//! The payload that `catch_unwind` returns has no location, and a panic on a thread of a pool is
-//! caught on another thread. Therefore the panic hook records each panic here, and the place that
-//! catches it looks the location up.
+//! The payload that `catch_unwind` returns has no location, and a panic on a thread of a pool is caught on another thread.
+//! Therefore the panic hook records each panic here, and the code that catches the panic looks up its location.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -11,11 +10,11 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// How many panics are remembered: more than can be waiting for their catcher at one time.
+/// How many panics are recorded: more than can wait to be caught at the same time.
 const REMEMBERED: usize = 64;
 
-/// The longest message that is shown, in characters. Some messages of the standard library quote
-/// the text that they failed on.
+/// The maximum length of a message in characters. Some messages of the standard library quote the text that caused the
+/// panic.
 const LONGEST: usize = 400;
 
 static RECENT: Mutex<VecDeque<Recorded>> = Mutex::new(VecDeque::new());
@@ -26,7 +25,7 @@ struct Recorded {
     location: Option<String>,
 }
 
-/// What is known of a panic. `Display` writes `location: message`.
+/// The message and location of a panic. `Display` writes `location: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanicReport {
     /// The payload, shortened; may contain line breaks and control characters.
@@ -54,7 +53,7 @@ impl fmt::Display for PanicReport {
     }
 }
 
-/// Returns how to report a panic: the text of a `help:` line. `input` says what to send along.
+/// Returns the text of a `help:` line about how to report a panic. `input` describes the input to attach.
 #[must_use]
 pub fn how_to_report(input: &str) -> String {
     format!(
@@ -66,7 +65,7 @@ pub fn how_to_report(input: &str) -> String {
     )
 }
 
-/// Records a panic; to be called by the panic hook.
+/// Records a panic. The panic hook calls this function.
 pub fn record_panic(info: &PanicHookInfo<'_>) {
     // Paths have the separators of the platform that built the binary.
     let location = info
@@ -94,10 +93,10 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, PanicReport> {
 /// that waits for it.
 fn location_of(message: &str) -> Option<String> {
     let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = || recent.iter().filter(|one| one.message == message);
-    let here = same().find(|one| one.thread == thread::current().id());
-    let found = here.or_else(|| same().next())?;
-    found.location.clone()
+    let with_message = || recent.iter().filter(|panic| panic.message == message);
+    let on_this_thread = with_message().find(|panic| panic.thread == thread::current().id());
+    let latest = on_this_thread.or_else(|| with_message().next())?;
+    latest.location.clone()
 }
 
 fn message_of(payload: &dyn Any) -> String {

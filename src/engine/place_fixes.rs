@@ -1,4 +1,4 @@
-//! Turns the changes of fixes into bytes, and proves all fixes of a document together.
+//! Converts the changes of fixes to edits, and verifies all fixes of a document together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,24 +10,26 @@ use crate::source::SourceSet;
 use crate::yaml::{self, Change, Edit, Span, Tree};
 
 use super::addition::addition;
-use super::baseline::keeps_meaning;
 use super::halving::accepted;
 #[cfg(debug_assertions)]
 use super::planted_panic;
+use super::text_edits::keeps_meaning;
 
-/// How often a document is read again to prove its fixes; what is not proven by then is only shown.
-const PROOFS: usize = 100;
+/// How often a document is parsed again to verify its fixes. The remaining fixes are display-only.
+const MAX_PROOFS: usize = 100;
 
-/// Gives the fixes of findings their bytes. One that cannot be written, or would not leave the rest of its
-/// document alone, is only shown.
+/// Computes the edits of the fixes of findings. A fix that cannot be written, or that would change the rest of its
+/// document, becomes display-only.
 pub(super) fn place_fixes(set: &SourceSet, findings: &mut [Finding]) {
     let mut by_document: BTreeMap<(Arc<str>, usize), Vec<&mut Fix>> = BTreeMap::new();
-    let fixes = findings.iter_mut().filter_map(|one| one.fix.as_mut());
-    // Edits are only ever of real files.
-    let is_real = |fix: &&mut Fix| set.file(&fix.path).is_none_or(|file| !file.rendered);
+    // Rendered files are not on disk, so they have no edits.
+    let fixes = findings
+        .iter_mut()
+        .filter_map(|finding| finding.fix.as_mut())
+        .filter(|fix| set.file(&fix.path).is_none_or(|file| !file.rendered));
     let targets = set.link_targets();
-    for fix in fixes.filter(is_real) {
-        // The text is read in the folder of a link, too, where a change may have another effect.
+    for fix in fixes {
+        // A link to the file includes its text in another folder, where a change may have another effect.
         if set
             .file(&fix.path)
             .is_some_and(|file| file.shares_text(&targets))
@@ -52,26 +54,27 @@ pub(super) fn place_fixes(set: &SourceSet, findings: &mut [Finding]) {
     }
 }
 
-/// Proves fixes that are bytes already and mean nothing: of comments.
+/// Verifies fixes that consist of edits of comments.
 fn place_comments(set: &SourceSet, path: &str, document: usize, mut fixes: Vec<&mut Fix>) {
-    let here = set
-        .file(path)
-        .zip(set.document(path, document).filter(|one| !one.encrypted));
+    let document = set.file(path).zip(
+        set.document(path, document)
+            .filter(|document| !document.encrypted),
+    );
     let all: Vec<Vec<Edit>> = fixes.iter().map(|fix| edits_of(fix)).collect();
-    let proven = accepted(all.len(), PROOFS, |_, group| {
-        let Some((file, document)) = here else {
+    let proven = accepted(all.len(), MAX_PROOFS, |_, group| {
+        let Some((file, document)) = document else {
             return false;
         };
         let edits = group.iter().filter_map(|at| all.get(*at));
         together(edits)
             .is_some_and(|edits| edits.is_empty() || keeps_meaning(file, document.segment, &edits))
     });
-    keep(&mut fixes, &proven);
+    limit_to_proven(&mut fixes, &proven);
 }
 
 fn edits_of(fix: &Fix) -> Vec<Edit> {
-    let edits = fix.edits.iter();
-    edits
+    fix.edits
+        .iter()
         .map(|edit| Edit {
             span: edit.span,
             text: edit.text.clone(),
@@ -79,12 +82,12 @@ fn edits_of(fix: &Fix) -> Vec<Edit> {
         .collect()
 }
 
-/// Leaves those that are not proven for the reader only.
-fn keep(fixes: &mut [&mut Fix], proven: &[usize]) {
+/// Makes the fixes that are not verified display-only.
+fn limit_to_proven(fixes: &mut [&mut Fix], proven: &[usize]) {
     let mut is_proven = vec![false; fixes.len()];
     for at in proven {
-        if let Some(one) = is_proven.get_mut(*at) {
-            *one = true;
+        if let Some(is_proven) = is_proven.get_mut(*at) {
+            *is_proven = true;
         }
     }
     for (fix, is_proven) in fixes.iter_mut().zip(is_proven) {
@@ -94,7 +97,7 @@ fn keep(fixes: &mut [&mut Fix], proven: &[usize]) {
     }
 }
 
-/// What several fixes have in common: many findings of a pod ask for one change.
+/// The edits of fixes with the same changes: many findings of a pod have the same fix.
 #[derive(Default)]
 struct Plan {
     edits: Option<Vec<Edit>>,
@@ -118,14 +121,19 @@ fn place_changes(set: &SourceSet, tree: Option<&Tree>, fixes: Vec<&mut Fix>) {
     for (fix, at) in fixes.into_iter().zip(plan_of) {
         let plan = plans.get(at).filter(|plan| plan.is_proven);
         match plan.and_then(|plan| plan.edits.as_ref()) {
-            Some(edits) => fix.edits = edits.iter().map(|edit| of_file(&fix.path, edit)).collect(),
+            Some(edits) => {
+                fix.edits = edits
+                    .iter()
+                    .map(|edit| file_edit(&fix.path, edit))
+                    .collect();
+            }
             None => fix.applicability = Applicability::DisplayOnly,
         }
         add_document(set, fix);
     }
 }
 
-fn of_file(path: &Arc<str>, edit: &Edit) -> FileEdit {
+fn file_edit(path: &Arc<str>, edit: &Edit) -> FileEdit {
     FileEdit {
         path: Arc::clone(path),
         span: edit.span,
@@ -134,14 +142,16 @@ fn of_file(path: &Arc<str>, edit: &Edit) -> FileEdit {
 }
 
 fn add_document(set: &SourceSet, fix: &mut Fix) {
-    let Some(added) = &fix.adds else { return };
+    let Some(added) = &fix.added_document else {
+        return;
+    };
     match addition(set, &fix.path, fix.document, added) {
         Some(edit) => fix.edits.push(edit),
         None => fix.applicability = Applicability::DisplayOnly,
     }
 }
 
-/// Plans each list of changes by itself, and proves those together whose edits lie apart.
+/// Plans each list of changes separately, and verifies those together whose edits do not touch.
 fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
     let mut plans: Vec<Plan> = yaml::plan_each(tree, all)
         .into_iter()
@@ -150,8 +160,8 @@ fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
             is_proven: false,
         })
         .collect();
-    let mut attempts = PROOFS;
-    for group in apart(&plans) {
+    let mut attempts = MAX_PROOFS;
+    for group in disjoint_groups(&plans) {
         let good = accepted(group.len(), attempts, |_, tried| {
             attempts = attempts.saturating_sub(1);
             let tried: Vec<usize> = tried
@@ -164,7 +174,7 @@ fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
                 .filter_map(|at| all.get(*at))
                 .flat_map(|changes| changes.iter().cloned())
                 .collect();
-            together(edits).is_some_and(|edits| yaml::prove(tree, &changes, &edits).is_ok())
+            together(edits).is_some_and(|edits| yaml::verify_edits(tree, &changes, &edits).is_ok())
         });
         for at in good.iter().filter_map(|at| group.get(*at)) {
             if let Some(plan) = plans.get_mut(*at) {
@@ -175,8 +185,8 @@ fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
     plans
 }
 
-/// Sorts the plans into groups within which no two edits touch.
-fn apart(plans: &[Plan]) -> Vec<Vec<usize>> {
+/// Divides the plans into groups within which no two edits touch.
+fn disjoint_groups(plans: &[Plan]) -> Vec<Vec<usize>> {
     let extent = |plan: &Plan| -> Option<Span> {
         let edits = plan.edits.as_ref()?;
         let start = edits.first().map_or(0, |edit| edit.span.start);
@@ -185,13 +195,14 @@ fn apart(plans: &[Plan]) -> Vec<Vec<usize>> {
             edits.last().map_or(start, |edit| edit.span.end),
         ))
     };
-    let each = plans.iter().enumerate();
-    let mut extents: Vec<(Span, usize)> = each
+    let mut extents: Vec<(Span, usize)> = plans
+        .iter()
+        .enumerate()
         .filter_map(|(at, plan)| Some((extent(plan)?, at)))
         .collect();
     extents.sort_unstable();
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    // The groups by where their last edit ends: the one that ends first takes the next that fits.
+    // The groups by the end of their last edit. The next plan is added to the group that ends first, if it fits.
     let mut ends: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (span, at) in extents {
         let free = ends.first_entry().filter(|first| *first.key() < span.start);
@@ -217,13 +228,15 @@ fn apart(plans: &[Plan]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Returns all edits in their order; `None` where two of them overlap.
+/// Returns all edits in order; `None` if two of them overlap.
 fn together<'e>(all: impl Iterator<Item = &'e Vec<Edit>>) -> Option<Vec<Edit>> {
     let mut edits: Vec<Edit> = all.flatten().cloned().collect();
     edits.sort_by_key(|edit| edit.span);
-    // Several findings may ask for the same edit.
+    // Several findings may have the same edit.
     edits.dedup();
-    let mut pairs = edits.iter().zip(edits.iter().skip(1));
-    let overlaps = pairs.any(|(one, next)| next.span.start < one.span.end);
+    let overlaps = edits
+        .iter()
+        .zip(edits.iter().skip(1))
+        .any(|(edit, next)| next.span.start < edit.span.end);
     (!overlaps).then_some(edits)
 }

@@ -1,9 +1,9 @@
 //! Panics on demand, for the tests of panic reports.
 //!
-//! `MESHPROBE_TEST_PANIC=STAGE` or `STAGE:PATH` makes the program panic there. Both the variable
-//! and this module exist only with `debug_assertions`, so no release contains them. A cargo feature
-//! would need another build of the program for these tests, and `--all-features` would put the
-//! switch into a release; a marker in the manifest would let the input choose.
+//! `MESHPROBE_TEST_PANIC=STAGE` or `STAGE:PATH` makes the program panic in this stage. The variable and this module exist
+//! only with `debug_assertions`, so no release contains them. A cargo feature would require another build of the program
+//! for these tests, and `--all-features` would add the switch to a release. A marker in the manifest would let the input
+//! cause panics.
 
 use std::sync::OnceLock;
 
@@ -12,9 +12,9 @@ pub const VARIABLE: &str = "MESHPROBE_TEST_PANIC";
 
 static PLANTED: OnceLock<String> = OnceLock::new();
 
-/// Plants the one panic of this process.
+/// Plants the panic of this process, of which there is at most one.
 pub fn plant(stage: String) {
-    // A second call is another thread of the same test.
+    // A second call comes from another thread of the same test.
     let _ = PLANTED.set(stage);
 }
 

@@ -1,4 +1,4 @@
-//! Replaces a file at once: all of its bytes, or none.
+//! Replaces files atomically.
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
@@ -10,62 +10,66 @@ use crate::filesystem::{Folder, Kind};
 use crate::source::TEMPORARY;
 
 use super::attributes;
-use super::data::Data;
+use super::file_content::FileContent;
 
-/// How often a file is written before another run is to blame.
+/// How often a file is written if another run removes the temporary file.
 const TRIES: usize = 3;
 
-/// How many names are tried for a temporary file.
+/// How many names for a temporary file are tried.
 const NAMES: usize = 64;
 
-/// What a new file is like.
+/// The attributes of a new file.
 #[derive(Clone, Copy)]
-pub(super) enum Like<'m> {
-    /// As open as the user lets files be.
+pub(super) enum FileAttributes<'m> {
+    /// The default permissions of the user.
     New,
-    /// As a copy of the file with these permissions.
+    /// The permissions of the file that is copied.
     Copy(&'m Permissions),
-    /// As the file that it replaces: its permissions and extended attributes, and its owner where
-    /// the system allows that.
+    /// The permissions and extended attributes of the file that is replaced, and its owner if the system allows it.
     File(&'m File),
 }
 
-/// Gives the entry `name` of a folder this content at once. A link of that name is replaced, never
-/// followed.
+/// Replaces the entry `name` of a folder atomically. A link of this name is replaced, not followed.
+///
+/// # Errors
+/// The error of the system; the entry is then unchanged.
 pub(super) fn replace(
     folder: &Folder,
     name: &OsStr,
-    data: &Data<'_>,
-    like: Like<'_>,
+    content: &FileContent<'_>,
+    attributes: FileAttributes<'_>,
 ) -> io::Result<()> {
-    replace_while(folder, name, data, like, || Ok(true))
+    replace_while(folder, name, content, attributes, || Ok(true))
 }
 
-/// Replaces a file as [`replace`] does, unless `is_wanted` returns false. It is called as late as
+/// Replaces the entry `name` of a folder atomically, unless `is_wanted` returns false. `is_wanted` is called as late as
 /// possible, because writing takes time.
+///
+/// # Errors
+/// The error of the system or of `is_wanted`; the entry is then unchanged.
 pub(super) fn replace_while(
     folder: &Folder,
     name: &OsStr,
-    data: &Data<'_>,
-    like: Like<'_>,
+    content: &FileContent<'_>,
+    attributes: FileAttributes<'_>,
     is_wanted: impl Fn() -> io::Result<bool>,
 ) -> io::Result<()> {
-    let mut left = TRIES;
+    let mut tries = TRIES;
     loop {
-        let temporary = Temporary::written(folder, data, like)?;
+        let temporary = Temporary::written(folder, content, attributes)?;
         if !is_wanted()? {
             return Ok(());
         }
-        left -= 1;
+        tries -= 1;
         match temporary.rename(name) {
-            // Another run may take a file for a leftover before it is locked.
-            Err(error) if left > 0 && error.kind() == io::ErrorKind::NotFound => {}
+            // Another run may remove the file as a leftover before it is locked.
+            Err(error) if tries > 0 && error.kind() == io::ErrorKind::NotFound => {}
             done => return done,
         }
     }
 }
 
-/// A file that is removed unless it is given its final name.
+/// A temporary file, which is removed unless it is renamed to its final name.
 struct Temporary<'f> {
     folder: &'f Folder,
     name: OsString,
@@ -74,21 +78,25 @@ struct Temporary<'f> {
 }
 
 impl<'f> Temporary<'f> {
-    fn written(folder: &'f Folder, data: &Data<'_>, like: Like<'_>) -> io::Result<Self> {
-        // A new file is as open as the user lets files be; others get the permissions of the file
-        // that they replace, and until then are for their owner alone.
-        let temporary = Self::create(folder, !matches!(like, Like::New))?;
+    fn written(
+        folder: &'f Folder,
+        content: &FileContent<'_>,
+        attributes: FileAttributes<'_>,
+    ) -> io::Result<Self> {
+        // A new file has the default permissions of the user. Other files get the permissions of the file that they
+        // replace; until then, only their owner can read them.
+        let temporary = Self::create(folder, !matches!(attributes, FileAttributes::New))?;
         let file = &temporary.file;
-        // Tells other runs that this file is in use. A lock of Windows would keep readers out.
+        // The lock shows other runs that this file is in use. On Windows, a lock would block readers.
         #[cfg(unix)]
         let _ = file.lock();
-        data.write_to(file)?;
-        match like {
-            Like::New => {}
-            Like::Copy(permissions) => file.set_permissions(permissions.clone())?,
-            Like::File(original) => attributes::copy(original, file)?,
+        content.write_to(file)?;
+        match attributes {
+            FileAttributes::New => {}
+            FileAttributes::Copy(permissions) => file.set_permissions(permissions.clone())?,
+            FileAttributes::File(original) => attributes::copy(original, file)?,
         }
-        // Without this, a crash soon after could leave an empty file under the old name.
+        // Without this call, a crash shortly afterwards could leave an empty file under the final name.
         file.sync_all()?;
         Ok(temporary)
     }
@@ -125,28 +133,28 @@ impl<'f> Temporary<'f> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.is_renamed.get() {
-            // Where it cannot be removed, it stays: nothing reads it.
+            // A file that cannot be removed stays; nothing reads it.
             let _ = self.folder.remove(&self.name);
         }
     }
 }
 
-/// Removes the temporary files of a folder that no run holds any more.
+/// Removes the temporary files of a folder that are not in use by a run.
 pub(super) fn clean(folder: &Folder) {
     let Ok(entries) = folder.entries() else {
         return;
     };
     for entry in entries.into_iter().filter_map(Result::ok) {
-        let is_ours = entry
+        let is_temporary = entry
             .name
             .to_str()
             .is_some_and(|name| name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1));
-        if !is_ours || entry.kind != Kind::File {
+        if !is_temporary || entry.kind != Kind::File {
             continue;
         }
         let opened = folder.open_to_write(&entry.name);
         if opened.is_ok_and(|file| file.try_lock().is_ok()) {
-            // Where it cannot be removed, it stays: nothing reads it.
+            // A file that cannot be removed stays; nothing reads it.
             let _ = folder.remove(&entry.name);
         }
     }

@@ -1,16 +1,15 @@
-//! Whether `--undo` can take back what a rewrite writes.
+//! Checks whether `--undo` can undo a rewrite.
 //!
-//! Undoing removes mappings that a rewrite had to create. Where a mapping is written with explicit
-//! keys (`? key`), in one line or over several, the edit engine cannot always do that.
+//! Undoing removes mappings that a rewrite had to create. If a mapping is written with explicit keys (`? key`), on one line
+//! or several, the edit engine cannot always remove them.
 
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{self, Edit, EditError, Span};
 
-/// Checks the edits of a rewrite in a document that may have explicit keys. `undo` tells whether
-/// undoing changes a file.
+/// Checks the edits of a rewrite in a document that may have explicit keys. `undo` returns whether undoing changes a file.
 ///
 /// # Errors
-/// [`EditError`] where undoing the edited document would leave it as it is.
+/// [`EditError`] if undoing would not change the edited document.
 pub(super) fn ensure_undo(
     file: &SourceFile,
     document: Span,
@@ -43,7 +42,7 @@ pub(super) fn ensure_undo(
     Ok(())
 }
 
-/// Returns the place of a `?` that may mark an explicit key.
+/// Returns the offset of a `?` that may mark an explicit key.
 fn explicit_key_mark(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);

@@ -1,4 +1,4 @@
-//! Turns the planned rewrite into new texts.
+//! Applies planned rewrites to the text of files, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,106 +6,77 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::context::Context;
-use crate::context::render::{DocumentId, Rendering, render_of, render_relevant};
 use crate::finding::{Finding, Label, Severity};
-use crate::predict;
-use crate::rewrite::{self, Direction, Edited, Plan, PodRewrite, Seen};
+use crate::gitops::render_of;
+use crate::kustomize::{DocumentId, Rendering};
+use crate::predict::WorkloadPrediction;
+use crate::rewrite::{self, Direction, Edited, Plan, PodRewrite, RewriteInput};
 use crate::rules;
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 use crate::yaml::{self, Change, Edit, EditError, Span};
 
+use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
 use super::changed::Changed;
-use super::check::{not_followed, settled};
-use super::fix::replace;
-use super::guard::judge;
 use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
-use super::problems::problems;
+use super::outcome::with_levels;
 use super::reversible::ensure_undo;
+use super::text_edits::replace;
+use super::unsupported_parts::unsupported_parts;
+use crate::engine::input_diagnostics::input_diagnostics;
+use crate::engine::panic_isolation::isolate_panics;
 
-/// The result of a rewrite; nothing is written yet.
+/// The result of a rewrite in memory.
 #[derive(Debug, Default)]
 pub struct Rewritten {
     /// All files, with their new text.
     pub set: SourceSet,
     /// The files whose text changes.
     pub changed: Vec<Changed>,
-    /// What was refused and why, notes, and what could not be read.
+    /// The refused pods with reasons, notes, and unreadable files.
     pub findings: Vec<Finding>,
-    /// The changes that were made, of all documents.
+    /// The applied changes of all documents.
     pub changes: Vec<Change>,
     /// How many pod templates change.
     pub pods: usize,
 }
 
-/// From facts and predictions to changes.
-type Planner = for<'a, 't> fn(&Seen<'a, 't>) -> Plan;
+/// A function that plans changes from facts and predictions.
+type Planner = for<'a, 't> fn(&RewriteInput<'a, 't>) -> Plan;
 
-/// Plans the rewrite of all targets and applies it in memory.
+/// Plans the rewrite of all targets, and applies it in memory.
 #[must_use]
 pub fn rewrite(original: &SourceSet, settings: &Settings) -> Rewritten {
     changed_by(original, settings, rewrite::plan)
 }
 
-/// Plans the way back of all targets that were rewritten ahead, and applies it in memory.
+/// Plans to undo the rewrite of all pre-rewritten targets, and applies the plan in memory.
 #[must_use]
 pub fn undo(original: &SourceSet, settings: &Settings) -> Rewritten {
     changed_by(original, settings, rewrite::undo)
 }
 
-/// Returns what the proxies of other meshes are told of the probes of their pods.
+/// Returns the configuration that proxies of other meshes receive for the probes of their pods.
 #[must_use]
-pub fn proxies(set: &SourceSet, settings: &Settings) -> rewrite::Told {
-    let judged = judge(set, |set| {
-        let renderings = render_relevant(set);
-        let context = Context::new(set, &renderings, settings);
-        rewrite::proxies(&context, &predict::predict_all(&context))
+pub fn proxies(set: &SourceSet, settings: &Settings) -> rewrite::ProxyConfigurations {
+    let isolated = isolate_panics(set, |set| {
+        analyse(set, settings, |analysis| {
+            rewrite::proxies(analysis.context, &analysis.predictions)
+        })
     });
-    let mut told = judged.value;
-    told.findings.extend(judged.faults);
-    told
+    let mut proxies = isolated.value;
+    proxies.findings.extend(isolated.faults);
+    proxies
 }
 
 fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Rewritten {
-    let judged = judge(original, |set| {
-        let renderings = render_relevant(set);
-        let overlaid = Context::new(set, &renderings, settings);
-        let context = Context::new(set, &[], settings);
-        let rendered = predict::predict_all(&overlaid);
-        // Where no kustomization is rendered, a patch is only a part of what it changes.
-        let mut plain = predict::predict_all(&context);
-        plain.retain(|one| !one.workload.object.document.patch);
-        let seen = Seen {
-            context: &context,
-            plain: &plain,
-            overlaid: &overlaid,
-            rendered: &rendered,
-            renderings: &renderings,
-        };
-        let mut plan = planner(&seen);
-        let mut edits = edits(set, &plan, settings);
-        let used = edits.documents_of(&renderings);
-        if !used.is_empty() {
-            let sources = &edits.applied(set);
-            let renderings = &render_of(sources, &used);
-            let edited = Edited {
-                sources,
-                renderings,
-            };
-            if plan.take_back_lost(&seen, edited) {
-                edits = self::edits(set, &plan, settings);
-            }
-        }
-        let taking = renderings.iter();
-        let taking = taking.filter(|one| !one.used.is_disjoint(&used));
-        plan.findings.extend(not_followed(taking, &rendered));
-        let notes = plan.pods.into_iter().flat_map(|pod| pod.notes);
-        plan.findings.extend(notes);
-        (edits, plan.findings)
+    let isolated = isolate_panics(original, |set| {
+        analyse_with_and_without_overlays(set, settings, |overlaid, plain| {
+            planned_edits(set, settings, planner, &overlaid, plain)
+        })
     });
-    let (edits, mut findings) = judged.value;
-    findings.extend(judged.faults);
+    let (edits, mut findings) = isolated.value;
+    findings.extend(isolated.faults);
     let refused: HashSet<_> = findings
         .iter()
         .filter(|finding| finding.rule == AMBIGUOUS_YAML)
@@ -115,25 +86,69 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
         let place = &finding.primary;
         finding.rule == AMBIGUOUS_YAML && refused.contains(&(Arc::clone(&place.path), place.span))
     };
-    findings.extend(problems(original).into_iter().filter(|one| !is_known(one)));
+    let problems = input_diagnostics(original).into_iter();
+    findings.extend(problems.filter(|finding| !is_known(finding)));
     findings.extend(rules::unrendered(&original.files));
     let set = edits.applied(original);
     findings.extend(edits.refused);
     Rewritten {
         changed: Changed::between(original, &set),
-        findings: settled(original, findings, settings),
+        findings: with_levels(original, findings, settings),
         set,
         changes: edits.changes,
         pods: edits.pods,
     }
 }
 
-/// What a plan comes to in bytes.
+/// Plans the changes; returns their edits and the findings of the plan.
+fn planned_edits<'a, 't>(
+    set: &SourceSet,
+    settings: &Settings,
+    planner: Planner,
+    overlaid: &Analysis<'a, 't>,
+    mut plain: Analysis<'a, 't>,
+) -> (Edits, Vec<Finding>) {
+    // Without rendered kustomizations, a patch is only a part of the object that it changes.
+    let is_whole = |pod: &WorkloadPrediction<'_>| !pod.workload.object.document.patch;
+    plain.predictions.retain(is_whole);
+    let seen = RewriteInput {
+        context: plain.context,
+        plain: &plain.predictions,
+        overlaid: overlaid.context,
+        rendered: &overlaid.predictions,
+        renderings: overlaid.renderings,
+    };
+    let mut plan = planner(&seen);
+    let mut edits = edits(set, &plan, settings);
+    let used = edits.documents_of(overlaid.renderings);
+    if !used.is_empty() {
+        let sources = &edits.applied(set);
+        let renderings = &render_of(sources, &used);
+        let edited = Edited {
+            sources,
+            renderings,
+        };
+        if plan.remove_overridden(&seen, edited) {
+            edits = self::edits(set, &plan, settings);
+        }
+    }
+    let including = overlaid
+        .renderings
+        .iter()
+        .filter(|rendering| !rendering.used.is_disjoint(&used));
+    plan.findings
+        .extend(unsupported_parts(including, &overlaid.predictions));
+    let notes = plan.pods.into_iter().flat_map(|pod| pod.notes);
+    plan.findings.extend(notes);
+    (edits, plan.findings)
+}
+
+/// The edits of a plan.
 #[derive(Default)]
 struct Edits {
     by_file: BTreeMap<Arc<str>, Vec<Edit>>,
     documents: BTreeSet<DocumentId>,
-    /// The changes that are made.
+    /// The applied changes.
     changes: Vec<Change>,
     pods: usize,
     /// The documents that cannot be edited.
@@ -141,9 +156,13 @@ struct Edits {
 }
 
 impl Edits {
-    /// Returns the documents that change and that a rendering takes in.
+    /// Returns the changed documents that a rendering includes.
     fn documents_of(&self, renderings: &[Rendering]) -> BTreeSet<DocumentId> {
-        let is_used = |id: &&DocumentId| renderings.iter().any(|one| one.used.contains(*id));
+        let is_used = |id: &&DocumentId| {
+            renderings
+                .iter()
+                .any(|rendering| rendering.used.contains(*id))
+        };
         self.documents.iter().filter(is_used).cloned().collect()
     }
 
@@ -162,14 +181,16 @@ fn edits(set: &SourceSet, plan: &Plan, settings: &Settings) -> Edits {
         let id = (Arc::clone(&pod.path), pod.document);
         by_document.entry(id).or_default().push(pod);
     }
-    // To prove an edit costs more than all else, and no document depends on another one.
+    // Verifying edits takes more time than all other steps, and the documents are independent.
     let made: Vec<_> = by_document
         .into_par_iter()
         .map(|(id, pods)| {
-            let changes = pods.iter().flat_map(|pod| pod.changes.iter().cloned());
-            let changes: Vec<Change> = changes.collect();
+            let changes: Vec<Change> = pods
+                .iter()
+                .flat_map(|pod| pod.changes.iter().cloned())
+                .collect();
             let mut edits = edits_of(set, &id, &changes);
-            if plan.direction == Direction::Ahead {
+            if plan.direction == Direction::Rewrite {
                 edits = edits.map(|edits| undoable(set, &id, edits?, settings));
             }
             (id, pods.len(), changes, edits)
@@ -193,7 +214,7 @@ fn edits(set: &SourceSet, plan: &Plan, settings: &Settings) -> Edits {
     all
 }
 
-/// `None` where there is nothing that may be edited.
+/// Returns the edits of a document; `None` if it must not be edited, or if there are no changes.
 fn edits_of(
     set: &SourceSet,
     (path, index): &DocumentId,
@@ -201,15 +222,18 @@ fn edits_of(
 ) -> Option<Result<Vec<Edit>, EditError>> {
     let file = set.file(path)?;
     let document = file.documents.get(*index)?;
-    let is_own = file.role == Role::Target && !file.is_linked();
-    let editable = is_own && !document.patch && !document.encrypted;
-    if !editable || changes.is_empty() {
+    let is_editable =
+        file.role == Role::Target && !file.is_linked() && !document.patch && !document.encrypted;
+    if !is_editable || changes.is_empty() {
         return None;
     }
     Some(yaml::apply(document.tree()?, changes))
 }
 
-/// Returns the edits of a rewrite where `--undo` can take them back.
+/// Returns the edits of a rewrite if `--undo` can undo them.
+///
+/// # Errors
+/// `--undo` could not restore the document.
 fn undoable(
     set: &SourceSet,
     (path, index): &DocumentId,
@@ -233,7 +257,7 @@ fn refused((path, document): DocumentId, error: &EditError) -> Finding {
         span: Span::empty(error.offset),
         message: String::new(),
     };
-    let message = format!("the document was left as it is: {}", error.reason);
+    let message = format!("the document was not changed: {}", error.reason);
     let mut finding = Finding::new(EDIT_REFUSED, Severity::Error, label, message);
     finding.document = document;
     finding

@@ -1,4 +1,4 @@
-//! Counts what a run has seen.
+//! Counts the files, workloads and findings of a run.
 
 use serde::Serialize;
 
@@ -6,41 +6,42 @@ use crate::finding::{Finding, Severity};
 use crate::predict::{Cause, Outcome, Verdict, WorkloadPrediction};
 use crate::source::{Content, Fault, SourceFile, SourceSet};
 
-/// What became of the files that were to be judged.
+/// The number of files by the result of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileCounts {
-    /// Read, whatever they hold.
+    /// Files that were read, regardless of their content.
     pub read: usize,
-    /// Of these: without any Kubernetes document.
+    /// Of these: files without a Kubernetes document.
     pub not_kubernetes: usize,
-    /// Of these: the source of a template.
+    /// Of these: templates.
     pub template: usize,
-    /// With a document that is not YAML, not UTF-8, or not readable at all.
+    /// Files that are unreadable or not UTF-8, or that contain a document that is not YAML.
     pub broken: usize,
 }
 
-/// How many workloads could not be judged, by what the tree does not say.
+/// The number of workloads without a verdict, by the missing fact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gaps {
-    /// Whether there is a mesh.
+pub struct MissingFacts {
+    /// Whether the pod is in a mesh.
     pub mesh: usize,
-    /// Whether an AuthorizationPolicy lets the probe in.
+    /// Whether an AuthorizationPolicy allows the probe.
     pub authorization: usize,
     /// A value that another tool fills in.
     pub value: usize,
-    /// What the mesh does with the connection.
+    /// How the running mesh handles the connection.
     pub running: usize,
 }
 
-impl Gaps {
+impl MissingFacts {
     fn count(&mut self, workload: &WorkloadPrediction<'_>) {
         let unknown = workload
             .handlers
             .iter()
             .map(|handler| &handler.verdict)
             .filter(|verdict| verdict.outcome == Outcome::Unknown);
-        // A label that another tool fills in is written, a Namespace that is missing is not.
-        let is_open = |verdict: &Verdict| verdict.because.iter().any(|one| one.settle.is_some());
+        // An option can settle a missing Namespace, but not a label that another tool fills in.
+        let is_open =
+            |verdict: &Verdict| verdict.because.iter().any(|reason| reason.settle.is_some());
         let (mut mesh, mut authorization, mut value, mut running) = (false, false, false, false);
         for verdict in unknown {
             match verdict.cause {
@@ -60,21 +61,21 @@ impl Gaps {
 /// The counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Files.
+    /// The number of files.
     pub files: FileCounts,
-    /// Kubernetes documents.
+    /// The number of Kubernetes documents.
     pub documents: usize,
-    /// Workloads with a pod template.
+    /// The number of workloads with a pod template.
     pub workloads: usize,
-    /// Workloads whose facts do not suffice for a verdict, and kustomizations all of whose
-    /// workloads are out of sight.
+    /// The number of workloads whose facts do not suffice for a verdict, and of kustomizations none of whose workloads is
+    /// known.
     pub not_judged: usize,
-    /// Of these: the kustomizations.
+    /// Of these: kustomizations.
     #[serde(skip)]
-    pub unseen: usize,
-    /// Why workloads were not judged; one may count more than once.
+    pub unknown_kustomizations: usize,
+    /// The missing facts of workloads without a verdict. A workload can be counted more than once.
     #[serde(skip)]
-    pub gaps: Gaps,
+    pub missing_facts: MissingFacts,
     /// Probes and lifecycle hooks.
     pub handlers: usize,
     /// Findings of severity error.
@@ -91,7 +92,7 @@ pub struct Summary {
     pub ignored: usize,
     /// Findings whose severity the settings have changed.
     pub severity_changed: usize,
-    /// Manifests that git tracks and that an ignore file hides; only counted in a gate.
+    /// Tracked manifests that an ignore file hides; only counted in a gate.
     pub tracked_hidden: usize,
 }
 
@@ -103,9 +104,13 @@ impl Summary {
         for file in set.targets() {
             summary.count_file(file);
         }
-        let hidden = set.files.iter().flat_map(|file| &file.hides);
-        let hidden = hidden.filter_map(|hidden| hidden.tracked.as_ref().ok());
-        summary.tracked_hidden = hidden.map(Vec::len).sum();
+        summary.tracked_hidden = set
+            .files
+            .iter()
+            .flat_map(|file| &file.hides)
+            .filter_map(|hidden| hidden.tracked.as_ref().ok())
+            .map(Vec::len)
+            .sum();
         summary
     }
 
@@ -140,13 +145,13 @@ impl Summary {
         self.files.not_kubernetes += usize::from(trees == 0 && !template && !broken);
     }
 
-    /// Counts the workloads that are reported on, and their handlers.
+    /// Counts the workloads of targets, and their handlers.
     pub fn count_predictions(&mut self, predictions: &[WorkloadPrediction<'_>]) {
         for workload in predictions.iter().filter(|prediction| prediction.is_target) {
             self.workloads += 1;
             self.handlers += workload.handlers.len();
-            self.not_judged += usize::from(!workload.is_judged());
-            self.gaps.count(workload);
+            self.not_judged += usize::from(!workload.has_all_verdicts());
+            self.missing_facts.count(workload);
         }
     }
 

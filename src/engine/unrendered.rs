@@ -24,7 +24,7 @@ fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
         Unrendered::Patch => (
             "uses its file as a patch, and the object that it changes is not among the files"
                 .to_owned(),
-            "pipe the build in: `kustomize build DIR | meshprobe check -`".to_owned(),
+            "check the output of the build: `kustomize build DIR | meshprobe check -`".to_owned(),
         ),
         Unrendered::Dropped => {
             let path = kustomization.map_or("KUSTOMIZATION", |path| path);
@@ -33,7 +33,7 @@ fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
         }
     };
     let message = format!("{title} is not taken into account: {subject} {reason}");
-    // A kustomization decides for the workloads that it renders, and for no others.
+    // A kustomization only decides about the workloads that it renders.
     let severity = match policy.why {
         Unrendered::Dropped if policy.concerns_others => Severity::Warning,
         Unrendered::Dropped | Unrendered::Patch => Severity::Note,

@@ -1,4 +1,4 @@
-//! Writes changed files: all of a file or nothing of it.
+//! Writes changed files and reports, each atomically.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,26 +9,29 @@ use std::sync::Arc;
 
 use crate::filesystem::{Folder, Kind};
 use crate::source::{
-    Content, SourceFile, SourceSet, canonical, read_open, reason, resolved_as_named,
+    Content, SourceFile, SourceSet, canonical, io_error_reason, read_open, resolved_as_named,
 };
 
 use super::changed::Changed;
-use super::data::Data;
-use super::replace::{Like, clean, replace, replace_while};
+use super::file_content::FileContent;
+use super::replace::{FileAttributes, clean, replace, replace_while};
 
-/// A file that could not be written, and why.
+/// A file that could not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteFailure {
-    /// As shown to the user.
+    /// The path as shown to the user.
     pub path: Arc<str>,
-    /// Why, in words.
+    /// The reason.
     pub reason: String,
 }
 
-/// Writes each file to a temporary one beside it and renames it; permissions, extended attributes and, as far as the system
-/// allows, the owner are kept. A file that the user may not write to is refused. Other hard links keep the old text. Files without text on disk are left
-/// out. Paths are resolved: a link that was put into one of them since is an error. What a run that
-/// was killed has left in these folders is removed.
+/// Writes each file to a temporary file in the same folder, and renames that file. Returns the files that could not be
+/// written.
+///
+/// Permissions, extended attributes and, as far as the system allows, the owner are kept. A file that the user may not
+/// write to is not replaced. Other hard links keep the old text. Files that are not on disk are skipped. Paths are
+/// resolved, so a link that someone has added to one of them is an error. Temporary files of killed runs in these folders
+/// are removed.
 #[must_use]
 pub fn write_all(changed: &[Changed]) -> Vec<WriteFailure> {
     let mut cleaned = BTreeSet::new();
@@ -48,113 +51,136 @@ pub fn write_all(changed: &[Changed]) -> Vec<WriteFailure> {
 
 fn write_one(target: &Path, file: &Changed, cleaned: &mut BTreeSet<PathBuf>) -> Result<(), String> {
     let (directory, name) = place(target)?;
-    let folder = Folder::open(directory).map_err(words)?;
-    let original = folder.open_file(name).map_err(words)?;
-    if original.metadata().map_err(words)?.permissions().readonly() {
+    let folder = Folder::open(directory).map_err(message)?;
+    let original = folder.open_file(name).map_err(message)?;
+    if original
+        .metadata()
+        .map_err(message)?
+        .permissions()
+        .readonly()
+    {
         return Err("it is read-only".into());
     }
-    may_write(&folder, name).map_err(words)?;
-    // Elsewhere temporary files are not locked, so one that another run is writing looks left over.
+    may_write(&folder, name).map_err(message)?;
+    // On other systems, temporary files are not locked, so the file of another run looks like a leftover.
     if cfg!(unix) && cleaned.insert(directory.to_path_buf()) {
         clean(&folder);
     }
-    let data = Data::Bytes(file.after.as_bytes());
+    let content = FileContent::Bytes(file.after.as_bytes());
     let is_wanted = || is_wanted(&folder, name, file);
-    replace_while(&folder, name, &data, Like::File(&original), is_wanted).map_err(words)
+    replace_while(
+        &folder,
+        name,
+        &content,
+        FileAttributes::File(&original),
+        is_wanted,
+    )
+    .map_err(message)
 }
 
-/// Checks that the user may write to a file. A file is replaced by renaming another one, which the system allows for any
-/// file of a folder that the user may write to.
+/// Checks that the user may write to a file. A file is replaced by renaming, which the system allows for any file in a
+/// folder that the user may write to.
 fn may_write(folder: &Folder, name: &OsStr) -> io::Result<()> {
     folder.open_to_write(name).map(drop)
 }
 
-/// The folder and the name of a file.
+/// Returns the folder and the name of a file.
 fn place(file: &Path) -> Result<(&Path, &OsStr), String> {
-    let place = file.parent().zip(file.file_name());
-    place.ok_or_else(|| "it is a folder".to_owned())
+    file.parent()
+        .zip(file.file_name())
+        .ok_or_else(|| "it is a folder".to_owned())
 }
 
-/// Tells whether a file still holds what was read; not so where another run has written the same
-/// text.
+/// Returns whether a file must still be written: true if it still contains the text that was read, and false if another
+/// run has already written the new text.
 ///
 /// # Errors
-/// Where it holds anything else.
+/// The file contains another text.
 fn is_wanted(folder: &Folder, name: &OsStr, file: &Changed) -> io::Result<bool> {
-    let there = read_open(folder.open_file(name)?)?;
-    if there == file.after.as_bytes() {
+    let content = read_open(folder.open_file(name)?)?;
+    if content == file.after.as_bytes() {
         Ok(false)
-    } else if there == file.before.as_bytes() {
+    } else if content == file.before.as_bytes() {
         Ok(true)
     } else {
         Err(io::Error::other(
-            "it was changed by somebody else in the meantime",
+            "another program has changed it in the meantime",
         ))
     }
 }
 
-/// Writes a report to the file at an absolute path, all of it or nothing, in place of what it holds.
-/// A link of that name is replaced; a pipe or a device stays, and is written to.
+/// Writes a report to the file at an absolute path, and replaces its content atomically. A link of this name is replaced;
+/// a pipe or a device is kept, and written to.
 ///
 /// # Errors
-/// Why it cannot be written, in words.
+/// The reason why the report cannot be written.
 pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
     if is_of_system(path) {
-        return fs::write(path, text).map_err(words);
+        return fs::write(path, text).map_err(message);
     }
     let (folder, place) = report_folder(path)?;
     let name = place.file_name().unwrap_or_default();
-    let data = Data::Bytes(text.as_bytes());
-    match folder.kind(name).map_err(words)? {
+    let content = FileContent::Bytes(text.as_bytes());
+    match folder.kind(name).map_err(message)? {
         Some(Kind::Folder) => Err("it is a folder".into()),
         Some(Kind::File) => {
-            let original = folder.open_file(name).map_err(words)?;
-            if original.metadata().map_err(words)?.permissions().readonly() {
+            let original = folder.open_file(name).map_err(message)?;
+            if original
+                .metadata()
+                .map_err(message)?
+                .permissions()
+                .readonly()
+            {
                 return Err("it is read-only".into());
             }
-            may_write(&folder, name).map_err(words)?;
-            replace(&folder, name, &data, Like::File(&original)).map_err(words)
+            may_write(&folder, name).map_err(message)?;
+            replace(&folder, name, &content, FileAttributes::File(&original)).map_err(message)
         }
-        None | Some(Kind::Link) => replace(&folder, name, &data, Like::New).map_err(words),
-        Some(Kind::Pipe | Kind::Socket | Kind::Device) => fs::write(&place, text).map_err(words),
+        None | Some(Kind::Link) => {
+            replace(&folder, name, &content, FileAttributes::New).map_err(message)
+        }
+        Some(Kind::Pipe | Kind::Socket | Kind::Device) => fs::write(&place, text).map_err(message),
     }
 }
 
-/// Such as `/dev/stdout` and `/proc/self/fd/1`, behind which may be a file that someone holds open. `/dev/shm` holds
-/// ordinary files.
+/// Returns whether a path belongs to the system, such as `/dev/stdout` and `/proc/self/fd/1`, which can lead to a file
+/// that is open in another process. `/dev/shm` contains ordinary files.
 fn is_of_system(path: &Path) -> bool {
     (path.starts_with("/dev") && !path.starts_with("/dev/shm")) || path.starts_with("/proc")
 }
 
-/// Opens the folder of a report; returns the report's path in it, too.
+/// Opens the folder of a report. Also returns the resolved path of the report.
 fn report_folder(path: &Path) -> Result<(Folder, PathBuf), String> {
     let (directory, name) = place(path)?;
     let real = resolved_as_named(directory).map_err(|link| {
         let name = link.file_name().unwrap_or_default().display();
-        format!("the link {name} leads out of the repository")
+        format!("the link `{name}` leads out of the repository")
     })?;
     if !real.is_dir() {
         return Err("its folder does not exist".into());
     }
-    let folder = Folder::open(&real).map_err(words)?;
+    let folder = Folder::open(&real).map_err(message)?;
     Ok((folder, real.join(name)))
 }
 
-/// Tells whether `path` is a manifest that was read: a report must not take its place. A report of
-/// an earlier run is none, though it may have been read.
+/// Returns whether `path` is a manifest that was read, which a report must not overwrite. A report of an earlier run may
+/// have been read, but is not a manifest.
 #[must_use]
 pub fn is_read(set: &SourceSet, path: &Path) -> bool {
-    let Ok(there) = canonical(path) else {
+    let Ok(target) = canonical(path) else {
         return false;
     };
-    let files = set.files.iter().filter(|file| holds_manifest(file));
-    let mut places = files.filter_map(|file| file.location.as_deref());
-    places.any(|place| {
-        place.file_name() == there.file_name() && canonical(place).is_ok_and(|place| place == there)
-    })
+    set.files
+        .iter()
+        .filter(|file| contains_manifest(file))
+        .filter_map(|file| file.location.as_deref())
+        .any(|path| {
+            path.file_name() == target.file_name()
+                && canonical(path).is_ok_and(|path| path == target)
+        })
 }
 
-fn holds_manifest(file: &SourceFile) -> bool {
+fn contains_manifest(file: &SourceFile) -> bool {
     file.documents.iter().any(|document| {
         matches!(
             document.content,
@@ -168,35 +194,35 @@ fn holds_manifest(file: &SourceFile) -> bool {
     })
 }
 
-/// Writes a report behind what the file at an absolute path holds. A link of that name is refused.
+/// Appends a report to the file at an absolute path. A link of this name is refused.
 ///
 /// # Errors
-/// Why it cannot be written, in words.
+/// The reason why the report cannot be written.
 pub fn append_report(path: &Path, text: &str) -> Result<(), String> {
     if path.is_dir() {
         return Err("it is a folder".into());
     }
     let mut file = if is_of_system(path) {
         let mut options = fs::OpenOptions::new();
-        options.append(true).open(path).map_err(words)?
+        options.append(true).open(path).map_err(message)?
     } else {
         let (folder, place) = report_folder(path)?;
         let name = place.file_name().unwrap_or_default();
-        folder.append(name).map_err(words)?
+        folder.append(name).map_err(message)?
     };
-    file.write_all(text.as_bytes()).map_err(words)
+    file.write_all(text.as_bytes()).map_err(message)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
-fn words(error: io::Error) -> String {
-    reason(&error)
+fn message(error: io::Error) -> String {
+    io_error_reason(&error)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A folder that is gone at the end, and its resolved path.
+    /// Creates a temporary folder. Also returns its resolved path.
     fn folder() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
@@ -213,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_and_nothing_is_left_beside_it() {
+    fn a_file_is_replaced_and_no_temporary_file_is_left() {
         let (_directory, folder) = folder();
         let path = folder.join("x.yaml");
         fs::write(&path, "a").unwrap();
@@ -223,18 +249,18 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_changed_is_left_alone() {
+    fn a_file_that_has_changed_since_it_was_read_is_not_written() {
         let (_directory, folder) = folder();
         let path = folder.join("x.yaml");
         fs::write(&path, "other").unwrap();
         let failures = write_all(&[changed(&path, "a", "b")]);
-        assert!(failures[0].reason.contains("somebody else"));
+        assert!(failures[0].reason.contains("another program"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "other");
     }
 
     #[cfg(unix)]
     #[test]
-    fn reports_are_for_everybody_replace_links_and_keep_permissions() {
+    fn reports_have_default_permissions_replace_links_and_keep_permissions() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let (_directory, folder) = folder();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -261,7 +287,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn permissions_are_kept_and_links_and_read_only_files_left_alone() {
+    fn permissions_are_kept_and_links_and_read_only_files_are_not_written() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let (_directory, folder) = folder();
         let path = folder.join("x.yaml");
@@ -269,7 +295,7 @@ mod tests {
         fs::write(&path, "a").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         symlink("x.yaml", &link).unwrap();
-        // A link that was put in the place of what was read.
+        // A link has replaced the file that was read.
         let failures = write_all(&[changed(&link, "a", "b")]);
         assert_eq!(failures[0].reason, "a symbolic link is in the way");
         assert_eq!(write_all(&[changed(&path, "a", "b")]), []);

@@ -1,16 +1,15 @@
-//! The one spelling of a path that exists on disk.
+//! The canonical form of a path that exists on disk.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Resolves links and `..`, and returns an absolute path.
 ///
-/// Windows resolves to the verbatim form (`\\?\C:\x`), which differs from what users and the system
-/// write for the same file. Where the usual form means the same, it is returned instead, so that
-/// paths can be compared and shown.
+/// Windows resolves to the verbatim form (`\\?\C:\x`), which differs from the form that users and the system write. If
+/// the usual form means the same path, this function returns it, so that paths can be compared and shown.
 ///
 /// # Errors
-/// As [`Path::canonicalize`].
+/// The same as of [`Path::canonicalize`].
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize().map(usual_form)
 }
@@ -50,8 +49,8 @@ fn usual_form(path: PathBuf) -> PathBuf {
     usual
 }
 
-/// Tells whether a name means the same outside a verbatim path, where Windows drops dots and blanks
-/// at its end and reserves the names of devices.
+/// Returns whether a name has the same meaning outside of a verbatim path, where Windows removes dots and spaces at its
+/// end, and reserves the names of devices.
 #[cfg(windows)]
 fn keeps_its_meaning(name: &std::ffi::OsStr) -> bool {
     const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
@@ -73,7 +72,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn verbatim_paths_are_written_as_users_do() {
+    fn verbatim_paths_are_returned_in_the_usual_form() {
         for (verbatim, usual) in [
             (r"\\?\C:\repo\a.yaml", r"C:\repo\a.yaml"),
             (r"\\?\UNC\server\share\a.yaml", r"\\server\share\a.yaml"),

@@ -1,4 +1,4 @@
-//! What an entry of a folder is.
+//! The kinds of entries of a folder.
 
 use std::ffi::OsString;
 use std::fs::FileType;
@@ -6,13 +6,13 @@ use std::fs::FileType;
 /// An entry of a folder.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its name, without any folder.
+    /// The name, without folders.
     pub name: OsString,
-    /// What it is; a link is not followed.
+    /// The kind; a link is not followed.
     pub kind: Kind,
 }
 
-/// What an entry of a folder is.
+/// The kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Names a file that has no bytes of its own; `None` for files, folders and links.
+    /// Returns a description of a file without content of its own; `None` for files, folders and links.
     #[must_use]
     pub const fn special(self) -> Option<&'static str> {
         match self {
@@ -54,7 +54,7 @@ impl From<FileType> for Kind {
     }
 }
 
-/// Returns the kind of what is neither a file, a folder nor a link.
+/// Returns the kind of a pipe, socket or device; `None` for all other entries.
 #[cfg(unix)]
 fn special(kind: FileType) -> Option<Kind> {
     use std::os::unix::fs::FileTypeExt as _;

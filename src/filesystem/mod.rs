@@ -1,14 +1,13 @@
 //! Opens files and folders so that no symbolic link can redirect the access.
 //!
-//! A path is resolved and checked first, and opened later; a link that is put in its place in
-//! between must not win. So callers resolve a path once (`canonicalize`), check the result, and
-//! open that result here, where any link in the path is an error. Writes go through an open
-//! [`Folder`] and name entries of it, never paths.
+//! Callers resolve a path once (`canonicalize`), check the result, and open that result with this module, where a link
+//! in the path is an error: someone may replace the path with a link between the check and the access. Writes use an
+//! open [`Folder`] and names of entries, never paths.
 //!
-//! Linux resolves the whole path in one call (`openat2` with `RESOLVE_NO_SYMLINKS`); where the
-//! kernel or a sandbox does not offer it, and on other Unix systems, each component is opened
-//! relative to the one before it with `O_NOFOLLOW`. On Windows the path is compared before and
-//! after opening. `docs/decisions/0002-repository-boundary.md` has the reasons.
+//! Linux resolves the whole path in one call (`openat2` with `RESOLVE_NO_SYMLINKS`). If the kernel or a sandbox does not
+//! support this call, and on other Unix systems, each component is opened relative to the previous one with
+//! `O_NOFOLLOW`. On Windows the path is compared before and after opening.
+//! `docs/decisions/0002-repository-boundary.md` explains the reasons.
 
 mod canonical;
 mod kind;

@@ -1,5 +1,5 @@
-//! Access by path where the system has no calls relative to open folders. Links are looked for
-//! before and after opening: one that is there only in between is not noticed.
+//! Access by path, for systems without calls relative to open folders. The path is checked for links before and after
+//! opening; a link that exists only in between is not detected.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -11,8 +11,7 @@ use super::{Entry, Kind, canonical};
 /// Opens the regular file at a resolved path for reading.
 ///
 /// # Errors
-/// What the system reports; an error too where the path leads elsewhere by now, or where there is
-/// no regular file.
+/// The error of the system; also if the path now leads elsewhere, or is not a regular file.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let file = resolved(path, || File::open(path))?;
     if file.metadata()?.is_file() {
@@ -25,7 +24,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 /// Lists the folder at a resolved path, in the order of the system.
 ///
 /// # Errors
-/// As for [`open_file`]; inside, entries that cannot be read.
+/// The same as of [`open_file`]. Entries that cannot be read are errors in the list.
 pub fn entries(path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
     let listing = resolved(path, || fs::read_dir(path))?;
     let entry = |entry: io::Result<fs::DirEntry>| {
@@ -56,16 +55,16 @@ impl Folder {
     /// Opens the folder at a resolved path.
     ///
     /// # Errors
-    /// What the system reports; an error too where the path leads elsewhere by now.
+    /// The error of the system; also if the path now leads elsewhere.
     pub fn open(path: &Path) -> io::Result<Self> {
         resolved(path, || fs::metadata(path))?;
         Ok(Self(path.to_path_buf()))
     }
 
-    /// Opens a folder in this one, and makes it where it is missing.
+    /// Opens a folder in this one, and creates it if it is missing.
     ///
     /// # Errors
-    /// As for [`Folder::open`].
+    /// The same as of [`Folder::open`].
     pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
         let path = self.0.join(name);
         match fs::create_dir(&path) {
@@ -74,10 +73,10 @@ impl Folder {
         }
     }
 
-    /// Returns what an entry is; `None` where there is none.
+    /// Returns the kind of an entry; `None` if it does not exist.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn kind(&self, name: &OsStr) -> io::Result<Option<Kind>> {
         match fs::symlink_metadata(self.0.join(name)) {
             Ok(metadata) => Ok(Some(metadata.file_type().into())),
@@ -89,7 +88,7 @@ impl Folder {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// As for [`open_file`].
+    /// The same as of [`open_file`].
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         open_file(&self.0.join(name))
     }
@@ -97,26 +96,26 @@ impl Folder {
     /// Opens a regular file for writing, without changing it.
     ///
     /// # Errors
-    /// As for [`open_file`].
+    /// The same as of [`open_file`].
     pub fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_file(name)?;
         OpenOptions::new().write(true).open(self.0.join(name))
     }
 
-    /// Creates a file; who may read it is the system's choice.
+    /// Creates a file with the default permissions of the system.
     ///
     /// # Errors
-    /// What the system reports; [`io::ErrorKind::AlreadyExists`] where the name is taken.
+    /// The error of the system; [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub fn create(&self, name: &OsStr, _is_private: bool) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         options.open(self.0.join(name))
     }
 
-    /// Opens a regular file to write behind what it has, and makes it where it is missing.
+    /// Opens a regular file for appending, and creates it if it is missing.
     ///
     /// # Errors
-    /// As for [`open_file`].
+    /// The same as of [`open_file`].
     pub fn append(&self, name: &OsStr) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -126,10 +125,10 @@ impl Folder {
         }
     }
 
-    /// Gives an entry another name, in place of what has it.
+    /// Renames an entry, and replaces the entry that has the new name.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         fs::rename(self.0.join(from), self.0.join(to))
     }
@@ -137,23 +136,23 @@ impl Folder {
     /// Removes an entry that is not a folder.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         remove(&self.0.join(name))
     }
 
-    /// Makes a symbolic link to a folder.
+    /// Creates a symbolic link to a folder.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn link(&self, target: &Path, name: &OsStr) -> io::Result<()> {
         link(target, &self.0.join(name))
     }
 
-    /// Returns where a symbolic link leads.
+    /// Returns the target of a symbolic link.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
         fs::read_link(self.0.join(name))
     }
@@ -161,13 +160,13 @@ impl Folder {
     /// Lists the folder, in the order of the system.
     ///
     /// # Errors
-    /// As for [`entries`].
+    /// The same as of [`entries`].
     pub fn entries(&self) -> io::Result<Vec<io::Result<Entry>>> {
         entries(&self.0)
     }
 }
 
-/// Links to folders are removed like folders on Windows, other files like files.
+/// Removes an entry. Windows removes links to folders like folders, and other entries like files.
 #[cfg(windows)]
 fn remove(place: &Path) -> io::Result<()> {
     use std::os::windows::fs::FileTypeExt as _;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::unix::open_by_steps;
 use super::{Folder, Kind, canonical, entries, open_file};
 
-/// A folder with `real/file`, a link to the file and one to the folder; by its resolved path.
+/// Creates a folder with `real/file`, a link to the file and a link to the folder. Also returns its resolved path.
 fn tree() -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let root = canonical(directory.path()).unwrap();
@@ -22,7 +22,7 @@ fn tree() -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn links_are_refused_anywhere_in_the_path() {
+fn links_anywhere_in_the_path_are_refused() {
     let (_directory, root) = tree();
     let mut text = String::new();
     let mut file = open_file(&root.join("real/file")).unwrap();
@@ -41,7 +41,7 @@ fn links_are_refused_anywhere_in_the_path() {
 }
 
 #[test]
-fn entries_are_listed_with_what_they_are() {
+fn entries_are_listed_with_their_kinds() {
     let (_directory, root) = tree();
     let mut found: Vec<(String, Kind)> = entries(&root)
         .unwrap()
@@ -59,7 +59,7 @@ fn entries_are_listed_with_what_they_are() {
 }
 
 #[test]
-fn an_open_folder_stays_the_folder_that_it_was() {
+fn an_open_folder_stays_the_same_when_its_path_is_replaced() {
     let (_directory, root) = tree();
     let folder = Folder::open(&root.join("real")).unwrap();
     fs::rename(root.join("real"), root.join("moved")).unwrap();

@@ -1,4 +1,4 @@
-//! Access relative to open folders, with links refused by the system.
+//! Access relative to open folders; the system refuses links.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,21 +12,19 @@ use rustix::io::Errno;
 
 use super::{Entry, Kind};
 
-/// Opens a folder only to name entries of it. Where the system has `O_PATH`, that needs no
-/// permission to list the folder.
+/// Flags to open a folder only for access to its entries. With `O_PATH`, this requires no permission to list the folder.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 const ENTER: OFlags = OFlags::DIRECTORY;
 
-/// Opens a regular file for reading. A pipe that was put in its place does not block.
+/// Flags to open a regular file for reading. If a pipe has replaced the file, opening does not block.
 const READ: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// Opens the regular file at an absolute path for reading.
 ///
 /// # Errors
-/// What the system reports; an error too where any component is a symbolic link, or where there is
-/// no regular file.
+/// The error of the system; also if a component is a symbolic link, or if the path is not a regular file.
 pub fn open_file(path: &Path) -> io::Result<File> {
     regular(open(path, READ)?)
 }
@@ -34,13 +32,12 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 /// Lists the folder at an absolute path, in the order of the system.
 ///
 /// # Errors
-/// As for [`open_file`]; inside, entries that cannot be read.
+/// The same as of [`open_file`]. Entries that cannot be read are errors in the list.
 pub fn entries(path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
     list(open(path, OFlags::DIRECTORY)?)
 }
 
-/// An open folder: its entries are named relative to it, so it stays the same folder whatever
-/// becomes of the path that led to it.
+/// An open folder. Its entries are accessed relative to it, so it stays the same folder if its path is replaced.
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
@@ -48,15 +45,15 @@ impl Folder {
     /// Opens the folder at an absolute path.
     ///
     /// # Errors
-    /// What the system reports; an error too where any component is a symbolic link.
+    /// The error of the system; also if a component is a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
         open(path, ENTER).map(Self)
     }
 
-    /// Opens a folder in this one, and makes it where it is missing.
+    /// Opens a folder in this one, and creates it if it is missing.
     ///
     /// # Errors
-    /// As for [`Folder::open`].
+    /// The same as of [`Folder::open`].
     pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
         match rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -65,10 +62,10 @@ impl Folder {
         self.at(name, ENTER).map(Self)
     }
 
-    /// Returns what an entry is; `None` where there is none.
+    /// Returns the kind of an entry; `None` if it does not exist.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn kind(&self, name: &OsStr) -> io::Result<Option<Kind>> {
         match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(kind(FileType::from_raw_mode(stat.st_mode)))),
@@ -80,7 +77,7 @@ impl Folder {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// As for [`open_file`].
+    /// The same as of [`open_file`].
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         regular(self.at(name, READ)?)
     }
@@ -88,15 +85,15 @@ impl Folder {
     /// Opens a regular file for writing, without changing it.
     ///
     /// # Errors
-    /// As for [`open_file`].
+    /// The same as of [`open_file`].
     pub fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
         regular(self.at(name, OFlags::WRONLY | READ)?)
     }
 
-    /// Creates a file that its owner alone can open, or everyone that the umask allows.
+    /// Creates a file that only its owner can open (`is_private`), or everyone that the umask allows.
     ///
     /// # Errors
-    /// What the system reports; [`io::ErrorKind::AlreadyExists`] where the name is taken.
+    /// The error of the system; [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub fn create(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
         let mode = Mode::from_raw_mode(if is_private { 0o600 } else { 0o666 });
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
@@ -104,22 +101,22 @@ impl Folder {
         Ok(created.into())
     }
 
-    /// Opens a regular file to write behind what it has, and makes it where it is missing.
+    /// Opens a regular file for appending, and creates it if it is missing.
     ///
     /// # Errors
-    /// As for [`open_file`].
+    /// The same as of [`open_file`].
     pub fn append(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | READ;
         let mode = Mode::from_raw_mode(0o666);
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.0, name, flags, mode);
-        regular(opened.map_err(in_words)?)
+        regular(opened.map_err(to_io_error)?)
     }
 
-    /// Gives an entry another name, in place of what has it.
+    /// Renames an entry, and replaces the entry that has the new name.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
@@ -127,23 +124,23 @@ impl Folder {
     /// Removes an entry that is not a folder.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    /// Makes a symbolic link to `target`.
+    /// Creates a symbolic link to `target`.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn link(&self, target: &Path, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(target, &self.0, name)?)
     }
 
-    /// Returns where a symbolic link leads.
+    /// Returns the target of a symbolic link.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     pub fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
         let target = rustix::fs::readlinkat(&self.0, name, Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()).into())
@@ -152,27 +149,27 @@ impl Folder {
     /// Lists the folder, in the order of the system.
     ///
     /// # Errors
-    /// As for [`entries`].
+    /// The same as of [`entries`].
     pub fn entries(&self) -> io::Result<Vec<io::Result<Entry>>> {
-        // What was opened only to name entries cannot be listed.
+        // A folder that was opened with `O_PATH` cannot be listed.
         list(self.at(OsStr::new("."), OFlags::DIRECTORY)?)
     }
 
     fn at(&self, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.0, name, flags, Mode::empty()).map_err(in_words)
+        rustix::fs::openat(&self.0, name, flags, Mode::empty()).map_err(to_io_error)
     }
 }
 
-/// Opens an absolute path in which nothing is a link.
+/// Opens an absolute path without links.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
     let flags = flags | OFlags::CLOEXEC;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // An old kernel, or a sandbox that does not know the call.
+        // The kernel is too old, or a sandbox rejects the call.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_by_steps(path, flags),
-        opened => opened.map_err(in_words),
+        opened => opened.map_err(to_io_error),
     }
 }
 
@@ -185,7 +182,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
 pub(super) fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let step = |folder: &OwnedFd, name: &OsStr, flags: OFlags| {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(in_words)
+        rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(to_io_error)
     };
     let mut names = Vec::new();
     for component in path.components() {
@@ -231,7 +228,7 @@ fn list(folder: OwnedFd) -> io::Result<Vec<io::Result<Entry>>> {
             continue;
         }
         let kind = match entry.file_type() {
-            // Some file systems do not tell it with the name.
+            // Some file systems do not return the kind with the name.
             FileType::Unknown => {
                 let stat = rustix::fs::statat(listing.fd()?, name, AtFlags::SYMLINK_NOFOLLOW);
                 stat.map(|stat| kind(FileType::from_raw_mode(stat.st_mode)))
@@ -255,8 +252,9 @@ fn kind(kind: FileType) -> Kind {
     }
 }
 
-/// The system's words for a link are "too many levels of symbolic links", of which there is one.
-fn in_words(error: Errno) -> io::Error {
+/// Converts an error. The message of the system for a refused link, "too many levels of symbolic links", would be
+/// misleading.
+fn to_io_error(error: Errno) -> io::Error {
     if error == Errno::LOOP {
         io::Error::other("a symbolic link is in the way")
     } else {

@@ -1,65 +1,70 @@
-//! The configuration of a call: the functionConfig of a list, or the file of a legacy plugin.
+//! Parses the configuration of a call: the functionConfig of a list, or the file of a legacy plugin.
 
 use std::sync::Arc;
 
 use crate::engine::check_ids;
 use crate::mesh::Version;
-use crate::settings::{self, Layer, Mesh, MeshKind, Problem};
+use crate::settings::{self, ConfigError, Layer};
 use crate::yaml::{self, LineIndex, NodeRef, Span};
 
-/// Reads the configuration.
-pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<Problem>> {
-    let mut layer = settings::read(config, known_rules, &check_ids())?;
-    if let Some(message) = no_release(&layer) {
+/// Parses the configuration.
+///
+/// # Errors
+/// All errors of the configuration, including settings that only the configuration file may contain.
+pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<ConfigError>> {
+    let mut layer = settings::parse(config, known_rules, &check_ids())?;
+    if let Some(message) = invalid_release(&layer) {
         let span = config.span();
-        return Err(vec![Problem { span, message }]);
+        return Err(vec![ConfigError { span, message }]);
     }
     for ignore in &mut layer.ignore {
         ignore.file = "functionConfig".into();
     }
-    let ignores = |ignore: &settings::Ignore| !ignore.scope.paths.is_empty();
+    let has_path = |ignore: &settings::Ignore| !ignore.scope.paths.is_empty();
     let name = if !layer.scopes.is_empty() {
         "scopes"
-    } else if layer.ignore.iter().any(ignores) {
+    } else if layer.ignore.iter().any(has_path) {
         "ignore"
     } else {
         return Ok(layer);
     };
-    // The items all stand in one stream: no glob could tell them apart.
-    let scopes = config.get("spec").and_then(|spec| spec.entry(name));
-    let span = scopes.map_or_else(|| config.span(), |entry| entry.key.span());
-    let what = if name == "ignore" {
+    // All items come from one stream, so a glob cannot distinguish them.
+    let entry = config.get("spec").and_then(|spec| spec.entry(name));
+    let span = entry.map_or_else(|| config.span(), |entry| entry.key.span());
+    let subject = if name == "ignore" {
         "a `path` of `ignore`"
     } else {
         "`scopes`"
     };
-    let message = format!("{what} is for the configuration file: items of a function have no path");
-    Err(vec![Problem { span, message }])
+    let message = format!(
+        "{subject} is only allowed in the configuration file: items of a function have no path"
+    );
+    Err(vec![ConfigError { span, message }])
 }
 
-/// Refuses a release of Istio that cannot be, as the command line does.
-fn no_release(layer: &Layer) -> Option<String> {
+/// Returns the error for a release that does not belong to Istio 1. The command line rejects such a release, too.
+fn invalid_release(layer: &Layer) -> Option<String> {
     let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
-    let about_istio = matches!(
-        layer.mesh.unwrap_or_default(),
-        MeshKind::Auto | MeshKind::Ambient | MeshKind::One(Mesh::Istio)
-    );
+    let about_istio = layer.mesh.unwrap_or_default().may_be_istio();
     let version = layer
         .mesh_version
         .filter(|version| about_istio && version.major != last.major)?;
     Some(format!(
-        "`mesh.version`: `{version}` is no release of Istio: {first} to {last} are known"
+        "`mesh.version`: `{version}` is not a release of Istio; expected {first} to {last}"
     ))
 }
 
-/// Reads the configuration from the text of the file `name`.
+/// Parses the configuration from the content of the file `name`.
+///
+/// # Errors
+/// One message with its position per error.
 pub(super) fn layer_of_file(
     name: &str,
     bytes: &[u8],
     known_rules: &[&str],
 ) -> Result<Layer, Vec<String>> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(vec![format!("{name} is not UTF-8")]);
+        return Err(vec![format!("`{name}` is not UTF-8")]);
     };
     let text: Arc<str> = text.into();
     let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
@@ -67,11 +72,11 @@ pub(super) fn layer_of_file(
     let Some(root) = tree.as_ref().and_then(|tree| tree.root()) else {
         return Ok(Layer::default());
     };
-    let told = |problem: &Problem| at(name, &text, problem.span.start, &problem.message);
-    layer(root, known_rules).map_err(|problems| problems.iter().map(told).collect::<Vec<_>>())
+    let message = |problem: &ConfigError| at(name, &text, problem.span.start, &problem.message);
+    layer(root, known_rules).map_err(|problems| problems.iter().map(message).collect::<Vec<_>>())
 }
 
-/// Returns a message with its place.
+/// Returns a message with its position.
 pub(super) fn at(name: &str, text: &Arc<str>, offset: usize, message: &str) -> String {
     let place = LineIndex::new(text).position(text, offset);
     format!("{name}:{}:{}: {message}", place.line, place.column)

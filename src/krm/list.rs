@@ -1,22 +1,22 @@
-//! The `ResourceList` as it came in.
+//! The `ResourceList` of standard input.
 
-use crate::settings::{Layer, Problem};
+use crate::settings::{ConfigError, Layer};
 use crate::source::{Content, Fault, SourceFile, SourceSet};
 use crate::yaml::{self, Edit, NodeRef, Span, Tree};
 
 use super::config::{self, at};
 
-/// The name that standard input is shown under.
+/// The name of standard input in messages.
 pub(super) const NAME: &str = "stdin";
 
 /// A list without items.
 pub(super) const EMPTY: &str =
     "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
 
-/// Set by `kustomize build` alone on everything that it passes to a function.
+/// The annotation that only `kustomize build` sets, on every resource that it passes to a function.
 const BUILD_ID: &str = "kustomize.config.k8s.io/id";
 
-/// The list, and the file that it is.
+/// The list, and the file that contains it.
 pub(super) struct List<'t> {
     file: &'t SourceFile,
     tree: &'t Tree,
@@ -24,9 +24,12 @@ pub(super) struct List<'t> {
 }
 
 impl<'t> List<'t> {
-    /// Finds the one list of standard input.
+    /// Finds the list of standard input.
+    ///
+    /// # Errors
+    /// The input is empty, cannot be parsed, or is not exactly one list.
     pub(super) fn of(set: &'t SourceSet) -> Result<Self, Vec<String>> {
-        let file = set.file(NAME).ok_or_else(nothing)?;
+        let file = set.file(NAME).ok_or_else(empty_input)?;
         if let Some(Fault::NotUtf8 { .. }) = file.fault {
             return Err(vec!["standard input is not UTF-8".into()]);
         }
@@ -43,7 +46,7 @@ impl<'t> List<'t> {
                         NAME,
                         &file.text,
                         error.offset,
-                        &error.told("the input"),
+                        &error.describe("the input"),
                     )]);
                 }
                 Content::Plain(_) | Content::NotKubernetes | Content::Template => {
@@ -52,13 +55,13 @@ impl<'t> List<'t> {
             }
         }
         match lists.as_slice() {
-            [] => Err(nothing()),
+            [] => Err(empty_input()),
             [(_, root)]
                 if is_list(*root)
-                    && let Some(items) = no_items(*root) =>
+                    && let Some(items) = invalid_items(*root) =>
             {
-                let said = "`items` is not a list of resources";
-                Err(vec![at(NAME, &file.text, items.span().start, said)])
+                let message = "`items` is not a list of resources";
+                Err(vec![at(NAME, &file.text, items.span().start, message)])
             }
             [(tree, root)] if is_list(*root) => Ok(Self {
                 file,
@@ -69,7 +72,10 @@ impl<'t> List<'t> {
         }
     }
 
-    /// Reads the functionConfig.
+    /// Parses the functionConfig.
+    ///
+    /// # Errors
+    /// One message with its position per error.
     pub(super) fn configuration(&self, known_rules: &[&str]) -> Result<Layer, Vec<String>> {
         let config = self
             .root
@@ -78,12 +84,12 @@ impl<'t> List<'t> {
         let Some(config) = config else {
             return Ok(Layer::default());
         };
-        let told = |problem: &Problem| {
+        let message = |problem: &ConfigError| {
             let message = format!("functionConfig: {}", problem.message);
             at(NAME, &self.file.text, problem.span.start, &message)
         };
         config::layer(config, known_rules)
-            .map_err(|problems| problems.iter().map(told).collect::<Vec<_>>())
+            .map_err(|problems| problems.iter().map(message).collect::<Vec<_>>())
     }
 
     pub(super) const fn tree(&self) -> &'t Tree {
@@ -94,16 +100,16 @@ impl<'t> List<'t> {
         self.root.get("items").into_iter().flat_map(NodeRef::items)
     }
 
-    /// Tells whether `items` is written as a list; without it the caller takes the answer for a
-    /// resource.
+    /// Returns whether `items` is a list. Without a list, the caller would read the output as a resource.
     pub(super) fn has_items(&self) -> bool {
         self.root.get("items").is_some_and(NodeRef::is_sequence)
     }
 
-    /// Tells whether the list brings results of its own along.
+    /// Returns whether the list already contains results.
     pub(super) fn has_results(&self) -> bool {
-        let results = self.root.get("results");
-        results.is_some_and(|results| results.items().len() > 0)
+        self.root
+            .get("results")
+            .is_some_and(|results| results.items().len() > 0)
     }
 
     pub(super) fn comes_from_kustomize_build(&self) -> bool {
@@ -111,31 +117,34 @@ impl<'t> List<'t> {
             .all(|item| annotation(item, BUILD_ID).is_some())
     }
 
-    /// The one document, and nothing around it: the caller unwraps the list only when it is
-    /// alone in the stream.
+    /// Returns the document of the list, without other documents of the stream: the caller unwraps the list only if it is
+    /// the only document.
     pub(super) fn text(&self) -> &'t str {
         without_directives(self.tree.segment().slice(&self.file.text))
     }
 
+    /// Returns the document of the list with edits.
     pub(super) fn text_with(&self, edits: &[Edit]) -> String {
         let segment = self.tree.segment();
         let whole = yaml::splice(&self.file.text, edits);
-        let behind = self.file.text.len() - segment.end;
-        let end = whole.len().saturating_sub(behind);
+        let length_after = self.file.text.len() - segment.end;
+        let end = whole.len().saturating_sub(length_after);
         without_directives(Span::new(segment.start, end).slice(&whole)).to_owned()
     }
 }
 
-/// kustomize takes no `%YAML` back.
+/// Removes directives, because kustomize does not accept `%YAML` in the output.
 fn without_directives(text: &str) -> &str {
     let blank = |line: &&str| line.trim().is_empty() || line.starts_with('#');
     let first = text.split_inclusive('\n').find(|line| !blank(line));
     if !first.is_some_and(|line| line.starts_with('%')) {
         return text;
     }
-    let lines = text.split_inclusive('\n');
-    let head = lines.take_while(|line| !line.starts_with("---"));
-    let start = head.map(str::len).sum();
+    let start = text
+        .split_inclusive('\n')
+        .take_while(|line| !line.starts_with("---"))
+        .map(str::len)
+        .sum();
     text.get(start..).unwrap_or(text)
 }
 
@@ -150,18 +159,18 @@ fn is_list(root: NodeRef<'_>) -> bool {
         && text("apiVersion").is_some_and(|version| version.starts_with("config.kubernetes.io/"))
 }
 
-/// What stands where the list of resources belongs, if it is anything else.
-fn no_items(root: NodeRef<'_>) -> Option<NodeRef<'_>> {
+/// Returns the value of `items` if it is not a list.
+fn invalid_items(root: NodeRef<'_>) -> Option<NodeRef<'_>> {
     root.get("items")
         .filter(|items| !items.is_sequence() && !items.is_null())
 }
 
-fn nothing() -> Vec<String> {
-    vec!["standard input is empty: expected a ResourceList (config.kubernetes.io/v1); see `meshprobe --help`".into()]
+fn empty_input() -> Vec<String> {
+    vec!["standard input is empty; expected a ResourceList (config.kubernetes.io/v1); see `meshprobe --help`".into()]
 }
 
 fn not_a_list() -> Vec<String> {
     vec![
-        "standard input is not one ResourceList (config.kubernetes.io/v1); for plain manifests use `meshprobe check -` or `meshprobe rewrite -`".into(),
+        "standard input is not a single ResourceList (config.kubernetes.io/v1); for plain manifests, use `meshprobe check -` or `meshprobe rewrite -`".into(),
     ]
 }

@@ -1,7 +1,7 @@
-//! The protocol before functions: kustomize calls a plugin with the path of its configuration, and
-//! pipes the resources through it as a plain stream of documents.
+//! The protocol of legacy plugins: kustomize calls a plugin with the path of its configuration, and pipes the resources
+//! through it as a plain stream of documents.
 //!
-//! `kubectl kustomize` knows no exec functions, but it does know this.
+//! `kubectl kustomize` does not support exec functions, but it supports legacy plugins.
 //! Source: kustomize 5.8, `api/internal/plugins/execplugin`.
 
 use std::collections::BTreeSet;
@@ -13,10 +13,16 @@ use crate::settings::{Action, Emit, FailOn};
 use crate::source::{Content, SourceSet};
 use crate::yaml::Tree;
 
+use super::act::act;
+use super::answer::{Answer, ConfigFile};
 use super::list::NAME;
-use super::{Answer, ConfigFile, act, config, load, results};
+use super::load::load;
+use super::{config, results};
 
 /// Rewrites and checks a stream.
+///
+/// # Errors
+/// The configuration is invalid, or a document of the stream cannot be read.
 pub(super) fn answer(
     input: &[u8],
     directory: &Path,
@@ -24,11 +30,11 @@ pub(super) fn answer(
 ) -> Result<Answer, Vec<String>> {
     let layer = config::layer_of_file(file.name, file.bytes, &rule_ids())?;
     if layer.emit == Some(Emit::None) {
-        let message = "`emit: none` is for functions under `validators:`; a plugin that gives nothing back deletes every resource";
+        let message = "`emit: none` is only allowed for functions under `validators:`; a plugin without output deletes every resource";
         return Err(vec![format!("{}: {message}", file.name)]);
     }
     let set = load(input, directory, &layer)?;
-    refuse_broken(&set)?;
+    reject_unreadable(&set)?;
     let settings = layer.resolved(FailOn::Severity(Severity::Error));
     let both = BTreeSet::from([Action::Check, Action::Rewrite]);
     let done = act(&set, &settings, &layer.actions.clone().unwrap_or(both));
@@ -41,17 +47,17 @@ pub(super) fn answer(
     })
 }
 
-/// The documents of standard input that could be read.
+/// Returns the documents of standard input that were parsed.
 fn trees(set: &SourceSet) -> impl Iterator<Item = &Tree> {
-    let documents = set.file(NAME).into_iter().flat_map(|file| &file.documents);
-    documents.filter_map(|document| document.tree())
+    set.file(NAME)
+        .into_iter()
+        .flat_map(|file| &file.documents)
+        .filter_map(|document| document.tree())
 }
 
-/// What cannot be read was not judged, and the caller would apply it all the same.
-fn refuse_broken(set: &SourceSet) -> Result<(), Vec<String>> {
-    let file = set.file(NAME);
-    let whole = file.filter(|file| file.fault.is_none());
-    let Some(file) = whole else {
+/// Rejects input that cannot be read: it would be applied although it was not checked.
+fn reject_unreadable(set: &SourceSet) -> Result<(), Vec<String>> {
+    let Some(file) = set.file(NAME).filter(|file| file.fault.is_none()) else {
         return Err(vec!["standard input is not UTF-8".into()]);
     };
     let broken: Vec<String> = file
@@ -67,7 +73,7 @@ fn refuse_broken(set: &SourceSet) -> Result<(), Vec<String>> {
         .collect();
     match (broken.is_empty(), trees(set).next()) {
         (false, _) => Err(broken),
-        (true, None) => Err(vec![format!("{NAME} holds no resources")]),
+        (true, None) => Err(vec!["standard input contains no resources".to_owned()]),
         (true, Some(_)) => Ok(()),
     }
 }

@@ -1,32 +1,35 @@
-//! Findings as `results` of the list, and as lines for people.
+//! Writes findings as `results` of the list, and as lines for people.
 
 use std::fmt::Write as _;
 
 use crate::engine::{Summary, is_guard, refuses};
 use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
-use crate::report::{left_out_sentences, visible};
+use crate::report::{escape_control, left_out_sentences};
 use crate::source::SourceSet;
-use crate::yaml::{Change, NodeRef, Route, Step, Value};
+use crate::yaml::{Change, FieldPath, NodeRef, Step, Value};
 
 use super::list::{NAME, annotation};
 
-/// The file that an item was read from, in the two spellings in use.
+/// The annotations with the file that an item was read from.
 const PATHS: [&str; 2] = [
     "internal.config.kubernetes.io/path",
     "config.kubernetes.io/path",
 ];
+/// The annotations with the index of an item in its file.
 const INDEXES: [&str; 2] = [
     "internal.config.kubernetes.io/index",
     "config.kubernetes.io/index",
 ];
 
-/// One result per finding.
+/// Returns one result per finding.
 pub(super) fn values(set: &SourceSet, items: &[NodeRef<'_>], findings: &[Finding]) -> Vec<Value> {
-    let all = findings.iter();
-    all.map(|finding| result(set, items, finding)).collect()
+    findings
+        .iter()
+        .map(|finding| result(set, items, finding))
+        .collect()
 }
 
-/// Returns the result that counts what no other one shows; `None` where there is nothing to count.
+/// Returns the result that counts the findings that no other result shows; `None` if there are none.
 pub(super) fn left_out(summary: &Summary) -> Option<Value> {
     let sentences = left_out_sentences(summary);
     (!sentences.is_empty()).then(|| {
@@ -53,19 +56,19 @@ fn result(set: &SourceSet, items: &[NodeRef<'_>], finding: &Finding) -> Value {
     Value::Map(entries)
 }
 
-/// Tags are strings only.
+/// Returns the tags of a result, which are strings.
 fn tags(finding: &Finding) -> Value {
-    let degree = finding.fix.as_ref().map(|fix| fix.applicability.as_str());
+    let applicability = finding.fix.as_ref().map(|fix| fix.applicability.as_str());
     Value::Map(vec![
         ("rule".to_owned(), finding.rule.into()),
         ("docs".to_owned(), Value::Str(docs_url(finding.rule))),
         ("certainty".to_owned(), finding.certainty.as_str().into()),
-        ("fixable".to_owned(), degree.unwrap_or("no").into()),
+        ("fixable".to_owned(), applicability.unwrap_or("no").into()),
     ])
 }
 
-/// The path of the field at fault; where a fix sets one scalar, that field with its value of
-/// today and the proposed one.
+/// Returns the path of the invalid field. If a fix sets one scalar, returns the field of the fix with its current and
+/// proposed value.
 fn field_entry(field: &str, items: &[NodeRef<'_>], finding: &Finding) -> Value {
     let plain = || Value::Map(vec![("path".to_owned(), field.into())]);
     let Some([Change::Set { route, value }]) = finding.fix.as_ref().map(|fix| &*fix.changes) else {
@@ -74,7 +77,7 @@ fn field_entry(field: &str, items: &[NodeRef<'_>], finding: &Finding) -> Value {
     let Some(item) = item_of(items, &finding.primary) else {
         return plain();
     };
-    // Routes of changes count from the root of the document, paths of fields from the object.
+    // Routes of changes start at the root of the document, paths of fields at the object.
     let root = item.tree().root();
     let Some(path) = within_item(item, route) else {
         return plain();
@@ -86,24 +89,24 @@ fn field_entry(field: &str, items: &[NodeRef<'_>], finding: &Finding) -> Value {
     Value::Map(entries)
 }
 
-/// The path of a change from its object, in a list of resources or in a document of its own.
-fn within_item(item: NodeRef<'_>, route: &Route) -> Option<String> {
-    let listed = item.tree().root()?.get("items").is_some();
-    let mut own = route.steps();
+/// Returns the path of a change relative to its object, which is an item of a list or a document.
+fn within_item(item: NodeRef<'_>, route: &FieldPath) -> Option<String> {
+    let is_listed = item.tree().root()?.get("items").is_some();
+    let mut steps = route.steps();
     // An item may be a list itself.
-    while let [Step::Key(key), Step::Index(_), rest @ ..] = own
-        && listed
+    while let [Step::Key(key), Step::Index(_), rest @ ..] = steps
+        && is_listed
         && key == "items"
     {
-        own = rest;
+        steps = rest;
     }
-    let route = own
+    let route = steps
         .iter()
-        .fold(Route::root(), |route, step| route.child(step.clone()));
+        .fold(FieldPath::root(), |route, step| route.child(step.clone()));
     Some(route.to_string())
 }
 
-/// Everything that the other formats have fields for, in one text.
+/// Returns the message with all texts for which a result has no field.
 fn message(finding: &Finding) -> String {
     let mut text = finding.message.clone();
     let mut add = |name: &str, part: &str| {
@@ -122,7 +125,7 @@ fn message(finding: &Finding) -> String {
     if let Some(fix) = &finding.fix {
         add("fix", &fix.title);
     }
-    visible(&text).into_owned()
+    escape_control(&text).into_owned()
 }
 
 const fn severity(severity: Severity) -> &'static str {
@@ -145,12 +148,11 @@ fn reference(object: &ObjectRef) -> Value {
     Value::Map(entries)
 }
 
-/// A path that the caller gave comes back as it was, with its index; one of a build is that of the
-/// file, and the index that kustomize keeps there counts resources of the build.
+/// Returns the file of a finding: the path and index that the caller has set, or the source file of a build. The index
+/// that kustomize sets in a build counts the resources of the build, so it is omitted.
 fn file(set: &SourceSet, items: &[NodeRef<'_>], label: &Label) -> Option<Value> {
     let item = item_of(items, label)?;
-    let given = PATHS.iter().find_map(|key| annotation(item, key));
-    let Some(path) = given else {
+    let Some(path) = PATHS.iter().find_map(|key| annotation(item, key)) else {
         let source = set.source_of(&label.path, label.span)?;
         let path = Value::Str(source.path.to_string());
         return Some(Value::Map(vec![("path".to_owned(), path)]));
@@ -174,7 +176,7 @@ fn item_of<'t>(items: &[NodeRef<'t>], label: &Label) -> Option<NodeRef<'t>> {
     }
 }
 
-/// The file that a person edits, with the line where it is known.
+/// Returns the source file of a label, with the line if it is known.
 fn source_place(set: &SourceSet, label: &Label) -> Option<String> {
     let source = set.source_of(&label.path, label.span)?;
     Some(match source.place {
@@ -183,16 +185,15 @@ fn source_place(set: &SourceSet, label: &Label) -> Option<String> {
     })
 }
 
-/// Returns one line per finding: the place in the user's files where it is known, then the object.
-/// Notes are left to the results: kustomize would show them in every build. What the settings and suppressions keep
-/// out is counted, because kustomize never shows the results.
+/// Returns one line per finding: the location in the user's files if it is known, then the object. Notes are only part of
+/// the results, because kustomize would print them in every build. Findings that settings and suppressions hide are
+/// counted, because kustomize does not print the results.
 pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary) -> String {
     let mut out = String::new();
-    let loud = findings.iter().enumerate();
-    let loud = loud.filter(|(index, finding)| {
-        finding.severity > Severity::Note && !is_told_already(findings, *index, finding)
+    let shown_findings = findings.iter().enumerate().filter(|(index, finding)| {
+        finding.severity > Severity::Note && !is_repeated(findings, *index, finding)
     });
-    for (_, finding) in loud {
+    for (_, finding) in shown_findings {
         let path = source_place(set, &finding.primary);
         let object = finding.object.as_ref().map(shown);
         let place: Vec<String> = path.into_iter().chain(object).collect();
@@ -205,8 +206,8 @@ pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary)
         let _ = writeln!(
             out,
             "{}: {severity}[{rule}] {}",
-            visible(&place),
-            visible(&finding.message)
+            escape_control(&place),
+            escape_control(&finding.message)
         );
     }
     for sentence in left_out_sentences(summary) {
@@ -215,16 +216,15 @@ pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary)
     out
 }
 
-/// A refusal where a check has found an error already says the same thing again.
-fn is_told_already(findings: &[Finding], index: usize, finding: &Finding) -> bool {
-    let says_it = |(at, other): (usize, &Finding)| {
-        let (mine, its) = (&finding.primary, &other.primary);
+/// Returns whether a refusal of the rewrite repeats an error that the check has reported at the same location.
+fn is_repeated(findings: &[Finding], index: usize, finding: &Finding) -> bool {
+    let reports_it = |(at, other): (usize, &Finding)| {
         other.severity == Severity::Error
             && !is_guard(other.rule)
-            && (&its.path, its.span) == (&mine.path, mine.span)
+            && other.primary.is_at(&finding.primary)
             && (other.rule != finding.rule || at < index)
     };
-    refuses(finding.rule) && findings.iter().enumerate().any(says_it)
+    refuses(finding.rule) && findings.iter().enumerate().any(reports_it)
 }
 
 fn shown(object: &ObjectRef) -> String {

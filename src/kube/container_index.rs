@@ -1,15 +1,15 @@
-//! What the containers of a pod declare, by name.
+//! Index of the names that the containers of a pod declare.
 
 use hashbrown::{HashMap, HashSet};
 
-use super::workload::Container;
+use crate::kube::container::Container;
 
-/// Names that the containers of one pod declare. It owns them, so that views of pods stay covariant.
+/// Index of the names that the containers of one pod declare. Owns its strings, so that views of pods stay covariant.
 #[derive(Clone, Debug, Default)]
 pub struct ContainerIndex {
-    /// How many containers have a name.
+    /// Number of containers by name.
     containers: HashMap<Box<str>, usize>,
-    /// Names of ports whose number is written where the container declares the name for the last time.
+    /// Names of ports for which the last declaration in a container has a number.
     ports: HashSet<Box<str>>,
 }
 
@@ -19,7 +19,7 @@ impl ContainerIndex {
         let mut index = Self::default();
         for container in containers {
             *index.containers.entry(container.name().into()).or_default() += 1;
-            // The last declaration of a name in a container is the one that counts.
+            // The last declaration of a name in a container takes effect.
             let declared: HashMap<&str, Option<i64>> = container
                 .ports()
                 .filter_map(|port| Some((port.name?, port.number)))
@@ -30,7 +30,7 @@ impl ContainerIndex {
         index
     }
 
-    /// Tells whether several containers of the pod have this name.
+    /// Returns whether several containers of the pod have this name.
     #[must_use]
     pub fn is_shared_name(&self, name: &str) -> bool {
         self.containers.get(name).is_some_and(|&count| count > 1)
@@ -42,7 +42,7 @@ impl ContainerIndex {
         self.containers.contains_key(name)
     }
 
-    /// Tells whether any container declares a port of this name with its number.
+    /// Returns whether a container declares a port of this name with a number.
     #[must_use]
     pub fn declares_port(&self, name: &str) -> bool {
         self.ports.contains(name)

@@ -1,44 +1,45 @@
-//! What the commands of exec handlers call over the network, as far as it can be read.
+//! Network calls in the commands of `exec` handlers, as far as they can be parsed.
 
 use crate::source::placeholder;
 use crate::yaml::NodeRef;
 
-use super::handler::{Action, Handler};
+use super::handler::{Probe, ProbeHandler};
 
-/// How a command reaches out.
+/// Kind of a network call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecKind {
-    /// It only opens a TCP connection.
+    /// Only opens a TCP connection.
     Connect,
-    /// It makes a request and looks at the answer.
+    /// Sends a request and checks the response.
     Request,
 }
 
-/// One call of a command to another address than that of its own pod.
+/// Network call of a command to an address outside its own pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecCall {
-    /// How it reaches out.
+    /// The kind of the call.
     pub kind: ExecKind,
     /// The host as written.
     pub host: String,
-    /// The port, where one is written.
+    /// The port, if the command contains one.
     pub port: Option<u16>,
 }
 
-/// Returns the calls of an exec handler that leave the pod. Hosts that only the running container
-/// knows (variables, placeholders) are left out, loopback too; tools that are not listed in
-/// `tool` are not read.
+/// Returns the calls of an exec handler to addresses outside the pod. Omits loopback addresses,
+/// and hosts that only the running container knows (variables, placeholders). Recognizes only the
+/// programs that `tool` lists.
 #[must_use]
-pub fn exec_calls(handler: &Handler<'_>) -> Vec<ExecCall> {
-    if !matches!(handler.action, Ok(Action::Exec)) {
+pub fn exec_calls(handler: &Probe<'_>) -> Vec<ExecCall> {
+    if !matches!(handler.action, Ok(ProbeHandler::Exec)) {
         return Vec::new();
     }
     let command = handler
         .node
         .get("exec")
         .and_then(|exec| exec.get("command"));
-    let items = command.into_iter().flat_map(NodeRef::items);
-    let words: Vec<&str> = items
+    let words: Vec<&str> = command
+        .into_iter()
+        .flat_map(NodeRef::items)
         .filter_map(NodeRef::text)
         .flat_map(|text| text.split(is_separator))
         .filter(|word| !word.is_empty())
@@ -54,8 +55,8 @@ pub fn exec_calls(handler: &Handler<'_>) -> Vec<ExecCall> {
         let Some(tool) = tool(word) else {
             continue;
         };
-        let own = after.iter().position(|word| self::tool(word).is_some());
-        let (arguments, _) = after.split_at(own.unwrap_or(after.len()));
+        let end = after.iter().position(|word| self::tool(word).is_some());
+        let (arguments, _) = after.split_at(end.unwrap_or(after.len()));
         match tool {
             Tool::Http => calls.extend(url(arguments)),
             Tool::Grpc => calls.extend(grpc(arguments)),
@@ -66,7 +67,7 @@ pub fn exec_calls(handler: &Handler<'_>) -> Vec<ExecCall> {
     calls
 }
 
-/// Blanks and what a shell cuts words at.
+/// Returns whether `c` separates words: white space, or a quote or an operator of the shell.
 fn is_separator(c: char) -> bool {
     c.is_whitespace()
         || matches!(
@@ -91,7 +92,7 @@ fn tool(word: &str) -> Option<Tool> {
     }
 }
 
-/// `/dev/tcp/host/port` of bash.
+/// Parses the `host/port` of bash's `/dev/tcp/host/port`.
 fn device(address: &str) -> Option<ExecCall> {
     let (host, port) = address.split_once('/')?;
     Some(ExecCall {
@@ -101,7 +102,7 @@ fn device(address: &str) -> Option<ExecCall> {
     })
 }
 
-/// The address of curl and wget: a URL, or `host:port` without a scheme.
+/// Finds the address in the arguments of curl or wget: a URL, or `host:port` without a scheme.
 fn url(arguments: &[&str]) -> Option<ExecCall> {
     if arguments.iter().any(|word| word.contains("unix-socket")) {
         return None;
@@ -111,8 +112,10 @@ fn url(arguments: &[&str]) -> Option<ExecCall> {
         matches!(scheme, "http" | "https").then_some(rest)
     });
     let bare = || {
-        let mut words = arguments.iter().filter(|word| !word.starts_with('-'));
-        words.find(|word| authority(word).1.is_some()).copied()
+        arguments
+            .iter()
+            .find(|word| !word.starts_with('-') && authority(word).1.is_some())
+            .copied()
     };
     let (host, port) = authority(with_scheme.or_else(bare)?);
     Some(ExecCall {
@@ -122,7 +125,7 @@ fn url(arguments: &[&str]) -> Option<ExecCall> {
     })
 }
 
-/// `-addr=host:port` of the gRPC health probe.
+/// Finds the address in the arguments of the gRPC health probe: `-addr=host:port`.
 fn grpc(arguments: &[&str]) -> Option<ExecCall> {
     let flag = |word: &&str| word.trim_start_matches('-') == "addr";
     let after_flag = || {
@@ -140,12 +143,13 @@ fn grpc(arguments: &[&str]) -> Option<ExecCall> {
     })
 }
 
-/// `nc -z host port`: the first word that is followed by a port; not with UDP or Unix sockets.
+/// Finds the address in the arguments of `nc -z host port`: the first word that is followed by a
+/// port. Returns `None` if an option selects UDP, Unix sockets or listening.
 fn connect(arguments: &[&str]) -> Option<ExecCall> {
-    let other = |word: &&str| {
+    let is_other_mode = |word: &&str| {
         word.starts_with('-') && !word.starts_with("--") && word.contains(['u', 'U', 'l'])
     };
-    if arguments.iter().any(other) {
+    if arguments.iter().any(is_other_mode) {
         return None;
     }
     arguments.windows(2).find_map(|pair| {
@@ -159,7 +163,7 @@ fn connect(arguments: &[&str]) -> Option<ExecCall> {
     })
 }
 
-/// Host and port of `user@host:port/path`.
+/// Splits `user@host:port/path` into host and port.
 fn authority(text: &str) -> (&str, Option<u16>) {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     let whole = text.get(..end).unwrap_or_default();
@@ -176,7 +180,7 @@ fn authority(text: &str) -> (&str, Option<u16>) {
     }
 }
 
-/// Loopback addresses and variables do not, or may not, leave the pod.
+/// Returns whether `host` is certainly outside the pod: not a loopback address, and without variables.
 fn leaves_pod(host: &str) -> bool {
     let loopback = host == "localhost"
         || host.ends_with(".localhost")
@@ -190,14 +194,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_taken_apart() {
+    fn an_address_is_split_into_host_and_port() {
         assert_eq!(authority("web.shop:80/healthz?x"), ("web.shop", Some(80)));
         assert_eq!(authority("u:p@web/healthz"), ("web", None));
         assert_eq!(authority("[::1]:80"), ("::1", Some(80)));
     }
 
     #[test]
-    fn commands_are_read() {
+    fn the_address_is_found_in_the_arguments_of_each_tool() {
         let host = |call: Option<ExecCall>| call.map(|call| (call.host, call.port));
         let some = |host: &str, port| Some((host.to_owned(), port));
         assert_eq!(
@@ -211,8 +215,8 @@ mod tests {
         assert_eq!(host(grpc(&["-addr=:9090"])), some("", Some(9090)));
         assert_eq!(host(grpc(&["-addr", "a:1"])), some("a", Some(1)));
         assert_eq!(host(device("db/5432")), some("db", Some(5432)));
-        for own in ["localhost", "127.0.0.1", "::1", "$POD_IP", "${HOST}", ""] {
-            assert!(!leaves_pod(own), "{own}");
+        for local in ["localhost", "127.0.0.1", "::1", "$POD_IP", "${HOST}", ""] {
+            assert!(!leaves_pod(local), "{local}");
         }
         assert!(leaves_pod("web.shop"));
     }

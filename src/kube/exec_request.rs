@@ -1,15 +1,15 @@
-//! Exec handlers that do nothing but ask the application of their own pod by HTTP.
+//! Exec handlers that only send an HTTP request to the application in their own pod.
 
 use crate::yaml::NodeRef;
 
-use super::handler::{Action, Handler};
+use super::handler::{Probe, ProbeHandler};
 
-/// A request to the pod itself, which `httpGet` could make as well.
+/// Request to the pod itself, which an `httpGet` handler could send instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnRequest {
+pub struct SelfRequest {
     /// `curl` or `wget`.
     pub tool: &'static str,
-    /// By HTTPS.
+    /// Whether the scheme is HTTPS.
     pub https: bool,
     /// The port.
     pub port: u16,
@@ -17,11 +17,11 @@ pub struct OwnRequest {
     pub path: String,
 }
 
-/// Returns the request that an exec handler makes, if its command is one call of curl or wget to a
-/// loopback address and nothing else: no headers, no other method, no look at the answer.
+/// Returns the request that an exec handler sends, if its command is a single call of curl or wget
+/// to a loopback address: without headers, another method, or a check of the response.
 #[must_use]
-pub fn own_request(handler: &Handler<'_>) -> Option<OwnRequest> {
-    if !matches!(handler.action, Ok(Action::Exec)) {
+pub fn self_request(handler: &Probe<'_>) -> Option<SelfRequest> {
+    if !matches!(handler.action, Ok(ProbeHandler::Exec)) {
         return None;
     }
     let command = handler.node.get("exec")?.get("command")?;
@@ -29,21 +29,22 @@ pub fn own_request(handler: &Handler<'_>) -> Option<OwnRequest> {
     let words = words?;
     match words.as_slice() {
         [shell, flag, script] if is_shell(shell) && matches!(*flag, "-c" | "-ec" | "-lc") => {
-            of_words(&script_words(script)?)
+            parse_command(&script_words(script)?)
         }
-        words => of_words(words),
+        words => parse_command(words),
     }
 }
 
-fn base(word: &str) -> &str {
+fn program_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
 fn is_shell(word: &str) -> bool {
-    matches!(base(word), "sh" | "bash" | "ash" | "dash")
+    matches!(program_name(word), "sh" | "bash" | "ash" | "dash")
 }
 
-/// The words of a script that is one plain command; `|| exit 1` changes nothing.
+/// Splits a script into words if it is one plain command. Ignores a final `|| exit 1`, which does not
+/// change the result.
 fn script_words(script: &str) -> Option<Vec<&str>> {
     let script = script.trim();
     let script = script.strip_suffix("|| exit 1").unwrap_or(script);
@@ -52,7 +53,7 @@ fn script_words(script: &str) -> Option<Vec<&str>> {
         let single = word.strip_prefix('\'').and_then(|w| w.strip_suffix('\''));
         let double = word.strip_prefix('"').and_then(|w| w.strip_suffix('"'));
         let bare = single.or(double).unwrap_or(word);
-        // A query is harmless in quotes only.
+        // The shell accepts `?` and `&` of a query literally only within quotes.
         let is_quoted = bare.len() < word.len();
         let plain = |c: char| !shell(c) || (is_quoted && matches!(c, '?' | '&'));
         (bare.chars().all(plain) && !bare.contains(['\'', '"'])).then_some(bare)
@@ -60,9 +61,9 @@ fn script_words(script: &str) -> Option<Vec<&str>> {
     words.collect()
 }
 
-fn of_words(words: &[&str]) -> Option<OwnRequest> {
+fn parse_command(words: &[&str]) -> Option<SelfRequest> {
     let (program, arguments) = words.split_first()?;
-    let (tool, flags) = match base(program) {
+    let (tool, flags) = match program_name(program) {
         "curl" => ("curl", CURL),
         "wget" => ("wget", WGET),
         _ => return None,
@@ -74,20 +75,20 @@ fn of_words(words: &[&str]) -> Option<OwnRequest> {
             urls.push(*word);
         } else if flags.with_value.contains(word) {
             rest.next()?;
-        } else if !flags.takes(word) {
+        } else if !flags.accepts(word) {
             return None;
         }
     }
     let [url] = urls.as_slice() else { return None };
-    let request = of_url(url)?;
-    Some(OwnRequest { tool, ..request })
+    let request = parse_url(url)?;
+    Some(SelfRequest { tool, ..request })
 }
 
-/// The flags after which the check is still the same.
+/// Flags of a program that do not change what its request checks.
 struct Flags {
     alone: &'static [&'static str],
     with_value: &'static [&'static str],
-    /// Those that may stand together behind one `-`.
+    /// Single-letter flags, which can be combined after one `-`.
     letters: &'static str,
 }
 
@@ -120,16 +121,16 @@ const WGET: &Flags = &Flags {
 };
 
 impl Flags {
-    fn takes(&self, word: &str) -> bool {
+    fn accepts(&self, word: &str) -> bool {
         let name = word.split('=').next().unwrap_or(word);
         let with_value = word.len() > name.len() && self.with_value.contains(&name);
         let letters = word.strip_prefix('-').unwrap_or_default();
-        let together = !letters.is_empty() && letters.chars().all(|c| self.letters.contains(c));
-        self.alone.contains(&word) || with_value || together
+        let combined = !letters.is_empty() && letters.chars().all(|c| self.letters.contains(c));
+        self.alone.contains(&word) || with_value || combined
     }
 }
 
-fn of_url(url: &str) -> Option<OwnRequest> {
+fn parse_url(url: &str) -> Option<SelfRequest> {
     let (https, rest) = match url.split_once("://") {
         Some(("http", rest)) => (false, rest),
         Some(("https", rest)) => (true, rest),
@@ -149,7 +150,7 @@ fn of_url(url: &str) -> Option<OwnRequest> {
     } else {
         format!("/{path}")
     };
-    is_own.then(|| OwnRequest {
+    is_own.then(|| SelfRequest {
         tool: "",
         https,
         port: port.unwrap_or(if https { 443 } else { 80 }),
@@ -168,14 +169,14 @@ mod tests {
 
     fn read(words: &[&str]) -> Option<(bool, u16, String)> {
         let request = match words {
-            ["sh", "-c", script] => script_words(script).and_then(|words| of_words(&words)),
-            words => of_words(words),
+            ["sh", "-c", script] => script_words(script).and_then(|words| parse_command(&words)),
+            words => parse_command(words),
         };
-        request.map(|one| (one.https, one.port, one.path))
+        request.map(|request| (request.https, request.port, request.path))
     }
 
     #[test]
-    fn plain_requests_are_read() {
+    fn plain_requests_are_recognized() {
         let some = |https, port, path: &str| Some((https, port, path.to_owned()));
         let url = "http://localhost:8080/healthy";
         assert_eq!(read(&["curl", "-f", url]), some(false, 8080, "/healthy"));
@@ -210,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_left_alone() {
+    fn other_commands_are_not_recognized() {
         let url = "http://localhost:8080/healthy";
-        let others: [&[&str]; 12] = [
+        let commands: [&[&str]; 12] = [
             &["curl", "-f", "http://web:8080/"],
             &["curl", "-f", "http://localhost:$PORT/"],
             &["curl", "-f", "-X", "POST", url],
@@ -226,7 +227,7 @@ mod tests {
             &["sh", "-c", "curl -f http://localhost/?a&b"],
             &["cat", "/tmp/ready"],
         ];
-        for words in others {
+        for words in commands {
             assert_eq!(read(words), None, "{words:?}");
         }
     }

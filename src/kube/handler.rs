@@ -1,99 +1,22 @@
-//! Probe handlers and lifecycle hooks, typed, with the API server's defaults as a view.
+//! Typed probe handlers and lifecycle hooks, with the defaults of the API server.
 
-use k8s_openapi::api::core::v1::{LifecycleHandler, Probe};
+use k8s_openapi::api::core::v1::{LifecycleHandler, Probe as ApiProbe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::kube::container::Container;
+use crate::kube::slot::Slot;
 use crate::source::placeholder;
-use crate::yaml::{DeError, Entry, NodeRef, Route, Scalar, Span, from_node};
+use crate::yaml::{DeError, FieldPath, NodeRef, Span, from_node};
 
-use super::workload::Container;
-
-/// Where a handler stands in a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Slot {
-    /// `livenessProbe`.
-    Liveness,
-    /// `readinessProbe`.
-    Readiness,
-    /// `startupProbe`.
-    Startup,
-    /// `lifecycle.postStart`.
-    PostStart,
-    /// `lifecycle.preStop`.
-    PreStop,
-}
-
-impl Slot {
-    /// All slots, in the order in which they are reported.
-    pub const ALL: [Self; 5] = [
-        Self::Liveness,
-        Self::Readiness,
-        Self::Startup,
-        Self::PostStart,
-        Self::PreStop,
-    ];
-
-    /// Returns the key that holds the handler.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Liveness => "livenessProbe",
-            Self::Readiness => "readinessProbe",
-            Self::Startup => "startupProbe",
-            Self::PostStart => "postStart",
-            Self::PreStop => "preStop",
-        }
-    }
-
-    /// Returns the word the kubelet starts its event with: `Readiness` of `Readiness probe failed`.
-    #[must_use]
-    pub const fn kubelet_word(self) -> &'static str {
-        match self {
-            Self::Liveness => "Liveness",
-            Self::Readiness => "Readiness",
-            Self::Startup => "Startup",
-            Self::PostStart => "PostStart",
-            Self::PreStop => "PreStop",
-        }
-    }
-
-    /// Tells whether this is a lifecycle hook, not a probe.
-    #[must_use]
-    pub const fn is_lifecycle(self) -> bool {
-        matches!(self, Self::PostStart | Self::PreStop)
-    }
-
-    /// Returns the entry of the handler in a container, where one is written.
-    pub(super) fn entry_in(self, container: NodeRef<'_>) -> Option<Entry<'_>> {
-        let holder = if self.is_lifecycle() {
-            container.get("lifecycle")?
-        } else {
-            container
-        };
-        let entry = holder.entry(self.key())?;
-        (!entry.value.is_null()).then_some(entry)
-    }
-
-    const fn route(self) -> &'static [&'static str] {
-        match self {
-            Self::Liveness => &["livenessProbe"],
-            Self::Readiness => &["readinessProbe"],
-            Self::Startup => &["startupProbe"],
-            Self::PostStart => &["lifecycle", "postStart"],
-            Self::PreStop => &["lifecycle", "preStop"],
-        }
-    }
-}
-
-/// The keys that hold what a probe or hook does.
-const KINDS: [&str; 5] = ["httpGet", "tcpSocket", "grpc", "exec", "sleep"];
+/// Keys of the handlers of probes and hooks.
+const HANDLER_KEYS: [&str; 5] = ["httpGet", "tcpSocket", "grpc", "exec", "sleep"];
 
 /// A port as written: a number, or a name of the container's `ports`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Port {
-    /// A number, which need not be in range.
+    /// A number, which can be out of range.
     Number(i64),
-    /// A name; digits in quotes are a name too.
+    /// A name. Digits in quotes are a name, too.
     Name(String),
 }
 
@@ -106,38 +29,38 @@ impl std::fmt::Display for Port {
     }
 }
 
-/// An `httpGet` handler; defaults of the API server filled in.
+/// An `httpGet` handler with the defaults of the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpGet {
-    /// The path; `/` where none is written.
+    /// The path; `/` by default.
     pub path: String,
     /// The port.
     pub port: Port,
-    /// The host, where one is written.
+    /// The host, if set.
     pub host: Option<String>,
-    /// The scheme; `HTTP` where none is written.
+    /// The scheme; `HTTP` by default.
     pub scheme: String,
-    /// Header names with values, in order.
+    /// Names and values of headers, in order.
     pub headers: Vec<(String, String)>,
 }
 
 /// What a handler does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ProbeHandler {
     /// `httpGet`.
     HttpGet(HttpGet),
     /// `tcpSocket`.
     TcpSocket {
         /// The port.
         port: Port,
-        /// The host, where one is written.
+        /// The host, if set.
         host: Option<String>,
     },
     /// `grpc`.
     Grpc {
-        /// The port; the API has no names here.
+        /// The port; the API does not allow names here.
         port: i64,
-        /// The service; empty where none is written.
+        /// The service; empty by default.
         service: String,
     },
     /// `exec`.
@@ -148,7 +71,7 @@ pub enum Action {
     Missing,
 }
 
-impl Action {
+impl ProbeHandler {
     /// Returns the key of the handler in the manifest.
     #[must_use]
     pub const fn key(&self) -> &'static str {
@@ -162,7 +85,7 @@ impl Action {
         }
     }
 
-    /// Returns the port, if the handler goes over the network.
+    /// Returns the port, if the handler uses the network.
     #[must_use]
     pub fn port(&self) -> Option<Port> {
         match self {
@@ -173,7 +96,7 @@ impl Action {
         }
     }
 
-    /// Returns the host, where one is written.
+    /// Returns the host, if set.
     #[must_use]
     pub fn host(&self) -> Option<&str> {
         match self {
@@ -184,38 +107,52 @@ impl Action {
     }
 }
 
-/// Why a handler cannot be judged.
+/// Reason why a handler cannot be checked.
 #[derive(Clone, Debug)]
 pub enum Unreadable {
-    /// A value is a placeholder that some other tool fills in.
+    /// A value is a placeholder that another tool fills in.
     Placeholder(Span),
-    /// The API server would refuse it.
+    /// The API server rejects it.
     Malformed(DeError),
 }
 
 /// One probe or lifecycle hook.
 #[derive(Clone, Debug)]
-pub struct Handler<'t> {
-    /// Where it stands.
+pub struct Probe<'t> {
+    /// The field that contains it.
     pub slot: Slot,
     /// The probe or hook.
     pub node: NodeRef<'t>,
-    /// The key that holds it.
+    /// The key of that field.
     pub key: NodeRef<'t>,
     /// The route from the root of the document.
-    pub route: Route,
+    pub route: FieldPath,
     /// The route from the object.
-    pub within: Route,
-    /// What it does: the handler that counts where several are written (httpGet, tcpSocket,
-    /// grpc, exec, sleep in this order).
-    pub action: Result<Action, Unreadable>,
-    /// How many handlers are written; the API allows one.
+    pub within: FieldPath,
+    /// What it does. If several handlers are set, the first of httpGet, tcpSocket, grpc, exec and
+    /// sleep.
+    pub action: Result<ProbeHandler, Unreadable>,
+    /// Number of handlers that are set; the API allows one.
     pub written: usize,
-    /// Seconds; 1 where none is written, as the API server defaults it. Hooks have none.
+    /// Timeout in seconds; 1 by default, as in the API server. `None` for hooks.
     pub timeout_seconds: Option<i64>,
 }
 
-impl<'t> Handler<'t> {
+impl<'t> Container<'t> {
+    /// Returns whether a probe or hook is set.
+    #[must_use]
+    pub fn has_handler(&self, slot: Slot) -> bool {
+        slot.entry_in(self.node).is_some()
+    }
+
+    /// Returns the probes and hooks, in the order liveness, readiness, startup, postStart, preStop.
+    #[must_use]
+    pub fn handlers(&self) -> Vec<Probe<'t>> {
+        Probe::all_of(self)
+    }
+}
+
+impl<'t> Probe<'t> {
     pub(super) fn all_of(container: &Container<'t>) -> Vec<Self> {
         Slot::ALL
             .into_iter()
@@ -225,49 +162,52 @@ impl<'t> Handler<'t> {
 
     fn read(container: &Container<'t>, slot: Slot) -> Option<Self> {
         let entry = slot.entry_in(container.node)?;
-        let (action, timeout_seconds) = typed(entry.value, slot);
-        let steps = Route::keys(slot.route());
+        let (action, timeout_seconds) = action_and_timeout(entry.value, slot);
+        let steps = FieldPath::keys(slot.route());
         Some(Self {
             slot,
             node: entry.value,
             key: entry.key,
             route: container.route.join(&steps),
             within: container.within.join(&steps),
-            action: action.map_err(|error| explain(entry.value, error)),
+            action: action.map_err(|error| unreadable(entry.value, error)),
             written: kinds(entry.value).count(),
             timeout_seconds,
         })
     }
 
-    /// Returns the place to point at: the value of `field` in the handler (`port`, `host` …)
-    /// where it is written on one line, else the key of the probe.
+    /// Returns the span that a finding points at: the value of `field` in the handler (`port`,
+    /// `host` …) if it is set, else the key of the probe.
     #[must_use]
     pub fn field_span(&self, field: &str) -> Span {
-        let action = self.action.as_ref().map_or("", Action::key);
+        let action = self.action.as_ref().map_or("", ProbeHandler::key);
         let value = self.node.get(action).and_then(|handler| handler.get(field));
         value.map_or_else(|| self.key.span(), NodeRef::span)
     }
 
-    /// Iterates over the keys of the handlers that are written: `httpGet`, `tcpSocket` …
+    /// Iterates over the keys of the handlers that are set: `httpGet`, `tcpSocket` …
     pub fn kinds(&self) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
         kinds(self.node)
     }
 
-    /// Returns the key that names the handler kind (`httpGet:`), else the key of the probe.
+    /// Returns the span of the key of the handler (`httpGet:`), else of the key of the probe.
     #[must_use]
     pub fn kind_span(&self) -> Span {
-        let action = self.action.as_ref().map_or("", Action::key);
+        let action = self.action.as_ref().map_or("", ProbeHandler::key);
         self.node
             .entry(action)
             .map_or_else(|| self.key.span(), |entry| entry.key.span())
     }
 }
 
-fn typed(node: NodeRef<'_>, slot: Slot) -> (Result<Action, DeError>, Option<i64>) {
+fn action_and_timeout(
+    node: NodeRef<'_>,
+    slot: Slot,
+) -> (Result<ProbeHandler, DeError>, Option<i64>) {
     if slot.is_lifecycle() {
         return (from_node::<LifecycleHandler>(node).map(hook_action), None);
     }
-    match from_node::<Probe>(node) {
+    match from_node::<ApiProbe>(node) {
         Ok(probe) => {
             let timeout = probe
                 .timeout_seconds
@@ -279,7 +219,7 @@ fn typed(node: NodeRef<'_>, slot: Slot) -> (Result<Action, DeError>, Option<i64>
     }
 }
 
-fn probe_action(probe: Probe) -> Action {
+fn probe_action(probe: ApiProbe) -> ProbeHandler {
     if let Some(http) = probe.http_get {
         return http_action(http);
     }
@@ -288,19 +228,19 @@ fn probe_action(probe: Probe) -> Action {
     }
     if let Some(grpc) = probe.grpc {
         let service = grpc.service.unwrap_or_default();
-        return Action::Grpc {
+        return ProbeHandler::Grpc {
             port: i64::from(grpc.port),
             service,
         };
     }
     if probe.exec.is_some() {
-        Action::Exec
+        ProbeHandler::Exec
     } else {
-        Action::Missing
+        ProbeHandler::Missing
     }
 }
 
-fn hook_action(hook: LifecycleHandler) -> Action {
+fn hook_action(hook: LifecycleHandler) -> ProbeHandler {
     if let Some(http) = hook.http_get {
         return http_action(http);
     }
@@ -308,22 +248,22 @@ fn hook_action(hook: LifecycleHandler) -> Action {
         return tcp_action(tcp);
     }
     match (hook.exec, hook.sleep) {
-        (Some(_), _) => Action::Exec,
-        (None, Some(_)) => Action::Sleep,
-        (None, None) => Action::Missing,
+        (Some(_), _) => ProbeHandler::Exec,
+        (None, Some(_)) => ProbeHandler::Sleep,
+        (None, None) => ProbeHandler::Missing,
     }
 }
 
-fn http_action(http: k8s_openapi::api::core::v1::HTTPGetAction) -> Action {
-    let filled = |text: Option<String>, default: &str| {
+fn http_action(http: k8s_openapi::api::core::v1::HTTPGetAction) -> ProbeHandler {
+    let or_default = |text: Option<String>, default: &str| {
         text.filter(|text| !text.is_empty())
             .unwrap_or_else(|| default.to_owned())
     };
-    Action::HttpGet(HttpGet {
-        path: filled(http.path, "/"),
+    ProbeHandler::HttpGet(HttpGet {
+        path: or_default(http.path, "/"),
         port: port(http.port),
         host: http.host.filter(|host| !host.is_empty()),
-        scheme: filled(http.scheme, "HTTP"),
+        scheme: or_default(http.scheme, "HTTP"),
         headers: http
             .http_headers
             .unwrap_or_default()
@@ -333,8 +273,8 @@ fn http_action(http: k8s_openapi::api::core::v1::HTTPGetAction) -> Action {
     })
 }
 
-fn tcp_action(tcp: k8s_openapi::api::core::v1::TCPSocketAction) -> Action {
-    Action::TcpSocket {
+fn tcp_action(tcp: k8s_openapi::api::core::v1::TCPSocketAction) -> ProbeHandler {
+    ProbeHandler::TcpSocket {
         port: port(tcp.port),
         host: tcp.host.filter(|host| !host.is_empty()),
     }
@@ -347,8 +287,8 @@ fn port(port: IntOrString) -> Port {
     }
 }
 
-/// Tells a placeholder from a fault: `timeoutSeconds: ${TIMEOUT}` is not wrong, only unknown.
-fn explain(node: NodeRef<'_>, error: DeError) -> Unreadable {
+/// Separates placeholders from errors: `timeoutSeconds: ${TIMEOUT}` is unknown, not wrong.
+fn unreadable(node: NodeRef<'_>, error: DeError) -> Unreadable {
     let text = error.span.slice(node.tree().text());
     if placeholder::contains(text) {
         Unreadable::Placeholder(error.span)
@@ -357,27 +297,13 @@ fn explain(node: NodeRef<'_>, error: DeError) -> Unreadable {
     }
 }
 
-/// The keys of the handlers that are written, in the order of the text.
+/// Returns the keys of the handlers that are set, in the order of the text.
 fn kinds(node: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
-    let written = node.effective_entries().into_iter().filter(|entry| {
-        let key = entry.key.text().unwrap_or_default();
-        KINDS.contains(&key) && !entry.value.is_null()
-    });
-    written.map(|entry| entry.key)
-}
-
-/// Returns the integer that Kubernetes tooling reads from a scalar: `8080` and `8080.0`.
-#[must_use]
-pub fn integer(node: NodeRef<'_>) -> Option<i64> {
-    match node.scalar()? {
-        Scalar::Int(number) => Some(number),
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "checked to be integral and small"
-        )]
-        Scalar::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
-            Some(number as i64)
-        }
-        _ => None,
-    }
+    node.effective_entries()
+        .into_iter()
+        .filter(|entry| {
+            let key = entry.key.text().unwrap_or_default();
+            HANDLER_KEYS.contains(&key) && !entry.value.is_null()
+        })
+        .map(|entry| entry.key)
 }

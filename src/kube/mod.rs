@@ -1,29 +1,33 @@
-//! Typed views of Kubernetes objects, with their places.
+//! Typed views of Kubernetes objects, with source locations.
 
+mod api_rejection;
+mod container;
 mod container_index;
 mod exec;
 mod exec_request;
 mod handler;
+mod integer;
 mod nearness;
 mod object;
 mod policy;
-mod refused;
 mod requirement;
 mod selector;
+mod slot;
 mod workload;
 
+pub use api_rejection::{ApiRejection, RejectionKind, api_rejection, is_dns_label, refused_number};
+pub use container::{Container, ContainerList, ContainerPort, EnvVar};
 pub use container_index::ContainerIndex;
 pub use exec::{ExecCall, ExecKind, exec_calls};
-pub use exec_request::{OwnRequest, own_request};
-pub use handler::{Action, Handler, HttpGet, Port, Slot, Unreadable, integer};
-pub use nearness::{lies_above, nearness};
+pub use exec_request::{SelfRequest, self_request};
+pub use handler::{HttpGet, Port, Probe, ProbeHandler, Unreadable};
+pub use integer::integer;
+pub use nearness::{is_in_ancestor_folder, nearness};
 pub use object::{Destination, Object, ObjectId, ObjectKey, Provenance};
 pub use policy::{
-    PeerAuthentication, PortMode, ServicePort, may_bring_pods, selects_workload, workload_selector,
+    PeerAuthentication, PortMode, ServicePort, may_create_pods, selects_workload, workload_selector,
 };
-pub use refused::{Objection, Refusal, is_dns_label, refused_by_api, refused_number};
 pub use requirement::Requirements;
 pub use selector::LabelSelector;
-pub use workload::{
-    Container, ContainerList, ContainerPort, EnvVar, PodTemplate, Workload, runs_pods,
-};
+pub use slot::Slot;
+pub use workload::{PodTemplate, Workload, runs_pods};

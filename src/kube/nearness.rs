@@ -1,18 +1,18 @@
-//! How near two files of a tree are to each other.
+//! Proximity of two files in the folders of a tree.
 
-use crate::source::place;
+use crate::source::paths;
 
-/// Returns how near the files `a` and `b` are: the more leading folders they share, the nearer;
-/// a file is nearest to itself. Both paths are as shown to the user.
+/// Returns a score for the proximity of the files `a` and `b`: the more leading folders they share,
+/// the higher. A file has the highest score with itself. Both paths are as shown to the user.
 #[must_use]
 pub fn nearness(a: &str, b: &str) -> usize {
-    place::nearness(a, b)
+    paths::nearness(a, b)
 }
 
-/// Tells whether the folder of the file `above` is that of `below` or one that holds it.
+/// Returns whether the folder of the file `above` is the folder of `below` or an ancestor of it.
 #[must_use]
-pub fn lies_above(above: &str, below: &str) -> bool {
-    place::is_within(place::folder(below), place::folder(above))
+pub fn is_in_ancestor_folder(above: &str, below: &str) -> bool {
+    paths::is_within(paths::folder(below), paths::folder(above))
 }
 
 #[cfg(test)]
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_own_file_is_nearest_then_the_deepest_common_folder() {
+    fn the_file_itself_is_nearest_then_the_file_with_the_deepest_common_folder() {
         let workload = "clusters/prod/apps/web.yaml";
         let order = [
             "other/ns.yaml",
@@ -35,11 +35,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_lies_above_what_it_holds() {
-        assert!(lies_above("a.yaml", "x/y/b.yaml"));
-        assert!(lies_above("x/a.yaml", "x/b.yaml"));
-        assert!(lies_above("x/a.yaml", "x/y/b.yaml"));
-        assert!(!lies_above("x/y/a.yaml", "x/b.yaml"));
-        assert!(!lies_above("x/z/a.yaml", "x/y/b.yaml"));
+    fn a_folder_is_above_the_files_that_it_contains() {
+        assert!(is_in_ancestor_folder("a.yaml", "x/y/b.yaml"));
+        assert!(is_in_ancestor_folder("x/a.yaml", "x/b.yaml"));
+        assert!(is_in_ancestor_folder("x/a.yaml", "x/y/b.yaml"));
+        assert!(!is_in_ancestor_folder("x/y/a.yaml", "x/b.yaml"));
+        assert!(!is_in_ancestor_folder("x/z/a.yaml", "x/y/b.yaml"));
     }
 }

@@ -1,4 +1,4 @@
-//! Kubernetes objects in a document: one, or the members of a list.
+//! Kubernetes objects of a document: a single object, or the items of a list.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,41 +6,41 @@ use std::sync::Arc;
 
 use crate::finding::{Label, ObjectRef};
 use crate::source::{self, Content, Document, TypeMeta};
-use crate::yaml::{Entry, NodeRef, Route, Span};
+use crate::yaml::{Entry, FieldPath, NodeRef, Span};
 
-/// How deep lists may be nested in lists: deeper than the parser lets values be nested.
+/// Maximum depth of lists in lists. The parser allows less.
 const LIST_DEPTH: usize = 128;
 
-/// Where the text of a rendered object stands for the user.
+/// Mapping from the text of a rendered object to the user's files.
 pub trait Provenance: fmt::Debug + Sync {
-    /// Returns the file, and the bytes of it, that brought in what `span` covers.
-    fn real(&self, span: Span) -> (Arc<str>, Span);
+    /// Returns the file from which the text at `span` comes, and the bytes of that file.
+    fn source_location(&self, span: Span) -> (Arc<str>, Span);
 }
 
-/// The namespace that what deploys an object gives to those that name none.
+/// Namespace that the deploying object sets on objects without a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination<'t> {
-    /// The namespace; may be a placeholder.
+    /// The namespace, which can be a placeholder.
     pub namespace: &'t str,
-    /// The file that says so.
+    /// The file that sets it.
     pub path: Arc<str>,
-    /// Bytes of that file.
+    /// The bytes of that file that set it.
     pub span: Span,
 }
 
-/// Where the user wrote an object. Every rendering of the object keeps it, whatever a step changes
-/// in the object, its name included.
+/// Identity of an object: its location in the user's files. Every rendering of the object keeps it,
+/// even if a step changes the name of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey<'t> {
     /// The file.
     pub path: &'t str,
     /// The number of the document in the file, from 0.
     pub document: usize,
-    /// The route from the root of that document to the object: the root, or the item of a list.
-    pub item: &'t Route,
+    /// The route from the root of that document to the object: the root itself, or an item of a list.
+    pub item: &'t FieldPath,
 }
 
-/// An [`ObjectKey`] that owns its parts.
+/// Owned form of an [`ObjectKey`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId {
     /// The file.
@@ -48,11 +48,11 @@ pub struct ObjectId {
     /// The number of the document in the file, from 0.
     pub document: usize,
     /// The route from the root of that document to the object.
-    pub item: Route,
+    pub item: FieldPath,
 }
 
 impl ObjectId {
-    /// Returns the key to look the object up by.
+    /// Returns the key for looking up the object.
     #[must_use]
     pub fn key(&self) -> ObjectKey<'_> {
         ObjectKey {
@@ -63,35 +63,35 @@ impl ObjectId {
     }
 }
 
-/// One Kubernetes object and where it stands.
+/// Kubernetes object with its location.
 #[derive(Clone, Debug)]
 pub struct Object<'t> {
-    /// The file that stands for the object among others: its own, the kustomization that renders
-    /// it, or what deploys that.
-    pub home: &'t Arc<str>,
+    /// The file that determines which objects are near: the file of the object, the kustomization that renders
+    /// it, or the file that deploys that kustomization.
+    pub location_file: &'t Arc<str>,
     /// The kustomization that renders it, or the deploying object where there is none.
     pub rendered_by: Option<&'t Arc<str>>,
-    /// What tells it from other objects of the same document: the kustomization, or the Flux or
-    /// Argo CD object that changes it or is one of several to deploy it. `None` where the document
-    /// stands for itself.
+    /// The file that distinguishes this rendering from others of the same document: the kustomization, or
+    /// the file of the Flux or Argo CD object that changes it or is one of several to deploy it. `None` if
+    /// the document is used unchanged.
     pub overlay: Option<&'t Arc<str>>,
-    /// Set where what deploys it names a namespace.
+    /// Set if the deploying object names a namespace.
     pub destination: Option<Destination<'t>>,
-    /// Set for rendered objects, whose text is not that of a file.
+    /// Set for rendered objects, whose text is not the text of a file.
     pub provenance: Option<&'t dyn Provenance>,
-    /// The document that holds it.
+    /// The document that contains it.
     pub document: &'t Document,
     /// The object itself.
     pub node: NodeRef<'t>,
     /// The route from the root of the document to the object; empty unless it is in a list.
-    pub route: Route,
-    /// Set for rendered objects: the route to the object in the document of the user's file.
-    pub source_item: Option<Cow<'t, Route>>,
-    /// `apiVersion`, of its own or of its list.
+    pub route: FieldPath,
+    /// For rendered objects: the route to the object in the document of the user's file.
+    pub source_item: Option<Cow<'t, FieldPath>>,
+    /// `apiVersion` of the object, or of the list that contains it.
     pub api_version: &'t str,
-    /// `kind`, of its own or of its list.
+    /// `kind` of the object, or of the list that contains it.
     pub kind: &'t str,
-    /// What everybody asks for, looked up once.
+    /// Fields that many callers read, looked up once.
     pub(crate) identity: Identity<'t>,
 }
 
@@ -115,8 +115,8 @@ impl<'t> Identity<'t> {
 }
 
 impl<'t> Object<'t> {
-    /// Returns the objects of a document: none if it is not Kubernetes, several if it is a list of objects
-    /// ([`source::items`]) such as a `List`, a `DeploymentList`, or a KRM `ResourceList`.
+    /// Returns the objects of a document: none if it is not a Kubernetes object, several if it is a list of
+    /// objects ([`source::items`]) such as a `List`, a `DeploymentList`, or a KRM `ResourceList`.
     #[must_use]
     pub fn all_in(document: &'t Document) -> Vec<Self> {
         let mut found = Vec::new();
@@ -127,29 +127,30 @@ impl<'t> Object<'t> {
                 document,
                 found: &mut found,
             };
-            collector.collect(root, None, &Route::root(), LIST_DEPTH);
+            collector.collect(root, None, &FieldPath::root(), LIST_DEPTH);
         }
         found
     }
 
-    /// Returns the objects of a document that the kustomization `rendered_by` renders; `home` is
-    /// that, or what deploys it, and `item` is the route to the object in the user's document.
+    /// Returns the objects of a document that the kustomization `rendered_by` renders. `home` is
+    /// the kustomization or the file that deploys it, and `item` is the route to the object in the
+    /// user's document.
     #[must_use]
     pub fn all_rendered_in(
         document: &'t Document,
-        item: &'t Route,
-        home: &'t Arc<str>,
+        item: &'t FieldPath,
+        location_file: &'t Arc<str>,
         rendered_by: &'t Arc<str>,
         provenance: &'t dyn Provenance,
     ) -> Vec<Self> {
-        let objects = Self::all_in(document).into_iter();
-        objects
+        Self::all_in(document)
+            .into_iter()
             .map(|object| Self {
-                home,
+                location_file,
                 rendered_by: Some(rendered_by),
-                overlay: Some(home),
+                overlay: Some(location_file),
                 provenance: Some(provenance),
-                // kubectl expands lists that kustomize leaves as they are.
+                // kubectl expands the lists that kustomize leaves unchanged.
                 source_item: Some(match object.route.steps() {
                     [] => Cow::Borrowed(item),
                     _ => Cow::Owned(item.join(&object.route)),
@@ -159,7 +160,7 @@ impl<'t> Object<'t> {
             .collect()
     }
 
-    /// Returns what identifies the object through all renderings.
+    /// Returns the identity that all renderings of the object share.
     #[must_use]
     pub fn key(&self) -> ObjectKey<'_> {
         ObjectKey {
@@ -169,7 +170,7 @@ impl<'t> Object<'t> {
         }
     }
 
-    /// Returns what identifies the object through all renderings, to be kept.
+    /// Returns an owned copy of the identity that all renderings of the object share.
     #[must_use]
     pub fn id(&self) -> ObjectId {
         ObjectId {
@@ -199,7 +200,7 @@ impl<'t> Object<'t> {
         self.identity.name.unwrap_or_default()
     }
 
-    /// Returns `metadata.namespace` if it is written and not empty.
+    /// Returns `metadata.namespace` if it is set and not empty.
     #[must_use]
     pub const fn namespace(&self) -> Option<&'t str> {
         self.identity.namespace
@@ -217,10 +218,10 @@ impl<'t> Object<'t> {
         self.metadata()?.get("annotations")?.entry(key)
     }
 
-    /// Returns the file that stands for the object when it is asked what is near to it.
+    /// Returns the file that determines which objects are near.
     #[must_use]
-    pub fn home(&self) -> &'t str {
-        self.home
+    pub fn location_file(&self) -> &'t str {
+        self.location_file
     }
 
     /// Returns the file of the object as shown to the user.
@@ -229,11 +230,11 @@ impl<'t> Object<'t> {
         &self.document.path
     }
 
-    /// Returns a label on a place of the object's file.
+    /// Returns a label for a location in the object; that of a rendered object points to the user's file.
     #[must_use]
     pub fn label_at(&self, span: Span, message: impl Into<String>) -> Label {
         let (path, span) = match self.provenance {
-            Some(provenance) => provenance.real(span),
+            Some(provenance) => provenance.source_location(span),
             None => (Arc::clone(self.path()), span),
         };
         Label {
@@ -243,7 +244,7 @@ impl<'t> Object<'t> {
         }
     }
 
-    /// Returns the place of the object's name, else of its kind: one line to point at.
+    /// Returns the span that a finding points at: the object's name, else its kind.
     #[must_use]
     pub fn name_span(&self) -> Span {
         let name = self.metadata().and_then(|metadata| metadata.get("name"));
@@ -252,7 +253,7 @@ impl<'t> Object<'t> {
             .map_or_else(|| Span::empty(self.node.span().start), NodeRef::span)
     }
 
-    /// Returns the identity for messages and machine reports.
+    /// Returns the reference for messages and machine-readable reports.
     #[must_use]
     pub fn reference(&self) -> ObjectRef {
         ObjectRef {
@@ -276,7 +277,7 @@ impl<'t> Collector<'t, '_> {
         &mut self,
         node: NodeRef<'t>,
         list: Option<TypeMeta<'t>>,
-        route: &Route,
+        route: &FieldPath,
         depth: usize,
     ) {
         let Some(type_meta) = TypeMeta::of(node, list) else {
@@ -294,9 +295,9 @@ impl<'t> Collector<'t, '_> {
         }
     }
 
-    fn push(&mut self, node: NodeRef<'t>, type_meta: TypeMeta<'t>, route: &Route) {
+    fn push(&mut self, node: NodeRef<'t>, type_meta: TypeMeta<'t>, route: &FieldPath) {
         self.found.push(Object {
-            home: &self.document.path,
+            location_file: &self.document.path,
             rendered_by: None,
             overlay: None,
             destination: None,

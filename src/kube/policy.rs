@@ -1,8 +1,9 @@
-//! The policies of mesh and cluster, with the places of what they say.
+//! Policies of the mesh and the cluster, with the locations of their settings.
 
 use crate::yaml::{Entry, NodeRef};
 
-use super::{LabelSelector, Object, Workload, integer};
+use super::{LabelSelector, Object, Workload};
+use crate::kube::integer::integer;
 
 /// A `PeerAuthentication` of `security.istio.io`.
 #[derive(Clone, Copy, Debug)]
@@ -10,14 +11,14 @@ pub struct PeerAuthentication<'t> {
     spec: Option<NodeRef<'t>>,
 }
 
-/// What a `PeerAuthentication` says of one port.
+/// Mutual TLS mode that a `PeerAuthentication` sets for one port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortMode<'t> {
     /// The entry of `portLevelMtls`.
     pub entry: Entry<'t>,
-    /// The port, where the key is a number.
+    /// The port, if the key is a number.
     pub port: Option<i64>,
-    /// The entry `mode`, if written.
+    /// The entry `mode`, if set.
     pub mode: Option<Entry<'t>>,
 }
 
@@ -34,54 +35,54 @@ impl<'t> PeerAuthentication<'t> {
         self.spec?.entry(key)
     }
 
-    /// Returns the entry `selector`, if written.
+    /// Returns the entry `selector`, if set.
     #[must_use]
     pub fn selector_entry(self) -> Option<Entry<'t>> {
         self.field("selector")
     }
 
-    /// Returns the labels that the selector asks for; none selects by namespace.
+    /// Returns the labels that the selector requires; without labels, the policy selects by namespace.
     #[must_use]
     pub fn selector(self) -> LabelSelector<'t> {
         let selector = self.selector_entry();
         LabelSelector::from_mapping(selector.and_then(|entry| entry.value.get("matchLabels")))
     }
 
-    /// Tells whether the selector names a label, or is filled in by another tool.
+    /// Returns whether the selector requires a label, or another tool fills it in.
     #[must_use]
     pub fn has_selector(self) -> bool {
-        let names = |node: NodeRef<'_>| !node.is_null() && !is_empty_mapping(node);
+        let has_labels = |node: NodeRef<'_>| !node.is_null() && !is_empty_mapping(node);
         self.selector_entry().is_some_and(|selector| {
             let selector = selector.value;
             match selector.get("matchLabels") {
-                Some(labels) => names(labels),
+                Some(labels) => has_labels(labels),
                 None => !selector.is_mapping() && !selector.is_null(),
             }
         })
     }
 
-    /// Returns the entry `mtls`, if written.
+    /// Returns the entry `mtls`, if set.
     #[must_use]
     pub fn mtls_entry(self) -> Option<Entry<'t>> {
         self.field("mtls")
     }
 
-    /// Returns the entry `mtls.mode`, if written.
+    /// Returns the entry `mtls.mode`, if set.
     #[must_use]
     pub fn mode(self) -> Option<Entry<'t>> {
         self.mtls_entry()?.value.entry("mode")
     }
 
-    /// Returns the entry `portLevelMtls`, if written.
+    /// Returns the entry `portLevelMtls`, if set.
     #[must_use]
     pub fn ports_entry(self) -> Option<Entry<'t>> {
         self.field("portLevelMtls")
     }
 
-    /// Returns what is said of single ports.
+    /// Returns the modes of single ports.
     pub fn ports(self) -> impl Iterator<Item = PortMode<'t>> + use<'t> {
-        let ports = self.ports_entry().map(|entry| entry.value);
-        ports
+        self.ports_entry()
+            .map(|entry| entry.value)
             .into_iter()
             .flat_map(NodeRef::effective_entries)
             .map(|entry| PortMode {
@@ -96,12 +97,12 @@ fn is_empty_mapping(node: NodeRef<'_>) -> bool {
     node.is_mapping() && node.effective_entries().is_empty()
 }
 
-/// A port of a Service.
+/// Port of a Service.
 #[derive(Clone, Copy, Debug)]
 pub struct ServicePort<'t> {
-    /// The entry of `spec.ports`.
+    /// The item of `spec.ports`.
     pub node: NodeRef<'t>,
-    /// `port`, where it is an integer.
+    /// `port`, if it is an integer.
     pub port: Option<i64>,
 }
 
@@ -116,14 +117,14 @@ impl<'t> ServicePort<'t> {
     }
 }
 
-/// Tells whether the `workloadSelector` of an object (`Sidecar`, `EnvoyFilter`) is empty or matches
+/// Returns whether the `workloadSelector` of an object (`Sidecar`, `EnvoyFilter`) is empty or matches
 /// the labels of the pods of `workload`.
 #[must_use]
 pub fn selects_workload(object: &Object<'_>, workload: &Workload<'_>) -> bool {
     workload_selector(object).matches(workload.template.labels())
 }
 
-/// Returns the labels that the `workloadSelector` of an object (`Sidecar`, `EnvoyFilter`) asks for.
+/// Returns the labels that the `workloadSelector` of an object (`Sidecar`, `EnvoyFilter`) requires.
 #[must_use]
 pub fn workload_selector<'t>(object: &Object<'t>) -> LabelSelector<'t> {
     let spec = object.node.get("spec");
@@ -131,10 +132,10 @@ pub fn workload_selector<'t>(object: &Object<'t>) -> LabelSelector<'t> {
     LabelSelector::from_mapping(selector.and_then(|selector| selector.get("labels")))
 }
 
-/// Tells whether an object of another tool may bring pods that stand in no manifest: a
-/// `HelmRelease`, a `Gateway`, the object of an operator.
+/// Returns whether an object of another tool may create pods that no manifest contains: a
+/// `HelmRelease`, a `Gateway`, or the object of an operator.
 #[must_use]
-pub fn may_bring_pods(group: &str, kind: &str) -> bool {
+pub fn may_create_pods(group: &str, kind: &str) -> bool {
     let built_in = !group.contains('.') || group.ends_with(".k8s.io");
     let of_mesh = group.ends_with(".istio.io") || group == "kustomize.config.k8s.io";
     let gateway = group == "gateway.networking.k8s.io" && kind == "Gateway";

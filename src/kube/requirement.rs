@@ -1,11 +1,11 @@
-//! Label selectors of the full kind: `matchLabels` and `matchExpressions`.
+//! Label selectors with `matchLabels` and `matchExpressions`.
 //!
 //! Source: `k8s.io/apimachinery` 0.36, `pkg/apis/meta/v1/helpers.go` (LabelSelectorAsSelector) and
 //! `pkg/labels/selector.go` (Requirement.Matches).
 
 use crate::yaml::NodeRef;
 
-/// What a label must be like.
+/// Condition on the value of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
     In(Vec<String>),
@@ -14,54 +14,57 @@ enum Test {
     DoesNotExist,
 }
 
-/// A label selector, owned: it outlives the document that it was read from.
+/// Owned label selector, which outlives its document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
     all: Vec<(String, Test)>,
-    /// An operator that the API does not know: the selector is refused, so it matches nothing.
+    /// Whether an operator is unknown to the API, which rejects the selector: it matches nothing.
     is_void: bool,
 }
 
 impl Requirements {
-    /// Reads a `LabelSelector` of the API; nothing, null and `{}` ask for nothing.
+    /// Parses a `LabelSelector` of the API. A missing selector, null and `{}` have no requirements.
     #[must_use]
     pub fn parse(node: Option<NodeRef<'_>>) -> Self {
-        let mut read = Self::default();
-        let Some(node) = node else { return read };
+        let mut requirements = Self::default();
+        let Some(node) = node else {
+            return requirements;
+        };
         for entry in node
             .get("matchLabels")
             .into_iter()
             .flat_map(NodeRef::effective_entries)
         {
             if let (Some(key), Some(value)) = (entry.key.text(), entry.value.text()) {
-                read.all
+                requirements
+                    .all
                     .push((key.to_owned(), Test::In(vec![value.to_owned()])));
             }
         }
         let expressions = node.get("matchExpressions").into_iter();
         for item in expressions.flat_map(NodeRef::items) {
             match expression(item) {
-                Some(one) => read.all.push(one),
-                None => read.is_void = true,
+                Some(requirement) => requirements.all.push(requirement),
+                None => requirements.is_void = true,
             }
         }
-        read
+        requirements
     }
 
-    /// Tells whether the selector asks for nothing.
+    /// Returns whether the selector has no requirements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty() && !self.is_void
     }
 
-    /// Tells whether the API server refuses the selector: it has an operator that is none.
+    /// Returns whether the API server rejects the selector because of an unknown operator.
     #[must_use]
     pub const fn is_refused(&self) -> bool {
         self.is_void
     }
 
-    /// Tells whether labels meet every requirement that can be read; `label` gives the value of a
-    /// label, if there is one.
+    /// Returns whether labels meet every requirement that could be parsed. `label` returns the value
+    /// of a label, if there is one.
     pub fn may_match<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.all.iter().all(|(key, test)| {
             let value = label(key);
@@ -74,7 +77,7 @@ impl Requirements {
         })
     }
 
-    /// Tells whether labels meet every requirement; `label` gives the value of a label, if there
+    /// Returns whether labels meet every requirement. `label` returns the value of a label, if there
     /// is one.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         !self.is_void && self.may_match(label)
@@ -90,14 +93,18 @@ impl Requirements {
 }
 
 fn contains(values: &[String], value: &str) -> bool {
-    values.iter().any(|one| one == value)
+    values.iter().any(|candidate| candidate == value)
 }
 
 fn expression(item: NodeRef<'_>) -> Option<(String, Test)> {
     let key = item.get("key")?.text()?.to_owned();
     let values = || {
-        let items = item.get("values").into_iter().flat_map(NodeRef::items);
-        items.filter_map(NodeRef::text).map(str::to_owned).collect()
+        item.get("values")
+            .into_iter()
+            .flat_map(NodeRef::items)
+            .filter_map(NodeRef::text)
+            .map(str::to_owned)
+            .collect()
     };
     let test = match item.get("operator")?.text()? {
         "In" => Test::In(values()),
@@ -119,8 +126,8 @@ mod tests {
     fn matches(selector: &str, labels: &[(&str, &'static str)]) -> bool {
         let text: Arc<str> = Arc::from(selector);
         let tree = parse(&text, Span::new(0, text.len())).unwrap();
-        let read = Requirements::parse(tree.as_ref().and_then(Tree::root));
-        read.matches(|key| {
+        let requirements = Requirements::parse(tree.as_ref().and_then(Tree::root));
+        requirements.matches(|key| {
             labels
                 .iter()
                 .find(|(name, _)| *name == key)
@@ -129,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_follow_the_api() {
+    fn operators_match_as_in_the_api() {
         let not_false = "matchExpressions: [{key: inject, operator: NotIn, values: ['false']}]";
         assert!(matches(not_false, &[]));
         assert!(matches(not_false, &[("inject", "true")]));

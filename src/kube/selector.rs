@@ -1,20 +1,20 @@
-//! Label selectors of the plain kind: `matchLabels`.
+//! Label selectors with `matchLabels` only.
 
 use hashbrown::HashMap;
 
 use crate::yaml::NodeRef;
 
-/// So few labels are looked up one by one.
+/// Up to this number, labels are looked up one by one, without an index.
 const FEW: usize = 8;
 
-/// The labels a selector asks for.
+/// Labels that a selector requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LabelSelector<'t> {
     labels: Vec<(&'t str, &'t str)>,
 }
 
 impl<'t> LabelSelector<'t> {
-    /// Reads a mapping of label names to values; anything else asks for nothing.
+    /// Parses a mapping of label names to values; anything else has no requirements.
     #[must_use]
     pub fn from_mapping(node: Option<NodeRef<'t>>) -> Self {
         let entries = node.into_iter().flat_map(NodeRef::effective_entries);
@@ -26,19 +26,19 @@ impl<'t> LabelSelector<'t> {
         }
     }
 
-    /// Returns the labels that the selector asks for.
+    /// Returns the labels that the selector requires.
     #[must_use]
     pub fn into_labels(self) -> Vec<(&'t str, &'t str)> {
         self.labels
     }
 
-    /// Tells whether the selector asks for nothing.
+    /// Returns whether the selector requires no labels.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 
-    /// Returns whether all labels that are asked for are in `labels` (a mapping).
+    /// Returns whether `labels`, a mapping, contains all required labels.
     #[must_use]
     pub fn matches(&self, labels: Option<NodeRef<'_>>) -> bool {
         if self.labels.len() <= FEW {
@@ -47,11 +47,13 @@ impl<'t> LabelSelector<'t> {
                 found.and_then(NodeRef::text) == Some(value)
             });
         }
-        let entries = labels.into_iter().flat_map(NodeRef::effective_entries);
-        let written: HashMap<&str, &str> = entries
+        let written: HashMap<&str, &str> = labels
+            .into_iter()
+            .flat_map(NodeRef::effective_entries)
             .filter_map(|entry| Some((entry.key.text()?, entry.value.text()?)))
             .collect();
-        let mut asked = self.labels.iter();
-        asked.all(|(key, value)| written.get(key) == Some(value))
+        self.labels
+            .iter()
+            .all(|(key, value)| written.get(key) == Some(value))
     }
 }

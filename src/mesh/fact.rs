@@ -1,20 +1,20 @@
-//! A value together with how sure it is and where it comes from.
+//! A value, its certainty and its provenance.
 
 use crate::finding::{Certainty, Label};
 
 /// One reason for a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// What was seen or taken for granted.
+    /// The observation or assumption.
     pub message: String,
-    /// Where it is written, if it is.
+    /// The position in the tree, if there is one.
     pub place: Option<Label>,
-    /// The option that settles it, for what is not written anywhere.
+    /// The option that settles it if the tree does not contain it.
     pub settle: Option<&'static str>,
 }
 
 impl Reason {
-    /// Returns a reason that is written in the tree; the label's message is the reason.
+    /// Returns a reason that is written in the tree; its message is that of the label.
     #[must_use]
     pub fn written(place: Label) -> Self {
         Self {
@@ -24,9 +24,9 @@ impl Reason {
         }
     }
 
-    /// Returns a reason without a place.
+    /// Returns a reason without a position in the tree.
     #[must_use]
-    pub fn said(message: impl Into<String>, settle: Option<&'static str>) -> Self {
+    pub fn without_place(message: impl Into<String>, settle: Option<&'static str>) -> Self {
         Self {
             message: message.into(),
             place: None,
@@ -42,7 +42,7 @@ pub struct Fact<T> {
     pub value: T,
     /// How sure it is.
     pub certainty: Certainty,
-    /// Where it comes from, the deciding reason first.
+    /// Its provenance, with the deciding reason first.
     pub because: Vec<Reason>,
 }
 
@@ -60,7 +60,7 @@ impl<T> Fact<T> {
     /// Returns a fact that follows from an option or from the facts around it.
     #[must_use]
     pub fn settled(value: T, message: impl Into<String>) -> Self {
-        let because = vec![Reason::said(message, None)];
+        let because = vec![Reason::without_place(message, None)];
         Self {
             value,
             certainty: Certainty::Known,
@@ -71,7 +71,7 @@ impl<T> Fact<T> {
     /// Returns the documented default of a release.
     #[must_use]
     pub fn default(value: T, message: impl Into<String>, settle: &'static str) -> Self {
-        let because = vec![Reason::said(message, Some(settle))];
+        let because = vec![Reason::without_place(message, Some(settle))];
         Self {
             value,
             certainty: Certainty::Default,
@@ -79,10 +79,10 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Returns a fact that nothing in the tree says.
+    /// Returns an assumed fact, which nothing in the tree states.
     #[must_use]
     pub fn assumed(value: T, message: impl Into<String>, settle: Option<&'static str>) -> Self {
-        let because = vec![Reason::said(message, settle)];
+        let because = vec![Reason::without_place(message, settle)];
         Self {
             value,
             certainty: Certainty::Assumed,
@@ -90,10 +90,10 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Returns a fact that nothing says anything about.
+    /// Returns a fact with an unknown value.
     #[must_use]
     pub fn unknown(value: T, message: impl Into<String>, settle: Option<&'static str>) -> Self {
-        let because = vec![Reason::said(message, settle)];
+        let because = vec![Reason::without_place(message, settle)];
         Self {
             value,
             certainty: Certainty::Unknown,
@@ -101,7 +101,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Returns the fact with another value.
+    /// Returns the fact with a converted value.
     #[must_use]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
         Fact {
@@ -111,16 +111,16 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Returns the fact with another reason in front.
+    /// Returns the fact with another reason before the others.
     #[must_use]
     pub fn preceded_by(mut self, reason: Reason) -> Self {
         self.because.insert(0, reason);
         self
     }
 
-    /// Returns this fact resting on `other` too: as sure as the weaker of both.
+    /// Returns this fact with `other` as an additional basis: it is as certain as the weaker of both.
     #[must_use]
-    pub fn resting_on<U>(mut self, other: &Fact<U>) -> Self {
+    pub fn depending_on<U>(mut self, other: &Fact<U>) -> Self {
         self.certainty = self.certainty.min(other.certainty);
         self.because.extend(other.because.iter().cloned());
         self

@@ -1,19 +1,30 @@
-//! What each mesh does to probes; one folder or file per mesh. Behaviour that differs between
+//! How each mesh treats probes; one folder per mesh. Behaviour that differs between
 //! releases is data, and every constant names its source.
 
-pub(crate) mod app_mesh;
-pub(crate) mod cilium;
-pub(crate) mod consul;
+#[macro_use]
+mod registry;
+mod default_release;
+mod definition;
+pub(crate) mod detect;
 mod fact;
-pub mod istio;
-pub(crate) mod kuma;
-pub(crate) mod linkerd;
+pub(crate) mod fact_kind;
+mod fault;
+mod markers;
+pub(crate) mod model;
 mod name;
-pub(crate) mod osm;
-pub(crate) mod other;
-pub(crate) mod signs;
+pub(crate) mod shared_faults;
 mod version;
 
+macro_rules! declare {
+    ($($visibility:vis $mesh:ident,)+) => {
+        $($visibility mod $mesh;)+
+    };
+}
+for_each_mesh!(declare);
+
 pub use fact::{Fact, Reason};
+pub use fault::{FaultEffect, ProbeFault};
 pub use name::Mesh;
+pub use registry::{all, faults};
+pub(crate) use registry::{model_of, rank_of};
 pub use version::Version;

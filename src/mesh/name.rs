@@ -1,75 +1,78 @@
-//! The meshes that are known by name.
+//! The names of a mesh. Each mesh declares its own in its folder.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A service mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mesh {
-    /// Istio.
-    Istio,
-    /// Open Service Mesh.
-    Osm,
-    /// Kuma, and Kong Mesh on top of it.
-    Kuma,
-    /// Consul service mesh.
-    Consul,
-    /// Linkerd.
-    Linkerd,
-    /// AWS App Mesh.
-    AppMesh,
-    /// Cilium with mutual authentication.
-    Cilium,
+#[derive(Clone, Copy)]
+pub struct Mesh(&'static MeshInfo);
+
+/// The names of a mesh, in settings and in texts.
+pub(in crate::mesh) struct MeshInfo {
+    /// The name in settings and in every output format, which identifies the mesh.
+    pub id: &'static str,
+    /// Other spellings that settings accept.
+    pub aliases: &'static [&'static str],
+    /// The name in sentences.
+    pub title: &'static str,
+    /// The name in the help.
+    pub summary: &'static str,
+    /// The options that name the mesh and its release.
+    pub settle_release: &'static str,
 }
 
 impl Mesh {
-    /// All meshes; where two have equal claims on a pod the first one is taken.
-    pub const ALL: [Self; 7] = [
-        Self::Istio,
-        Self::Osm,
-        Self::Kuma,
-        Self::Consul,
-        Self::Linkerd,
-        Self::AppMesh,
-        Self::Cilium,
-    ];
-
-    /// Returns the word used in settings and in every output format.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Istio => "istio",
-            Self::Osm => "osm",
-            Self::Kuma => "kuma",
-            Self::Consul => "consul",
-            Self::Linkerd => "linkerd",
-            Self::AppMesh => "app-mesh",
-            Self::Cilium => "cilium",
-        }
+    pub(in crate::mesh) const fn new(info: &'static MeshInfo) -> Self {
+        Self(info)
     }
 
-    /// Returns the name for sentences.
+    /// Returns the name in settings and in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.0.id
+    }
+
+    /// Returns other spellings that settings accept.
+    #[must_use]
+    pub const fn aliases(self) -> &'static [&'static str] {
+        self.0.aliases
+    }
+
+    /// Returns the name in sentences.
     #[must_use]
     pub const fn title(self) -> &'static str {
-        match self {
-            Self::Istio => "Istio",
-            Self::Osm => "OSM",
-            Self::Kuma => "Kuma",
-            Self::Consul => "Consul",
-            Self::Linkerd => "Linkerd",
-            Self::AppMesh => "App Mesh",
-            Self::Cilium => "Cilium",
-        }
+        self.0.title
+    }
+
+    /// Returns the name in the help.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        self.0.summary
     }
 
     /// Returns the options that name the mesh and its release.
     #[must_use]
     pub const fn settle_release(self) -> &'static str {
-        match self {
-            Self::Istio => "--mesh-version 1.N",
-            Self::Osm => "--mesh osm --mesh-version 1.N",
-            Self::Kuma => "--mesh kuma --mesh-version 2.N",
-            Self::Consul => "--mesh consul --mesh-version N.N",
-            Self::Linkerd => "--mesh linkerd --mesh-version N.N",
-            Self::AppMesh => "--mesh app-mesh --mesh-version N.N",
-            Self::Cilium => "--mesh cilium --mesh-version N.N",
-        }
+        self.0.settle_release
+    }
+}
+
+impl PartialEq for Mesh {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Mesh {}
+
+impl Hash for Mesh {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl fmt::Debug for Mesh {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0.title)
     }
 }

@@ -1,9 +1,9 @@
-//! Releases, as far as behaviour depends on them.
+//! Releases of meshes, with the precision on which behaviour depends.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A release of a mesh: `1.28`.
+/// A release of a mesh, such as `1.28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// The major number.
@@ -15,7 +15,7 @@ pub struct Version {
 impl Version {
     /// The first release of Istio.
     pub const FIRST_ISTIO: Self = Self::new(1, 0);
-    /// The last release of Istio whose behaviour is known; later ones are taken for it.
+    /// The latest release of Istio that is modelled; later ones are treated like it.
     pub const LAST_ISTIO: Self = Self::new(1, 31);
 
     /// Returns the version `major.minor`.
@@ -34,7 +34,7 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = String;
 
-    /// Reads `1.28`, `v1.28.3`, `1-28-3` (as in revision names) and `1.31-alpha.0`.
+    /// Parses `1.28`, `v1.28.3`, `1-28-3` (as in revision names) and `1.31-alpha.0`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.trim().trim_start_matches('v').replace('-', ".");
         let mut parts = bare.split('.');
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_in_all_the_usual_spellings() {
+    fn versions_are_parsed_in_all_common_spellings() {
         for text in ["1.28", "v1.28.3", "1-28-3", "1.28-alpha.0", " 1.28 "] {
             assert_eq!(text.parse(), Ok(Version::new(1, 28)), "{text}");
         }

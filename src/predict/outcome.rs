@@ -1,21 +1,21 @@
-//! What the kubelet meets.
+//! The outcomes of a prediction.
 
-/// What the kubelet meets.
+/// The result of a probe for the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// The probe tells the truth.
+    /// The probe reports the state of the application.
     Ok,
     /// The probe fails although the application is up.
     Fails,
     /// The probe can never fail.
     AlwaysPasses,
-    /// The probe now tests something else.
+    /// The probe checks another target than the manifest states.
     TargetChanged,
-    /// The manifest is at fault, with or without a mesh.
-    BrokenWithoutMesh,
-    /// The pod is in no mesh.
+    /// The manifest is invalid, with or without a mesh.
+    InvalidManifest,
+    /// The pod is not in a mesh.
     NotInMesh,
-    /// No static tool can know.
+    /// The outcome depends on values that the tree does not contain.
     Unknown,
 }
 
@@ -28,13 +28,13 @@ impl Outcome {
             Self::Fails => "fails",
             Self::AlwaysPasses => "always-passes",
             Self::TargetChanged => "target-changed",
-            Self::BrokenWithoutMesh => "broken-without-mesh",
+            Self::InvalidManifest => "broken-without-mesh",
             Self::NotInMesh => "not-in-mesh",
             Self::Unknown => "unknown",
         }
     }
 
-    /// Tells whether the mesh spoils the probe.
+    /// Returns whether the mesh breaks the probe.
     #[must_use]
     pub const fn is_bad(self) -> bool {
         matches!(self, Self::Fails | Self::AlwaysPasses | Self::TargetChanged)

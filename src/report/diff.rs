@@ -1,4 +1,4 @@
-//! Unified diffs, as `git apply` and `patch` read them.
+//! Unified diffs, which `git apply` and `patch` can apply.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::engine::Changed;
 
-use super::escape::{visible, visible_lines};
-use super::look::{Look, Tone};
+use super::escape::{escape_control, escape_control_in_lines};
+use crate::report::terminal_style::{TerminalStyle, Tone};
 
-/// Writes the change of one file. Only on a terminal are control characters made visible:
-/// elsewhere the diff must stay applicable.
+/// Returns the diff of one file. Control characters are escaped only on a terminal; otherwise the diff must stay
+/// applicable.
 #[must_use]
-pub fn diff(changed: &Changed, look: Look) -> String {
+pub fn diff(changed: &Changed, style: TerminalStyle) -> String {
     let diff = TextDiff::from_lines(&*changed.before, &*changed.after);
     let mut unified = diff.unified_diff();
     let path = changed.path.trim_start_matches('/');
@@ -21,40 +21,41 @@ pub fn diff(changed: &Changed, look: Look) -> String {
     let _ = write!(
         out,
         "{}\n{}\n",
-        look.paint(Tone::Strong, &format!("--- a/{}", visible(path))),
-        look.paint(Tone::Strong, &format!("+++ b/{}", visible(path)))
+        style.paint(Tone::Strong, &format!("--- a/{}", escape_control(path))),
+        style.paint(Tone::Strong, &format!("+++ b/{}", escape_control(path)))
     );
     for hunk in unified.context_radius(3).iter_hunks() {
         let header = hunk.header().to_string();
-        let _ = writeln!(out, "{}", look.paint(Tone::Note, header.trim_end()));
+        let _ = writeln!(out, "{}", style.paint(Tone::Note, header.trim_end()));
         for change in hunk.iter_changes() {
-            line(&mut out, change.tag(), change.value(), look);
+            line(&mut out, change.tag(), change.value(), style);
         }
     }
     out
 }
 
-fn line(out: &mut String, tag: ChangeTag, value: &str, look: Look) {
-    let text = value.strip_suffix('\n');
-    let ends = text.is_some();
-    let text = text.unwrap_or(value);
+fn line(out: &mut String, tag: ChangeTag, value: &str, style: TerminalStyle) {
+    let (text, has_line_break) = match value.strip_suffix('\n') {
+        Some(text) => (text, true),
+        None => (value, false),
+    };
     let (sign, tone) = match tag {
         ChangeTag::Equal => (' ', None),
         ChangeTag::Delete => ('-', Some(Tone::Error)),
         ChangeTag::Insert => ('+', Some(Tone::Good)),
     };
-    let shown = if look.terminal {
-        visible_lines(text)
+    let shown = if style.terminal {
+        escape_control_in_lines(text)
     } else {
         text.into()
     };
-    let whole = format!("{sign}{shown}");
+    let diff_line = format!("{sign}{shown}");
     match tone {
-        Some(tone) => out.push_str(&look.paint(tone, &whole)),
-        None => out.push_str(&whole),
+        Some(tone) => out.push_str(&style.paint(tone, &diff_line)),
+        None => out.push_str(&diff_line),
     }
     out.push('\n');
-    if !ends {
+    if !has_line_break {
         out.push_str("\\ No newline at end of file\n");
     }
 }
@@ -77,7 +78,7 @@ mod tests {
     fn hunks_are_unified() {
         let text = diff(
             &changed("a\nb\nc\nd\ne\nf", "a\nb\nc\nd\nE\nf"),
-            Look::PLAIN,
+            TerminalStyle::PLAIN,
         );
         assert_eq!(
             text,
@@ -86,12 +87,12 @@ mod tests {
     }
 
     #[test]
-    fn terminals_never_see_control_characters() {
-        let look = Look {
+    fn control_characters_are_escaped_on_terminals() {
+        let style = TerminalStyle {
             terminal: true,
-            ..Look::PLAIN
+            ..TerminalStyle::PLAIN
         };
-        assert!(diff(&changed("a\n", "\u{7}\n"), look).contains("\\u{7}"));
-        assert!(diff(&changed("a\n", "\u{7}\n"), Look::PLAIN).contains('\u{7}'));
+        assert!(diff(&changed("a\n", "\u{7}\n"), style).contains("\\u{7}"));
+        assert!(diff(&changed("a\n", "\u{7}\n"), TerminalStyle::PLAIN).contains('\u{7}'));
     }
 }

@@ -1,23 +1,23 @@
-//! Keeps control characters of manifests away from terminals.
+//! Escapes control characters of manifests, so that they do not reach terminals.
 
 use std::borrow::Cow;
 
-/// Returns the text with every character that could steer a terminal, or turn the direction of
-/// writing, shown as `\u{…}`. Line breaks and tabs become blanks.
+/// Escapes every character that can control a terminal, change the text direction, or is invisible, as `\u{…}`. Line breaks
+/// and tabs become spaces.
 #[must_use]
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub fn escape_control(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        push_visible(&mut out, c);
+        push_escaped_control(&mut out, c);
     }
     Cow::Owned(out)
 }
 
-/// Like [`visible`], but keeps line breaks and tabs: for whole texts.
-pub(super) fn visible_lines(text: &str) -> Cow<'_, str> {
+/// Escapes the same characters as [`escape_control`], and keeps line breaks and tabs.
+pub(super) fn escape_control_in_lines(text: &str) -> Cow<'_, str> {
     let keep = |c: char| is_harmless(c) || matches!(c, '\n' | '\t' | '\r');
     if text.chars().all(keep) {
         return Cow::Borrowed(text);
@@ -27,14 +27,13 @@ pub(super) fn visible_lines(text: &str) -> Cow<'_, str> {
         if keep(c) {
             out.push(c);
         } else {
-            push_visible(&mut out, c);
+            push_escaped_control(&mut out, c);
         }
     }
     Cow::Owned(out)
 }
 
-/// Returns JSON with the characters escaped that JSON itself would let through, and with the `#` of what CI systems
-/// take for a command wherever it is in a line.
+/// Escapes the characters that [`escape_control`] escapes, and the `#` of commands of CI systems, in a JSON text.
 #[must_use]
 pub fn json_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -45,7 +44,7 @@ pub fn json_safe(json: &str) -> String {
         } else if is_harmless(c) || c == '\n' {
             out.push(c);
         } else {
-            // Only ever inside of strings.
+            // These characters only occur in strings.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
@@ -54,10 +53,10 @@ pub fn json_safe(json: &str) -> String {
     out
 }
 
-/// What follows `##` in a command of GitHub Actions, Azure Pipelines or TeamCity.
+/// The text after `##` in a command of GitHub Actions, Azure Pipelines or TeamCity.
 const COMMANDS: [&str; 3] = ["[", "vso[", "teamcity["];
 
-/// Returns whether `#` before a text makes it a command of a CI system.
+/// Returns whether `#` followed by `rest` is the start of a command of a CI system.
 pub(super) fn starts_command(rest: &str) -> bool {
     let Some(rest) = rest.strip_prefix('#') else {
         return false;
@@ -68,7 +67,8 @@ pub(super) fn starts_command(rest: &str) -> bool {
     })
 }
 
-pub(super) fn push_visible(out: &mut String, c: char) {
+/// Appends a character, escaped if necessary.
+pub(super) fn push_escaped_control(out: &mut String, c: char) {
     match c {
         '\n' | '\t' | '\r' => out.push(' '),
         c if is_harmless(c) => out.push(c),
@@ -77,18 +77,19 @@ pub(super) fn push_visible(out: &mut String, c: char) {
 }
 
 fn is_harmless(c: char) -> bool {
-    !c.is_control() && !is_bidirectional(c) && !is_unseen(c)
+    !c.is_control() && !is_bidirectional(c) && !is_invisible(c)
 }
 
-/// The characters behind "Trojan Source": they show a line in another order than it is read.
+/// Returns whether a character changes the text direction, so that a line is displayed in another order than it is read
+/// ("Trojan Source").
 const fn is_bidirectional(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What takes no room, and what some programs end a line at: the line separators, and what the
-/// Unicode property `Default_Ignorable_Code_Point` names (soft hyphens, joiners, fillers, variation
-/// selectors, tags). Source: Unicode 16.0, `DerivedCoreProperties.txt`.
-const fn is_unseen(c: char) -> bool {
+/// Returns whether a character is invisible, or ends a line in some programs: the line separators, and the characters with
+/// the Unicode property `Default_Ignorable_Code_Point` (soft hyphens, joiners, fillers, variation selectors, tags).
+/// Source: Unicode 16.0, `DerivedCoreProperties.txt`.
+const fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
@@ -104,21 +105,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_shown() {
-        assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
-        assert_eq!(visible("a\nb\u{9b}\u{202e}"), "a b\\u{9b}\\u{202e}");
+    fn control_characters_are_escaped() {
+        assert_eq!(escape_control("a\u{1b}[31mb"), "a\\u{1b}[31mb");
+        assert_eq!(escape_control("a\nb\u{9b}\u{202e}"), "a b\\u{9b}\\u{202e}");
         assert_eq!(
-            visible("\u{61c}\u{200b}\u{2028}"),
+            escape_control("\u{61c}\u{200b}\u{2028}"),
             "\\u{61c}\\u{200b}\\u{2028}"
         );
         assert_eq!(
-            visible("\u{ad}\u{fe0f}\u{200d}\u{e0041}"),
+            escape_control("\u{ad}\u{fe0f}\u{200d}\u{e0041}"),
             "\\u{ad}\\u{fe0f}\\u{200d}\\u{e0041}"
         );
         assert_eq!(json_safe("\"\u{e0041}\""), "\"\\udb40\\udc41\"");
         assert_eq!(json_safe("\"##[x] ## y\""), "\"\\u0023#[x] ## y\"");
-        assert!(matches!(visible("größe…"), Cow::Borrowed(_)));
-        assert_eq!(visible_lines("a\n\tb\u{7}"), "a\n\tb\\u{7}");
+        assert!(matches!(escape_control("größe…"), Cow::Borrowed(_)));
+        assert_eq!(escape_control_in_lines("a\n\tb\u{7}"), "a\n\tb\\u{7}");
         assert_eq!(
             json_safe("{\"a\u{9b}\u{7f}\": 1}\n"),
             "{\"a\\u009b\\u007f\": 1}\n"

@@ -1,5 +1,4 @@
-//! Cuts the lines out of files that a diagnostic shows: never a whole long line, never a
-//! control character.
+//! Extracts the lines of files that a diagnostic shows. Long lines are cut, and control characters are escaped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +6,19 @@ use crate::finding::{Finding, Label};
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::Span;
 
-use super::escape::{push_visible, visible};
-use super::place::told;
+use super::escape::{escape_control, push_escaped_control};
+use super::source_location::source_location;
 
-/// Lines shown before and after the one at fault; lines that decide stand alone, as there may
-/// be many.
+/// The number of lines that are shown before and after the line of the finding. The related lines have no context, because
+/// there may be many.
 const AROUND: usize = 1;
 
-/// How many characters of a cut line are kept before the mark.
+/// The number of characters before the mark that are kept in a cut line.
 const LEAD: usize = 24;
 
-/// Neighbouring lines of one file, as they are shown.
+/// Consecutive lines of one file, as shown.
 #[derive(Debug)]
-pub(super) struct Region {
+pub(super) struct ExcerptRegion {
     pub(super) path: String,
     /// The number of the first line, from 1.
     pub(super) first_line: usize,
@@ -27,10 +26,10 @@ pub(super) struct Region {
     pub(super) marks: Vec<Mark>,
 }
 
-/// A label as it is shown.
+/// A label, as shown.
 #[derive(Debug)]
 pub(super) struct Mark {
-    /// Bytes of the region's text.
+    /// The byte range in the text of the region.
     pub(super) span: Span,
     /// The line in the file, from 1.
     pub(super) line: usize,
@@ -40,14 +39,14 @@ pub(super) struct Mark {
     pub(super) primary: bool,
 }
 
-/// Cuts out what a finding is about: the region at fault first, the others in the order of
-/// `related` labels. Lines are cut to `width` characters.
-pub(super) fn regions(
+/// Returns the regions of a finding: the region of the primary label first, then those of the `related` labels in order.
+/// Lines are cut to `width` characters.
+pub(super) fn excerpt_regions(
     set: &SourceSet,
     finding: &Finding,
     related: &[Label],
     width: usize,
-) -> Vec<Region> {
+) -> Vec<ExcerptRegion> {
     let mut files: Vec<(&SourceFile, BTreeMap<usize, Vec<&Label>>)> = Vec::new();
     for label in std::iter::once(&finding.primary).chain(related) {
         let Some(file) = set.file(&label.path).filter(|file| !file.text.is_empty()) else {
@@ -59,7 +58,7 @@ pub(super) fn regions(
             None => files.push((file, BTreeMap::from([(line, vec![label])]))),
         }
     }
-    let mut regions: Vec<Region> = files
+    let mut regions: Vec<ExcerptRegion> = files
         .iter()
         .flat_map(|(file, lines)| of_file(set, file, lines, &finding.primary, width))
         .collect();
@@ -73,28 +72,28 @@ fn of_file(
     labels: &BTreeMap<usize, Vec<&Label>>,
     primary: &Label,
     width: usize,
-) -> Vec<Region> {
+) -> Vec<ExcerptRegion> {
     let wanted: BTreeSet<usize> = labels
         .iter()
         .flat_map(|(line, labels)| {
-            let at_fault = labels.iter().any(|label| std::ptr::eq(*label, primary));
-            let around = if at_fault { AROUND } else { 0 };
+            let has_primary = labels.iter().any(|label| std::ptr::eq(*label, primary));
+            let around = if has_primary { AROUND } else { 0 };
             line.saturating_sub(around)..=line + around
         })
         .collect();
-    let mut regions: Vec<Region> = Vec::new();
+    let mut regions: Vec<ExcerptRegion> = Vec::new();
     let mut before = None;
     for number in wanted {
         let Some(line) = file.lines().line(&file.text, number) else {
             continue;
         };
-        let behind_the_end = line.is_empty() && line.start == file.text.len();
-        if behind_the_end && !labels.contains_key(&number) {
+        let is_after_end = line.is_empty() && line.start == file.text.len();
+        if is_after_end && !labels.contains_key(&number) {
             continue;
         }
         if before.is_none_or(|before| before + 1 != number) {
-            regions.push(Region {
-                path: visible(&file.path).into_owned(),
+            regions.push(ExcerptRegion {
+                path: escape_control(&file.path).into_owned(),
                 first_line: number,
                 text: String::new(),
                 marks: Vec::new(),
@@ -109,7 +108,7 @@ fn of_file(
     regions
 }
 
-impl Region {
+impl ExcerptRegion {
     fn add_line(
         &mut self,
         set: &SourceSet,
@@ -122,7 +121,7 @@ impl Region {
         let marks: Vec<Span> = labels
             .iter()
             .map(|label| {
-                // A label over several lines is shown on its first.
+                // A label with several lines is shown on its first line.
                 let start = label.span.start.clamp(line.start, line.end);
                 let end = label.span.end.clamp(start, line.end);
                 Span::new(start - line.start, end - line.start)
@@ -136,7 +135,7 @@ impl Region {
                 span: Span::new(base + span.start, base + span.end),
                 line: position.line,
                 column: position.column,
-                message: visible(&remark(set, label, primary)).into_owned(),
+                message: escape_control(&remark(set, label, primary)).into_owned(),
                 primary: std::ptr::eq(*label, primary),
             });
         }
@@ -145,24 +144,27 @@ impl Region {
     }
 }
 
-/// A remark names the file that a person edits where it is another one than that of the finding.
+/// Returns the message of a label, with the source file of a rendered label if it differs from that of the finding.
 fn remark(set: &SourceSet, label: &Label, primary: &Label) -> String {
-    let told = told(set, label);
-    let said = &label.message;
-    let same = std::ptr::eq(label, primary) || said.is_empty();
-    if same || told.rendered.is_none() || told.path == self::told(set, primary).path {
-        return said.clone();
+    let location = source_location(set, label);
+    let message = &label.message;
+    let needs_no_path = std::ptr::eq(label, primary)
+        || message.is_empty()
+        || location.rendered.is_none()
+        || location.path == source_location(set, primary).path;
+    if needs_no_path {
+        return message.clone();
     }
-    format!("{said} ({})", told.shown())
+    format!("{message} ({})", location.shown())
 }
 
-/// A line as it is shown, and where the marked bytes are in it.
+/// A line, as shown, and the positions of the marks in it.
 struct Excerpt {
     text: String,
     marks: Vec<Span>,
 }
 
-/// Shows at most `width` characters of `line`, around the first mark.
+/// Returns at most `width` characters of `line`, around the first mark.
 fn excerpt(line: &str, marks: &[Span], width: usize) -> Excerpt {
     let fits = line.chars().take(width + 1).count() <= width;
     let first = marks.first().map_or(0, |mark| mark.start);
@@ -173,26 +175,26 @@ fn excerpt(line: &str, marks: &[Span], width: usize) -> Excerpt {
     };
     let window = line.get(start..).unwrap_or_default();
     let mut text = String::from(if start > 0 { "..." } else { "" });
-    // Where each byte of the window that starts a character comes to lie.
-    let mut places = Vec::new();
+    // The offset of each character in the line, and its offset in the excerpt.
+    let mut offsets = Vec::new();
     for (at, c) in window.char_indices().take(width) {
-        places.push((start + at, text.len()));
-        push_visible(&mut text, c);
+        offsets.push((start + at, text.len()));
+        push_escaped_control(&mut text, c);
     }
     let end = text.len();
     if window.chars().nth(width).is_some() {
         text.push_str("...");
     }
-    let place = |at: usize| {
-        let next = places.partition_point(|(source, _)| *source < at);
-        places.get(next).map_or(end, |(_, shown)| *shown)
+    let shown_offset = |at: usize| {
+        let next = offsets.partition_point(|(source, _)| *source < at);
+        offsets.get(next).map_or(end, |(_, shown)| *shown)
     };
     let marks: Vec<Span> = marks
         .iter()
-        .map(|mark| Span::new(place(mark.start), place(mark.end)))
+        .map(|mark| Span::new(shown_offset(mark.start), shown_offset(mark.end)))
         .collect();
     if marks.iter().any(|mark| mark.start == text.len()) {
-        // A mark behind the last character needs something to stand on.
+        // A mark after the last character requires a character to mark.
         text.push(' ');
     }
     let marks = marks
@@ -210,7 +212,7 @@ fn not_empty(text: &str, mark: Span) -> Span {
     Span::new(mark.start, mark.start + next.map_or(0, char::len_utf8))
 }
 
-/// The first byte shown of a line that is too long.
+/// Returns the offset of the first shown character of a line that is too long.
 fn window_start(line: &str, mark: usize, width: usize) -> usize {
     let before = line.get(..mark).unwrap_or(line);
     if before.chars().take(width).count() < width.saturating_sub(LEAD) {
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_are_whole() {
+    fn short_lines_are_not_cut() {
         assert_eq!(
             marked("  port: 80", (2, 6), 40),
             ("  port: 80".into(), "port".into())
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_far_apart_are_regions_of_their_own() {
+    fn distant_lines_are_separate_regions() {
         let set = SourceSet::from_text("x.yaml", "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n");
         let label = |start: usize, message: &str| Label {
             path: "x.yaml".into(),
@@ -266,8 +268,8 @@ mod tests {
         };
         let mut finding = Finding::new("r", Severity::Error, label(25, "here"), "m".into());
         finding.related.push(label(0, "there"));
-        finding.related.push(label(20, "beside"));
-        let regions = regions(&set, &finding, &finding.related, 40);
+        finding.related.push(label(20, "next to it"));
+        let regions = excerpt_regions(&set, &finding, &finding.related, 40);
         let shown: Vec<_> = regions
             .iter()
             .map(|region| (region.first_line, region.text.as_str(), region.marks.len()))

@@ -1,23 +1,23 @@
-//! Workflow commands: what GitHub shows as annotations on the lines of a pull request.
+//! Workflow commands, which GitHub shows as annotations on the lines of a pull request.
 
 use std::fmt::Write as _;
 
 use crate::finding::{Finding, Severity};
 
-use super::account::account;
-use super::ci_log::without_marks;
-use super::escape::{visible, visible_lines};
+use super::ci_log::escape_inline_commands;
+use super::counted::counted;
+use super::escape::{escape_control, escape_control_in_lines};
 use super::not_shown::left_out_sentences;
-use super::place::{region, told_path};
 use super::results::{Results, WORST_FIRST};
-use super::summary::counted;
+use super::source_location::{line_region, source_path};
+use crate::report::text::finding_lines;
 
-/// The runner keeps this many annotations of each type and step and drops the rest without a
-/// word (actions/runner, `src/Runner.Worker/ExecutionContext.cs`).
+/// The number of annotations per type and step that the runner keeps; it silently drops the others
+/// (actions/runner, `src/Runner.Worker/ExecutionContext.cs`).
 const PER_TYPE: usize = 10;
 
-/// Writes one command per finding, the worst and surest first, as many as GitHub shows; says how
-/// many are left out, and counts what is not listed in lines that are not commands.
+/// Returns one command per finding, by severity and certainty, as many as GitHub shows. Lines that are not commands count
+/// the findings without an annotation, and the findings that are not reported.
 #[must_use]
 pub fn github(results: &Results<'_>) -> String {
     let findings = results.worst_first();
@@ -37,7 +37,7 @@ pub fn github(results: &Results<'_>) -> String {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 out,
-                "{more} without annotation: GitHub shows {PER_TYPE} of a type"
+                "{more} without annotation; GitHub shows {PER_TYPE} annotations of each type"
             );
         }
     }
@@ -51,9 +51,9 @@ pub fn github(results: &Results<'_>) -> String {
 fn command(results: &Results<'_>, finding: &Finding) -> String {
     let path = results
         .root
-        .path(results.set, &told_path(results.set, &finding.primary));
+        .path(results.set, &source_path(results.set, &finding.primary));
     let mut properties = format!("file={}", file(&path));
-    if let Some(region) = region(results.set, &finding.primary) {
+    if let Some(region) = line_region(results.set, &finding.primary) {
         let (line, column, end) = (region.line, region.column, region.end_column);
         // Writing to a string cannot fail.
         let _ = write!(
@@ -64,25 +64,25 @@ fn command(results: &Results<'_>, finding: &Finding) -> String {
     let title = property(&format!("meshprobe: {}", finding.rule));
     let text: Vec<String> = lines(results, finding)
         .iter()
-        .map(|line| data(&visible(line)))
+        .map(|line| data(&escape_control(line)))
         .collect();
     let command = format!(
         "::{} {properties},title={title}::{}\n",
         word(finding.severity),
         text.join("%0A")
     );
-    // Other systems read commands within the line. GitHub shows such a path, but finds no file by it.
-    without_marks(&command).into_owned()
+    // Other CI systems execute commands within the line. GitHub shows an escaped path, but does not find the file.
+    escape_inline_commands(&command).into_owned()
 }
 
-/// What is wrong, then the lines that decide: an annotation has no other room for them.
+/// Returns the lines of a finding with its related locations, for which an annotation has no fields.
 fn lines(results: &Results<'_>, finding: &Finding) -> Vec<String> {
-    let mut lines = account(finding);
+    let mut lines = finding_lines(finding);
     let related = finding.related.iter().map(|label| {
         let path = results
             .root
-            .path(results.set, &told_path(results.set, label));
-        let line = region(results.set, label).map(|region| format!(":{}", region.line));
+            .path(results.set, &source_path(results.set, label));
+        let line = line_region(results.set, label).map(|region| format!(":{}", region.line));
         format!("{path}{}: {}", line.unwrap_or_default(), label.message)
     });
     lines.splice(1..1, related);
@@ -97,7 +97,7 @@ const fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// Escapes as actions/toolkit does (`packages/core/src/command.ts`).
+/// Escapes text like actions/toolkit (`packages/core/src/command.ts`).
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
@@ -105,12 +105,14 @@ fn data(text: &str) -> String {
 }
 
 fn property(text: &str) -> String {
-    data(&visible(text)).replace(':', "%3A").replace(',', "%2C")
+    data(&escape_control(text))
+        .replace(':', "%3A")
+        .replace(',', "%2C")
 }
 
-/// A path has to be that of the file, so its line breaks and tabs stay; no other control character
-/// goes to the log.
+/// Escapes a path. Line breaks and tabs are kept, because the path must match the file; other control characters are
+/// escaped.
 fn file(path: &str) -> String {
-    let path = data(&visible_lines(path));
+    let path = data(&escape_control_in_lines(path));
     path.replace(':', "%3A").replace(',', "%2C")
 }

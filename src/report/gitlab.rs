@@ -1,4 +1,4 @@
-//! GitLab Code Quality: the six fields of <https://docs.gitlab.com/ci/testing/code_quality/>.
+//! GitLab Code Quality reports, with the six fields of <https://docs.gitlab.com/ci/testing/code_quality/>.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
 
-use super::account::account;
 use super::escape::json_safe;
-use super::place::{Region, region, told_path};
 use super::results::Results;
+use super::source_location::{LineRegion, line_region, source_path};
+use crate::report::text::finding_lines;
 
 #[derive(Serialize)]
 struct Issue {
@@ -31,7 +31,7 @@ struct Lines {
     begin: usize,
 }
 
-/// Writes the findings that are not silenced.
+/// Returns the report of the findings that are not silenced.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.
@@ -49,28 +49,28 @@ pub fn gitlab(results: &Results<'_>) -> serde_json::Result<String> {
 fn issue(results: &Results<'_>, finding: &Finding, seen: &mut BTreeMap<u128, usize>) -> Issue {
     let path = results
         .root
-        .path(results.set, &told_path(results.set, &finding.primary));
+        .path(results.set, &source_path(results.set, &finding.primary));
     let identity = identity(finding, &path);
     let count = seen.entry(identity).or_default();
     *count += 1;
     Issue {
-        description: account(finding).join("\n"),
+        description: finding_lines(finding).join("\n"),
         check_name: finding.rule,
         fingerprint: format!("{:032x}", hash(identity, &count.to_string())),
         severity: severity(finding.severity),
         location: Location {
             path,
             lines: Lines {
-                begin: region(results.set, &finding.primary)
-                    .unwrap_or(Region::START)
+                begin: line_region(results.set, &finding.primary)
+                    .unwrap_or(LineRegion::START)
                     .line,
             },
         },
     }
 }
 
-/// What stays the same while lines above come and go, and while our wording changes. GitLab
-/// compares the numbers of two branches to say which findings are new.
+/// Returns a hash that does not change with the line or the wording of a finding. GitLab compares the fingerprints of two
+/// branches to find new findings.
 fn identity(finding: &Finding, path: &str) -> u128 {
     let object = finding.object.as_ref();
     let parts = [
@@ -90,8 +90,8 @@ fn identity(finding: &Finding, path: &str) -> u128 {
 const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-/// FNV-1a of 128 bits, with an end mark behind each part: the same on every machine and in every
-/// release, which std does not promise of its hashes.
+/// Adds a part, followed by an end mark, to an FNV-1a hash of 128 bits. The result is the same on every machine and in
+/// every release, which the standard library does not guarantee for its hashes.
 fn hash(state: u128, part: &str) -> u128 {
     let bytes = part.bytes().chain([0xff]);
     bytes.fold(state, |state, byte| {

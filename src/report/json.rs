@@ -1,4 +1,4 @@
-//! The JSON format, version 1: field names and meaning never change within a version.
+//! The JSON format, version 1. The names and meanings of fields do not change within a version.
 
 use serde::Serialize;
 
@@ -7,11 +7,10 @@ use crate::finding::{Finding, Fix, Label};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
-use super::place::{Told, told};
+use super::source_location::{SourceLocation, source_location};
 use super::statistics::RuleCount;
 
-/// Writes the outcome of `check`; `summary` counts what was seen. Findings that the user has
-/// silenced are among the others, marked.
+/// Returns the result of `check`. Silenced findings are included and marked.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.
@@ -100,7 +99,7 @@ struct Object<'a> {
     name: &'a str,
 }
 
-/// Where the lines that were judged stand, where a tool has made them.
+/// The location in the rendered file, if a tool has rendered it.
 #[derive(Serialize)]
 struct RenderedPlace {
     path: String,
@@ -133,20 +132,20 @@ struct EditEntry<'a> {
 }
 
 fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
-    let told = told(set, &finding.primary);
-    let place = told.place;
+    let location = source_location(set, &finding.primary);
+    let place = location.place;
     Entry {
         rule: finding.rule,
         severity: finding.severity.as_str(),
         certainty: finding.certainty.as_str(),
         message: &finding.message,
-        path: told.path.to_string(),
+        path: location.path.to_string(),
         document: finding.document,
         line: place.map(|place| place.start.line),
         column: place.map(|place| place.start.column),
         end_line: place.map(|place| place.end.line),
         end_column: place.map(|place| place.end.column),
-        rendered: rendered(&told),
+        rendered: rendered(&location),
         object: finding.object.as_ref().map(|object| Object {
             api_version: &object.api_version,
             kind: &object.kind,
@@ -176,18 +175,18 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
 }
 
 fn related<'a>(set: &SourceSet, label: &'a Label) -> Related<'a> {
-    let told = told(set, label);
+    let location = source_location(set, label);
     Related {
-        path: told.path.to_string(),
-        line: told.place.map(|place| place.start.line),
-        column: told.place.map(|place| place.start.column),
-        rendered: rendered(&told),
+        path: location.path.to_string(),
+        line: location.place.map(|place| place.start.line),
+        column: location.place.map(|place| place.start.column),
+        rendered: rendered(&location),
         message: &label.message,
     }
 }
 
-fn rendered(told: &Told) -> Option<RenderedPlace> {
-    let (path, place) = told.rendered.as_ref()?;
+fn rendered(location: &SourceLocation) -> Option<RenderedPlace> {
+    let (path, place) = location.rendered.as_ref()?;
     Some(RenderedPlace {
         path: path.to_string(),
         line: place.map(|place| place.start.line),

@@ -1,4 +1,4 @@
-//! `JUnit` XML: a suite per file, a case per finding, a passing case for a file without any.
+//! `JUnit` XML: a suite per file, a case per finding, and a passing case for a file without findings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use crate::engine::Summary;
 use crate::finding::{Finding, Label};
 
-use super::account::{account, subject};
-use super::escape::{starts_command, visible};
+use super::escape::{escape_control, starts_command};
 use super::not_shown::left_out_sentences;
-use super::place::{region, told_path};
 use super::results::Results;
+use super::source_location::{line_region, source_path};
+use crate::report::text::{finding_lines, subject};
 
-/// Writes all findings. Those that make the run fail are failures, those that the user has
-/// silenced are skipped, others pass and carry their text as output.
+/// Returns the report of all findings. Findings that make the run fail are failures, and silenced findings are skipped. All
+/// others pass, with their text as output.
 #[must_use]
 pub fn junit(results: &Results<'_>) -> String {
     let suites: Vec<Suite> = files(results)
         .iter()
         .map(|(path, findings)| suite(results, path, findings))
+        .chain(left_out(results))
         .collect();
-    let suites: Vec<Suite> = suites.into_iter().chain(left_out(results)).collect();
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -41,26 +41,27 @@ struct Suite {
     text: String,
 }
 
-/// Every file that was judged, with its findings.
+/// Returns every checked file with its findings.
 fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
-    let judged = results.set.targets().filter(|file| {
-        let mut documents = file.documents.iter();
-        documents.any(|document| document.tree().is_some())
-    });
-    let mut files: BTreeMap<Arc<str>, Vec<&Finding>> = judged
+    let mut files: BTreeMap<Arc<str>, Vec<&Finding>> = results
+        .set
+        .targets()
+        .filter(|file| {
+            let mut documents = file.documents.iter();
+            documents.any(|document| document.tree().is_some())
+        })
         .map(|file| (Arc::clone(&file.path), Vec::new()))
         .collect();
     for finding in results.outcome.all() {
         files
-            .entry(told_path(results.set, &finding.primary))
+            .entry(source_path(results.set, &finding.primary))
             .or_default()
             .push(finding);
     }
     files
 }
 
-/// A suite with one skipped case that counts what no other case shows; `None` where there is
-/// nothing to count.
+/// Returns a suite with one skipped case that counts the findings that no other case shows; `None` if there are none.
 fn left_out(results: &Results<'_>) -> Option<Suite> {
     let summary = &results.outcome.summary;
     let sentences = left_out_sentences(&Summary {
@@ -85,13 +86,13 @@ fn left_out(results: &Results<'_>) -> Option<Suite> {
 
 fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
     let shown = xml(&results.root.path(results.set, path));
-    let told = |finding: &&&Finding| finding.suppressed.is_none();
+    let is_reported = |finding: &&&Finding| finding.suppressed.is_none();
     let failures = findings
         .iter()
-        .filter(told)
+        .filter(is_reported)
         .filter(|finding| results.fails(finding))
         .count();
-    let silenced = findings.len() - findings.iter().filter(told).count();
+    let silenced = findings.len() - findings.iter().filter(is_reported).count();
     let tests = findings.len().max(1);
     let mut text = format!(
         "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{silenced}\">\n"
@@ -146,8 +147,8 @@ fn text(results: &Results<'_>, finding: &Finding) -> String {
     let at = |label: &Label| {
         let path = results
             .root
-            .path(results.set, &told_path(results.set, label));
-        let region = region(results.set, label);
+            .path(results.set, &source_path(results.set, label));
+        let region = line_region(results.set, label);
         region.map_or(path.clone(), |region| format!("{path}:{}", region.line))
     };
     let primary = &finding.primary;
@@ -157,20 +158,24 @@ fn text(results: &Results<'_>, finding: &Finding) -> String {
         finding.severity.as_str(),
         finding.rule
     )];
-    lines.extend(account(finding));
-    let related = finding.related.iter();
-    lines.extend(related.map(|label| format!("{}: {}", at(label), label.message)));
-    // A line of ours is one line, whatever stands in a manifest.
+    lines.extend(finding_lines(finding));
+    lines.extend(
+        finding
+            .related
+            .iter()
+            .map(|label| format!("{}: {}", at(label), label.message)),
+    );
+    // Line breaks of manifests are escaped, so that each line stays one line.
     let lines: Vec<String> = lines.iter().map(|line| xml(line)).collect();
     lines.join("\n")
 }
 
-/// Good for text and for attributes.
+/// Escapes a text for use as content or as value of an attribute.
 fn xml(text: &str) -> String {
-    escaped(&visible(text))
+    escaped(&escape_control(text))
 }
 
-/// XML 1.0 has no way to write control characters and the last two of the first plane.
+/// Escapes special characters. XML 1.0 cannot represent U+FFFE and U+FFFF, so they are written as `\u{…}`.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text.chars();

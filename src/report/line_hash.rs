@@ -1,25 +1,24 @@
-//! `primaryLocationLineHash`, by which code scanning knows a finding again.
+//! Computes `primaryLocationLineHash`, by which code scanning recognizes a finding.
 //!
-//! The upload action of GitHub computes it from the file where it is missing, and warns where it
-//! finds another value (github/codeql-action, `src/fingerprints.ts`). Uploads through the API have
-//! only what is in the report.
+//! The upload action of GitHub computes the hash from the file if it is missing, and warns if it differs
+//! (github/codeql-action, `src/fingerprints.ts`). Uploads through the API use only the report.
 
 use hashbrown::HashMap;
 
-/// How many characters a hash covers, from the start of the line on.
+/// The number of characters that a hash covers, from the start of the line.
 const BLOCK: usize = 100;
 
 /// The base of the polynomial.
 const BASE: u64 = 37;
 
-/// What the reference puts at the end of a file.
+/// The value that the reference implementation adds at the end of a file.
 const END: u16 = 0xffff;
 
-/// Returns the hash of each line, in order, as the upload action writes it: hexadecimal digits, a
-/// colon, and how often this hash has come up so far.
+/// Returns the hash of each line, in order, in the format of the upload action: hexadecimal digits, a colon, and how often
+/// this hash has occurred so far.
 ///
-/// Blanks and tabs do not count, and all line breaks are the same; characters are UTF-16 code
-/// units, and those that are missing at the end are 0.
+/// Spaces and tabs are ignored, and all line breaks are equal. Characters are UTF-16 code units; missing ones at the end
+/// are 0.
 pub(super) fn line_hashes(text: &str) -> Vec<String> {
     let (units, starts) = significant(text);
     let mut seen: HashMap<u64, usize> = HashMap::new();
@@ -38,7 +37,7 @@ pub(super) fn line_hashes(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The characters that count, and where among them each line starts.
+/// Returns the characters that are hashed, and the index of the start of each line.
 fn significant(text: &str) -> (Vec<u16>, Vec<usize>) {
     const LF: u16 = b'\n' as u16;
     const CR: u16 = b'\r' as u16;
@@ -66,9 +65,9 @@ fn significant(text: &str) -> (Vec<u16>, Vec<usize>) {
 mod tests {
     use super::line_hashes;
 
-    /// The values that github/codeql-action tests itself with (`src/fingerprints.test.ts`).
+    /// The values of the tests of github/codeql-action (`src/fingerprints.test.ts`).
     #[test]
-    fn hashes_are_those_of_the_upload_action() {
+    fn hashes_are_equal_to_those_of_the_upload_action() {
         assert_eq!(line_hashes(""), ["c129715d7a2bc9a3:1"]);
         assert_eq!(
             line_hashes(" a\nb\n  \t\tc\n d"),

@@ -4,22 +4,21 @@ use std::fmt::Write as _;
 
 use crate::finding::{Finding, docs_url};
 
-use super::escape::visible;
+use super::counted::counted;
+use super::escape::escape_control;
 use super::not_shown::{milder, not_shown};
-use super::place::{region, told_path};
 use super::results::Results;
-use super::summary::counted;
+use super::source_location::{line_region, source_path};
 
-/// A job may write so many bytes per step; more of it is an error and shows nothing
+/// The maximum size in bytes of the summary of a step. GitHub shows nothing of a larger summary
 /// (docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits).
 pub const SUMMARY_LIMIT: usize = 1024 * 1024;
 
-/// Room for the last line, and for what others count differently.
+/// Bytes that are reserved for the last line, and for differences in how GitHub counts.
 const RESERVE: usize = 1024;
 
-/// Writes what was found as a table, the worst first, in at most `room` bytes; findings that do
-/// not fit are counted. Where there is no room for as much as the counts, it writes nothing: one
-/// byte too many and GitHub shows nothing of what the step has written.
+/// Returns a table of the findings by severity, in at most `room` bytes. Findings that do not fit are counted. If the counts
+/// do not fit either, the result is empty, because GitHub shows nothing if the summary of the step is too large.
 #[must_use]
 pub fn markdown(results: &Results<'_>, room: usize) -> String {
     let findings = results.worst_first();
@@ -30,21 +29,21 @@ pub fn markdown(results: &Results<'_>, room: usize) -> String {
     if !findings.is_empty() {
         out.push_str("\n| severity | rule | place | finding |\n|---|---|---|---|\n");
     }
-    let mut left = findings.len();
+    let mut remaining = findings.len();
     for finding in findings {
         let row = row(results, finding);
         if out.len() + row.len() + RESERVE > room {
             break;
         }
         out.push_str(&row);
-        left -= 1;
+        remaining -= 1;
     }
-    if left > 0 {
+    if remaining > 0 {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "\n{} more, which do not fit in here: see the log.",
-            counted(left, "finding")
+            "\n{} not shown here; see the log.",
+            counted(remaining, "more finding")
         );
     }
     out
@@ -71,8 +70,10 @@ fn heading(results: &Results<'_>) -> String {
         parts if parts.is_empty() => String::new(),
         parts => format!(" Not shown: {}.", parts.join(", ")),
     };
-    let milder = milder(summary).into_iter();
-    let milder: String = milder.map(|sentence| format!(" {sentence}")).collect();
+    let milder: String = milder(summary)
+        .into_iter()
+        .map(|sentence| format!(" {sentence}"))
+        .collect();
     format!(
         "## meshprobe\n\n{found} in {} ({}, {}).{not_shown}{milder}\n",
         counted(summary.files.read, "file"),
@@ -84,8 +85,8 @@ fn heading(results: &Results<'_>) -> String {
 fn row(results: &Results<'_>, finding: &Finding) -> String {
     let path = results
         .root
-        .path(results.set, &told_path(results.set, &finding.primary));
-    let line = region(results.set, &finding.primary).map(|region| format!(":{}", region.line));
+        .path(results.set, &source_path(results.set, &finding.primary));
+    let line = line_region(results.set, &finding.primary).map(|region| format!(":{}", region.line));
     let mut cell = prose(&finding.message);
     for assumption in &finding.assumptions {
         cell.push_str("<br>assumed: ");
@@ -98,18 +99,21 @@ fn row(results: &Results<'_>, finding: &Finding) -> String {
     format!(
         "| {} | [{rule}]({url}) | {} | {cell} |\n",
         finding.severity.as_str(),
-        plain(&visible(&format!("{path}{}", line.unwrap_or_default()))),
+        plain(&escape_control(&format!(
+            "{path}{}",
+            line.unwrap_or_default()
+        ))),
         rule = finding.rule,
         url = docs_url(finding.rule),
     )
 }
 
-/// Our messages put names between backticks; what stands there is code, all else plain text. A
-/// manifest that brings backticks of its own gets no code at all.
+/// Converts a message to Markdown. Text between backticks is code, and all other text is plain. If the number of backticks
+/// is odd because of a value from a manifest, the whole message is plain.
 fn prose(text: &str) -> String {
-    let text = visible(text);
+    let text = escape_control(text);
     let parts: Vec<&str> = text.split('`').collect();
-    // An even number of backticks leaves an odd number of parts.
+    // An even number of backticks yields an odd number of parts.
     if parts.len().is_multiple_of(2) {
         return plain(&text);
     }
@@ -127,18 +131,17 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Text of which nothing is taken for Markdown, HTML, a link, a mention or a formula. A character
-/// in an element of its own is what GitHub recommends for a dollar sign; it also ends what would be
-/// made a link (`https://`, `www.`, `name@host`).
+/// Escapes a text so that it contains no Markdown, HTML, links, mentions or formulas. GitHub recommends an element around a
+/// dollar sign; such an element also prevents links (`https://`, `www.`, `name@host`).
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         match c {
-            '$' | '@' => out.push_str(&alone(c)),
-            ':' if rest.as_str().starts_with("//") => out.push_str(&alone(c)),
+            '$' | '@' => out.push_str(&in_element(c)),
+            ':' if rest.as_str().starts_with("//") => out.push_str(&in_element(c)),
             '.' if out.len() >= 3 && out.get(out.len() - 3..).is_some_and(is_www) => {
-                out.push_str(&alone(c));
+                out.push_str(&in_element(c));
             }
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -153,7 +156,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-fn alone(c: char) -> String {
+fn in_element(c: char) -> String {
     format!("<span>{c}</span>")
 }
 
@@ -166,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_manifest_becomes_a_link_or_a_formula() {
+    fn text_of_a_manifest_contains_no_links_and_formulas() {
         assert_eq!(prose("https://a.b"), "https<span>:</span>//a.b");
         assert_eq!(prose("WWW.a.b"), "WWW<span>.</span>a.b");
         assert_eq!(
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_manifest_becomes_markup() {
+    fn text_of_a_manifest_contains_no_markup() {
         assert_eq!(prose("port `a|b` of *x*"), "port `a\\|b` of \\*x\\*");
         assert_eq!(prose("odd ` <b>"), "odd \\` &lt;b&gt;");
         assert_eq!(prose("``[x](y)"), "\\`\\`\\[x\\](y)");

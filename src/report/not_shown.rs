@@ -1,22 +1,24 @@
-//! What the settings, suppressions and ignore files kept out of a report: every summary counts it.
+//! Counts what settings, suppressions and ignore files hide from a report, for all summaries.
 
 use crate::engine::Summary;
 
-use super::summary::counted;
+use super::counted::counted;
 
-/// Lists what was found and is not shown, one phrase each.
+/// Returns phrases with the number of findings that are not shown.
 pub(super) fn not_shown(summary: &Summary) -> Vec<String> {
     let parts = [
         (summary.suppressed, "silenced by the user"),
         (summary.ignored, "ignored by the settings"),
         (summary.hidden, "below `--min-severity`"),
     ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts = parts.map(|(count, why)| format!("{} {why}", counted(count, "finding")));
-    parts.collect()
+    parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{} {reason}", counted(count, "finding")))
+        .collect()
 }
 
-/// Lists everything that a report does not show or shows milder, one sentence each.
+/// Returns sentences about findings that a report does not show, or shows with another severity, and about hidden files.
 #[must_use]
 pub fn left_out_sentences(summary: &Summary) -> Vec<String> {
     let not_shown = not_shown(summary);
@@ -25,7 +27,7 @@ pub fn left_out_sentences(summary: &Summary) -> Vec<String> {
     not_shown.into_iter().chain(milder(summary)).collect()
 }
 
-/// Lists what else makes a report milder than the manifests are, one sentence each.
+/// Returns sentences about findings with a changed severity and about hidden files.
 pub(super) fn milder(summary: &Summary) -> Vec<String> {
     let changed = counted(summary.severity_changed, "finding");
     let hidden = counted(summary.tracked_hidden, "tracked manifest");
@@ -36,9 +38,12 @@ pub(super) fn milder(summary: &Summary) -> Vec<String> {
         ),
         (
             summary.tracked_hidden,
-            format!("Not checked because an ignore file hides it: {hidden}."),
+            format!("Not checked because of an ignore file: {hidden}."),
         ),
     ];
-    let sentences = sentences.into_iter().filter(|(count, _)| *count > 0);
-    sentences.map(|(_, sentence)| sentence).collect()
+    sentences
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(_, sentence)| sentence)
+        .collect()
 }

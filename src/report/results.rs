@@ -1,39 +1,38 @@
-//! What a report for machines is made of.
+//! The input of reports for programs.
 
 use crate::engine::Outcome;
 use crate::finding::{Finding, Severity};
 use crate::settings::FailOn;
 use crate::source::SourceSet;
 
-use super::root::Root;
+use super::report_root::ReportRoot;
 
-/// The results of a run, and what a report has to know of the run beside them.
+/// The result of a run, with the settings of its reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Results<'a> {
     /// All files.
     pub set: &'a SourceSet,
-    /// What was found in them.
+    /// The result of the check.
     pub outcome: &'a Outcome,
-    /// Where paths start.
-    pub root: &'a Root,
-    /// From which severity on the run fails.
+    /// The folder to which paths are relative.
+    pub root: &'a ReportRoot,
+    /// The findings that make the run fail.
     pub fail_on: FailOn,
 }
 
 impl<'a> Results<'a> {
-    /// The findings that are not silenced, the worst first, the surest first among these; else in
-    /// their order.
+    /// Returns the findings that are not silenced, by descending severity and certainty, and otherwise in order.
     pub(super) fn worst_first(&self) -> Vec<&'a Finding> {
         let mut findings: Vec<&Finding> = self.outcome.findings.iter().collect();
         findings.sort_by_key(|finding| std::cmp::Reverse((finding.severity, finding.certainty)));
         findings
     }
 
-    /// Tells whether a finding makes the run fail.
+    /// Returns whether a finding makes the run fail.
     pub(super) fn fails(&self, finding: &Finding) -> bool {
         crate::engine::failing(std::slice::from_ref(finding), self.fail_on)
     }
 }
 
-/// The severities, the worst first.
+/// The severities in descending order.
 pub(super) const WORST_FIRST: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];

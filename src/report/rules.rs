@@ -1,20 +1,20 @@
-//! The documentation of rules: pages, the index, a list for programs.
+//! Formats the documentation of rules: pages, the index, and a list for programs.
 
 use serde::Serialize;
 
 use crate::engine::{Notice, explained, is_guard};
 use crate::rules::{self, FixAvailability};
 
-/// Says in the first line of a generated file that it is one.
-const GENERATED: &str = "<!-- Generated from the doc comments of the rules. -->\n\n";
+/// The first lines of the generated index.
+const GENERATED: &str = "<!-- Generated. -->\n\n";
 
-/// What an id stands for.
+/// The kind of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
     /// A rule over predictions.
     Rule,
-    /// Something that keeps a file from being judged, or a mistake of the user's.
+    /// A problem that prevents the check of a file, or an error in a suppression.
     Notice,
     /// A guard of `rewrite`.
     Guard,
@@ -32,33 +32,17 @@ fn kind(notice: &Notice) -> Kind {
 
 fn fix(notice: &Notice) -> &'static str {
     let rule = rules::all().iter().find(|rule| rule.id == notice.id);
-    match rule.map(|rule| rule.fix) {
-        Some(FixAvailability::Always) => "always",
-        Some(FixAvailability::Sometimes) => "sometimes",
-        Some(FixAvailability::None) | None => "none",
-    }
+    rule.map_or(FixAvailability::None, |rule| rule.fix).as_str()
 }
 
-/// Returns the documentation without the blank behind `///` that doc comments keep.
-pub(super) fn documentation(notice: &Notice) -> String {
-    let is_comment = notice.docs.starts_with(' ');
-    let strip = |line: &'static str| {
-        line.strip_prefix(' ')
-            .filter(|_| is_comment)
-            .unwrap_or(line)
-    };
-    let lines: Vec<&str> = notice.docs.trim().lines().map(strip).collect();
-    lines.join("\n")
-}
-
-/// The first paragraph, on one line.
+/// Returns the first paragraph on one line.
 pub(super) fn summary(notice: &Notice) -> String {
-    paragraph(documentation(notice).lines())
+    paragraph(notice.docs().lines())
 }
 
-/// The first paragraph under "Why it matters", on one line; empty where there is none.
+/// Returns the first paragraph of "Why it matters" on one line; empty if it is missing.
 pub(super) fn reason(notice: &Notice) -> String {
-    let docs = documentation(notice);
+    let docs = notice.docs();
     let below = docs
         .lines()
         .skip_while(|line| *line != "## Why it matters")
@@ -67,22 +51,20 @@ pub(super) fn reason(notice: &Notice) -> String {
 }
 
 fn paragraph<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let lines = lines.take_while(|line| !line.trim().is_empty());
-    lines.collect::<Vec<_>>().join(" ")
+    lines
+        .take_while(|line| !line.trim().is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
-/// Explains a rule, a notice or a guard in Markdown.
+/// Returns the page of a rule, notice or guard in Markdown.
 #[must_use]
 pub fn rule_page(notice: &Notice) -> String {
     let severity = notice.severity.as_str();
-    format!(
-        "# {} ({severity})\n\n{}\n",
-        notice.id,
-        documentation(notice)
-    )
+    format!("# {} ({severity})\n\n{}\n", notice.id, notice.docs())
 }
 
-/// Lists everything that can be explained in JSON, version 1.
+/// Returns all rules, notices and guards in JSON, version 1.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.
@@ -94,7 +76,7 @@ pub fn rules_json() -> serde_json::Result<String> {
         severity: &'static str,
         fix: &'static str,
         summary: String,
-        docs: String,
+        docs: &'static str,
     }
     #[derive(Serialize)]
     struct List {
@@ -107,7 +89,7 @@ pub fn rules_json() -> serde_json::Result<String> {
         severity: notice.severity.as_str(),
         fix: fix(notice),
         summary: summary(notice),
-        docs: documentation(notice),
+        docs: notice.docs(),
     };
     let list = List {
         version: 1,
@@ -116,14 +98,15 @@ pub fn rules_json() -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&list)? + "\n")
 }
 
-/// Returns the files of `docs/rules`, sorted, each with its text: one page per id and the index.
+/// Returns the names and texts of the files of `docs/rules`: the index and one page per id.
+///
+/// The pages are written by hand; only their first lines follow from the code.
 #[must_use]
 pub fn rule_docs() -> Vec<(String, String)> {
     let all = explained();
     let mut files = vec![("README.md".to_owned(), index(&all))];
     for notice in &all {
-        let text = format!("{GENERATED}{}", page_of_file(notice));
-        files.push((format!("{}.md", notice.id), text));
+        files.push((format!("{}.md", notice.id), page_of_file(notice)));
     }
     files
 }
@@ -135,21 +118,23 @@ fn page_of_file(notice: &Notice) -> String {
         Kind::Notice => format!("Severity: {severity}."),
         Kind::Guard => format!("Severity: {severity}. A guard of `rewrite`."),
     };
-    format!("# {}\n\n{line}\n\n{}\n", notice.id, documentation(notice))
+    format!("# {}\n\n{line}\n\n{}\n", notice.id, notice.docs())
 }
 
 fn index(all: &[Notice]) -> String {
     let rows = |wanted: Kind| {
-        let of_kind = all.iter().filter(|notice| kind(notice) == wanted);
-        of_kind.map(row).collect::<String>()
+        all.iter()
+            .filter(|notice| kind(notice) == wanted)
+            .map(row)
+            .collect::<String>()
     };
     let table = "| id | severity | fix | summary |\n|---|---|---|---|\n";
     format!(
-        "{GENERATED}# Rules\n\nWhat `meshprobe check` reports. `meshprobe rule ID` prints the same pages.\n\n\
-         The severity is that of a finding whose facts are all known; an assumption takes it one \
-         step down.\n\n{table}{}\n\
-         ## Notices\n\nWhat keeps a file from being judged, and mistakes in suppressions.\n\n{table}{}\n\
-         ## Guards of rewrite\n\nWhy `meshprobe rewrite` leaves a pod as it was, or what to know where it does not.\n\n{table}{}",
+        "{GENERATED}# Rules\n\n`meshprobe check` reports these problems. `meshprobe rule ID` prints the same pages.\n\n\
+         The severity applies to findings whose facts are all known; an assumption lowers it by one \
+         step.\n\n{table}{}\n\
+         ## Notices\n\nProblems that prevent the check of a file, and errors in suppressions.\n\n{table}{}\n\
+         ## Guards of rewrite\n\nReasons why `meshprobe rewrite` does not rewrite a pod, and notes about rewritten pods.\n\n{table}{}",
         rows(Kind::Rule),
         rows(Kind::Notice),
         rows(Kind::Guard),

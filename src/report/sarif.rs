@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, with all that GitHub's code scanning reads
+//! SARIF 2.1.0, with all fields that GitHub code scanning reads
 //! (docs.github.com, "SARIF support for code scanning").
 
 use std::collections::BTreeMap;
@@ -10,37 +10,36 @@ use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity, doc
 use crate::finding::{SuppressedBy, Suppression};
 use crate::source::SourceSet;
 
-use super::account::{account, subject};
 use super::escape::json_safe;
 use super::line_hash::line_hashes;
-use super::place::{Region, region, told_path};
+use super::report_root::{ReportPath, ReportRoot};
 use super::results::Results;
-use super::root::{Place, Root};
-use super::rules::{documentation, reason, summary};
+use super::rules::{reason, summary};
+use super::source_location::{LineRegion, line_region, source_path};
+use crate::report::text::{finding_lines, subject};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Code scanning cuts descriptions there.
+/// The length at which code scanning cuts descriptions.
 const DESCRIPTION: usize = 1024;
 
-/// Code scanning refuses a run with more results.
+/// The maximum number of results of a run; code scanning rejects more.
 const RESULTS: usize = 25_000;
 
-/// Writes the findings, silenced ones as suppressed results, and everything that `check` can
-/// report as rules.
+/// Returns the report: the findings, silenced ones as suppressed results, and all rules and notices of `check` as rules.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.
 pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
     let ids = check_ids();
-    let listed = explained()
+    let rules: Vec<Notice> = explained()
         .into_iter()
-        .filter(|notice| ids.contains(&notice.id));
-    let rules: Vec<Notice> = listed.collect();
+        .filter(|notice| ids.contains(&notice.id))
+        .collect();
     let mut hashes = Hashes::new(results.set);
-    let (told, left) = bounded(results.outcome.all(), RESULTS);
-    let found: Vec<Value> = told
+    let (reported, omitted) = bounded(results.outcome.all(), RESULTS);
+    let found: Vec<Value> = reported
         .into_iter()
         .map(|finding| result(results, finding, &rules, &mut hashes))
         .collect();
@@ -55,7 +54,7 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
                 "informationUri": "https://meshprobe.dev",
                 "rules": rules.iter().map(rule).collect::<Vec<_>>(),
             }},
-            // Our columns count code points; without this word readers take them for UTF-16.
+            // Columns count code points; the default is UTF-16 code units.
             "columnKind": "unicodeCodePoints",
             "results": found,
             "properties": {
@@ -67,8 +66,8 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
             },
         }],
     });
-    if let Some(run) = report.pointer_mut("/runs/0").filter(|_| left > 0) {
-        let text = format!("{left} findings are left out: code scanning takes {RESULTS}");
+    if let Some(run) = report.pointer_mut("/runs/0").filter(|_| omitted > 0) {
+        let text = format!("{omitted} findings were omitted; code scanning accepts {RESULTS}");
         let notification = json!({ "level": "warning", "message": { "text": text } });
         let invocation =
             json!({ "executionSuccessful": true, "toolExecutionNotifications": [notification] });
@@ -77,21 +76,24 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
     Ok(json_safe(&serde_json::to_string_pretty(&report)?) + "\n")
 }
 
-/// As many findings as there may be, and how many are left out: silenced ones first, then the
-/// least severe.
+/// Returns at most `limit` findings, and the number of the others. Silenced findings are omitted first, then the least
+/// severe ones.
 fn bounded(mut findings: Vec<&Finding>, limit: usize) -> (Vec<&Finding>, usize) {
-    let left = findings.len().saturating_sub(limit);
-    if left > 0 {
-        findings.sort_by_key(|one| (one.suppressed.is_some(), std::cmp::Reverse(one.severity)));
+    let omitted = findings.len().saturating_sub(limit);
+    if omitted > 0 {
+        findings.sort_by_key(|finding| {
+            let severity = std::cmp::Reverse(finding.severity);
+            (finding.suppressed.is_some(), severity)
+        });
         findings.truncate(limit);
     }
-    (findings, left)
+    (findings, omitted)
 }
 
 fn rule(notice: &Notice) -> Value {
     let short = summary(notice);
     let full = [short.clone(), reason(notice)].join(" ");
-    let docs = documentation(notice);
+    let docs = notice.docs();
     json!({
         "id": notice.id,
         "shortDescription": { "text": cut(&short) },
@@ -129,20 +131,26 @@ fn result(
     hashes: &mut Hashes<'_>,
 ) -> Value {
     let (set, root) = (results.set, results.root);
-    let line = region(set, &finding.primary);
+    let line = line_region(set, &finding.primary);
     let mut location = json!({ "physicalLocation": physical(results, &finding.primary) });
-    let related = finding.related.iter().enumerate();
-    let related: Vec<Value> = related
+    let related: Vec<Value> = finding
+        .related
+        .iter()
+        .enumerate()
         .map(|(number, label)| related_location(results, number, label))
         .collect();
-    let suppressions = finding.suppressed.iter();
+    let suppressions: Vec<Value> = finding
+        .suppressed
+        .iter()
+        .map(|entry| suppression(set, root, entry))
+        .collect();
     let mut result = json!({
         "ruleId": finding.rule,
         "level": finding.severity.as_str(),
-        "message": { "text": unlinked(&account(finding).join("\n\n")) },
+        "message": { "text": unlinked(&finding_lines(finding).join("\n\n")) },
         "relatedLocations": related,
-        // Of no run may some results say nothing about it.
-        "suppressions": suppressions.map(|one| suppression(set, root, one)).collect::<Vec<_>>(),
+        // If one result of a run has this property, all results must have it.
+        "suppressions": suppressions,
         "properties": {
             "certainty": finding.certainty.as_str(),
             "assumptions": finding.assumptions,
@@ -165,11 +173,11 @@ fn result(
         .source_of(&finding.primary.path, finding.primary.span)
         .is_some();
     let fix = finding.fix.as_ref().filter(|_| !is_rendered);
-    if let Some(fix) = fix.and_then(|fix| written(set, root, fix)) {
+    if let Some(fix) = fix.and_then(|fix| sarif_fix(set, root, fix)) {
         put(&mut result, "fixes", json!([fix]));
     }
     if let Some(hash) =
-        line.and_then(|region| hashes.get(&told_path(set, &finding.primary), region.line))
+        line.and_then(|region| hashes.get(&source_path(set, &finding.primary), region.line))
     {
         let prints = json!({ "primaryLocationLineHash": hash });
         put(&mut result, "partialFingerprints", prints);
@@ -184,9 +192,9 @@ fn put(object: &mut Value, key: &str, value: Value) {
 }
 
 fn physical(results: &Results<'_>, label: &Label) -> Value {
-    let region = region(results.set, label).unwrap_or(Region::START);
+    let region = line_region(results.set, label).unwrap_or(LineRegion::START);
     json!({
-        "artifactLocation": artifact(results.set, results.root, &told_path(results.set, label)),
+        "artifactLocation": artifact(results.set, results.root, &source_path(results.set, label)),
         "region": {
             "startLine": region.line,
             "startColumn": region.column,
@@ -198,7 +206,7 @@ fn physical(results: &Results<'_>, label: &Label) -> Value {
 
 fn related_location(results: &Results<'_>, number: usize, label: &Label) -> Value {
     let message = match label.message.as_str() {
-        "" => "this decides, too",
+        "" => "related location",
         message => message,
     };
     json!({
@@ -208,23 +216,23 @@ fn related_location(results: &Results<'_>, number: usize, label: &Label) -> Valu
     })
 }
 
-/// Returns a text in which nothing is an embedded link, which is `[text](destination)`: a bracket
-/// behind a backslash ends no text (SARIF 2.1.0, 3.11.6).
+/// Escapes embedded links (`[text](destination)`): a bracket after a backslash does not end the text of a link
+/// (SARIF 2.1.0, 3.11.6).
 fn unlinked(text: &str) -> String {
     text.replace("](", "\\](")
 }
 
-fn artifact(set: &SourceSet, root: &Root, path: &str) -> Value {
-    match root.place(set, path) {
-        Place::Within(path) => json!({ "uri": encoded(&path), "uriBaseId": "%SRCROOT%" }),
-        Place::Outside(path) => {
+fn artifact(set: &SourceSet, root: &ReportRoot, path: &str) -> Value {
+    match root.locate(set, path) {
+        ReportPath::Within(path) => json!({ "uri": encoded(&path), "uriBaseId": "%SRCROOT%" }),
+        ReportPath::Outside(path) => {
             let slash = if path.starts_with('/') { "" } else { "/" };
             json!({ "uri": format!("file://{slash}{}", encoded(&path)) })
         }
     }
 }
 
-/// As a URI: all is encoded that may stand for something else, a colon in the first place.
+/// Encodes a path as a URI. All characters that may have a special meaning are encoded, such as a colon.
 fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -238,8 +246,8 @@ fn encoded(path: &str) -> String {
     out
 }
 
-/// A fix that can be applied; the others are only told.
-fn written(set: &SourceSet, root: &Root, fix: &Fix) -> Option<Value> {
+/// Returns a fix that can be applied; `None` for a display-only fix, which is only part of the message.
+fn sarif_fix(set: &SourceSet, root: &ReportRoot, fix: &Fix) -> Option<Value> {
     if fix.applicability == Applicability::DisplayOnly || fix.edits.is_empty() {
         return None;
     }
@@ -272,7 +280,7 @@ fn replacement(set: &SourceSet, edit: &FileEdit) -> Option<Value> {
     }))
 }
 
-fn suppression(set: &SourceSet, root: &Root, suppression: &Suppression) -> Value {
+fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) -> Value {
     let kind = match suppression.by {
         SuppressedBy::Comment | SuppressedBy::Annotation => "inSource",
         SuppressedBy::Configuration => "external",
@@ -288,7 +296,7 @@ fn suppression(set: &SourceSet, root: &Root, suppression: &Suppression) -> Value
     })
 }
 
-/// The hashes of the lines of files, each file once.
+/// The hashes of the lines of files, computed once per file.
 struct Hashes<'a> {
     set: &'a SourceSet,
     known: BTreeMap<&'a str, Vec<String>>,
@@ -302,8 +310,8 @@ impl<'a> Hashes<'a> {
         }
     }
 
-    /// The hash of a line, from 1. There is none for what is no whole file on disk: the upload
-    /// action would find another.
+    /// Returns the hash of a line, which counts from 1. Returns `None` for text that is not a complete file on disk,
+    /// because the upload action would compute another hash.
     fn get(&mut self, path: &str, line: usize) -> Option<&str> {
         let file = self.set.file(path)?;
         if file.location.is_none() || file.fault.is_some() {
@@ -323,7 +331,7 @@ mod tests {
     use crate::yaml::Span;
 
     #[test]
-    fn the_worst_are_kept() {
+    fn the_most_severe_findings_are_kept() {
         let label = Label {
             path: "x".into(),
             span: Span::empty(0),

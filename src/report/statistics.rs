@@ -1,4 +1,4 @@
-//! `--statistics`: how often each rule speaks up.
+//! Counts findings per rule, for `--statistics`.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::engine::Outcome;
 use crate::finding::{Applicability, Severity};
 
-use super::look::{Look, Tone};
+use crate::report::terminal_style::{TerminalStyle, Tone};
 
-/// The findings of a rule, counted.
+/// The number of findings of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleCount {
-    /// The id.
+    /// The id of the rule.
     pub rule: &'static str,
     /// Findings of severity error.
     pub errors: usize,
@@ -20,14 +20,14 @@ pub struct RuleCount {
     pub warnings: usize,
     /// Findings of severity note.
     pub notes: usize,
-    /// Of these: with a fix that can be applied, safe or not.
+    /// Of these: findings with a fix that can be applied, safe or unsafe.
     pub fixable: usize,
-    /// Findings that the user has silenced, which are not among these.
+    /// Silenced findings, which the other counts do not include.
     pub suppressed: usize,
 }
 
 impl RuleCount {
-    const fn told(&self) -> usize {
+    const fn reported(&self) -> usize {
         self.errors + self.warnings + self.notes
     }
 }
@@ -55,29 +55,33 @@ pub fn statistics(outcome: &Outcome) -> Vec<RuleCount> {
             Severity::Note => count.notes += 1,
         }
         let fix = finding.fix.as_ref();
-        let can = fix.is_some_and(|fix| fix.applicability != Applicability::DisplayOnly);
-        count.fixable += usize::from(can);
+        let is_fixable = fix.is_some_and(|fix| fix.applicability != Applicability::DisplayOnly);
+        count.fixable += usize::from(is_fixable);
     }
     let mut counts: Vec<RuleCount> = counts.into_values().collect();
-    counts.sort_by_key(|count| std::cmp::Reverse(count.told()));
+    counts.sort_by_key(|count| std::cmp::Reverse(count.reported()));
     counts
 }
 
-/// Writes the counts as a table.
+/// Returns the counts as a table.
 #[must_use]
-pub fn statistics_table(counts: &[RuleCount], look: Look) -> String {
+pub fn statistics_table(counts: &[RuleCount], style: TerminalStyle) -> String {
     if counts.is_empty() {
         return String::new();
     }
-    let longest = counts.iter().map(|count| count.rule.len()).max();
-    let width = longest.unwrap_or_default().max("RULE".len());
+    let width = counts
+        .iter()
+        .map(|count| count.rule.len())
+        .max()
+        .unwrap_or_default()
+        .max("RULE".len());
     let line = |cells: [&str; 6]| {
         let [rule, numbers @ ..] = cells;
         let numbers = numbers.map(|cell| format!("  {cell:>8}"));
         format!("{rule:width$}{}", numbers.concat())
     };
     let heading = line(["RULE", "ERRORS", "WARNINGS", "NOTES", "FIXABLE", "SILENCED"]);
-    let mut out = look.paint(Tone::Strong, &heading) + "\n";
+    let mut out = style.paint(Tone::Strong, &heading) + "\n";
     for count in counts {
         let numbers = [
             count.errors,

@@ -1,28 +1,29 @@
-//! The last line of a report for people.
+//! The last lines of a report for people.
 
-use crate::engine::{Gaps, Outcome};
+use crate::engine::{MissingFacts, Outcome};
 use crate::finding::{Applicability, Finding};
 
-use super::look::{Look, Tone};
+use super::counted::counted;
 use super::not_shown::{milder, not_shown};
+use crate::report::terminal_style::{TerminalStyle, Tone};
 
-/// What the summary may advise.
+/// The hint about fixes in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// `--fix` can still be given.
+    /// The number of fixable findings.
     Fixable,
-    /// So many findings were cured.
+    /// This number of findings was fixed.
     Fixed(usize),
-    /// Nothing to advise.
+    /// No hint.
     Nothing,
 }
 
-/// Says in one or two lines what was found and what can be fixed.
+/// Returns the number of findings, of what was checked, and of what can be fixed.
 #[must_use]
-pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
+pub fn summary_line(outcome: &Outcome, hint: Hint, style: TerminalStyle) -> String {
     let summary = &outcome.summary;
     let mut out = if outcome.findings.is_empty() {
-        look.paint(Tone::Good, "No findings")
+        style.paint(Tone::Good, "No findings")
     } else {
         let parts = [
             (summary.errors, "error", Tone::Error),
@@ -32,7 +33,7 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|(count, ..)| *count > 0)
-            .map(|(count, noun, tone)| look.paint(tone, &counted(count, noun)))
+            .map(|(count, noun, tone)| style.paint(tone, &counted(count, noun)))
             .collect();
         format!("Found {}", parts.join(", "))
     };
@@ -50,12 +51,12 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
         out.push_str(&sentence);
         out.push('\n');
     }
-    out.push_str(&not_judged(summary.gaps));
-    if summary.unseen > 0 {
+    out.push_str(&not_judged(summary.missing_facts));
+    if summary.unknown_kustomizations > 0 {
         out.push_str(&format!(
-            "{} not judged: the workloads are not in the files read; pipe the build in \
+            "{} not checked: the files do not contain the workloads; check the output of the build \
              (`kustomize build DIR | meshprobe check -`).\n",
-            counted(summary.unseen, "kustomization"),
+            counted(summary.unknown_kustomizations, "kustomization"),
         ));
     }
     match hint {
@@ -68,41 +69,46 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, look: Look) -> String {
     out
 }
 
-/// Names what the tree does not say, and what to do about each.
-fn not_judged(gaps: Gaps) -> String {
+/// Returns a sentence for each kind of missing fact, with what to do.
+fn not_judged(missing_facts: MissingFacts) -> String {
     let lines = [
         (
-            gaps.mesh,
-            "the tree does not say whether a mesh is there; add the Namespace manifests or say \
-             `--assume injection=all|none`",
+            missing_facts.mesh,
+            "the tree does not show whether the pods are in a mesh; add the Namespace manifests, or \
+             set `--assume injection=all|none`",
         ),
         (
-            gaps.value,
-            "another tool fills a value in that decides; give the rendered manifests",
+            missing_facts.value,
+            "another tool fills in a value that decides; check the rendered manifests",
         ),
         (
-            gaps.authorization,
-            "an AuthorizationPolicy asks for what only the running mesh knows, such as the address \
-             of the kubelet; look it up there",
+            missing_facts.authorization,
+            "an AuthorizationPolicy depends on a value of the running mesh, such as the address of \
+             the kubelet; check it in the cluster",
         ),
         (
-            gaps.running,
-            "what the mesh demands of the kubelet's plain text stands in no manifest; look at the \
-             mutual TLS and the routes of the running mesh",
+            missing_facts.running,
+            "the manifests do not show whether the mesh accepts the plain text of the kubelet; check \
+             the mutual TLS and the routes of the running mesh",
         ),
     ];
-    let lines = lines.iter().filter(|(count, _)| *count > 0);
-    let lines = lines.map(|(count, why)| {
-        let workloads = counted(*count, "workload");
-        format!("{workloads} not judged: {why} (`predict --explain` shows which).\n")
-    });
-    lines.collect()
+    lines
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| {
+            let workloads = counted(*count, "workload");
+            format!("{workloads} without a verdict: {reason} (`predict --explain` shows which).\n")
+        })
+        .collect()
 }
 
 fn fixable(findings: &[Finding]) -> String {
     let count = |wanted| {
-        let fixes = findings.iter().filter_map(|finding| finding.fix.as_ref());
-        fixes.filter(|fix| fix.applicability == wanted).count()
+        findings
+            .iter()
+            .filter_map(|finding| finding.fix.as_ref())
+            .filter(|fix| fix.applicability == wanted)
+            .count()
     };
     match (count(Applicability::Safe), count(Applicability::Unsafe)) {
         (0, 0) => String::new(),
@@ -112,11 +118,4 @@ fn fixable(findings: &[Finding]) -> String {
             format!("{safe} fixable with `--fix`, {other} more with `--fix --unsafe-fixes`.\n")
         }
     }
-}
-
-/// Says `1 file` or `2 files`.
-#[must_use]
-pub fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

@@ -1,10 +1,10 @@
 //! The table of `predict`.
 
-use crate::predict::Row;
+use crate::report::prediction::Row;
 
-use super::escape::visible;
-use super::look::{Look, Tone};
+use super::escape::escape_control;
 use super::wrap::wrap;
+use crate::report::terminal_style::{TerminalStyle, Tone};
 
 const HEADINGS: [&str; 7] = [
     "WORKLOAD",
@@ -16,15 +16,15 @@ const HEADINGS: [&str; 7] = [
     "WHY",
 ];
 
-/// The last column takes the rest of the line, but never less than this.
+/// The minimum width of the last column, which uses the rest of the line.
 const LEAST_WHY: usize = 24;
 
 const OUTCOME: usize = 5;
 
-/// Writes the rows under headings. The columns are as wide as their widest cell; the last one
-/// is wrapped to the width of a terminal, and left as it is in a pipe.
+/// Returns the rows under headings. Columns are as wide as their widest cell. The last column is wrapped at the width of a
+/// terminal, and not wrapped in a pipe.
 #[must_use]
-pub fn table(rows: &[Row], look: Look) -> String {
+pub fn table(rows: &[Row], style: TerminalStyle) -> String {
     let cells: Vec<[String; 7]> = rows.iter().map(cells_of).collect();
     let mut widths = HEADINGS.map(str::len);
     for row in &cells {
@@ -33,32 +33,37 @@ pub fn table(rows: &[Row], look: Look) -> String {
         }
     }
     let headings = HEADINGS.map(str::to_owned);
-    let mut out = look.paint(
+    let mut out = style.paint(
         Tone::Strong,
-        line(&headings, &widths, look, None).trim_end(),
+        line(&headings, &widths, style, None).trim_end(),
     );
     out.push('\n');
     for row in &cells {
-        out.push_str(&line(row, &widths, look, Some(tone_of(row))));
+        out.push_str(&line(row, &widths, style, Some(tone_of(row))));
         out.push('\n');
     }
     out
 }
 
-fn line(cells: &[String; 7], widths: &[usize; 7], look: Look, tone: Option<Tone>) -> String {
+fn line(
+    cells: &[String; 7],
+    widths: &[usize; 7],
+    style: TerminalStyle,
+    tone: Option<Tone>,
+) -> String {
     let mut out = String::new();
     let [front @ .., why] = cells;
     for (at, (cell, width)) in front.iter().zip(widths).enumerate() {
         match tone {
-            Some(tone) if at == OUTCOME => out.push_str(&look.paint(tone, cell)),
+            Some(tone) if at == OUTCOME => out.push_str(&style.paint(tone, cell)),
             _ => out.push_str(cell),
         }
         let gap = (width + 2).saturating_sub(cell.chars().count());
         out.extend(std::iter::repeat_n(' ', gap));
     }
     let used: usize = widths.iter().take(front.len()).map(|width| width + 2).sum();
-    if look.terminal {
-        return wrap(why, &out, used, look.width.max(used + LEAST_WHY))
+    if style.terminal {
+        return wrap(why, &out, used, style.width.max(used + LEAST_WHY))
             .trim_end()
             .to_owned();
     }
@@ -72,7 +77,7 @@ fn cells_of(row: &Row) -> [String; 7] {
         &row.container,
         &row.slot,
         &row.probe,
-        &row.becomes,
+        &row.rewritten_to,
         row.outcome,
         &row.why,
     ]
@@ -80,7 +85,7 @@ fn cells_of(row: &Row) -> [String; 7] {
         if cell.is_empty() {
             "-".to_owned()
         } else {
-            visible(cell).into_owned()
+            escape_control(cell).into_owned()
         }
     })
 }
@@ -106,16 +111,16 @@ mod tests {
             container: "web".into(),
             slot: "readinessProbe".into(),
             probe: "GET :8080/".into(),
-            becomes: String::new(),
+            rewritten_to: String::new(),
             outcome: "fails",
             why: "STRICT mTLS and not rewritten, so nothing answers".into(),
         };
-        let look = Look {
+        let style = TerminalStyle {
             width: 96,
             terminal: true,
-            ..Look::PLAIN
+            ..TerminalStyle::PLAIN
         };
-        insta::assert_snapshot!(table(std::slice::from_ref(&row), look));
-        assert_eq!(table(&[row], Look::PLAIN).lines().count(), 2);
+        insta::assert_snapshot!(table(std::slice::from_ref(&row), style));
+        assert_eq!(table(&[row], TerminalStyle::PLAIN).lines().count(), 2);
     }
 }

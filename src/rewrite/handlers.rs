@@ -1,26 +1,26 @@
-//! One handler: whether it is pointed at the agent, how, and what the agent is told of it.
+//! Rewriting one handler: whether it is due, the changes, and its entry in the prober env.
 
-use crate::kube::{Action, Handler};
+use crate::kube::{Probe, ProbeHandler};
 use crate::mesh::Version;
 use crate::mesh::istio::prober_json::{self, NotRecorded};
 use crate::mesh::istio::rewrite::{HOOKS, agent_path, is_agent_path, rewritten_since};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, NodeRef, Scalar, Value};
 
-/// Returns the handlers that the release rewrites and that do not point at the agent yet. While
-/// the release is unknown hooks are left alone: agents before 1.25 do not start on their keys.
+/// Returns the handlers that the release rewrites and that do not target the agent yet. While
+/// the release is unknown, hooks are excluded: agents before 1.25 do not start with their entries.
 pub(super) fn wanted<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPrediction<'t>> {
-    let handlers = pod.handlers.iter();
-    handlers
-        .filter(|one| since(one).is_some_and(|since| is_due(pod, one, since)))
+    pod.handlers
+        .iter()
+        .filter(|handler| since(handler).is_some_and(|since| is_due(pod, handler, since)))
         .collect()
 }
 
-/// Returns the handlers that a later release than the one of the mesh rewrites.
+/// Returns the handlers that only a later release than that of the mesh rewrites.
 pub(super) fn left<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPrediction<'t>> {
-    let handlers = pod.handlers.iter();
-    handlers
-        .filter(|one| since(one).is_some_and(|since| !is_due(pod, one, since)))
+    pod.handlers
+        .iter()
+        .filter(|handler| since(handler).is_some_and(|since| !is_due(pod, handler, since)))
         .collect()
 }
 
@@ -35,13 +35,13 @@ fn is_due(
     }
 }
 
-/// Returns the first release that rewrites a handler; `None` if none does, or it is done.
+/// Returns the first release that rewrites a handler; `None` if no release does, or if it is already rewritten.
 pub(super) fn since(prediction: &HandlerPrediction<'_>) -> Option<Version> {
     let handler = &prediction.handler;
     match &handler.action {
-        Ok(Action::HttpGet(http)) if is_agent_path(&http.path) => None,
+        Ok(ProbeHandler::HttpGet(http)) if is_agent_path(&http.path) => None,
         Ok(action) => rewritten_since(action, handler.slot, prediction.container.list),
-        // Nobody can tell what it is; a guard will say so.
+        // The kind of the handler is unknown; a guard reports it.
         Err(_) if handler.slot.is_lifecycle() => Some(HOOKS),
         Err(_) => Some(Version::new(1, 1)),
     }
@@ -50,7 +50,7 @@ pub(super) fn since(prediction: &HandlerPrediction<'_>) -> Option<Version> {
 /// Returns the entry of the env for a handler.
 ///
 /// # Errors
-/// [`NotRecorded`] where the agent cannot run it, or its port resolves to nothing.
+/// [`NotRecorded`] if the agent cannot run the handler, or its port cannot be resolved.
 pub(super) fn prober(prediction: &HandlerPrediction<'_>) -> Result<(String, String), NotRecorded> {
     let handler = &prediction.handler;
     let action = handler.action.as_ref().map_err(|_| NotRecorded)?;
@@ -59,13 +59,13 @@ pub(super) fn prober(prediction: &HandlerPrediction<'_>) -> Result<(String, Stri
     Ok((agent_path(prediction.container.name(), handler.slot), json))
 }
 
-/// Returns the changes that point a handler at the agent, which listens on `port`.
+/// Returns the changes that make a handler target the agent, which listens on `port`.
 pub(super) fn point_at_agent(prediction: &HandlerPrediction<'_>, port: i64) -> Vec<Change> {
     let handler = &prediction.handler;
     let path = Value::Str(agent_path(prediction.container.name(), handler.slot));
     let port = Value::Int(port);
     match &handler.action {
-        Ok(Action::HttpGet(http)) => {
+        Ok(ProbeHandler::HttpGet(http)) => {
             let route = handler.route.child("httpGet");
             let mut changes = vec![
                 Change::Set {
@@ -99,13 +99,13 @@ pub(super) fn point_at_agent(prediction: &HandlerPrediction<'_>, port: i64) -> V
     }
 }
 
-/// Returns the value of `host` or `service` where it is written and empty. The env does not record
-/// that: an empty `host` of the rewritten probe, which means the pod as no `host` does, keeps it for
-/// `--undo`.
-fn empty_field(handler: &Handler<'_>, action: &Action) -> Option<Value> {
+/// Returns the value of `host` or `service` if it is written and empty. The prober env does not record
+/// an empty value. The rewritten probe keeps it for `--undo` as an empty `host`, which means the pod, as a missing
+/// `host` does.
+fn empty_field(handler: &Probe<'_>, action: &ProbeHandler) -> Option<Value> {
     let name = match action {
-        Action::TcpSocket { .. } => "host",
-        Action::Grpc { .. } => "service",
+        ProbeHandler::TcpSocket { .. } => "host",
+        ProbeHandler::Grpc { .. } => "service",
         _ => return None,
     };
     empty_value(handler.node.get(action.key())?.get(name)?)

@@ -1,5 +1,4 @@
-//! What to know about a pod beside what refuses: why it is left alone, and what its rewrite rests
-//! on.
+//! Notes about a pod in addition to refusals: why it is not rewritten, and what its rewrite depends on.
 
 use crate::context::{Context, Dataplane};
 use crate::finding::{Certainty, Finding, Label, Severity};
@@ -10,8 +9,8 @@ use crate::mesh::istio::rewrite::{OLDEST_REWRITE, parse_bool};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::settings::{Form, InjectionAssumption};
 
-use super::form::{self, Writing};
 use super::handlers::{left, since};
+use crate::rewrite::form::rewrite_form::{self, RewriteForm};
 
 fn note(pod: &WorkloadPrediction<'_>, id: &'static str, message: String) -> Finding {
     let object = &pod.workload.object;
@@ -31,7 +30,7 @@ fn note_at(pod: &WorkloadPrediction<'_>, id: &'static str, at: Label, message: S
     finding
 }
 
-/// The rewrite is switched off, by the owner of the pod or of the mesh.
+/// Notes that the owner of the pod or of the mesh has switched off the rewrite.
 pub(super) fn opt_out(
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
@@ -44,12 +43,12 @@ pub(super) fn opt_out(
     let place = reason.place.clone();
     let title = pod.workload.title();
     if pod.dataplane.value == Dataplane::Uncaptured {
-        // Only a proxyless template does it by itself, and that is where it is chosen.
+        // Only a proxyless template switches it off itself, and then the place is the selection of that template.
         let chosen = pod.workload.template.annotation(keys::TEMPLATES)?;
         let at = object.label_at(chosen.value.span(), String::new());
-        let by_itself = place.is_some_and(|place| place.is_at(&at));
-        let said = format!("{title} is left as it is: {}", reason.message);
-        return by_itself.then(|| note_at(pod, "proxyless", at, said));
+        let is_set_there = place.is_some_and(|place| place.is_at(&at));
+        let message = format!("{title} is left as it is: {}", reason.message);
+        return is_set_there.then(|| note_at(pod, "proxyless", at, message));
     }
     if pod.dataplane.value != Dataplane::Sidecar {
         return None;
@@ -63,7 +62,7 @@ pub(super) fn opt_out(
     Some(note_at(pod, "opt-out", label, message))
 }
 
-/// The pod gets no sidecar, though its namespace does.
+/// Notes that a pod gets no sidecar although its namespace is injected.
 pub(super) fn outside(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
@@ -74,30 +73,31 @@ pub(super) fn outside(
     }
     let title = pod.workload.title();
     if pod.dataplane.value == Dataplane::Ambient {
-        let said = format!(
+        let message = format!(
             "{title} is left as it is: it is in ambient mode, where no injector rewrites probes"
         );
-        return Some(note(pod, "ambient", said));
+        return Some(note(pod, "ambient", message));
     }
-    if !is_injected_there(context, pod) {
+    if !is_injected_namespace(context, pod) {
         return None;
     }
     let object = &pod.workload.object;
     if let Some(entry) = pod.workload.template.host_network() {
-        let at = object.label_at(entry.key.span(), String::new());
-        let said = format!("{title} is left as it is: pods on the host network get no sidecar");
-        return Some(note_at(pod, "host-network", at, said));
+        let label = object.label_at(entry.key.span(), String::new());
+        let message = format!("{title} is left as it is: pods on the host network get no sidecar");
+        return Some(note_at(pod, "host-network", label, message));
     }
     let (namespace, _) = context.namespace_of(object);
-    let said = format!("{title} is left as it is: Istio never injects namespace `{namespace}`");
-    is_system_namespace(namespace).then(|| note(pod, "system-namespace", said))
+    let message = format!("{title} is left as it is: Istio never injects namespace `{namespace}`");
+    is_system_namespace(namespace).then(|| note(pod, "system-namespace", message))
 }
 
-fn is_injected_there(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> bool {
+fn is_injected_namespace(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> bool {
     let object = &pod.workload.object;
-    let given = context.given(object);
+    let given = context.user_facts(object);
     let facts = [&given.overrides, &given.assume];
-    let all = |one: &&crate::settings::Facts| one.injection == Some(InjectionAssumption::All);
+    let all =
+        |facts: &&crate::settings::FactOverrides| facts.injection == Some(InjectionAssumption::All);
     let own = pod.workload.template.label(keys::INJECT);
     let label = |key| {
         let found = context.namespace_object(object)?;
@@ -109,24 +109,24 @@ fn is_injected_there(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> boo
         || label(keys::REVISION).is_some()
 }
 
-/// The pod is written in another form than the one asked for, and keeps it.
-pub(super) fn form_kept(asked: Form, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
-    let written = form::written(pod).filter(|written| *written != asked)?;
-    let is_asked = matches!(pod.dataplane.value, Dataplane::Sidecar | Dataplane::Unknown);
-    let said = format!(
-        "{} is written in the form `{}` already, and keeps it: two forms together would give the \
-         sidecar two envs; to change it, `--undo` it first",
+/// Notes that the pod is already written in another form than the requested one, and keeps it.
+pub(super) fn form_kept(requested: Form, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let written = rewrite_form::existing_form(pod).filter(|written| *written != requested)?;
+    let may_be_injected = matches!(pod.dataplane.value, Dataplane::Sidecar | Dataplane::Unknown);
+    let message = format!(
+        "{} already has the form `{}` and keeps it: two forms together would give the sidecar two \
+         prober envs; to change the form, run `meshprobe rewrite --undo` first",
         pod.workload.title(),
         written.as_str()
     );
-    is_asked.then(|| note(pod, "form-kept", said))
+    may_be_injected.then(|| note(pod, "form-kept", message))
 }
 
-/// What the user should know about a pod that was rewritten.
+/// Returns the notes about a pod that was rewritten.
 pub(super) fn of_rewritten(
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
-    writing: Writing,
+    writing: RewriteForm,
 ) -> Vec<Finding> {
     let all = [
         job(pod),
@@ -136,49 +136,54 @@ pub(super) fn of_rewritten(
         newer_release(pod, writing),
         opt_in(pod, writing),
     ];
-    let told = all.into_iter().flatten();
-    told.chain(deadlocks(pod, wanted)).collect()
+    all.into_iter()
+        .flatten()
+        .chain(deadlocks(pod, wanted))
+        .collect()
 }
 
 fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
-    let said = format!(
-        "the pod template of a Job is immutable: an existing {} has to be deleted first",
+    let message = format!(
+        "the pod template of a Job is immutable: delete an existing {} first",
         pod.workload.title()
     );
-    (pod.workload.object.kind == "Job").then(|| note(pod, "job-immutable", said))
+    (pod.workload.object.kind == "Job").then(|| note(pod, "job-immutable", message))
 }
 
 /// Reports the value of the annotation that the opt-out replaces.
-fn opt_in(pod: &WorkloadPrediction<'_>, writing: Writing) -> Option<Finding> {
+fn opt_in(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Finding> {
     let key = keys::REWRITE_PROBERS;
     let entry = pod.workload.template.annotation(key)?;
-    let word = entry.value.text().unwrap_or_default();
-    if parse_bool(word) == Some(false) || writing.form == Form::ContainerOnly {
+    let value = entry.value.text().unwrap_or_default();
+    if parse_bool(value) == Some(false) || writing.form == Form::ContainerOnly {
         return None;
     }
     let object = &pod.workload.object;
-    let at = object.label_at(entry.value.span(), String::new());
-    let said = format!(
-        "{}: `{key}` was {word:?} and becomes \"false\"; `--undo` writes \"true\" where the tree shows \
-         that the mesh rewrites no probes by default, and deletes the annotation elsewhere",
+    let label = object.label_at(entry.value.span(), String::new());
+    let message = format!(
+        "{}: `{key}` was {value:?} and becomes \"false\"; `--undo` writes \"true\" if the tree \
+         shows that the mesh does not rewrite probes by default, and deletes the annotation \
+         otherwise",
         pod.workload.title()
     );
-    Some(note_at(pod, "opt-in-replaced", at, said))
+    Some(note_at(pod, "opt-in-replaced", label, message))
 }
 
 fn hooks_left(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let is_left = |slot: Slot| slot.is_lifecycle() && pod.release.value.is_none();
-    let found = left(pod).iter().any(|one| is_left(one.handler.slot));
-    let said = format!(
-        "the hooks of {} are left as they are: agents before 1.25 do not start on their \
-         probers; say `--mesh-version`",
+    let found = left(pod)
+        .iter()
+        .any(|prediction| is_left(prediction.handler.slot));
+    let message = format!(
+        "the hooks of {} are not rewritten: agents before 1.25 do not start with their \
+         probers; set the release with `--mesh-version`",
         pod.workload.title()
     );
-    found.then(|| note(pod, "hooks-left", said))
+    found.then(|| note(pod, "hooks-left", message))
 }
 
-/// The latest release was taken where it matters: older ones that are modelled leave a handler of
-/// this kind alone.
+/// Notes that the latest release is assumed, if that matters: older supported releases do not rewrite this kind of
+/// handler.
 fn release_assumed(
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
@@ -186,7 +191,9 @@ fn release_assumed(
     if pod.release.certainty >= Certainty::Default {
         return None;
     }
-    let gated = wanted.iter().filter_map(|one| Some((one, since(one)?)));
+    let gated = wanted
+        .iter()
+        .filter_map(|prediction| Some((prediction, since(prediction)?)));
     let (handler, since) = gated
         .filter(|(_, since)| *since > OLDEST_REWRITE)
         .max_by_key(|(_, since)| *since)?;
@@ -201,12 +208,13 @@ fn release_assumed(
         ""
     };
     let because = pod.release.because.first()?;
-    let said = format!(
-        "{}: {}; before {since} {kind}{place} is not rewritten; say `--mesh-version`",
+    let message = format!(
+        "{}: {}; releases before {since} do not rewrite {kind}{place}; set the release with \
+         `--mesh-version`",
         pod.workload.title(),
         because.message
     );
-    Some(note(pod, "release-assumed", said))
+    Some(note(pod, "release-assumed", message))
 }
 
 fn port_assumed(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
@@ -219,63 +227,70 @@ fn port_assumed(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         .iter()
         .map(|reason| reason.message.as_str())
         .collect();
-    let said = format!(
-        "the probes of {} are pointed at port {}, which is assumed ({}); say `--assume status-port=N`",
+    let message = format!(
+        "the probes of {} target port {}, which is assumed ({}); set it with `--assume \
+         status-port=N`",
         pod.workload.title(),
         pod.status_port.value,
         because.join("; ")
     );
-    Some(note(pod, "port-assumed", said))
+    Some(note(pod, "port-assumed", message))
 }
 
-/// Without the opt-out a later injector would record what this release leaves.
-fn newer_release(pod: &WorkloadPrediction<'_>, writing: Writing) -> Option<Finding> {
+/// Warns that, without the opt-out, the injector of a later release would record what this release does not rewrite.
+fn newer_release(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Finding> {
     let left = left(pod);
-    let since = left.iter().filter_map(|one| since(one)).min()?;
-    let first = left.iter().find(|one| self::since(one) == Some(since))?;
+    let since = left
+        .iter()
+        .filter_map(|prediction| since(prediction))
+        .min()?;
+    let first = left
+        .iter()
+        .find(|prediction| self::since(prediction) == Some(since))?;
     if writing.opts_out || pod.release.value.is_none() {
         return None;
     }
-    let said = format!(
-        "{}: {} is left as it is, as this release does; from {since} on the injector would append \
-         a second env, which wins: rewrite again before the mesh is updated",
+    let message = format!(
+        "{}: {} is not rewritten by this release; from {since} on, the injector would append \
+         a second prober env, which takes precedence: rewrite again before you upgrade the mesh",
         pod.workload.title(),
         first.title()
     );
-    let mut finding = note(pod, "newer-release", said);
+    let mut finding = note(pod, "newer-release", message);
     finding.severity = Severity::Warning;
     Some(finding)
 }
 
-/// Handlers that the rewrite spoils as the injector's own does: it is written all the same, since
-/// leaving it out would not help, and told under the id of the rule that finds it.
+/// Warns about handlers that the rewrite breaks as the injector's rewrite does. They are rewritten anyway, because
+/// leaving them out would not help, and are reported with the id of the rule that finds them.
 fn deadlocks<'p>(
     pod: &'p WorkloadPrediction<'_>,
     wanted: &'p [&HandlerPrediction<'_>],
 ) -> impl Iterator<Item = Finding> + 'p {
-    let struck = wanted
+    wanted
         .iter()
-        .filter(|one| one.verdict.cause == Cause::BeforeSidecar);
-    struck.map(|one| {
-        let is_sure = one.verdict.certainty > Certainty::Assumed;
-        let when = if is_sure {
-            ""
-        } else {
-            " where the sidecar is no native one"
-        };
-        let said = format!(
-            "{} is rewritten, as the injector would do it too, and can never pass{when}: the agent \
-             starts only after this init container; `meshprobe check` says what helps",
-            one.title()
-        );
-        let at = pod
-            .workload
-            .object
-            .label_at(one.handler.key.span(), String::new());
-        let mut finding = note_at(pod, "native-sidecar-startup-deadlock", at, said);
-        finding.severity = Severity::Warning;
-        finding.certainty = one.verdict.certainty;
-        finding.assumptions = one.verdict.assumptions();
-        finding
-    })
+        .filter(|prediction| prediction.verdict.cause == Cause::BeforeSidecar)
+        .map(|prediction| {
+            let is_sure = prediction.verdict.certainty > Certainty::Assumed;
+            let condition = if is_sure {
+                ""
+            } else {
+                " if the sidecar is not native"
+            };
+            let message = format!(
+                "{} is rewritten, as the injector would rewrite it, and can never pass{condition}: \
+                 the agent starts only after this init container; `meshprobe check` shows how to fix \
+                 it",
+                prediction.title()
+            );
+            let label = pod
+                .workload
+                .object
+                .label_at(prediction.handler.key.span(), String::new());
+            let mut finding = note_at(pod, "native-sidecar-startup-deadlock", label, message);
+            finding.severity = Severity::Warning;
+            finding.certainty = prediction.verdict.certainty;
+            finding.assumptions = prediction.verdict.assumptions();
+            finding
+        })
 }

@@ -1,62 +1,62 @@
-//! Bases of kustomizations: a file is rewritten only where every overlay of it agrees.
+//! Bases of kustomizations: a file is rewritten only if every overlay of it is compatible with the rewrite.
 
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
 use crate::context::Context;
-use crate::context::render::Rendering;
 use crate::finding::Finding;
 use crate::kube::{Object, ObjectKey, Workload};
+use crate::kustomize::Rendering;
 use crate::mesh::Mesh;
-use crate::predict::{Becomes, HandlerPrediction, WorkloadPrediction};
+use crate::predict::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
 
-use super::essence::Essence;
-use super::guard::Refusal;
 use super::overlay_generated::Generated;
 use super::overlay_left_out::LeftOut;
-use super::overlay_unread::Unread;
-use super::pod::has_work;
-use super::{Direction, Seen};
+use super::overlay_unread::UnreadableOverlays;
+use super::pod::needs_rewrite;
+use crate::rewrite::fingerprint::PodFingerprint;
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::plan::{Direction, RewriteInput};
 
-/// What the overlays make of a workload of a base.
-pub(super) enum Overlaid<'t> {
-    /// No kustomization of the tree takes the file in.
+/// How the overlays treat a workload of a base.
+pub(super) enum OverlayResult<'t> {
+    /// No kustomization of the tree uses the file.
     Plain,
-    /// All overlays leave its probes alone; this is the prediction to go by, the least sure one.
-    Agreed(Box<Agreed<'t>>),
-    /// An overlay changes what a rewrite of the file would change too.
-    Refused(Refusal),
+    /// No overlay changes its probes. Contains the least certain of its predictions.
+    CompatibleOverlay(Box<CompatibleOverlay<'t>>),
+    /// An overlay changes what a rewrite of the file would change.
+    Refused(GuardFailure),
 }
 
 /// A workload of a base as all overlays see it.
-pub(super) struct Agreed<'t> {
+pub(super) struct CompatibleOverlay<'t> {
     /// The handlers of the file with the facts of an overlay.
     pub(super) prediction: WorkloadPrediction<'t>,
-    /// What becomes of it there.
+    /// The workload as the overlay renders it.
     pub(super) rendered: Workload<'t>,
 }
 
-/// What the kustomizations of the tree make of its files.
+/// The renderings of the files of the tree.
 pub(super) struct Overlays<'a, 't> {
-    /// The facts of what is rendered.
+    /// The facts about the renderings.
     context: &'a Context<'t>,
     renderings: &'t [Rendering],
     predictions: &'a [WorkloadPrediction<'t>],
-    /// The positions in `predictions` of everything that is made of an object.
+    /// The positions in `predictions` of all renderings of an object.
     places: HashMap<ObjectKey<'a>, Vec<usize>>,
     left_out: LeftOut<'t>,
-    unread: Unread,
+    unread: UnreadableOverlays,
     generated: Generated,
     direction: Direction,
 }
 
 impl<'a, 't> Overlays<'a, 't> {
-    pub(super) fn new(seen: &Seen<'a, 't>, direction: Direction) -> Self {
+    pub(super) fn new(seen: &RewriteInput<'a, 't>, direction: Direction) -> Self {
         let mut places: HashMap<_, Vec<usize>> = HashMap::new();
-        for (at, one) in seen.rendered.iter().enumerate() {
-            let key = one.workload.object.key();
-            places.entry(key).or_default().push(at);
+        for (position, prediction) in seen.rendered.iter().enumerate() {
+            let key = prediction.workload.object.key();
+            places.entry(key).or_default().push(position);
         }
         Self {
             context: seen.overlaid,
@@ -64,83 +64,101 @@ impl<'a, 't> Overlays<'a, 't> {
             predictions: seen.rendered,
             places,
             left_out: LeftOut::of(seen.renderings),
-            unread: Unread::of(seen.context.sources, seen.renderings),
+            unread: UnreadableOverlays::of(seen.context.sources, seen.renderings),
             generated: Generated::of(seen.context.sources),
             direction,
         }
     }
 
-    /// Iterates over everything that is made of a workload of a file, whatever it is called there.
+    /// Iterates over all renderings of a workload of a file, whatever their names are.
     pub(super) fn of<'s>(
         &'s self,
         plain: &'s WorkloadPrediction<'t>,
     ) -> impl Iterator<Item = &'a WorkloadPrediction<'t>> + use<'s, 'a, 't> {
         let found = self.places.get(&plain.workload.object.key());
-        let found = found.into_iter().flatten();
-        found.filter_map(|at| self.predictions.get(*at))
+        found
+            .into_iter()
+            .flatten()
+            .filter_map(|position| self.predictions.get(*position))
     }
 
-    /// Refuses a workload of a file for which no rendering has to be looked at: an overlay takes it in of which nothing
-    /// is known, or a generator copies its text.
-    fn refusal_of_file(&self, plain: &WorkloadPrediction<'_>) -> Option<Refusal> {
+    /// Refuses a workload of a file without a look at its renderings: the effect of an overlay is not known, or a
+    /// generator copies the text of the file.
+    fn refusal_of_file(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
         let left_out = self.left_out.refusal(plain);
         let unread = left_out.or_else(|| self.unread.refusal(plain));
         unread.or_else(|| self.generated.refusal(plain))
     }
 
-    /// Returns what an overlay does that a change of the file would not go with.
-    fn objection(&self, own: &Essence, seen: &WorkloadPrediction<'t>) -> Option<String> {
-        let overlaid = Essence::of(&seen.workload);
+    /// Returns how an overlay conflicts with a change of the file, as a predicate.
+    fn conflict(&self, own: &PodFingerprint, seen: &WorkloadPrediction<'t>) -> Option<String> {
+        let overlaid = PodFingerprint::of(&seen.workload);
         if overlaid != *own {
             let changed = || "changes its probes or how they are rewritten".to_owned();
             return Some(overlaid.added_action(own).unwrap_or_else(changed));
         }
         let object = &seen.workload.object;
         if let Some(note) = self.context.hidden_changes(object).first() {
-            return Some(format!("cannot be seen: {}", note.message));
+            return Some(format!(
+                "makes changes that are not known: {}",
+                note.message
+            ));
         }
         let note = self.context.hidden_copies(object).first()?;
-        let what = "may copy its probes into other objects";
-        Some(format!("{what}: {}", note.message))
+        Some(format!(
+            "may copy its probes into other objects: {}",
+            note.message
+        ))
     }
 
-    /// Refuses a workload of a file for what an overlay, in which it becomes `object`, does.
+    /// Refuses a workload of a file because of the overlay that renders it as `object`. `predicate` describes what the
+    /// overlay does.
     pub(super) fn refusal(
         &self,
         plain: &WorkloadPrediction<'_>,
         object: &Object<'_>,
-        said: &str,
-    ) -> Refusal {
-        let overlay = object.rendered_by.unwrap_or(object.home);
-        let said = format!("what {overlay} makes of it {said}");
-        let same = |one: &&Rendering| one.root == *overlay && one.home() == object.home;
+        predicate: &str,
+    ) -> GuardFailure {
+        let overlay = object.rendered_by.unwrap_or(object.location_file);
+        let message = format!("`{overlay}` {predicate}");
+        let same = |rendering: &&Rendering| {
+            rendering.root == *overlay && rendering.location_file() == object.location_file
+        };
         let rendering = self.renderings.iter().find(same);
         let build = rendering.map_or("kustomize build DIR", Rendering::build);
-        Refusal::new("kustomize-overlay", plain.workload.object.name_span(), said)
-            .with_help(self.direction.help(build))
+        GuardFailure::new(
+            "kustomize-overlay",
+            plain.workload.object.name_span(),
+            message,
+        )
+        .with_help(self.direction.help(build))
     }
 }
 
-/// Looks at what comes of `plain` in the overlays.
+/// Compares the renderings of `plain` with the workload in the file.
 pub(super) fn overlaid<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
-) -> Overlaid<'t> {
+) -> OverlayResult<'t> {
     if let Some(refusal) = overlays.refusal_of_file(plain) {
-        return Overlaid::Refused(refusal);
+        return OverlayResult::Refused(refusal);
     }
-    let own = Essence::of(&plain.workload);
-    let mut agreed: Option<Agreed<'t>> = None;
+    let own = PodFingerprint::of(&plain.workload);
+    let mut agreed: Option<CompatibleOverlay<'t>> = None;
     for seen in overlays.of(plain) {
-        if let Some(said) = overlays.objection(&own, seen) {
-            return Overlaid::Refused(overlays.refusal(plain, &seen.workload.object, &said));
+        if let Some(conflict) = overlays.conflict(&own, seen) {
+            return OverlayResult::Refused(overlays.refusal(
+                plain,
+                &seen.workload.object,
+                &conflict,
+            ));
         }
         if agreed
             .as_ref()
             .is_some_and(|before| !is_alike(&before.prediction, seen))
         {
-            let said = "is not served by the mesh as another one of the same file is";
-            return Overlaid::Refused(overlays.refusal(plain, &seen.workload.object, said));
+            let message = "gives it other mesh settings than another overlay of the same file does";
+            return OverlayResult::Refused(overlays.refusal(plain, &seen.workload.object, message));
         }
         let weaker = agreed
             .as_ref()
@@ -151,89 +169,107 @@ pub(super) fn overlaid<'t>(
                 handlers: handlers(plain, seen),
                 ..seen.clone()
             };
-            agreed = Some(Agreed {
+            agreed = Some(CompatibleOverlay {
                 prediction,
                 rendered: seen.workload.clone(),
             });
         }
     }
-    agreed.map_or(Overlaid::Plain, |agreed| Overlaid::Agreed(Box::new(agreed)))
+    agreed.map_or(OverlayResult::Plain, |agreed| {
+        OverlayResult::CompatibleOverlay(Box::new(agreed))
+    })
 }
 
-/// The handlers of the file; what a mesh beside Istio makes of them is known in the overlay alone.
+/// Returns the handlers of the file. For a mesh other than Istio, their predictions are known only in the overlay.
 fn handlers<'t>(
     plain: &WorkloadPrediction<'t>,
     seen: &WorkloadPrediction<'t>,
 ) -> Vec<HandlerPrediction<'t>> {
-    let is_other = seen.mesh.value.is_some_and(|mesh| mesh != Mesh::Istio);
+    let is_other = seen.mesh.value.is_some_and(|mesh| mesh != Mesh::ISTIO);
     if !is_other || plain.handlers.len() != seen.handlers.len() {
         return plain.handlers.clone();
     }
-    let both = plain.handlers.iter().zip(&seen.handlers);
-    both.map(|(plain, seen)| HandlerPrediction {
-        container: plain.container.clone(),
-        handler: plain.handler.clone(),
-        ..seen.clone()
-    })
-    .collect()
+    plain
+        .handlers
+        .iter()
+        .zip(&seen.handlers)
+        .map(|(plain, seen)| HandlerPrediction {
+            container: plain.container.clone(),
+            handler: plain.handler.clone(),
+            ..seen.clone()
+        })
+        .collect()
 }
 
-/// Refuses what an overlay to be rewritten takes in from files that are only context: these are
-/// never edited.
+/// Refuses workloads of an overlay to be rewritten that come from files that are only context: such files are never
+/// edited.
 pub(super) fn only_context(
     plain: &[WorkloadPrediction<'_>],
     rendered: &[WorkloadPrediction<'_>],
 ) -> Vec<Finding> {
-    let bases = plain.iter().filter(|base| !base.is_target);
-    let bases: BTreeSet<ObjectKey<'_>> = bases.map(|base| base.workload.object.key()).collect();
+    let bases: BTreeSet<ObjectKey<'_>> = plain
+        .iter()
+        .filter(|base| !base.is_target)
+        .map(|base| base.workload.object.key())
+        .collect();
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
-    for seen in rendered.iter().filter(|one| one.is_target && has_work(one)) {
+    for seen in rendered
+        .iter()
+        .filter(|prediction| prediction.is_target && needs_rewrite(prediction))
+    {
         let key = seen.workload.object.key();
         if bases.contains(&key) && reported.insert(key) {
             let path = seen.workload.object.path();
-            let said = format!("{path} is read as context only and is not edited");
-            let refusal = Refusal::new("context-only", seen.workload.object.name_span(), said)
-                .with_help(format!("name {path} among the paths to have it rewritten"));
+            let message = format!("`{path}` is only read as context and is not edited");
+            let refusal =
+                GuardFailure::new("context-only", seen.workload.object.name_span(), message)
+                    .with_help(format!(
+                        "to rewrite it, add `{path}` to the paths of the run"
+                    ));
             findings.push(refusal.finding(seen));
         }
     }
     findings
 }
 
-/// Returns why a rewrite of the file can't be undone: an overlay sees other probes in it, or
-/// another prober env.
-pub(super) fn differing<'t>(
+/// Returns a refusal if a rewrite of the file cannot be undone because an overlay renders other probes or another
+/// prober env.
+pub(super) fn undo_refusal<'t>(
     plain: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
-) -> Option<Refusal> {
+) -> Option<GuardFailure> {
     if let Some(refusal) = overlays.refusal_of_file(plain) {
         return Some(refusal);
     }
-    let own = Essence::of(&plain.workload);
+    let own = PodFingerprint::of(&plain.workload);
     overlays.of(plain).find_map(|seen| {
-        let said = overlays.objection(&own, seen)?;
-        Some(overlays.refusal(plain, &seen.workload.object, &said))
+        let conflict = overlays.conflict(&own, seen)?;
+        Some(overlays.refusal(plain, &seen.workload.object, &conflict))
     })
 }
 
-/// One rewrite of the file would be right for both.
-fn is_alike(one: &WorkloadPrediction<'_>, other: &WorkloadPrediction<'_>) -> bool {
-    one.dataplane.value == other.dataplane.value
-        && one.status_port.value == other.status_port.value
-        && one.rewrite.value == other.rewrite.value
-        && one.release.value == other.release.value
-        && one.mesh.value == other.mesh.value
-        && (one.mesh.value.is_none_or(|mesh| mesh == Mesh::Istio)
-            || becomes(one).eq(becomes(other)))
+/// Tells whether one rewrite of the file is correct for both predictions.
+fn is_alike(first: &WorkloadPrediction<'_>, second: &WorkloadPrediction<'_>) -> bool {
+    first.dataplane.value == second.dataplane.value
+        && first.status_port.value == second.status_port.value
+        && first.rewrite.value == second.rewrite.value
+        && first.release.value == second.release.value
+        && first.mesh.value == second.mesh.value
+        && (first.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO)
+            || rewritten_to(first).eq(rewritten_to(second)))
 }
 
-/// What the handlers of a pod are turned into.
-fn becomes<'a>(pod: &'a WorkloadPrediction<'_>) -> impl Iterator<Item = Option<&'a Becomes>> {
-    pod.handlers.iter().map(|one| one.becomes.as_ref())
+/// Iterates over the rewritten values of a pod's handlers.
+fn rewritten_to<'a>(
+    pod: &'a WorkloadPrediction<'_>,
+) -> impl Iterator<Item = Option<&'a RewrittenHandler>> {
+    pod.handlers
+        .iter()
+        .map(|handler| handler.rewritten_to.as_ref())
 }
 
-/// What proves least that the mesh takes the pod in comes first.
+/// Returns a sort key: the prediction that proves membership in the mesh least comes first.
 fn rank(pod: &WorkloadPrediction<'_>) -> (bool, crate::finding::Certainty) {
     let in_mesh = pod.dataplane.value == crate::context::Dataplane::Sidecar;
     (in_mesh, pod.dataplane.certainty)

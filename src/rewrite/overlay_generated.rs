@@ -4,30 +4,30 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::context::render::{GeneratedFrom, generator_files};
+use crate::kustomize::{GeneratedFrom, generator_files};
 use crate::predict::WorkloadPrediction;
 use crate::source::SourceSet;
 
-use super::guard::Refusal;
+use crate::rewrite::guard::failure::GuardFailure;
 
 /// The files that generators copy.
 pub(super) struct Generated(HashMap<Arc<str>, GeneratedFrom>);
 
 impl Generated {
-    /// Finds them among all files.
+    /// Finds the copied files among all files.
     pub(super) fn of(sources: &SourceSet) -> Self {
         Self(generator_files(sources))
     }
 
     /// Returns a refusal if a generator copies the file of a workload.
-    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<Refusal> {
+    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
         let object = &plain.workload.object;
         let copy = self.0.get(object.path())?;
         let (path, generated) = (&copy.kustomization, &copy.object);
         let message =
             format!("`{path}` copies the file into {generated}, whose content would change");
         let help = format!("if that content may change, leave it out with `--exclude {path}`");
-        let refusal = Refusal::new("kustomize-overlay", object.name_span(), message);
+        let refusal = GuardFailure::new("kustomize-overlay", object.name_span(), message);
         Some(refusal.with_help(help))
     }
 }

@@ -3,25 +3,28 @@
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
 
-use super::guard::Refusal;
-use super::outstanding;
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::unrewritten::unrewritten_handlers;
 
 /// Refuses the workloads that are checked as manifests although a kustomization uses their file as a patch.
 pub(super) fn refusals(rendered: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
-    let of_patches = rendered.iter().filter(|one| {
-        let object = &one.workload.object;
-        object.document.patch && object.rendered_by.is_none() && !outstanding(one).is_empty()
-    });
-    of_patches
-        .map(|one| {
-            let object = &one.workload.object;
+    rendered
+        .iter()
+        .filter(|prediction| {
+            let object = &prediction.workload.object;
+            object.document.patch
+                && object.rendered_by.is_none()
+                && !unrewritten_handlers(prediction).is_empty()
+        })
+        .map(|prediction| {
+            let object = &prediction.workload.object;
             let message = "a kustomization uses its file as a patch";
-            Refusal::new("kustomize-patch", object.name_span(), message)
+            GuardFailure::new("kustomize-patch", object.name_span(), message)
                 .with_help(
-                    "rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite -`; or remove the \
-                     file from the patches of the kustomization",
+                    "rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite \
+                     -`; or remove the file from the patches of the kustomization",
                 )
-                .finding(one)
+                .finding(prediction)
         })
         .collect()
 }

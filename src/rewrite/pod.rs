@@ -1,43 +1,25 @@
-//! One pod: which handlers are pointed at the agent, and the changes that do it.
+//! Plans one pod: which handlers target the agent afterwards, and the changes that achieve it.
 
 use std::collections::BTreeMap;
 
 use crate::context::{Context, Dataplane};
-use crate::finding::Finding;
 use crate::kube::Workload;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::rewrite::form::rewrite_form::RewriteForm;
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::handlers::{point_at_agent, prober, wanted};
+use crate::rewrite::pod_outcome::PodOutcome;
+use crate::rewrite::{guard, notes, preview};
 use crate::yaml::Change;
 
-use super::form::Writing;
-use super::guard::{self, Refusal};
-use super::handlers::{point_at_agent, prober, wanted};
-use super::{notes, preview};
-
-/// What comes of one pod.
-#[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) changes: Vec<Change>,
-    pub(super) findings: Vec<Finding>,
-}
-
-impl Outcome {
-    pub(super) fn left(findings: impl IntoIterator<Item = Finding>) -> Self {
-        Self {
-            changes: Vec::new(),
-            findings: findings.into_iter().collect(),
-        }
-    }
-}
-
-/// Plans one pod. Pods that are not injected, and pods with nothing to rewrite, are left alone
-/// without a word. `there` is where the pod is injected: what a kustomization makes of it, with the
-/// facts beside it.
+/// Plans one pod. Pods that are not injected and pods with nothing to rewrite are skipped silently. `injected_as` is
+/// the workload as it is injected, as a kustomization renders it, with the facts that apply there.
 pub(super) fn rewrite<'t>(
     context: &Context<'t>,
-    there: (&Context<'t>, &Workload<'t>),
+    injected_as: (&Context<'t>, &Workload<'t>),
     pod: &WorkloadPrediction<'t>,
-) -> Outcome {
-    if let Some(outcome) = preview::rewrite(context, there, pod) {
+) -> PodOutcome {
+    if let Some(outcome) = preview::rewrite(context, injected_as, pod) {
         return outcome;
     }
     let wanted = wanted(pod);
@@ -46,44 +28,44 @@ pub(super) fn rewrite<'t>(
         Dataplane::Sidecar | Dataplane::Uncaptured | Dataplane::Unknown
     );
     if !may_have_agent {
-        return Outcome::left(notes::outside(context, pod, &wanted));
+        return PodOutcome::left(notes::outside(context, pod, &wanted));
     }
-    // The opt-out beside a prober env is a rewrite written down earlier: it is extended.
+    // An opt-out together with a prober env comes from an earlier rewrite, which is extended.
     if !pod.rewrite.value && pod.prober_env.is_none() {
-        return Outcome::left(notes::opt_out(pod, &wanted));
+        return PodOutcome::left(notes::opt_out(pod, &wanted));
     }
-    let asked = context.settings.form;
-    let writing = Writing::of(asked, pod);
+    let requested = context.settings.form;
+    let writing = RewriteForm::of(requested, pod);
     match plan(context, pod, &wanted, writing) {
-        Ok(changes) if changes.is_empty() => Outcome::left(notes::form_kept(asked, pod)),
+        Ok(changes) if changes.is_empty() => PodOutcome::left(notes::form_kept(requested, pod)),
         Ok(changes) => {
             let mut findings = notes::of_rewritten(pod, &wanted, writing);
-            if writing.form != asked {
-                findings.extend(notes::form_kept(asked, pod));
+            if writing.form != requested {
+                findings.extend(notes::form_kept(requested, pod));
             }
-            Outcome { changes, findings }
+            PodOutcome { changes, findings }
         }
-        Err(refusals) => Outcome::left(refusals.into_iter().map(|one| one.finding(pod))),
+        Err(refusals) => PodOutcome::left(refusals.into_iter().map(|refusal| refusal.finding(pod))),
     }
 }
 
-/// Tells whether the pod holds handlers that a rewrite would change.
-pub(super) fn has_work(pod: &WorkloadPrediction<'_>) -> bool {
-    preview::has_work(pod).unwrap_or_else(|| !wanted(pod).is_empty())
+/// Tells whether the pod contains handlers that a rewrite would change.
+pub(super) fn needs_rewrite(pod: &WorkloadPrediction<'_>) -> bool {
+    preview::needs_rewrite(pod).unwrap_or_else(|| !wanted(pod).is_empty())
 }
 
-/// All or nothing: everything that speaks against it is named.
+/// Returns all changes of a pod, or every reason not to rewrite it.
 fn plan(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
-    writing: Writing,
-) -> Result<Vec<Change>, Vec<Refusal>> {
-    let mut refusals: Vec<Refusal> = guard::unreadable_env(pod).into_iter().collect();
-    refusals.extend(guard::deadly_entry(pod));
+    writing: RewriteForm,
+) -> Result<Vec<Change>, Vec<GuardFailure>> {
+    let mut refusals: Vec<GuardFailure> = guard::unreadable_env(pod).into_iter().collect();
+    refusals.extend(guard::fatal_entry(pod));
     if refusals.is_empty() && pod.dataplane.value == Dataplane::Sidecar {
         let handlers = pod.handlers.iter();
-        refusals.extend(handlers.filter_map(|handler| guard::lost_entry(pod, handler)));
+        refusals.extend(handlers.filter_map(|handler| guard::missing_entry(pod, handler)));
         refusals.extend(writing.loops(context, pod));
     }
     if !wanted.is_empty() {
@@ -92,7 +74,7 @@ fn plan(
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    // A proxyless template switches the rewrite off itself.
+    // A proxyless template switches off the rewrite itself.
     if wanted.is_empty() || pod.dataplane.value != Dataplane::Sidecar {
         return Ok(Vec::new());
     }
@@ -108,7 +90,7 @@ fn plan(
     }
     changes.extend(
         writing
-            .carry(pod, probers)
+            .set_prober_env(pod, probers)
             .map_err(|refusal| vec![refusal])?,
     );
     Ok(changes)

@@ -1,164 +1,179 @@
-//! Pods of a mesh that is not Istio: what its webhook would make of them, to be looked at.
+//! Previews of pods of other meshes than Istio: the output of their webhook, to read.
 //!
-//! These meshes keep the originals where no manifest reaches, so a rewrite in the manifests and the
-//! webhook's own do not go together: without `--preview` such pods are refused.
+//! These meshes store the originals outside of manifests, so a rewrite in the manifests and the rewrite of the webhook
+//! are not compatible: without `--preview`, such pods are refused.
 
 use crate::context::{Context, Dataplane};
 use crate::finding::{Finding, Severity};
-use crate::kube::{Action, Unreadable, Workload};
-use crate::mesh::other::{Addition, Each, Membership, Shape};
+use crate::kube::{ProbeHandler, Unreadable, Workload};
+use crate::mesh::model::{Addition, HandlerRef, Membership, RewriteSupport};
 use crate::mesh::{Mesh, Version};
-use crate::predict::{Becomes, Cause, HandlerPrediction, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, RewrittenHandler, WorkloadPrediction};
 use crate::yaml::{Change, Value};
 
-use super::guard::{self, Refusal};
-use super::pod::Outcome;
+use super::guard;
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::pod_outcome::PodOutcome;
 
-/// What the proxy of one pod is told of its probes.
+/// The configuration of one pod's proxy for its probes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Proxy {
+pub struct ProxyConfiguration {
     /// `shop/Deployment/web`.
     pub title: String,
-    /// What had to be taken for granted, each with the option that settles it.
+    /// The assumptions, each with the option that settles it.
     pub assumed: Vec<String>,
-    /// Listeners and clusters, as the proxy reads them.
+    /// Listeners and clusters in the format of the proxy.
     pub resources: serde_json::Value,
 }
 
-/// What the proxies of a tree are told of the probes of their pods.
+/// The configurations of the proxies of a tree for the probes of their pods.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
-    /// Those that are told something.
-    pub proxies: Vec<Proxy>,
-    /// Why nobody can say what others are told.
+pub struct ProxyConfigurations {
+    /// The proxies that have such a configuration.
+    pub proxies: Vec<ProxyConfiguration>,
+    /// Why the configuration of other proxies cannot be determined.
     pub findings: Vec<Finding>,
 }
 
-/// Plans one pod; `None` where it is Istio's. `there` is where it is injected.
+/// Plans one pod; returns `None` for a pod of Istio. `injected_as` is the workload as it is injected, with the facts
+/// that apply there.
 pub(super) fn rewrite<'t>(
     context: &Context<'t>,
-    there: (&Context<'t>, &Workload<'t>),
+    injected_as: (&Context<'t>, &Workload<'t>),
     pod: &WorkloadPrediction<'t>,
-) -> Option<Outcome> {
-    let mesh = pod.mesh.value.filter(|mesh| *mesh != Mesh::Istio)?;
-    let left = |refusal: Refusal| Outcome::left([refusal.finding(pod)]);
-    let Some(other) = there.0.other_pod(there.1) else {
-        return Some(Outcome::default());
+) -> Option<PodOutcome> {
+    let mesh = pod.mesh.value.filter(|mesh| *mesh != Mesh::ISTIO)?;
+    let left = |refusal: GuardFailure| PodOutcome::left([refusal.finding(pod)]);
+    let Some(other) = injected_as.0.other_pod(injected_as.1) else {
+        return Some(PodOutcome::default());
     };
-    let asks = pod.handlers.iter().any(goes_over_the_network);
+    let uses_network = pod.handlers.iter().any(uses_network_port);
     match other.membership.value {
-        Membership::Refused if asks => return Some(left(refused(pod, mesh))),
-        Membership::Unknown if asks => return Some(left(unproven(pod))),
+        Membership::Refused if uses_network => return Some(left(refused(pod, mesh))),
+        Membership::Unknown if uses_network => return Some(left(unproven(pod))),
         Membership::Injected => {}
-        _ => return Some(Outcome::default()),
+        _ => return Some(PodOutcome::default()),
     }
-    if !pod.handlers.iter().any(|one| one.rewritten) {
-        return Some(Outcome::default());
+    if !pod.handlers.iter().any(|handler| handler.rewritten) {
+        return Some(PodOutcome::default());
     }
-    let mut refusals: Vec<Refusal> = guard::document(context, pod).into_iter().collect();
-    refusals.extend(too_old(pod, mesh, other.asked.release, other.model.shape()));
+    let mut refusals: Vec<GuardFailure> = guard::document(context, pod).into_iter().collect();
+    refusals.extend(too_old(pod, mesh, other.input.release, other.model.shape()));
     refusals.extend(pod.handlers.iter().filter_map(unreadable));
     if !context.settings.preview {
         refusals.push(preview_only(pod, mesh, other.model.shape()));
     }
-    let additions = other.model.additions(&other.asked, &each(pod));
+    let additions = other.model.additions(&other.input, &handler_refs(pod));
     if let Err((place, why)) = &additions {
         let object = &pod.workload.object;
         let span = match *place.path == **object.path() {
             true => place.span,
             false => object.name_span(),
         };
-        refusals.push(Refusal::new("annotation-taken", span, why.clone()));
+        refusals.push(GuardFailure::new("annotation-taken", span, why.clone()));
     }
     if !refusals.is_empty() {
-        let findings = refusals.into_iter().map(|one| one.finding(pod));
-        return Some(Outcome::left(findings));
+        let findings = refusals.into_iter().map(|refusal| refusal.finding(pod));
+        return Some(PodOutcome::left(findings));
     }
-    let mut changes: Vec<Change> = pod.handlers.iter().flat_map(point).collect();
+    let mut changes: Vec<Change> = pod.handlers.iter().flat_map(handler_changes).collect();
     let additions = additions.into_iter().flatten();
-    changes.extend(additions.map(|one| add(pod, one)));
+    changes.extend(additions.map(|addition| addition_change(pod, addition)));
     let findings = vec![note(pod, mesh, other.model.shape())];
-    Some(Outcome { changes, findings })
+    Some(PodOutcome { changes, findings })
 }
 
-/// Returns what the proxies of injected pods are told of their probes, where that is written into
-/// their configuration, and for which pods nobody can say it.
+/// Returns the configuration of the proxies of injected pods for their probes, if the mesh writes it into the
+/// bootstrap configuration, and a finding for each pod whose configuration cannot be determined.
 #[must_use]
-pub(crate) fn proxies(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Told {
-    let mut told = Told::default();
-    let targets = predictions.iter().filter(|one| one.is_target);
-    for pod in targets.filter(|pod| pod.handlers.iter().any(goes_over_the_network)) {
+pub(crate) fn proxies(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+) -> ProxyConfigurations {
+    let mut configurations = ProxyConfigurations::default();
+    let targets = predictions.iter().filter(|prediction| prediction.is_target);
+    for pod in targets.filter(|pod| pod.handlers.iter().any(uses_network_port)) {
         let (Some(mesh), Some(other)) = (pod.mesh.value, context.other_pod(&pod.workload)) else {
             continue;
         };
-        let (release, shape) = (other.asked.release, other.model.shape());
+        let (release, shape) = (other.input.release, other.model.shape());
         let refusal = match other.membership.value {
             _ if !other.model.has_bootstrap() => continue,
             Membership::Refused => Some(refused(pod, mesh)),
             Membership::Unknown => Some(unproven(pod)),
             Membership::Injected => too_old(pod, mesh, release, shape),
-            Membership::Brought | Membership::Outside => continue,
+            Membership::AlreadyInjected | Membership::Outside => continue,
         };
         if let Some(refusal) = refusal {
-            told.findings.push(refusal.finding(pod));
+            configurations.findings.push(refusal.finding(pod));
             continue;
         }
-        let resources = other.model.proxy(&other.asked, &each(pod));
+        let resources = other
+            .model
+            .bootstrap_config(&other.input, &handler_refs(pod));
         let namespace = pod.namespace.as_ref().map(|name| format!("{name}/"));
-        told.proxies.extend(resources.map(|resources| Proxy {
-            title: format!("{}{}", namespace.unwrap_or_default(), pod.workload.title()),
-            assumed: assumed(pod),
-            resources,
-        }));
+        configurations
+            .proxies
+            .extend(resources.map(|resources| ProxyConfiguration {
+                title: format!("{}{}", namespace.unwrap_or_default(), pod.workload.title()),
+                assumed: assumed(pod),
+                resources,
+            }));
     }
-    told
+    configurations
 }
 
-/// What the membership of a pod rests on, beside what is written.
+/// Returns the assumptions that the membership of a pod depends on.
 fn assumed(pod: &WorkloadPrediction<'_>) -> Vec<String> {
-    let reasons = pod.dataplane.because.iter();
-    reasons
+    pod.dataplane
+        .because
+        .iter()
         .filter(|reason| reason.place.is_none())
         .filter_map(|reason| Some(format!("{} [{}]", reason.message, reason.settle?)))
         .collect()
 }
 
-fn each<'t>(pod: &WorkloadPrediction<'t>) -> Vec<Each<'t>> {
-    let handlers = pod.handlers.iter();
-    handlers
-        .map(|one| (one.container.clone(), one.handler.clone()))
+fn handler_refs<'t>(pod: &WorkloadPrediction<'t>) -> Vec<HandlerRef<'t>> {
+    pod.handlers
+        .iter()
+        .map(|prediction| (prediction.container.clone(), prediction.handler.clone()))
         .collect()
 }
 
-fn goes_over_the_network(one: &HandlerPrediction<'_>) -> bool {
-    let action = one.handler.action.as_ref();
+fn uses_network_port(prediction: &HandlerPrediction<'_>) -> bool {
+    let action = prediction.handler.action.as_ref();
     action.is_ok_and(|action| action.port().is_some())
 }
 
-fn refused(pod: &WorkloadPrediction<'_>, mesh: Mesh) -> Refusal {
+fn refused(pod: &WorkloadPrediction<'_>, mesh: Mesh) -> GuardFailure {
     let reason = pod.dataplane.because.first();
-    let said = reason.map_or("it does not say why", |reason| reason.message.as_str());
-    Refusal::new(
+    let reason = reason.map_or("the reason is not known", |reason| reason.message.as_str());
+    GuardFailure::new(
         "admission-refused",
         pod.workload.object.name_span(),
-        format!("{} would not admit it ({said})", mesh.title()),
+        format!("{} would reject it ({reason})", mesh.title()),
     )
-    .with_help("`meshprobe check` names the place; mend it first")
+    .with_help("`meshprobe check` shows the cause; fix it first")
 }
 
-fn unproven(pod: &WorkloadPrediction<'_>) -> Refusal {
+fn unproven(pod: &WorkloadPrediction<'_>) -> GuardFailure {
     let because: Vec<&str> = pod
         .dataplane
         .because
         .iter()
         .map(|reason| reason.message.as_str())
         .collect();
-    let said = format!(
+    let message = format!(
         "nothing proves that it will be injected ({})",
         because.join("; ")
     );
-    Refusal::new("injection-unproven", pod.workload.object.name_span(), said).with_help(
-        "add the Namespace manifest to the run (`--context`), or say `--assume injection=all`",
+    GuardFailure::new(
+        "injection-unproven",
+        pod.workload.object.name_span(),
+        message,
+    )
+    .with_help(
+        "add the Namespace manifest to the run (`--context`), or use `--assume injection=all`",
     )
 }
 
@@ -166,108 +181,113 @@ fn too_old(
     pod: &WorkloadPrediction<'_>,
     mesh: Mesh,
     release: Option<Version>,
-    shape: Shape,
-) -> Option<Refusal> {
+    shape: RewriteSupport,
+) -> Option<GuardFailure> {
     let release = release.filter(|release| *release < shape.oldest)?;
-    let said = format!(
-        "{} {release} is only linted, rewriting starts at {}",
+    let message = format!(
+        "`rewrite` does not support {} {release}; the oldest supported release is {}",
         mesh.title(),
         shape.oldest
     );
-    Some(Refusal::new(
+    Some(GuardFailure::new(
         "release-too-old",
         pod.workload.object.name_span(),
-        said,
+        message,
     ))
 }
 
-fn unreadable(one: &HandlerPrediction<'_>) -> Option<Refusal> {
-    let span = one.handler.kind_span();
-    match (&one.handler.action, one.verdict.cause) {
+fn unreadable(prediction: &HandlerPrediction<'_>) -> Option<GuardFailure> {
+    let span = prediction.handler.kind_span();
+    match (&prediction.handler.action, prediction.verdict.cause) {
         (Err(Unreadable::Malformed(error)), _) => {
-            let said = format!(
-                "{}: the API server would refuse it: {}",
-                one.title(),
+            let message = format!(
+                "{}: the API server would reject it: {}",
+                prediction.title(),
                 error.message
             );
-            Some(Refusal::new("invalid-handler", span, said))
+            Some(GuardFailure::new("invalid-handler", span, message))
         }
         (Err(Unreadable::Placeholder(_)), _) | (_, Cause::Placeholder) => {
-            let said = format!("{}: a value is a placeholder", one.title());
-            Some(Refusal::new("placeholder", span, said))
+            let message = format!("{}: a value is a placeholder", prediction.title());
+            Some(GuardFailure::new("placeholder", span, message))
         }
         _ => None,
     }
 }
 
-fn preview_only(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: Shape) -> Refusal {
-    let said = format!(
+fn preview_only(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport) -> GuardFailure {
+    let message = format!(
         "{} injects it and rewrites its probes itself; {}",
         mesh.title(),
-        shape.why_not
+        shape.not_deployable
     );
-    Refusal::new("preview-only", pod.workload.object.name_span(), said)
-        .with_help("`--preview` shows what the webhook makes of it; do not deploy that")
+    GuardFailure::new("preview-only", pod.workload.object.name_span(), message)
+        .with_help("`--preview` shows the output of the webhook; do not deploy it")
 }
 
-fn note(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: Shape) -> Finding {
+fn note(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport) -> Finding {
     let object = &pod.workload.object;
     let label = object.label_at(object.name_span(), String::new());
-    let said = format!(
-        "{} is shown as {} would have it: {}",
+    let message = format!(
+        "{} is shown as {} would rewrite it: {}",
         pod.workload.title(),
         mesh.title(),
         shape.caution
     );
-    let mut finding = Finding::new("preview", Severity::Note, label, said);
+    let mut finding = Finding::new("preview", Severity::Note, label, message);
     finding.document = object.document.index;
     finding.object = Some(object.reference());
     finding
 }
 
-/// The changes that make of a handler what the webhook makes of it.
-fn point(one: &HandlerPrediction<'_>) -> Vec<Change> {
-    let (Some(becomes), Ok(action)) = (&one.becomes, &one.handler.action) else {
+/// Returns the changes that the webhook makes to a handler.
+fn handler_changes(prediction: &HandlerPrediction<'_>) -> Vec<Change> {
+    let (Some(rewritten_to), Ok(action)) = (&prediction.rewritten_to, &prediction.handler.action)
+    else {
         return Vec::new();
     };
-    let Action::HttpGet(http) = action else {
+    let ProbeHandler::HttpGet(http) = action else {
         return vec![Change::Replace {
-            route: one.handler.route.child(action.key()),
+            route: prediction.handler.route.child(action.key()),
             key: "httpGet".to_owned(),
-            value: whole(becomes),
+            value: http_get_value(rewritten_to),
         }];
     };
-    let route = one.handler.route.child("httpGet");
+    let route = prediction.handler.route.child("httpGet");
     let set = |key: &'static str, value: Value| Change::Set {
         route: route.child(key),
         value,
     };
     let mut changes = Vec::new();
-    if http.path != becomes.path {
-        changes.push(set("path", Value::Str(becomes.path.clone())));
+    if http.path != rewritten_to.path {
+        changes.push(set("path", Value::Str(rewritten_to.path.clone())));
     }
-    changes.push(set("port", Value::Int(becomes.port)));
-    if let Some(headers) = becomes.headers.as_ref().filter(|new| **new != http.headers) {
+    changes.push(set("port", Value::Int(rewritten_to.port)));
+    if let Some(headers) = rewritten_to
+        .headers
+        .as_ref()
+        .filter(|new| **new != http.headers)
+    {
         changes.push(set("httpHeaders", header_list(headers)));
     }
-    if becomes.drops_origin {
-        let node = one.handler.node.get("httpGet");
-        let there = ["host", "scheme"]
+    if rewritten_to.drops_origin {
+        let node = prediction.handler.node.get("httpGet");
+        let present = ["host", "scheme"]
             .into_iter()
             .filter(|key| node.is_some_and(|node| node.get(key).is_some()));
-        changes.extend(there.map(|key| Change::Remove {
+        changes.extend(present.map(|key| Change::Remove {
             route: route.child(key),
         }));
     }
     changes
 }
 
-fn whole(becomes: &Becomes) -> Value {
+fn http_get_value(rewritten_to: &RewrittenHandler) -> Value {
     let mut fields = vec![
-        ("path".to_owned(), Value::Str(becomes.path.clone())),
-        ("port".to_owned(), Value::Int(becomes.port)),
+        ("path".to_owned(), Value::Str(rewritten_to.path.clone())),
+        ("port".to_owned(), Value::Int(rewritten_to.port)),
     ];
-    let headers = becomes.headers.as_ref().filter(|all| !all.is_empty());
+    let headers = rewritten_to.headers.as_ref().filter(|all| !all.is_empty());
     if let Some(headers) = headers {
         fields.push(("httpHeaders".to_owned(), header_list(headers)));
     }
@@ -284,7 +304,7 @@ fn header_list(headers: &[(String, String)]) -> Value {
     Value::Seq(headers.iter().map(header).collect())
 }
 
-fn add(pod: &WorkloadPrediction<'_>, addition: Addition) -> Change {
+fn addition_change(pod: &WorkloadPrediction<'_>, addition: Addition) -> Change {
     let template = &pod.workload.template;
     match addition {
         Addition::Container(value) => Change::Push {
@@ -301,9 +321,9 @@ fn add(pod: &WorkloadPrediction<'_>, addition: Addition) -> Change {
     }
 }
 
-/// Tells whether a pod is another mesh's, and would be rewritten.
-pub(super) fn has_work(pod: &WorkloadPrediction<'_>) -> Option<bool> {
-    pod.mesh.value.filter(|mesh| *mesh != Mesh::Istio)?;
-    let rewritten = pod.handlers.iter().any(|one| one.rewritten);
+/// Tells whether a rewrite would change a pod of another mesh; `None` for a pod of Istio.
+pub(super) fn needs_rewrite(pod: &WorkloadPrediction<'_>) -> Option<bool> {
+    pod.mesh.value.filter(|mesh| *mesh != Mesh::ISTIO)?;
+    let rewritten = pod.handlers.iter().any(|handler| handler.rewritten);
     Some(rewritten && pod.dataplane.value == Dataplane::Other)
 }

@@ -1,49 +1,49 @@
-//! What of an object the changes to a pod leave alone.
+//! The parts of an object that the changes to a pod do not touch.
 //!
-//! A rewrite of a base must not reach further than its own fields in any overlay. Containers are
-//! found by their names, since an overlay may add some in front of those of the base.
+//! A rewrite of a base must only change its own fields in any overlay. Containers are found by name, because an overlay
+//! may add containers before those of the base.
 
 use serde_json::Value as Json;
 
 use crate::kube::Object;
-use crate::yaml::{Change, Route, Step, Value, from_node};
+use crate::yaml::{Change, FieldPath, Step, Value, from_node};
 
-use super::PodRewrite;
+use crate::rewrite::plan::PodRewrite;
 
 /// One step into a value.
-enum Part<'c> {
+enum PathStep<'c> {
     Key(&'c str),
     Index(usize),
     /// The item of a list that has this `name`.
     Named(String),
 }
 
-/// Returns `object` without what the changes of `pod` are about; `base` is the object of the file,
-/// which they are made for. `None` where it cannot be read.
+/// Returns `object` without the fields that the changes of `pod` concern. `base` is the object of the file, for which
+/// the changes were made. Returns `None` if the object cannot be read.
 pub(super) fn remainder(object: &Object<'_>, base: &Object<'_>, pod: &PodRewrite) -> Option<Json> {
     let mut value: Json = from_node(object.node).ok()?;
     for change in &pod.changes {
         for path in paths(base, change) {
-            take_out(&mut value, &path);
+            remove(&mut value, &path);
         }
     }
     Some(value)
 }
 
-/// Returns the places that a change is about.
-fn paths<'c>(base: &Object<'_>, change: &'c Change) -> Vec<Vec<Part<'c>>> {
+/// Returns the paths that a change concerns.
+fn paths<'c>(base: &Object<'_>, change: &'c Change) -> Vec<Vec<PathStep<'c>>> {
     let own = parts(base, change.route());
     match change {
         Change::Set { .. } | Change::Remove { .. } => vec![own],
         Change::Replace { key, .. } => {
             let mut new = parts(base, change.route());
             new.pop();
-            new.push(Part::Key(key));
+            new.push(PathStep::Key(key));
             vec![own, new]
         }
         Change::Push { value, .. } => {
             let mut item = own;
-            item.extend(name_of(value).map(Part::Named));
+            item.extend(name_of(value).map(PathStep::Named));
             vec![item]
         }
     }
@@ -60,8 +60,8 @@ fn name_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the steps from the object, items by their names where they have one.
-fn parts<'c>(base: &Object<'_>, route: &'c Route) -> Vec<Part<'c>> {
+/// Returns the steps from the object to `route`; list items are identified by name if they have one.
+fn parts<'c>(base: &Object<'_>, route: &'c FieldPath) -> Vec<PathStep<'c>> {
     let below = route.steps().strip_prefix(base.route.steps());
     let mut node = Some(base.node);
     let mut parts = Vec::new();
@@ -71,10 +71,12 @@ fn parts<'c>(base: &Object<'_>, route: &'c Route) -> Vec<Part<'c>> {
             Step::Index(index) => node.items().nth(*index),
         });
         parts.push(match step {
-            Step::Key(key) => Part::Key(key),
+            Step::Key(key) => PathStep::Key(key),
             Step::Index(index) => {
                 let name = next.and_then(|item| item.get("name")?.text());
-                name.map_or(Part::Index(*index), |name| Part::Named(name.to_owned()))
+                name.map_or(PathStep::Index(*index), |name| {
+                    PathStep::Named(name.to_owned())
+                })
             }
         });
         node = next;
@@ -82,36 +84,38 @@ fn parts<'c>(base: &Object<'_>, route: &'c Route) -> Vec<Part<'c>> {
     parts
 }
 
-/// Takes out what lies at the end of `path`, and what is empty without it.
-fn take_out(value: &mut Json, path: &[Part<'_>]) {
+/// Removes the value at the end of `path`, and the values that are empty without it.
+fn remove(value: &mut Json, path: &[PathStep<'_>]) {
     let Some((part, rest)) = path.split_first() else {
         *value = Json::Null;
         return;
     };
     match (value, part) {
-        (Json::Object(fields), Part::Key(key)) => {
+        (Json::Object(fields), PathStep::Key(key)) => {
             let Some(inner) = fields.get_mut(*key) else {
                 return;
             };
-            take_out(inner, rest);
+            remove(inner, rest);
             if is_empty(inner) {
                 fields.remove(*key);
             }
         }
         (Json::Array(items), part) => {
             let found = match part {
-                Part::Index(index) => Some(*index),
-                Part::Named(name) => items
+                PathStep::Index(index) => Some(*index),
+                PathStep::Named(name) => items
                     .iter()
                     .position(|item| item.get("name").and_then(Json::as_str) == Some(name)),
-                Part::Key(_) => None,
+                PathStep::Key(_) => None,
             };
-            let Some((at, inner)) = found.and_then(|at| Some((at, items.get_mut(at)?))) else {
+            let Some((position, inner)) =
+                found.and_then(|position| Some((position, items.get_mut(position)?)))
+            else {
                 return;
             };
-            take_out(inner, rest);
+            remove(inner, rest);
             if is_empty(inner) {
-                items.remove(at);
+                items.remove(position);
             }
         }
         _ => {}

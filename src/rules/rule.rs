@@ -1,73 +1,84 @@
-//! What a rule is: its documentation, its metadata, one function.
+//! The type of a rule: its metadata, its documentation and its check.
 
 use crate::finding::{Finding, Severity};
 
-use super::Scene;
+use crate::rules::context::RuleContext;
 
-/// A rule.
+/// A check with an id and a documentation page.
 #[derive(Debug)]
 pub struct Rule {
-    /// The public id, kebab-case; it names the fault.
+    /// The public id in kebab case, which names the fault.
     pub id: &'static str,
-    /// The severity when every fact is known.
+    /// The severity if every fact is known.
     pub severity: Severity,
-    /// The documentation in Markdown, from the doc comment: the only text there is.
-    pub docs: &'static str,
-    /// Whether its findings bring a fix.
+    /// The page of the rule, `docs/rules/<id>.md`.
+    pub page: &'static str,
+    /// Whether its findings have a fix.
     pub fix: FixAvailability,
-    /// What the rule is shown at a time.
+    /// The predictions that one call of `check` receives.
     pub scope: Scope,
     /// Returns the findings.
-    pub check: fn(&Scene<'_, '_>) -> Vec<Finding>,
+    pub check: fn(&RuleContext<'_, '_>) -> Vec<Finding>,
 }
 
-/// Whether the findings of a rule bring a fix, of whatever applicability.
+/// Whether the findings of a rule have a fix, of any applicability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixAvailability {
-    /// None does.
+    /// No finding has a fix.
     None,
-    /// Some do.
+    /// Some findings have a fix.
     Sometimes,
-    /// All do.
+    /// All findings have a fix.
     Always,
 }
 
-/// What a rule is shown at a time.
+impl FixAvailability {
+    /// Returns the word for pages and lists.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Sometimes => "sometimes",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// The predictions that one call of a rule receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The workloads of one render unit: what several overlays make of a base is compared
-    /// afterwards.
+    /// The workloads of one render unit. The findings about one base in several overlays are merged afterwards.
     Workloads,
-    /// Everything at once: for rules about Namespaces, policies and the installation.
+    /// The whole tree, for rules about Namespaces, policies and the installation.
     Tree,
 }
 
-/// The parts of a rule's documentation.
+/// The parts of the documentation of a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sections {
     /// The first line.
     pub summary: String,
-    /// The YAML under "Example": it must give findings of the rule, and of no other.
+    /// The YAML under "Example". It must give findings of this rule only.
     pub example: Option<Example>,
-    /// The YAML under "Use instead": it must be silent.
+    /// The YAML under "Use instead". It must give no findings.
     pub use_instead: Option<Example>,
 }
 
-/// An example of the documentation, ready to be run.
+/// An example of the documentation that a test can run.
 ///
-/// A first line such as `# meshprobe check --mesh-version 1.26` gives the arguments that the
-/// example needs; they are separated by blanks. A line such as `# file: base/web.yaml` begins a
-/// further file; the run is over the folder of all files.
+/// A first line such as `# meshprobe check --mesh-version 1.26` contains the arguments of the example,
+/// separated by spaces. A line such as `# file: base/web.yaml` starts another file; the example is run on the
+/// folder with all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Example {
-    /// What to add to `meshprobe check`.
+    /// The arguments to add to `meshprobe check`.
     pub arguments: Vec<String>,
-    /// Paths and texts.
+    /// The paths and texts of the files.
     pub files: Vec<(String, String)>,
 }
 
 impl Example {
-    /// Where the YAML of an example lies that names no file.
+    /// The path of the YAML of an example without a line `# file: …`.
     const ONLY_FILE: &str = "example.yaml";
 
     fn read(yaml: &str) -> Self {
@@ -86,61 +97,75 @@ impl Example {
                 text.push('\n');
             }
         }
-        // What stands above the first `# file:` is the line of arguments, if anything.
+        // Only the line with the arguments may precede the first `# file:`.
         if files.len() > 1 {
             files.retain(|(path, _)| path != Self::ONLY_FILE);
         }
         Self { arguments, files }
     }
 
-    /// Returns the arguments that the first line of a text gives.
+    /// Returns the arguments in the first line of an example.
     #[must_use]
     pub fn arguments_of(yaml: &str) -> Vec<String> {
         let first = yaml.lines().next().unwrap_or_default();
-        let given = first.strip_prefix("# meshprobe check ").unwrap_or_default();
-        given.split_whitespace().map(str::to_owned).collect()
+        first
+            .strip_prefix("# meshprobe check ")
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect()
     }
 }
 
 impl Rule {
-    /// Takes the documentation apart.
+    /// Returns the page without the title and the line with severity and fix.
+    #[must_use]
+    pub fn docs(&self) -> &'static str {
+        let mut paragraphs = self.page.splitn(3, "\n\n");
+        paragraphs.nth(2).unwrap_or_default()
+    }
+
+    /// Splits the documentation into its sections.
     #[must_use]
     pub fn sections(&self) -> Sections {
         let summary = self
-            .docs
+            .docs()
             .lines()
             .map(str::trim)
             .find(|line| !line.is_empty());
         Sections {
             summary: summary.unwrap_or_default().to_owned(),
-            example: yaml_under(self.docs, "## Example"),
-            use_instead: yaml_under(self.docs, "## Use instead"),
+            example: yaml_under(self.docs(), "## Example"),
+            use_instead: yaml_under(self.docs(), "## Use instead"),
         }
     }
 }
 
+/// Returns the first YAML block under a heading.
 fn yaml_under(docs: &str, heading: &str) -> Option<Example> {
-    let mut lines = docs
-        .lines()
-        .map(|line| line.strip_prefix(' ').unwrap_or(line));
+    let mut lines = docs.lines();
     lines.find(|line| line.trim() == heading)?;
     lines.find(|line| line.trim() == "```yaml")?;
     let block: Vec<&str> = lines.take_while(|line| line.trim() != "```").collect();
     Some(Example::read(&(block.join("\n") + "\n")))
 }
 
-/// Declares the rule of a file: its doc comment becomes its documentation.
+/// Declares the rule of a file. Its documentation is `docs/rules/<id>.md`.
 macro_rules! declare_rule {
-    ($(#[doc = $doc:literal])+ $id:literal, $severity:ident, fix: $fix:ident, scope: $scope:ident) => {
-        $(#[doc = $doc])+
-        pub(super) const RULE: $crate::rules::Rule = $crate::rules::Rule {
+    ($id:literal, $severity:ident, fix: $fix:ident, scope: $scope:ident) => {
+        pub(in crate::rules) const RULE: $crate::rules::Rule = $crate::rules::Rule {
             id: $id,
             severity: $crate::finding::Severity::$severity,
-            docs: concat!($($doc, "\n"),+),
+            page: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/docs/rules/",
+                $id,
+                ".md"
+            )),
             fix: $crate::rules::FixAvailability::$fix,
             scope: $crate::rules::Scope::$scope,
             check,
         };
     };
 }
-pub(super) use declare_rule;
+pub(in crate::rules) use declare_rule;

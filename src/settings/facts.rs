@@ -1,9 +1,9 @@
-//! `KEY=VALUE` facts: read, and laid over each other.
+//! Parses facts of the form `KEY=VALUE`, and combines them.
 
-use super::suggest::not_one_of;
-use super::{Facts, InjectionAssumption, MtlsMode};
+use super::suggest::unknown_value_message;
+use super::{FactOverrides, InjectionAssumption, MtlsMode};
 
-/// The facts that can be given, sorted.
+/// The keys of facts, sorted.
 pub const FACT_KEYS: &[&str] = &[
     "ambient",
     "cni",
@@ -18,28 +18,28 @@ pub const FACT_KEYS: &[&str] = &[
     "status-port",
 ];
 
-/// What `injection` may be.
+/// The values of `injection`.
 pub(super) const INJECTIONS: &[&str] = &["evidence", "all", "none"];
 
-/// What `mtls` may be.
+/// The values of `mtls`.
 pub(super) const MTLS_MODES: &[&str] = &["DISABLE", "PERMISSIVE", "STRICT"];
 
-impl Facts {
-    /// Takes one `KEY=VALUE`.
+impl FactOverrides {
+    /// Sets one fact from `KEY=VALUE`.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The message for a text of another form, an unknown key or an invalid value.
     pub fn set_pair(&mut self, pair: &str) -> Result<(), String> {
         let (key, value) = pair
             .split_once('=')
-            .ok_or_else(|| format!("`{pair}` is not of the form KEY=VALUE"))?;
+            .ok_or_else(|| format!("expected `KEY=VALUE`, found `{pair}`"))?;
         self.set(key.trim(), value.trim())
     }
 
-    /// Takes one fact by its key.
+    /// Sets one fact.
     ///
     /// # Errors
-    /// What is wrong with key or value, in words.
+    /// The message for an unknown key or an invalid value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "ambient" => self.ambient = Some(boolean(key, value)?),
@@ -55,14 +55,14 @@ impl Facts {
             "rewrite" => self.rewrite = Some(boolean(key, value)?),
             "root-namespace" => self.root_namespace = Some(not_empty(key, value)?),
             "status-port" => self.status_port = Some(port(value)?),
-            _ => return Err(not_one_of("fact", key, FACT_KEYS)),
+            _ => return Err(unknown_value_message("key", key, FACT_KEYS)),
         }
         Ok(())
     }
 
-    /// Returns these facts, with those of `below` where they say nothing.
+    /// Returns these facts, with those of `below` for keys that are not set.
     #[must_use]
-    pub fn over(self, below: Self) -> Self {
+    pub fn or(self, below: Self) -> Self {
         Self {
             injection: self.injection.or(below.injection),
             mtls: self.mtls.or(below.mtls),
@@ -89,7 +89,9 @@ fn boolean(key: &str, value: &str) -> Result<bool, String> {
     match value {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err(format!("`{key}` takes `true` or `false`, not `{value}`")),
+        _ => Err(format!(
+            "expected `true` or `false` for `{key}`, found `{value}`"
+        )),
     }
 }
 
@@ -98,7 +100,11 @@ fn injection(value: &str) -> Result<InjectionAssumption, String> {
         "evidence" => Ok(InjectionAssumption::Evidence),
         "all" => Ok(InjectionAssumption::All),
         "none" => Ok(InjectionAssumption::None),
-        _ => Err(not_one_of("value of `injection`", value, INJECTIONS)),
+        _ => Err(unknown_value_message(
+            "value of `injection`",
+            value,
+            INJECTIONS,
+        )),
     }
 }
 
@@ -107,7 +113,7 @@ fn mtls(value: &str) -> Result<MtlsMode, String> {
         "DISABLE" => Ok(MtlsMode::Disable),
         "PERMISSIVE" => Ok(MtlsMode::Permissive),
         "STRICT" => Ok(MtlsMode::Strict),
-        _ => Err(not_one_of("value of `mtls`", value, MTLS_MODES)),
+        _ => Err(unknown_value_message("value of `mtls`", value, MTLS_MODES)),
     }
 }
 
@@ -115,14 +121,14 @@ fn port(value: &str) -> Result<u16, String> {
     match value.parse() {
         Ok(port) if port > 0 => Ok(port),
         _ => Err(format!(
-            "`status-port` takes a port from 1 to 65535, not `{value}`"
+            "expected a port from 1 to 65535 for `status-port`, found `{value}`"
         )),
     }
 }
 
 fn not_empty(key: &str, value: &str) -> Result<String, String> {
     if value.is_empty() {
-        return Err(format!("`{key}` needs a value"));
+        return Err(format!("`{key}` requires a value"));
     }
     Ok(value.to_owned())
 }
@@ -133,8 +139,8 @@ mod tests {
     use crate::settings::Version;
 
     #[test]
-    fn facts_are_read() {
-        let mut facts = Facts::default();
+    fn every_key_is_parsed() {
+        let mut facts = FactOverrides::default();
         for key in FACT_KEYS {
             let value = match *key {
                 "injection" => "all",
@@ -148,20 +154,20 @@ mod tests {
         }
         assert_eq!(facts.mtls, Some(MtlsMode::Strict));
         assert_eq!(facts.node_version, Some(Version::new(1, 33)));
-        assert_eq!(facts.clone().over(Facts::default()), facts);
-        assert_eq!(Facts::default().over(facts.clone()), facts);
+        assert_eq!(facts.clone().or(FactOverrides::default()), facts);
+        assert_eq!(FactOverrides::default().or(facts.clone()), facts);
     }
 
     #[test]
-    fn mistakes_are_explained() {
-        let mut facts = Facts::default();
-        let mut say = |pair: &str| facts.set_pair(pair).unwrap_err();
-        assert_eq!(say("mtls"), "`mtls` is not of the form KEY=VALUE");
-        assert!(say("mtsl=STRICT").contains("did you mean `mtls`"));
-        assert!(say("mtls=STRIKT").contains("did you mean `STRICT`"));
-        assert!(say("rewrite=no").contains("`true` or `false`"));
-        assert!(say("status-port=0").contains("65535"));
-        assert!(say("revision=").contains("needs a value"));
-        assert!(say("node-version=new").contains("not a version"));
+    fn errors_name_the_key_and_the_expected_values() {
+        let mut facts = FactOverrides::default();
+        let mut error = |pair: &str| facts.set_pair(pair).unwrap_err();
+        assert_eq!(error("mtls"), "expected `KEY=VALUE`, found `mtls`");
+        assert!(error("mtsl=STRICT").contains("did you mean `mtls`"));
+        assert!(error("mtls=STRIKT").contains("did you mean `STRICT`"));
+        assert!(error("rewrite=no").contains("`true` or `false`"));
+        assert!(error("status-port=0").contains("65535"));
+        assert!(error("revision=").contains("requires a value"));
+        assert!(error("node-version=new").contains("not a version"));
     }
 }

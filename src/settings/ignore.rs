@@ -1,4 +1,4 @@
-//! Findings that the configuration silences.
+//! Entries of `ignore` in the configuration.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::Scope;
 pub struct Ignore {
     /// The id of the rule.
     pub rule: String,
-    /// Which files it holds for; without `paths` for all.
+    /// The files that the entry applies to; all files if `paths` is empty.
     pub scope: Scope,
-    /// Why.
+    /// The reason that the user gives.
     pub reason: String,
-    /// The file of the entry, as shown to the user; for the caller to fill in.
+    /// The file of the entry, as shown to the user; set by the caller of the parser.
     pub file: Arc<str>,
     /// The line of the entry, from 1.
     pub line: usize,

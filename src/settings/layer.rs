@@ -1,10 +1,10 @@
-//! One layer of settings: what a file, or the command line, says; the rest is open.
+//! The settings of one source, such as the configuration file or the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
 
-use super::{Facts, FailOn, Form, Ignore, MeshKind, RuleLevel, Scope, Settings, Version};
+use super::{FactOverrides, FailOn, Form, Ignore, MeshKind, RuleLevel, Scope, Settings, Version};
 
 /// A step of the KRM function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,17 +15,17 @@ pub enum Action {
     Rewrite,
 }
 
-/// What the KRM function gives back.
+/// The items that the KRM function returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Emit {
     /// All items.
     #[default]
     Items,
-    /// No item: for `validators:` of kustomize only, which fail on functions that echo.
+    /// No items: only for `validators:` of kustomize, which fail if a function returns its input.
     None,
 }
 
-/// What one source of settings says.
+/// The settings of one source; unset fields come from other layers or from the defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layer {
     /// `mesh.kind`, `--mesh`.
@@ -33,16 +33,16 @@ pub struct Layer {
     /// `mesh.version`, `--mesh-version`.
     pub mesh_version: Option<Version>,
     /// `assume`, `--assume`.
-    pub assume: Facts,
+    pub assume: FactOverrides,
     /// `--override`.
-    pub overrides: Facts,
-    /// `scopes`: later ones win over earlier ones, and over `assume`.
+    pub overrides: FactOverrides,
+    /// `scopes`: later scopes take precedence over earlier ones, and over `assume`.
     pub scopes: Vec<Scope>,
     /// `--namespace`.
     pub namespace: Option<String>,
     /// `form`, `--form`.
     pub form: Option<Form>,
-    /// `--preview`: only ever an option, since what is previewed must not be deployed.
+    /// `--preview`: not available in the configuration, because a preview must not be deployed.
     pub preview: bool,
     /// `--allow`.
     pub allow: BTreeSet<String>,
@@ -58,18 +58,18 @@ pub struct Layer {
     pub require_rewritten: bool,
     /// `ignore`.
     pub ignore: Vec<Ignore>,
-    /// `context`: paths, relative to where the layer comes from.
+    /// `context`: paths, relative to the source of the layer.
     pub context: Vec<String>,
-    /// `actions`: of the KRM function.
+    /// `actions` of the KRM function.
     pub actions: Option<BTreeSet<Action>>,
-    /// `emit`: of the KRM function.
+    /// `emit` of the KRM function.
     pub emit: Option<Emit>,
 }
 
 impl Layer {
-    /// Returns this layer laid over another: what it leaves open comes from below.
+    /// Combines this layer with a lower one, which provides the unset fields.
     #[must_use]
-    pub fn over(self, below: Self) -> Self {
+    pub fn or(self, below: Self) -> Self {
         let levels = |mut below: BTreeMap<String, RuleLevel>| {
             if let Some(select) = &self.select {
                 below.retain(|id, level| *level != RuleLevel::Ignore || !select.contains(id));
@@ -78,20 +78,20 @@ impl Layer {
             below
         };
         let rules = levels(below.rules);
-        // What a layer says wins over the scopes of those below as well.
+        // The upper layer also takes precedence over the scopes of the lower one.
         let mut scopes = below.scopes;
         for scope in &mut scopes {
-            scope.assume = self.assume.clone().over(std::mem::take(&mut scope.assume));
+            scope.assume = self.assume.clone().or(std::mem::take(&mut scope.assume));
             let below = std::mem::take(&mut scope.overrides);
-            scope.overrides = self.overrides.clone().over(below);
+            scope.overrides = self.overrides.clone().or(below);
             scope.rules = levels(std::mem::take(&mut scope.rules));
         }
         scopes.extend(self.scopes);
         Self {
             mesh: self.mesh.or(below.mesh),
             mesh_version: self.mesh_version.or(below.mesh_version),
-            assume: self.assume.over(below.assume),
-            overrides: self.overrides.over(below.overrides),
+            assume: self.assume.or(below.assume),
+            overrides: self.overrides.or(below.overrides),
             scopes,
             namespace: self.namespace.or(below.namespace),
             form: self.form.or(below.form),
@@ -109,7 +109,7 @@ impl Layer {
         }
     }
 
-    /// Returns the settings that follow, defaults filled in.
+    /// Returns the settings of the layer, with defaults for unset fields.
     #[must_use]
     pub fn resolved(&self, default_fail_on: FailOn) -> Settings {
         Settings {
@@ -139,9 +139,9 @@ mod tests {
     use crate::settings::Mesh;
 
     #[test]
-    fn the_upper_layer_wins() {
+    fn the_upper_layer_takes_precedence() {
         let below = Layer {
-            mesh: Some(MeshKind::One(Mesh::Istio)),
+            mesh: Some(MeshKind::One(Mesh::ISTIO)),
             fail_on: Some(FailOn::Never),
             context: vec!["a".into()],
             ..Layer::default()
@@ -151,7 +151,7 @@ mod tests {
             context: vec!["b".into()],
             ..Layer::default()
         };
-        let both = above.over(below);
+        let both = above.or(below);
         assert_eq!(both.mesh, Some(MeshKind::None));
         assert_eq!(both.context, ["a", "b"]);
         let settings = both.resolved(FailOn::Severity(Severity::Error));

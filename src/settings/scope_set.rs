@@ -1,4 +1,4 @@
-//! Many scopes, looked up by path: their globs are compiled once, and matched together.
+//! Looks up scopes by path. All globs are compiled once, and matched together.
 
 use std::path::Path;
 
@@ -6,20 +6,20 @@ use globset::{Glob, GlobSet};
 
 use super::Scope;
 
-/// The scopes of a configuration, in their order.
+/// The scopes of a configuration, in order.
 #[derive(Debug, Default)]
 pub struct ScopeSet<'s> {
     groups: Vec<Group<'s>>,
 }
 
-/// Scopes whose paths are relative to one folder.
+/// Scopes whose paths are relative to the same folder.
 #[derive(Debug)]
 struct Group<'s> {
     first: &'s Scope,
     sets: Vec<Compiled>,
 }
 
-/// Globs that compile together, with the numbers of their scopes.
+/// Globs that are compiled together, with the indexes of their scopes.
 #[derive(Debug)]
 struct Compiled {
     globs: GlobSet,
@@ -27,7 +27,7 @@ struct Compiled {
 }
 
 impl<'s> ScopeSet<'s> {
-    /// Compiles the globs of `scopes`; their numbers are what [`ScopeSet::matching`] returns.
+    /// Compiles the globs of `scopes`; [`ScopeSet::matching`] returns the indexes of these scopes.
     pub fn new(scopes: impl IntoIterator<Item = &'s Scope>) -> Self {
         let mut groups: Vec<(&Scope, Vec<(usize, &Glob)>)> = Vec::new();
         for (at, scope) in scopes.into_iter().enumerate() {
@@ -35,23 +35,24 @@ impl<'s> ScopeSet<'s> {
                 (&first.folder, &first.directory) == (&scope.folder, &scope.directory)
             };
             let globs = scope.paths.iter().map(|glob| (at, glob));
-            // There are as many groups as configuration files: one.
+            // There is one group per configuration file, and so only one.
             match groups.iter_mut().find(is_same) {
                 Some((_, known)) => known.extend(globs),
                 None => groups.push((scope, globs.collect())),
             }
         }
-        let compiled = groups.into_iter().map(|(first, globs)| Group {
-            first,
-            sets: compiled(&globs),
-        });
-        Self {
-            groups: compiled.collect(),
-        }
+        let groups = groups
+            .into_iter()
+            .map(|(first, globs)| Group {
+                first,
+                sets: compiled(&globs),
+            })
+            .collect();
+        Self { groups }
     }
 
-    /// Returns the numbers of the scopes that hold for a file: one of their globs matches it, or a folder that it
-    /// lies in. Sorted.
+    /// Returns the sorted indexes of the scopes that apply to a file: one of their globs matches the file, or a folder
+    /// that contains it.
     #[must_use]
     pub fn matching(&self, shown: &str) -> Vec<usize> {
         let mut found = Vec::new();
@@ -73,7 +74,7 @@ impl<'s> ScopeSet<'s> {
     }
 }
 
-/// Compiles globs together; in halves where all of them are too large for that.
+/// Compiles globs together, or in halves if the compiled set would be too large.
 fn compiled(globs: &[(usize, &Glob)]) -> Vec<Compiled> {
     if let Ok(set) = GlobSet::new(globs.iter().map(|(_, glob)| *glob)) {
         let scopes = globs.iter().map(|(at, _)| *at).collect();
@@ -96,7 +97,7 @@ mod tests {
     use crate::settings::scope::glob;
 
     #[test]
-    fn scopes_are_found_by_file_and_by_folder() {
+    fn scopes_match_files_and_folders() {
         let scope = |paths: &[&str], folder: &str| Scope {
             paths: paths.iter().map(|path| glob(path).unwrap()).collect(),
             folder: folder.into(),

@@ -1,11 +1,11 @@
-//! "Did you mean": the nearest known word.
+//! Suggestions for misspelt words.
 
-/// Longer words are not compared, because that takes time in proportion to their length: bytes.
+/// The length in bytes of the longest word that is compared: a comparison takes time in proportion to the length.
 const LONGEST: usize = 128;
 
-/// Returns the known word nearest to `given`, if one is near enough to be meant.
+/// Returns the known word that is most similar to `given`; `None` if no word is similar enough.
 #[must_use]
-pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn most_similar<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if given.len() > LONGEST {
         return None;
     }
@@ -13,23 +13,26 @@ pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Opt
     known
         .into_iter()
         .map(|word| (strsim::jaro_winkler(&given, &word.to_lowercase()), word))
-        .filter(|(likeness, _)| *likeness > 0.8)
+        .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, word)| word)
 }
 
-/// How many words a message lists; nobody reads more. Only rules are more.
+/// The maximum number of words that a message lists. Only rules exceed it.
 const LISTED: usize = 20;
 
-/// Says that `given` is not one of `known`, and which of them may be meant.
+/// Returns the message that `given` is not one of `known`, with the most similar word or all words.
 #[must_use]
-pub fn not_one_of(what: &str, given: &str, known: &[&str]) -> String {
-    match nearest(given, known.iter().copied()) {
-        Some(word) => format!("unknown {what} `{given}`: did you mean `{word}`?"),
+pub fn unknown_value_message(what: &str, given: &str, known: &[&str]) -> String {
+    match most_similar(given, known.iter().copied()) {
+        Some(word) => format!("unknown {what} `{given}`; did you mean `{word}`?"),
         None if known.len() > LISTED => {
-            format!("unknown {what} `{given}`: `meshprobe rule` lists all")
+            format!("unknown {what} `{given}`; run `meshprobe rule` to list all rules")
         }
-        None => format!("unknown {what} `{given}`: known are {}", listed(known)),
+        None => format!(
+            "unknown {what} `{given}`; expected one of {}",
+            listed(known)
+        ),
     }
 }
 
@@ -43,18 +46,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_words_are_suggested() {
+    fn similar_words_are_suggested() {
         let known = ["injection", "mtls", "root-namespace"];
-        assert_eq!(nearest("injektion", known), Some("injection"));
-        assert_eq!(nearest("rootNamespace", known), Some("root-namespace"));
-        assert_eq!(nearest("zzz", known), None);
+        assert_eq!(most_similar("injektion", known), Some("injection"));
+        assert_eq!(most_similar("rootNamespace", known), Some("root-namespace"));
+        assert_eq!(most_similar("zzz", known), None);
         assert_eq!(
-            not_one_of("fact", "zzz", &known),
-            "unknown fact `zzz`: known are `injection`, `mtls`, `root-namespace`"
+            unknown_value_message("key", "zzz", &known),
+            "unknown key `zzz`; expected one of `injection`, `mtls`, `root-namespace`"
         );
         assert_eq!(
-            not_one_of("rule", "zzz", &["a"; 21]),
-            "unknown rule `zzz`: `meshprobe rule` lists all"
+            unknown_value_message("rule", "zzz", &["a"; 21]),
+            "unknown rule `zzz`; run `meshprobe rule` to list all rules"
         );
     }
 }

@@ -1,29 +1,24 @@
-//! The repository as a boundary: what a repository contains must not make a run read or write
-//! anything outside of it. What the user names on the command line may be anywhere, unless a link
-//! of the repository redirects it.
+//! The repository as a boundary: the content of a repository must not make a run read or write
+//! files outside of it. Paths of the command line may be anywhere, unless a link of the repository
+//! redirects them.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use crate::filesystem::canonical;
+use crate::source::git::index::TrackedFiles;
+use crate::source::paths::without_dots;
+use crate::source::repository::repository_root;
+use crate::source::resolve::resolved_or_folded;
 
-use super::git::TrackedFiles;
-use super::kustomization::{folded, identity};
-
-/// How many links a path may lead through. The limit of Linux.
+/// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;
-
-/// Returns the nearest repository that contains a folder, given by its resolved path.
-pub(super) fn repository_root(folder: &Path) -> Option<&Path> {
-    let mut above = folder.ancestors();
-    above.find(|folder| folder.join(".git").exists())
-}
 
 /// Returns whether a resolved path is in the repository of `folder`; true where there is no
 /// repository.
-pub(super) fn is_within(folder: &Path, real: &Path) -> bool {
-    let folder = identity(folder);
+pub(in crate::source) fn is_within(folder: &Path, real: &Path) -> bool {
+    let folder = resolved_or_folded(folder);
     repository_root(&folder).is_none_or(|root| real.starts_with(root))
 }
 
@@ -31,16 +26,15 @@ pub(super) fn is_within(folder: &Path, real: &Path) -> bool {
 /// there is none, the folder itself.
 #[must_use]
 pub fn boundary(folder: &Path) -> PathBuf {
-    let folder = identity(folder);
+    let folder = resolved_or_folded(folder);
     match repository_root(&folder) {
         Some(root) => root.to_path_buf(),
         None => folder,
     }
 }
 
-/// Returns what git tracks in the repository of a file, with the root of that repository, where it
-/// tracks that file. Where the index cannot be read, any file may be tracked, and none is known to
-/// be.
+/// Returns the root of the repository of a file and the files that git tracks in it, if git tracks that
+/// file. If the index cannot be read, the file may be tracked, and the set of tracked files is empty.
 #[must_use]
 pub fn tracked_with(file: &Path) -> Option<(PathBuf, TrackedFiles)> {
     let root = repository_root(file.parent()?)?;
@@ -52,19 +46,19 @@ pub fn tracked_with(file: &Path) -> Option<(PathBuf, TrackedFiles)> {
     Some((root.to_path_buf(), tracked))
 }
 
-/// Resolves a path that was found in a file of the tree, as seen from a folder that exists.
+/// Resolves a path from a file of the tree, relative to a folder that exists.
 ///
 /// # Errors
-/// Why it must not be opened: it leads out of `boundary`, a resolved path. What is outside is not
-/// looked at, so the answer does not depend on what exists there.
+/// The reason why the path must not be opened: it leads out of `boundary`, a resolved path. Paths outside are
+/// never accessed, so the result does not depend on what exists there.
 pub fn resolved_within(
     folder: &Path,
     path: &Path,
     boundary: &Path,
 ) -> Result<PathBuf, &'static str> {
     const LEADS_OUT: &str = "it leads out of the repository";
-    // By the words alone first: `..` must not make the system look outside.
-    let shortest = folded(&identity(folder).join(path));
+    // Resolve `..` in the text first: the system must not access paths outside.
+    let shortest = without_dots(&resolved_or_folded(folder).join(path));
     let named = shortest.strip_prefix(boundary).map_err(|_| LEADS_OUT)?;
     let mut real = boundary.to_path_buf();
     let mut left = LINKS;
@@ -78,10 +72,12 @@ pub fn resolved_within(
             }
             continue;
         }
-        let place = real.join(&name);
-        match std::fs::read_link(&place) {
+        let next_path = real.join(&name);
+        match std::fs::read_link(&next_path) {
             Ok(target) => {
-                left = left.checked_sub(1).ok_or("too many links lead on")?;
+                left = left
+                    .checked_sub(1)
+                    .ok_or("it leads through too many links")?;
                 if target.has_root() {
                     let target = target.strip_prefix(boundary).map_err(|_| LEADS_OUT)?;
                     real = boundary.to_path_buf();
@@ -90,7 +86,7 @@ pub fn resolved_within(
                     prepend(&mut next, &target);
                 }
             }
-            Err(_) => real = place,
+            Err(_) => real = next_path,
         }
     }
     Ok(real)
@@ -99,13 +95,13 @@ pub fn resolved_within(
 /// Resolves an absolute path that the user names.
 ///
 /// # Errors
-/// The link that makes the path lead out of the repository that the link belongs to. A link that git
-/// does not track is the user's own, and may lead anywhere.
+/// The link that makes the path lead out of the repository to which the link belongs. A link that git
+/// does not track belongs to the user, and may lead anywhere.
 pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
     if let Ok(real) = canonical(path)
         && real == path
     {
-        // As resolved: the path may have `.` in it.
+        // The given path may still contain `.`.
         return Ok(real);
     }
     let mut real = PathBuf::new();
@@ -118,37 +114,41 @@ pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
             continue;
         }
         // A name with a root replaces what is before it.
-        let place = real.join(&name);
-        let Ok(target) = std::fs::read_link(&place) else {
-            real = place;
+        let next_path = real.join(&name);
+        let Ok(target) = std::fs::read_link(&next_path) else {
+            real = next_path;
             continue;
         };
         left = match left.checked_sub(1) {
-            Some(left) if !leads_out(&real, &place, &target) => left,
-            _ => return Err(place),
+            Some(left) if !leads_out(&real, &next_path, &target) => left,
+            _ => return Err(next_path),
         };
         prepend(&mut next, &target);
     }
-    // Where names have several spellings, as on Windows, one is chosen.
-    Ok(if cfg!(unix) { real } else { identity(&real) })
+    // If names can have several spellings, as on Windows, choose one.
+    Ok(if cfg!(unix) {
+        real
+    } else {
+        resolved_or_folded(&real)
+    })
 }
 
-/// Returns whether a link in `folder`, a resolved path, belongs to a repository and leads out of it.
-/// By the words alone: further links on the way are looked at one by one.
+/// Returns whether a link in `folder`, a resolved path, belongs to a repository and leads out of it. Checks only
+/// the text of the target, because the caller checks further links of the path one by one.
 fn leads_out(folder: &Path, link: &Path, target: &Path) -> bool {
     let Some(root) = repository_root(folder) else {
         return false;
     };
-    if folded(&folder.join(target)).starts_with(root) {
+    if without_dots(&folder.join(target)).starts_with(root) {
         return false;
     }
     let below = link.strip_prefix(root).unwrap_or(link);
-    // Where the index cannot be read, the link may be the repository's.
+    // If the index cannot be read, the link may belong to the repository.
     TrackedFiles::read(root)
         .is_none_or(|tracked| !tracked.is_ok_and(|tracked| !tracked.contains(below)))
 }
 
-/// Puts the components of a path before the others.
+/// Inserts the components of a path before the others.
 fn prepend(next: &mut VecDeque<OsString>, path: &Path) {
     let parts: Vec<Component<'_>> = path.components().collect();
     let parts = parts.into_iter().filter(|part| *part != Component::CurDir);

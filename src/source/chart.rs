@@ -1,10 +1,10 @@
-//! Helm charts, as far as their files can be told from manifests.
+//! Recognition of files of Helm charts.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Tells whether a file lies below the `templates` folder of a chart, whose `Chart.yaml` lies
-/// beside that folder.
+/// Returns whether a file is below the `templates` folder of a chart, whose `Chart.yaml` is next to
+/// that folder.
 pub(super) fn is_in_chart(path: &Path) -> bool {
     path.ancestors()
         .skip(1)

@@ -1,4 +1,4 @@
-//! Names of files as text.
+//! Display text of file names.
 //!
 //! Files are looked up by the text of their path, so different names must have different texts: a byte that is not
 //! UTF-8 is written as `\xNN`, and a backslash that begins such a sequence in the name itself as `\x5c`.
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// What an escaped byte starts with.
+/// Start of an escaped byte.
 const START: &str = "\\x";
 
 /// Returns the text of a name.
@@ -25,8 +25,8 @@ pub(crate) fn escaped_name(name: &OsStr) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a path that is written in a file, for example in a kustomization, as the path of the file that it names is
-/// shown.
+/// Returns the display text of a path in a file, for example in a kustomization, which equals that of the file with
+/// that path.
 pub(crate) fn escaped_path(path: &str) -> Cow<'_, str> {
     if !path.contains(START) {
         return Cow::Borrowed(path);
@@ -44,7 +44,7 @@ pub(crate) fn escaped_path(path: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the path that is shown as `text`.
+/// Returns the path with the display text `text`.
 #[cfg(unix)]
 pub(super) fn unescaped_path(text: &str) -> PathBuf {
     use std::os::unix::ffi::OsStringExt as _;
@@ -66,7 +66,7 @@ pub(super) fn unescaped_path(text: &str) -> PathBuf {
     std::ffi::OsString::from_vec(path).into()
 }
 
-/// Returns the path that is shown as `text`: on this system no name contains a backslash.
+/// Returns the path with the display text `text`. On this system, names do not contain backslashes.
 #[cfg(not(unix))]
 pub(super) fn unescaped_path(text: &str) -> PathBuf {
     PathBuf::from(text)
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_an_escaped_byte_is_escaped() {
+    fn a_name_that_looks_like_an_escaped_byte_is_escaped() {
         for (name, shown) in [
             ("a.yaml", "a.yaml"),
             ("a\\b\\xyz\\xF0.yaml", "a\\b\\xyz\\xF0.yaml"),
@@ -106,10 +106,10 @@ mod tests {
 
         let parts: [&[u8]; 8] = [b"\\", b"x", b"\xff", b"f", b"5c", b"\\xff", b"\\x", b"\xc3"];
         let mut texts = std::collections::BTreeMap::new();
-        for one in parts {
-            for two in parts {
-                for three in parts {
-                    let name = [one, two, three].concat();
+        for first in parts {
+            for second in parts {
+                for third in parts {
+                    let name = [first, second, third].concat();
                     let text = escaped_name(OsStr::from_bytes(&name)).into_owned();
                     let known = texts.entry(text).or_insert_with(|| name.clone());
                     assert_eq!(*known, name);

@@ -1,10 +1,10 @@
-//! The field names of a kustomization, however they are capitalized.
+//! Field names of a kustomization in any capitalization.
 //!
-//! kustomize converts `kustomization.yaml` to JSON and decodes it with `encoding/json`
-//! (`Kustomization.Unmarshal` in `api/types/kustomization.go`, the same in 5.5 and 5.8.2), which matches the
-//! field names of structs by their folded case, at every level. The keys of maps, such as labels, are kept.
-//! If several spellings of one field are written, they are decoded in the order of their bytes: of a text or
-//! a list of texts the last one counts, and maps and structs are merged. A `null` leaves a text as it is.
+//! kustomize converts `kustomization.yaml` to JSON and decodes it with `encoding/json` (`Kustomization.Unmarshal` in
+//! `api/types/kustomization.go`, the same in 5.5 and 5.8.2), which ignores the case of the field names of structs, at
+//! every level. The keys of maps, such as labels, are kept. If one field is set in several spellings, they are decoded
+//! in the order of their bytes: of strings and lists of strings, the last one takes effect, and maps and structs are
+//! merged. A `null` does not change a string.
 
 use std::borrow::Cow;
 
@@ -14,20 +14,20 @@ use crate::yaml::{Entry, NodeRef, Span, Tree};
 
 use self::Field::{Map, Strings, Struct, Text};
 
-/// What a field contains.
+/// Type of a field.
 #[derive(Clone, Copy)]
 enum Field {
     /// A scalar.
     Text,
     /// A list of scalars.
     Strings,
-    /// Keys that are kept as written.
+    /// A map, whose keys are kept unchanged.
     Map,
     /// A struct, or a list of structs.
     Struct(Fields),
 }
 
-/// The fields of a struct by their names in JSON.
+/// Fields of a struct by their names in JSON.
 type Fields = &'static [(&'static str, Field)];
 
 /// `Kustomization`
@@ -248,8 +248,8 @@ const VAR: Fields = &[
     ("fieldref", Struct(&[("fieldPath", Text)])),
 ];
 
-/// Gives the keys of a kustomization the names that kustomize reads them as; their places are kept. A key that
-/// another spelling of the same field overrides is renamed to upper case, which no reader looks for.
+/// Renames the keys of a kustomization to the fields that kustomize reads, without changing their spans. A key that
+/// another spelling of the same field overrides is renamed to upper case, which no code reads.
 pub(super) fn normalize(tree: &mut Tree) {
     let mut walk = Walk::default();
     if let Some(root) = tree.root() {
@@ -260,13 +260,13 @@ pub(super) fn normalize(tree: &mut Tree) {
     }
 }
 
-/// Returns whether kustomize reads a key of the top level as a field, in any capitalization.
+/// Returns whether kustomize reads a key of the top level as a field, whatever its capitalization.
 #[must_use]
 pub fn is_kustomization_field(key: &str) -> bool {
     find(KUSTOMIZATION, key).is_some()
 }
 
-/// Returns the keys of a loaded kustomization whose values kustomize merges with those of another spelling.
+/// Returns the keys of a normalized kustomization whose values kustomize merges with those of another spelling.
 #[must_use]
 pub fn merged_spellings(root: NodeRef<'_>) -> Vec<Span> {
     let mut walk = Walk::default();
@@ -274,14 +274,14 @@ pub fn merged_spellings(root: NodeRef<'_>) -> Vec<Span> {
     walk.merged
 }
 
-/// A walk over everything of a kustomization that is a struct.
+/// Walk over all structs of a kustomization.
 #[derive(Default)]
 struct Walk {
     /// Keys with their new names.
     renamed: Vec<(u32, Cow<'static, str>)>,
     /// Keys whose values are merged with those of another spelling.
     merged: Vec<Span>,
-    /// Aliases may lead to one mapping several times, or in a circle.
+    /// The mappings that were visited, with their type. Aliases may lead to a mapping several times, or in a cycle.
     seen: HashSet<(u32, usize)>,
 }
 
@@ -293,12 +293,17 @@ impl Walk {
         }
         let entries = node.effective_entries();
         for (name, field) in fields {
-            let own = entries.iter().filter(|entry| is_field(entry, name));
-            let own: Vec<&Entry<'_>> = own.collect();
-            let read = own.iter().filter_map(|entry| spelling(entry, *field)).max();
-            // All are `null`.
-            let read = read.or_else(|| own.last()?.key.text());
-            for entry in own {
+            let spellings: Vec<&Entry<'_>> = entries
+                .iter()
+                .filter(|entry| is_field(entry, name))
+                .collect();
+            let read = spellings
+                .iter()
+                .filter_map(|entry| spelling(entry, *field))
+                .max()
+                // All values are `null`.
+                .or_else(|| spellings.last()?.key.text());
+            for entry in spellings {
                 self.entry(entry, name, *field, entry.key.text() == read);
             }
         }
@@ -325,7 +330,7 @@ impl Walk {
     }
 }
 
-/// Returns the spelling of an entry that has an effect on its field.
+/// Returns the key of an entry if the entry has an effect on its field.
 fn spelling<'t>(entry: &Entry<'t>, field: Field) -> Option<&'t str> {
     let is_kept = matches!(field, Text) && entry.value.is_null();
     entry.key.text().filter(|_| !is_kept)
@@ -336,12 +341,14 @@ fn is_field(entry: &Entry<'_>, name: &str) -> bool {
 }
 
 fn find(fields: Fields, key: &str) -> Option<&'static str> {
-    let mut names = fields.iter().map(|(name, _)| *name);
-    names.find(|name| is_same_field(key, name))
+    fields
+        .iter()
+        .map(|(name, _)| *name)
+        .find(|name| is_same_field(key, name))
 }
 
-/// Returns whether `encoding/json` takes a key for the name of a field: letters are compared by the case folding
-/// of Unicode, where `ſ` is an `s` and the Kelvin sign a `k`.
+/// Returns whether `encoding/json` matches a key with the name of a field: it compares letters by the case folding
+/// of Unicode, where `ſ` equals `s` and the Kelvin sign equals `k`.
 #[must_use]
 pub fn is_same_field(key: &str, name: &str) -> bool {
     let fold = |letter: char| match letter {

@@ -1,4 +1,4 @@
-//! Lists of objects, expanded as kubectl does it.
+//! Lists of objects, expanded as in kubectl.
 //!
 //! Source: apimachinery 0.32.3, `pkg/apis/meta/v1/unstructured`: `Unstructured.IsList` (`unstructured.go`) and
 //! `unstructuredJSONScheme.decodeToList` (`helpers.go`); measured with `kubectl annotate --local` 1.32.4. kustomize
@@ -6,7 +6,7 @@
 
 use crate::yaml::NodeRef;
 
-/// The `apiVersion` and `kind` of an object.
+/// `apiVersion` and `kind` of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeMeta<'t> {
     /// `apiVersion`; empty for a list that has none.
@@ -16,7 +16,7 @@ pub struct TypeMeta<'t> {
 }
 
 impl<'t> TypeMeta<'t> {
-    /// Returns the type of a node, or what its list provides if it has neither `apiVersion` nor `kind`.
+    /// Returns the type of a node. If it has neither `apiVersion` nor `kind`, derives the type from its list.
     ///
     /// `list` is the type of the list that contains the node. Returns `None` if kubectl refuses the node: it has no kind,
     /// or it has no `apiVersion` and is not a list of objects.
@@ -34,7 +34,7 @@ impl<'t> TypeMeta<'t> {
         }
     }
 
-    /// Returns the type of items that have none: `Pod` of a `PodList`.
+    /// Returns the type of items without a type: `Pod` for a `PodList`.
     fn of_items(self) -> Option<Self> {
         let kind = self.kind.strip_suffix("List").unwrap_or(self.kind);
         let is_complete = !kind.is_empty() && !self.api_version.is_empty();
@@ -44,8 +44,8 @@ impl<'t> TypeMeta<'t> {
 
 /// Returns the field `items` of an object if kubectl expands the object.
 ///
-/// It expands any kind. Where an item is not an object kubectl refuses the document, and only kinds that end with
-/// `List` are expanded.
+/// kubectl expands any kind, but refuses a document with an item that is not an object; in that case, only kinds that
+/// end with `List` are expanded here.
 #[must_use]
 pub fn items<'t>(object: NodeRef<'t>, kind: &str) -> Option<NodeRef<'t>> {
     let items = object.get("items").filter(|items| items.is_sequence())?;

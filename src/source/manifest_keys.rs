@@ -1,8 +1,8 @@
-//! The marks of a Kubernetes manifest in a text that was not parsed.
+//! Recognition of Kubernetes manifests in text that was not parsed.
 
 use memchr::{memchr_iter, memmem};
 
-/// What a line starts behind: the line breaks of YAML 1.1, and a byte order mark.
+/// Byte sequences after which a line starts: the line breaks of YAML 1.1, and a byte order mark.
 const STARTS: [&[u8]; 6] = [
     b"\n",
     b"\r",
@@ -12,9 +12,8 @@ const STARTS: [&[u8]; 6] = [
     "\u{2029}".as_bytes(),
 ];
 
-/// Returns whether a text that cannot be parsed was meant to be a Kubernetes manifest: `apiVersion:`
-/// and `kind:` at the start of a line, with or without quotes, or as quoted keys in JSON. Letters in double quotes may
-/// be written as escapes.
+/// Returns whether a text that cannot be parsed is probably a Kubernetes manifest: it has `apiVersion:` and `kind:` at
+/// the start of a line, with or without quotes, or as quoted keys in JSON. Letters in double quotes may be escaped.
 pub(super) fn looks_like_kubernetes(source: &[u8]) -> bool {
     let start = source.trim_ascii_start();
     // A template may start with `{{`.
@@ -42,19 +41,19 @@ fn has_line(source: &[u8], key: &str) -> bool {
         })
 }
 
-/// Returns whether a text contains a key in double quotes at a place, from its first quote to behind its last, that
-/// `is_meant`.
-fn has_quoted(source: &[u8], key: &str, is_meant: impl Fn(usize, usize) -> bool) -> bool {
+/// Returns whether a text contains a key in double quotes for which `accepts` returns `true`. `accepts` receives the
+/// offsets of the first quote and of the end after the last quote.
+fn has_quoted(source: &[u8], key: &str, accepts: impl Fn(usize, usize) -> bool) -> bool {
     memchr_iter(b'"', source).any(|at| {
         let end = key.bytes().chain([b'"']).try_fold(at + 1, |at, expected| {
             let (byte, length) = character(source.get(at..)?)?;
             (byte == expected).then_some(at + length)
         });
-        end.is_some_and(|end| is_meant(at, end))
+        end.is_some_and(|end| accepts(at, end))
     })
 }
 
-/// Returns the ASCII character that a text in double quotes starts with, and how many bytes it takes.
+/// Returns the character, up to U+00FF, at the start of a text in double quotes, and its number of bytes in the text.
 fn character(text: &[u8]) -> Option<(u8, usize)> {
     let digits = match text {
         [b'\\', b'x', ..] => 2,

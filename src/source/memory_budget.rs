@@ -1,92 +1,97 @@
-//! How much memory one kind of data may take in a run: estimated bytes that are held at a time.
+//! Memory limit for one kind of data in a run, in estimated bytes of live data.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A file that is smaller does not wait for others: bytes.
+/// Smaller files (in bytes) do not wait for others.
 const SMALL: u64 = 256 << 10;
-/// What may be read and parsed at a time, of files that wait for each other: bytes. A file that is larger is alone.
+/// Maximum total size in bytes of files that are read and parsed concurrently, without small ones. A larger file is
+/// processed alone.
 const AT_A_TIME: u64 = 16 << 20;
 
-/// The memory that is held, and its limit. Threads share it.
+/// Memory in use and its limit, shared by threads.
 #[derive(Debug)]
 pub struct MemoryBudget {
     limit: usize,
-    held: AtomicUsize,
-    /// Nothing more is taken once something did not fit.
+    in_use: AtomicUsize,
+    /// Whether to refuse everything after the first refusal.
     stops: bool,
     exceeded: AtomicBool,
     in_progress: InProgress,
 }
 
 impl MemoryBudget {
-    /// The limit of a run whose input is small: bytes. Larger input raises the limit.
+    /// The limit in bytes for small inputs. Larger inputs raise the limit.
     pub const FLOOR: usize = 192 << 20;
 
-    /// Returns a budget of `limit` bytes.
+    /// Creates a budget of `limit` bytes.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
         Self::with(limit, 0, false)
     }
 
-    /// Returns a budget that everything fits in.
+    /// Creates a budget without a limit.
     #[must_use]
     pub const fn unlimited() -> Self {
         Self::new(usize::MAX)
     }
 
-    const fn with(limit: usize, held: usize, stops: bool) -> Self {
+    const fn with(limit: usize, in_use: usize, stops: bool) -> Self {
         Self {
             limit,
-            held: AtomicUsize::new(held),
+            in_use: AtomicUsize::new(in_use),
             stops,
             exceeded: AtomicBool::new(false),
             in_progress: InProgress::new(),
         }
     }
 
-    /// Returns a budget for a first attempt on several threads. It ends as soon as something does not fit, because
-    /// what fits would depend on the threads.
+    /// Returns a budget for a first attempt on several threads. After the first refusal it refuses everything, because
+    /// the data that fits would depend on the order of the threads.
     #[must_use]
     pub fn attempt(&self) -> Self {
-        Self::with(self.limit, self.held(), true)
+        Self::with(self.limit, self.in_use(), true)
     }
 
-    /// Returns the budget that continues after an attempt that fitted.
+    /// Returns the budget that continues after an attempt without refusals.
     #[must_use]
     pub fn settled(&self) -> Self {
-        Self::with(self.limit, self.held(), false)
+        Self::with(self.limit, self.in_use(), false)
     }
 
-    /// Takes `bytes`; returns `false` where they do not fit.
-    pub fn hold(&self, bytes: usize) -> bool {
-        let take = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.limit);
+    /// Reserves `bytes`. Returns `false` if they exceed the limit.
+    pub fn reserve(&self, bytes: usize) -> bool {
+        let take = |in_use: usize| {
+            in_use
+                .checked_add(bytes)
+                .filter(|in_use| *in_use <= self.limit)
+        };
         let taken = !self.is_over()
             && self
-                .held
+                .in_use
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
                 .is_ok();
         if !taken {
-            self.refuse();
+            self.record_refusal();
         }
         taken
     }
 
-    /// Notes that something did not fit that was not taken with [`MemoryBudget::hold`].
-    pub fn refuse(&self) {
+    /// Records a refusal of data that was not reserved with [`MemoryBudget::reserve`].
+    pub fn record_refusal(&self) {
         self.exceeded.store(true, Ordering::Relaxed);
     }
 
-    /// Gives back what [`MemoryBudget::hold`] took.
+    /// Releases bytes that [`MemoryBudget::reserve`] reserved.
     pub fn release(&self, bytes: usize) {
-        let give = |held: usize| Some(held.saturating_sub(bytes));
+        let give = |in_use: usize| Some(in_use.saturating_sub(bytes));
         let _ = self
-            .held
+            .in_use
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, give);
     }
 
-    /// Waits until there is memory to read and parse `bytes` of text: what is in progress is not held yet, and takes
-    /// several times its size. Small texts do not wait. The turn ends when the value is dropped.
+    /// Waits until there is memory to read and parse `bytes` of text. Texts in progress are not reserved yet, and
+    /// need several times their size. Small texts do not wait. The turn ends when the value is dropped.
     pub fn wait_for_turn(&self, bytes: u64) -> Turn<'_> {
         self.in_progress.wait(bytes)
     }
@@ -97,30 +102,30 @@ impl MemoryBudget {
         self.limit
     }
 
-    fn held(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
+    fn in_use(&self) -> usize {
+        self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Returns how many bytes are left.
+    /// Returns the number of bytes that are left.
     #[must_use]
     pub fn left(&self) -> usize {
-        self.limit.saturating_sub(self.held())
+        self.limit.saturating_sub(self.in_use())
     }
 
-    /// Returns whether something did not fit.
+    /// Returns whether data was refused.
     #[must_use]
     pub fn is_exceeded(&self) -> bool {
         self.exceeded.load(Ordering::Relaxed)
     }
 
-    /// Returns whether to stop.
+    /// Returns whether an attempt has failed and should stop.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.stops && self.is_exceeded()
     }
 }
 
-/// How many bytes are read and parsed at the moment, small texts left out.
+/// Number of bytes that are currently read and parsed, without small texts.
 #[derive(Debug)]
 struct InProgress {
     bytes: Mutex<u64>,
@@ -154,7 +159,7 @@ impl InProgress {
     }
 }
 
-/// The right to read and parse a text.
+/// Permission to read and parse a text, which ends when it is dropped.
 #[derive(Debug)]
 pub struct Turn<'b> {
     all: &'b InProgress,
@@ -177,13 +182,13 @@ mod tests {
     use super::{AT_A_TIME, InProgress, MemoryBudget, SMALL};
 
     #[test]
-    fn what_does_not_fit_is_not_taken() {
+    fn data_beyond_the_limit_is_refused() {
         let budget = MemoryBudget::new(100);
-        assert!(budget.hold(60) && !budget.hold(41) && budget.is_exceeded());
-        // What is smaller may still fit.
-        assert!(budget.hold(40) && !budget.is_over() && budget.left() == 0);
+        assert!(budget.reserve(60) && !budget.reserve(41) && budget.is_exceeded());
+        // Smaller data may still fit.
+        assert!(budget.reserve(40) && !budget.is_over() && budget.left() == 0);
         budget.release(60);
-        assert!(budget.hold(60) && !budget.hold(1));
+        assert!(budget.reserve(60) && !budget.reserve(1));
     }
 
     #[test]
@@ -207,9 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_ends_with_the_first_that_does_not_fit() {
+    fn an_attempt_ends_with_the_first_refusal() {
         let budget = MemoryBudget::new(100).attempt();
-        assert!(budget.hold(60) && !budget.hold(41));
-        assert!(budget.is_over() && !budget.hold(1));
+        assert!(budget.reserve(60) && !budget.reserve(41));
+        assert!(budget.is_over() && !budget.reserve(1));
     }
 }

@@ -1,56 +1,55 @@
-//! Where manifests come from: files, directories, standard input; split into documents.
+//! Input of a run: reads files, directories and standard input, and splits them into documents.
 //!
-//! Broken input is kept as data ([`Fault`], [`Content`]); only `engine` makes findings of it.
+//! Errors in the input are data ([`Fault`], [`Content`]), which `engine` reports as findings.
 
 mod boundary;
 mod chart;
+mod classify;
 mod decode;
-mod document;
+mod discover;
 mod escaped_name;
-mod file;
-mod find;
-mod folders;
 mod git;
-mod hidden;
-mod ignores;
-mod kustomization;
+mod io_error;
 mod kustomization_fields;
+mod kustomization_name;
 mod linked_kustomization;
-mod links;
 mod list;
 mod manifest_keys;
 mod memory_budget;
-mod named;
+mod model;
 mod origin;
 mod parse_budget;
-pub(crate) mod place;
+mod parse_file;
+mod patch_files;
+pub(crate) mod paths;
 pub(crate) mod placeholder;
 mod read;
-mod rendered;
+mod repository;
+mod resolve;
+mod shown_path;
 mod split;
-mod tree;
-mod walk;
 
 pub use crate::filesystem::canonical;
 pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
-pub use document::{Content, Document};
+pub use discover::{
+    Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, TreeItem,
+    TreeKind, WalkOptions, find, mark_hidden, mark_repositories, tree_items,
+};
 pub(crate) use escaped_name::escaped_name;
-pub use file::{Fault, Role, SourceFile, SourceSet};
-pub(crate) use find::NO_SUCH_FILE;
-pub use find::{Candidate, Input, Request, find, reason, shown_path};
-pub use folders::Folders;
 pub use git::TrackedFiles;
-pub use hidden::{HiddenFiles, mark_hidden};
-pub use kustomization::{is_kustomization, kustomization_in, mark_patches, patch_files};
+pub(crate) use io_error::NO_SUCH_FILE;
+pub use io_error::io_error_reason;
 pub use kustomization_fields::{is_kustomization_field, is_same_field, merged_spellings};
-pub use links::Links;
+pub use kustomization_name::{is_kustomization, kustomization_in};
 pub use list::{TypeMeta, items};
 pub use memory_budget::MemoryBudget;
-pub use named::{Named, mark_repositories};
-pub use origin::{Source, mark_origins, relative_path};
+pub use model::{
+    Content, Document, Fault, HiddenFiles, Links, Rendered, Role, Source, SourceFile, SourceSet,
+    Trail,
+};
+pub use origin::mark_origins;
 pub use parse_budget::parse_budget;
+pub use patch_files::{mark_patches, patch_files};
 pub use read::{read_file, read_open, read_resolved, read_resolved_text, read_stream, read_text};
-pub use rendered::{Rendered, Trail};
+pub use shown_path::{relative_path, shown_path};
 pub(crate) use split::segments;
-pub use tree::{TreeItem, TreeKind, tree_items};
-pub use walk::{Exclude, TEMPORARY, TrackedHidden, WalkOptions};

@@ -1,29 +1,32 @@
-//! Values that another tool fills in later, and that are therefore unknown now.
+//! Placeholders: values that another tool fills in later, and that are therefore unknown.
 
-/// Tells whether `text` holds a placeholder, so that its final value is not known.
+/// Returns whether `text` contains a placeholder, so that its final value is unknown.
 ///
-/// Recognised are `${NAME}` with any default (Flux, envsubst), a bare `$NAME` in capitals
-/// (envsubst), `{{ … }}` (Helm, Go and Jinja templates), `#{NAME}#` (Azure Pipelines),
-/// `%%NAME%%` and `@NAME@` in capitals (sed scripts, Maven). Not recognised, because they mean
-/// something of their own in manifests: `$(NAME)` (expanded by the kubelet), `$$`, `<name>`,
-/// `__NAME__`.
+/// Recognizes `${NAME}` with any default (Flux, envsubst), a bare `$NAME` in capitals (envsubst), `{{ … }}` (Helm, Go
+/// and Jinja templates), `#{NAME}#` (Azure Pipelines), `%%NAME%%` and `@NAME@` in capitals (sed scripts, Maven). Does
+/// not recognize `$(NAME)` (expanded by the kubelet), `$$`, `<name>` and `__NAME__`, because they can be ordinary
+/// values in manifests.
 #[must_use]
 pub(crate) fn contains(text: &str) -> bool {
     let bytes = text.as_bytes();
     if memchr::memchr3(b'$', b'{', b'@', bytes).is_none() && !text.contains("%%") {
         return false;
     }
-    text.match_indices("{{").any(|(at, _)| expression(text, at))
+    text.match_indices("{{")
+        .any(|(at, _)| is_template_expression(text, at))
         || enclosed(text, "#{", "}#")
         || enclosed(text, "%%", "%%")
-        || text.match_indices('$').any(|(at, _)| dollar(text, at))
+        || text
+            .match_indices('$')
+            .any(|(at, _)| is_dollar_variable(text, at))
         || text
             .match_indices('@')
-            .any(|(at, _)| between_signs(text, at))
+            .any(|(at, _)| is_between_at_signs(text, at))
 }
 
-/// `{{ … }}`. What closes with a single brace is YAML, for example `{{a: b}: c}`, unless braces or quotes come before it.
-fn expression(text: &str, at: usize) -> bool {
+/// Returns whether `{{ … }}` starts at an offset. Text that ends with a single brace is YAML, for example
+/// `{{a: b}: c}`, unless it contains braces or quotes before that.
+fn is_template_expression(text: &str, at: usize) -> bool {
     let rest = text.get(at + 2..).unwrap_or_default();
     let Some((inner, behind)) = rest.split_once('}') else {
         return false;
@@ -31,8 +34,9 @@ fn expression(text: &str, at: usize) -> bool {
     behind.starts_with('}') || (inner.contains(['{', '"', '\'', '`']) && behind.contains("}}"))
 }
 
-/// `${…}`, or `$NAME` in capitals; `$$` escapes both in envsubst and in Kubernetes.
-fn dollar(text: &str, at: usize) -> bool {
+/// Returns whether `${…}`, or `$NAME` in capitals, starts at an offset. `$$` is an escape in both envsubst and
+/// Kubernetes.
+fn is_dollar_variable(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     if before.ends_with('$') {
         return false;
@@ -40,14 +44,14 @@ fn dollar(text: &str, at: usize) -> bool {
     let rest = text.get(at + 1..).unwrap_or_default();
     match rest.strip_prefix('{') {
         Some(inner) => inner.contains('}'),
-        None => capitals(rest) >= 2,
+        None => capitals_length(rest) >= 2,
     }
 }
 
-/// `@NAME@`.
-fn between_signs(text: &str, at: usize) -> bool {
+/// Returns whether `@NAME@` starts at an offset.
+fn is_between_at_signs(text: &str, at: usize) -> bool {
     let rest = text.get(at + 1..).unwrap_or_default();
-    let length = capitals(rest);
+    let length = capitals_length(rest);
     length >= 2 && rest.get(length..).is_some_and(|rest| rest.starts_with('@'))
 }
 
@@ -59,8 +63,8 @@ fn enclosed(text: &str, open: &str, close: &str) -> bool {
     })
 }
 
-/// The length of the name in capitals that `text` starts with.
-fn capitals(text: &str) -> usize {
+/// Returns the length of the name in capitals at the start of `text`.
+fn capitals_length(text: &str) -> usize {
     let is_name = |c: &u8| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == b'_';
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         return 0;
@@ -73,7 +77,7 @@ mod tests {
     use super::contains;
 
     #[test]
-    fn placeholders_are_told_from_values() {
+    fn placeholders_are_distinguished_from_values() {
         for text in [
             "${PORT}",
             "a-${ns:=shop}",

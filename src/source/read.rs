@@ -1,4 +1,4 @@
-//! Reads files, and never more of one than a manifest can be.
+//! Reads files up to a maximum size of manifests.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,16 +8,16 @@ use crate::filesystem;
 
 use super::memory_budget::{MemoryBudget, Turn};
 
-/// What is larger is no manifest: bytes.
+/// Maximum size of an input in bytes; larger ones are not manifests.
 const LIMIT: u64 = 128 << 20;
-/// No one wrote a manifest that is larger: bytes.
+/// Maximum size in bytes of a manifest that is written by hand.
 const ORDINARY: u64 = 16 << 20;
 
 /// Reads a stream to its end.
 ///
 /// # Errors
-/// What the stream says; [`io::ErrorKind::FileTooLarge`] for more than 128 MiB, of which no more
-/// is read.
+/// The error of the stream, or [`io::ErrorKind::FileTooLarge`] for more than 128 MiB. Stops reading after
+/// that size.
 pub fn read_stream(stream: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(LIMIT + 1).read_to_end(&mut bytes)?;
@@ -27,10 +27,10 @@ pub fn read_stream(stream: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file, a device without end among them.
+/// Reads a file, which may be an endless device.
 ///
 /// # Errors
-/// As [`read_stream`]; a file that is too large is not read at all.
+/// The errors of [`read_stream`]. A regular file that is too large is not read at all.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     read_open(File::open(path)?)
 }
@@ -38,15 +38,16 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads the regular file at a resolved path.
 ///
 /// # Errors
-/// As [`read_file`]; an error too where a link was put into the path since it was resolved.
+/// The errors of [`read_file`], and an error if the path contains a link, which was created after the path was
+/// resolved.
 pub fn read_resolved(path: &Path) -> io::Result<Vec<u8>> {
     read_open(filesystem::open_file(path)?)
 }
 
-/// Reads the regular file at a resolved path when it is its turn; the turn goes on until it is dropped.
+/// Waits for the turn of the regular file at a resolved path and reads it. The turn lasts until it is dropped.
 ///
 /// # Errors
-/// As [`read_resolved`].
+/// The errors of [`read_resolved`].
 pub(super) fn read_in_turn<'b>(
     path: &Path,
     budget: &'b MemoryBudget,
@@ -60,10 +61,10 @@ pub(super) fn read_in_turn<'b>(
     Ok((read_open(file)?, turn))
 }
 
-/// Reads a file whose length is not known when it is its turn; the turn goes on until it is dropped.
+/// Waits for the turn of a file of unknown length and reads it. The turn lasts until it is dropped.
 ///
 /// # Errors
-/// As [`read_file`].
+/// The errors of [`read_file`].
 pub(super) fn read_pipe_in_turn<'b>(
     path: &Path,
     budget: &'b MemoryBudget,
@@ -75,7 +76,7 @@ pub(super) fn read_pipe_in_turn<'b>(
 /// Reads an open file to its end.
 ///
 /// # Errors
-/// As [`read_file`].
+/// The errors of [`read_file`].
 pub fn read_open(file: File) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     if length > LIMIT {
@@ -90,19 +91,20 @@ pub fn read_open(file: File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file of text.
+/// Reads a text file.
 ///
 /// # Errors
-/// As [`read_file`]; [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+/// The errors of [`read_file`], and [`io::ErrorKind::InvalidData`] for text that is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     text(read_file(path)?)
 }
 
-/// Reads the regular file of text at a resolved path: a configuration or a kustomization of a tree, which is parsed
-/// outside of any budget.
+/// Reads the regular text file at a resolved path: a configuration or a kustomization of a tree, which is parsed
+/// without a budget.
 ///
 /// # Errors
-/// As [`read_resolved`], but for more than 16 MiB; [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+/// The errors of [`read_resolved`], but with a limit of 16 MiB, and [`io::ErrorKind::InvalidData`] for text that is not
+/// UTF-8.
 pub fn read_resolved_text(path: &Path) -> io::Result<String> {
     let file = filesystem::open_file(path)?;
     if file.metadata()?.len() > ORDINARY {
@@ -116,8 +118,8 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Returns whether there is a regular file of a size that someone may have written.
-pub(super) fn is_ordinary(path: &Path) -> bool {
+/// Returns whether there is a regular file of the size of a manifest that is written by hand.
+pub(super) fn is_regular_small_file(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= ORDINARY)
 }
 

@@ -1,15 +1,15 @@
-//! Splits a stream into its documents by reading lines only.
+//! Splits a stream into documents by lines.
 //!
-//! A `---` or `...` in the first column always ends a document, whatever it stands in (YAML 1.2,
-//! 9.1.2), so no parsing is needed, and one broken document never hides the next. JSON objects that
-//! follow each other without a marker are documents, too, as kubectl reads them.
+//! A `---` or `...` in the first column always ends a document, whatever contains it (YAML 1.2,
+//! 9.1.2), so no parser is necessary, and a document with a syntax error never hides the next one. Consecutive
+//! JSON objects without a marker are also separate documents, as in kubectl.
 
 use serde::de::IgnoredAny;
 
 use crate::yaml::{Span, is_marker};
 
-/// Returns the bytes of each document. Markers, directives and the comments before them belong
-/// to the document that they open; there is always at least one document.
+/// Returns the bytes of each document. Markers, directives and the comments before them belong to
+/// the document that they start. There is always at least one document.
 pub(crate) fn segments(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     let mut open = Segment::starting_at(0);
@@ -17,11 +17,11 @@ pub(crate) fn segments(text: &str) -> Vec<Span> {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
     for end in ends.chain([text.len()]) {
         let line = text.get(at..end).unwrap_or_default();
-        if open.content && !may_hold_marker(line) {
+        if open.content && !may_be_marker(line) {
             at = end;
             continue;
         }
-        // Within a document the mark is not accepted, so `---` behind it is not a marker for kubectl.
+        // Within a document, kubectl does not accept a byte order mark, so a `---` after it is not a marker.
         let marks: &[char] = if open.content { &[] } else { &['\u{feff}'] };
         let bare = line
             .trim_start_matches(marks)
@@ -32,12 +32,12 @@ pub(crate) fn segments(text: &str) -> Vec<Span> {
                 open = Segment::starting_at(at);
             }
             open.marked = true;
-            open.content |= holds_content(bare.trim_start_matches('-'));
+            open.content |= has_content(bare.trim_start_matches('-'));
         } else if is_marker(bare, "...") {
             found.push(Span::new(open.start, end));
             open = Segment::starting_at(end);
         } else {
-            open.content |= holds_content(bare) && !bare.starts_with('%');
+            open.content |= has_content(bare) && !bare.starts_with('%');
         }
         at = end;
     }
@@ -45,7 +45,7 @@ pub(crate) fn segments(text: &str) -> Vec<Span> {
     split_json(text, found)
 }
 
-/// Splits the documents that are a stream of JSON objects.
+/// Splits documents that consist of several JSON objects.
 fn split_json(text: &str, documents: Vec<Span>) -> Vec<Span> {
     let may_be_json = |span: &Span| first_object(text, *span).is_some();
     if !documents.iter().any(may_be_json) {
@@ -63,7 +63,7 @@ fn split_json(text: &str, documents: Vec<Span>) -> Vec<Span> {
     found
 }
 
-/// Returns where the `{` is that a document starts with.
+/// Returns the offset of the `{` with which a document starts, if it does.
 fn first_object(text: &str, document: Span) -> Option<usize> {
     let source = document.slice(text);
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
@@ -73,8 +73,8 @@ fn first_object(text: &str, document: Span) -> Option<usize> {
         .then_some(document.end - source.len())
 }
 
-/// Returns where the first of several JSON objects ends, the line break behind it included; `None`
-/// where there is one object, or something else.
+/// Returns the end of the first of several JSON objects, including the line break after it; `None`
+/// for a single object, or other content.
 fn end_of_first_object(text: &str, document: Span) -> Option<usize> {
     let start = first_object(text, document)?;
     let source = Span::new(start, document.end).slice(text);
@@ -92,9 +92,9 @@ fn end_of_first_object(text: &str, document: Span) -> Option<usize> {
 
 struct Segment {
     start: usize,
-    /// A `---` has been seen.
+    /// Whether it has a `---` so far.
     marked: bool,
-    /// Something else than comments and directives has been seen.
+    /// Whether it has content other than comments and directives so far.
     content: bool,
 }
 
@@ -108,7 +108,7 @@ impl Segment {
     }
 }
 
-/// Comments behind the last `...` are no document of their own.
+/// Adds the last document. Comments after the last `...` belong to the previous document.
 fn close(found: &mut Vec<Span>, open: &Segment, end: usize) {
     match found.last_mut() {
         Some(last) if !open.marked && !open.content => last.end = end,
@@ -116,12 +116,12 @@ fn close(found: &mut Vec<Span>, open: &Segment, end: usize) {
     }
 }
 
-/// Most lines need no closer look.
-fn may_hold_marker(line: &str) -> bool {
+/// Returns whether a line may be a marker. A quick check, because most lines are not.
+fn may_be_marker(line: &str) -> bool {
     line.starts_with(['-', '.', '\u{feff}'])
 }
 
-fn holds_content(line: &str) -> bool {
+fn has_content(line: &str) -> bool {
     let line = line.trim_start();
     !line.is_empty() && !line.starts_with('#')
 }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_marker_is_content() {
+    fn text_that_only_resembles_a_marker_is_content() {
         assert_eq!(
             split("a: |\n  ---\n  x\n---x\n"),
             ["a: |\n  ---\n  x\n---x\n"]
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_line_ends_and_marks_are_read() {
+    fn windows_line_endings_and_byte_order_marks_are_accepted() {
         assert_eq!(
             split("\u{feff}---\r\na: 1\r\n---\r\nb: 1"),
             ["\u{feff}---\r\na: 1\r\n", "---\r\nb: 1"]

@@ -1,46 +1,46 @@
-//! Fills the arena of a document node by node, in the order of the text.
+//! Builds the tree of a document node by node, in the order of the text.
 
 use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
 
-use super::span::{Extent, Span};
+use super::span::{CompactSpan, Span};
 use super::tree::{Kind, NONE, Node, Properties, Style, Tree};
 
-/// What grows while a document is read is kept for the next one if it has room for no more than so many
-/// nodes, and as many bytes of decoded text: few documents are larger.
-const ROOM: usize = 1 << 16;
+/// Largest capacity, in nodes and in bytes of decoded text, of buffers that are kept for the next document. Few
+/// documents need more.
+const MAX_KEPT_CAPACITY: usize = 1 << 16;
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been reached.
 struct Open {
     node: u32,
     kind: Kind,
-    /// Where its children start among those of all open collections.
+    /// Index of its first child in the children of all open collections.
     from: usize,
 }
 
-/// A tree that grows. Offsets are bytes of the whole file.
+/// Builder of a tree. Offsets count the bytes of the whole file.
 pub(super) struct Arena {
     tree: Tree,
     open: Vec<Open>,
     /// The children of all open collections, those of the innermost last.
     children: Vec<u32>,
-    /// How many nodes the tree may have.
+    /// Limit on the nodes of the tree.
     max_nodes: usize,
 }
 
-/// Everything is counted by the bytes of a file, which are fewer than 4 GiB.
-fn short(count: usize) -> u32 {
+/// Converts an offset or count. Both are limited by the size of a file, which is below 4 GiB.
+fn to_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(NONE)
 }
 
 thread_local! {
-    /// Room for the next document of the thread.
-    static ROOMS: Cell<Room> = const { Cell::new(Room::NONE) };
+    /// Buffers for the next document of the thread.
+    static BUFFERS: Cell<Buffers> = const { Cell::new(Buffers::EMPTY) };
 }
 
-/// What grew for documents that are read.
-struct Room {
+/// Buffers of parsed documents, which the next document reuses.
+struct Buffers {
     nodes: Vec<Node>,
     links: Vec<u32>,
     decoded: String,
@@ -48,8 +48,8 @@ struct Room {
     children: Vec<u32>,
 }
 
-impl Room {
-    const NONE: Self = Self {
+impl Buffers {
+    const EMPTY: Self = Self {
         nodes: Vec::new(),
         links: Vec::new(),
         decoded: String::new(),
@@ -60,49 +60,52 @@ impl Room {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        let mut room = Room {
+        let mut buffers = Buffers {
             nodes: mem::take(&mut self.tree.nodes),
             links: mem::take(&mut self.tree.links),
             decoded: mem::take(&mut self.tree.decoded),
             open: mem::take(&mut self.open),
             children: mem::take(&mut self.children),
         };
-        if room.nodes.capacity() > ROOM || room.decoded.capacity() > ROOM {
+        if buffers.nodes.capacity() > MAX_KEPT_CAPACITY
+            || buffers.decoded.capacity() > MAX_KEPT_CAPACITY
+        {
             return;
         }
-        room.nodes.clear();
-        room.links.clear();
-        room.decoded.clear();
-        room.open.clear();
-        room.children.clear();
-        // A thread that ends needs none.
-        ROOMS.try_with(|kept| kept.set(room)).ok();
+        buffers.nodes.clear();
+        buffers.links.clear();
+        buffers.decoded.clear();
+        buffers.open.clear();
+        buffers.children.clear();
+        // The access fails in a thread that ends, which does not need buffers.
+        BUFFERS.try_with(|kept| kept.set(buffers)).ok();
     }
 }
 
 impl Arena {
     pub(super) fn new(text: &Arc<str>, segment: Span) -> Self {
-        let room = ROOMS.try_with(|kept| kept.replace(Room::NONE));
-        let room = room.unwrap_or(Room::NONE);
+        let buffers = BUFFERS
+            .try_with(|kept| kept.replace(Buffers::EMPTY))
+            .unwrap_or(Buffers::EMPTY);
         let tree = Tree {
             text: Arc::clone(text),
             segment,
-            nodes: room.nodes,
-            links: room.links,
-            decoded: room.decoded,
+            nodes: buffers.nodes,
+            links: buffers.links,
+            decoded: buffers.decoded,
             properties: Vec::new(),
             root: NONE,
             has_merge_keys: false,
         };
         Self {
             tree,
-            open: room.open,
-            children: room.children,
+            open: buffers.open,
+            children: buffers.children,
             max_nodes: usize::MAX,
         }
     }
 
-    /// Limits how many nodes the tree may have; [`Arena::is_full`] returns whether there are more.
+    /// Limits the number of nodes; [`Arena::is_full`] returns whether the tree exceeds the limit.
     pub(super) const fn limit_nodes(&mut self, max_nodes: usize) {
         self.max_nodes = max_nodes;
     }
@@ -112,30 +115,30 @@ impl Arena {
         self.tree.nodes.len() > self.max_nodes
     }
 
-    /// Returns the tree as that of a text, all of which it holds.
+    /// Returns the tree as the tree of `text`; its document is the whole text.
     pub(super) fn finish_as(mut self, text: &Arc<str>) -> Option<Tree> {
         self.tree.text = Arc::clone(text);
         self.tree.segment = Span::new(0, text.len());
         self.finish()
     }
 
-    /// Turns the nodes of a copy of the document into those of the document in `text`; `place` maps
+    /// Moves the nodes of a copy of the document to the document in `text`; `map` converts the
     /// offsets.
     pub(super) fn relocate(
         &mut self,
         text: &Arc<str>,
         segment: Span,
-        place: impl Fn(usize) -> usize,
+        map: impl Fn(usize) -> usize,
     ) {
-        let moved = |span: Span| Span::new(place(span.start), place(span.end));
+        let moved = |span: Span| Span::new(map(span.start), map(span.end));
         for node in &mut self.tree.nodes {
-            node.span = Extent::new(moved(node.span.span()));
+            node.span = CompactSpan::new(moved(node.span.span()));
             if node.indicator != NONE {
-                node.indicator = short(place(node.indicator as usize));
+                node.indicator = to_u32(map(node.indicator as usize));
             }
         }
         for properties in &mut self.tree.properties {
-            properties.outer = place(properties.outer);
+            properties.outer_start = map(properties.outer_start);
             properties.anchor = properties.anchor.map(moved);
             properties.tag = properties.tag.map(moved);
         }
@@ -145,20 +148,22 @@ impl Arena {
 
     /// Iterates over the style and the span of all nodes, in the order of their starts.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (Style, Span)> {
-        let nodes = self.tree.nodes.iter();
-        nodes.map(|node| (node.style, node.span.span()))
+        self.tree
+            .nodes
+            .iter()
+            .map(|node| (node.style, node.span.span()))
     }
 
-    /// Returns the tree, in no more memory than it needs, or `None` where nothing is written in the
-    /// document.
+    /// Returns the tree, in no more memory than it needs, or `None` if the document has no
+    /// content.
     pub(super) fn finish(mut self) -> Option<Tree> {
         let root = self.tree.nodes.get(self.tree.root as usize)?;
-        // A document of comments alone comes as one empty scalar.
+        // The parser reports a document of comments as one empty scalar.
         if root.style == Style::Empty {
             return None;
         }
-        let (nodes, links) = if self.tree.nodes.capacity() > ROOM {
-            // This room is not kept: shrinking it in place saves a copy.
+        let (nodes, links) = if self.tree.nodes.capacity() > MAX_KEPT_CAPACITY {
+            // These buffers are not kept: shrinking them in place saves a copy.
             let mut nodes = mem::take(&mut self.tree.nodes);
             let mut links = mem::take(&mut self.tree.links);
             nodes.shrink_to_fit();
@@ -180,7 +185,7 @@ impl Arena {
         })
     }
 
-    /// Tells whether the decoded text is too long for its offsets.
+    /// Returns whether the decoded text is too long for its offsets.
     pub(super) fn overflows(&self) -> bool {
         u32::try_from(self.tree.decoded.len()).is_err()
     }
@@ -193,7 +198,7 @@ impl Arena {
         span: Span,
         indicator: Option<usize>,
     ) -> u32 {
-        let id = short(self.tree.nodes.len());
+        let id = to_u32(self.tree.nodes.len());
         let parent = match self.open.last() {
             Some(open) => {
                 self.children.push(id);
@@ -207,43 +212,43 @@ impl Arena {
         self.tree.nodes.push(Node {
             kind,
             style,
-            span: Extent::new(span),
+            span: CompactSpan::new(span),
             first: NONE,
             last: NONE,
             parent,
-            indicator: indicator.map_or(NONE, short),
+            indicator: indicator.map_or(NONE, to_u32),
             properties: NONE,
         });
         id
     }
 
-    /// Lets what follows be children of `node`.
+    /// Opens the collection `node`: the nodes that follow are its children.
     pub(super) fn open(&mut self, node: u32, kind: Kind) {
         let from = self.children.len();
         self.open.push(Open { node, kind, from });
     }
 
-    /// Ends the innermost open collection at `end`; one without end of its own ends with its last
-    /// child.
+    /// Closes the innermost open collection at `end`, or at the end of its last child if `end` is
+    /// `None`.
     pub(super) fn close(&mut self, end: Option<usize>) {
         let Some(open) = self.open.pop() else { return };
-        let first = short(self.tree.links.len());
+        let first = to_u32(self.tree.links.len());
         let children = self.children.get(open.from..).unwrap_or_default();
         self.tree.links.extend_from_slice(children);
         let last_child = children.last().copied().unwrap_or(NONE);
         self.children.truncate(open.from);
-        let last = short(self.tree.links.len());
+        let last = to_u32(self.tree.links.len());
         let end = end.or_else(|| Some(self.tree.nodes.get(last_child as usize)?.span.span().end));
         self.edit(open.node, |node| {
             node.first = first;
             node.last = last;
             let span = node.span.span();
             let end = end.unwrap_or(span.end).max(span.start);
-            node.span = Extent::new(Span::new(span.start, end));
+            node.span = CompactSpan::new(Span::new(span.start, end));
         });
     }
 
-    /// Tells whether there is a node.
+    /// Returns whether the tree has a node.
     pub(super) const fn has_nodes(&self) -> bool {
         !self.tree.nodes.is_empty()
     }
@@ -253,25 +258,25 @@ impl Arena {
         self.open.len()
     }
 
-    /// Returns what the innermost open collection is.
+    /// Returns the kind of the innermost open collection.
     pub(super) fn innermost(&self) -> Option<Kind> {
         self.open.last().map(|open| open.kind)
     }
 
-    /// Returns how the innermost open collection is written.
+    /// Returns the notation of the innermost open collection.
     pub(super) fn innermost_style(&self) -> Option<Style> {
         let open = self.open.last()?;
         Some(self.tree.nodes.get(open.node as usize)?.style)
     }
 
-    /// Returns where the last child of the innermost open collection starts, anchor and tag counted.
+    /// Returns the start of the last child of the innermost open collection, including anchor and tag.
     pub(super) fn last_child_start(&self) -> Option<usize> {
         let open = self.open.last()?;
         let last = self.children.get(open.from..)?.last()?;
         Some(self.tree.node(*last)?.outer_span().start)
     }
 
-    /// Tells whether the next child of the innermost collection is the value of a key.
+    /// Returns whether the next child of the innermost collection is the value of a key.
     pub(super) fn expects_value(&self) -> bool {
         self.open.last().is_some_and(|open| {
             open.kind == Kind::Mapping && (self.children.len() - open.from) % 2 == 1
@@ -280,45 +285,45 @@ impl Arena {
 
     /// Returns the number of the newest node.
     pub(super) fn newest(&self) -> u32 {
-        short(self.tree.nodes.len().saturating_sub(1))
+        to_u32(self.tree.nodes.len().saturating_sub(1))
     }
 
-    /// Returns the bytes of a node.
+    /// Returns the span of a node.
     pub(super) fn span(&self, id: u32) -> Option<Span> {
         Some(self.tree.nodes.get(id as usize)?.span.span())
     }
 
-    /// Sets the bytes of a node.
+    /// Sets the span of a node.
     pub(super) fn set_span(&mut self, id: u32, span: Span) {
-        self.edit(id, |node| node.span = Extent::new(span));
+        self.edit(id, |node| node.span = CompactSpan::new(span));
     }
 
-    /// Lets an alias lead to its node.
+    /// Sets the target of an alias.
     pub(super) fn set_target(&mut self, id: u32, target: u32) {
         self.edit(id, |node| node.first = target);
     }
 
-    /// Returns the decoded text, which grows by what the next scalar is read as.
+    /// Returns the decoded text, for appending the value of the next scalar.
     pub(super) const fn decoded(&mut self) -> &mut String {
         &mut self.tree.decoded
     }
 
-    /// Lets the decoded text from `from` on be the value of the scalar `id`.
+    /// Makes the decoded text from `from` to its end the value of the scalar `id`.
     pub(super) fn set_decoded(&mut self, id: u32, from: usize) {
-        let last = short(self.tree.decoded.len());
-        self.note(from);
+        let last = to_u32(self.tree.decoded.len());
+        self.record_merge_key(from);
         self.edit(id, |node| {
-            node.first = short(from);
+            node.first = to_u32(from);
             node.last = last;
         });
     }
 
-    fn note(&mut self, from: usize) {
+    fn record_merge_key(&mut self, from: usize) {
         self.tree.has_merge_keys |= self.tree.decoded.get(from..) == Some("<<");
     }
 
-    /// Tells that a scalar reads as its source does.
-    pub(super) fn note_plain(&mut self, value: &str) {
+    /// Records a scalar whose value equals its source.
+    pub(super) fn record_plain(&mut self, value: &str) {
         self.tree.has_merge_keys |= value == "<<";
     }
 
@@ -328,14 +333,14 @@ impl Arena {
         (first != NONE).then_some(first as usize)
     }
 
-    /// Returns the anchor and tag of a node, to be set.
+    /// Returns the anchor and tag of a node, for setting them.
     pub(super) fn properties(&mut self, id: u32) -> Option<&mut Properties> {
-        let new = short(self.tree.properties.len());
+        let new = to_u32(self.tree.properties.len());
         let node = self.tree.nodes.get_mut(id as usize)?;
         if node.properties == NONE {
             node.properties = new;
             self.tree.properties.push(Properties {
-                outer: node.span.span().start,
+                outer_start: node.span.span().start,
                 anchor: None,
                 tag: None,
             });

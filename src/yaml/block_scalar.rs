@@ -1,23 +1,26 @@
-//! Where a block scalar ends, and what it reads as at the end of a file.
+//! The spans of block scalars, and their values at the end of a file.
 
 use super::span::Span;
 
-/// Returns the place of a block scalar whose header is at `start` and which reads as `value`;
-/// `behind` lies behind it, at the latest in the indentation of the next token.
-pub(super) fn block_span(text: &str, value: &str, start: usize, behind: usize) -> Span {
-    // A carriage return alone ends the header, too.
-    let header_end = line_end(text, start).min(behind.max(start));
-    let header = Span::new(start, header_end).slice(text);
-    let header = header.split('#').next().unwrap_or_default();
-    let last_line = value.trim_end_matches('\n').rsplit('\n').next();
-    let last_line = last_line.unwrap_or_default();
+/// Returns the span of a block scalar whose header is at `start` and whose value is `value`. `limit` is an offset after
+/// the scalar, at the latest in the indentation of the next token.
+pub(super) fn block_span(text: &str, value: &str, start: usize, limit: usize) -> Span {
+    // A carriage return alone also ends the header.
+    let header_end = line_end(text, start).min(limit.max(start));
+    let header_line = Span::new(start, header_end).slice(text);
+    let header = header_line.split('#').next().unwrap_or_default();
+    let last_line = value
+        .trim_end_matches('\n')
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default();
     let blank_is_content = !last_line.is_empty() && last_line.trim().is_empty();
-    let end = before_next_indentation(text, behind);
+    let end = before_next_indentation(text, limit);
     let below = Span::new(header_end, end).slice(text);
     let kept = if header.contains('+') || blank_is_content {
         below.strip_suffix('\n').unwrap_or(below)
     } else {
-        // Blanks at the end of the last line belong to the value.
+        // Blanks at the end of the last line are part of the value.
         let trimmed = below.trim_end_matches([' ', '\t', '\r', '\n']).len();
         let line_end = line_end(text, header_end + trimmed).min(end);
         Span::new(header_end, line_end).slice(text)
@@ -29,7 +32,7 @@ pub(super) fn block_span(text: &str, value: &str, start: usize, behind: usize) -
     Span::new(start, header_end + kept.len())
 }
 
-/// The span of a block scalar may reach into the line of the next token.
+/// Returns `end` without the indentation of the next token, which the span of a block scalar may include.
 fn before_next_indentation(text: &str, end: usize) -> usize {
     let before = text.as_bytes().get(..end).unwrap_or_default();
     let line = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
@@ -43,8 +46,8 @@ fn before_next_indentation(text: &str, end: usize) -> usize {
     }
 }
 
-/// A block scalar at the end of a file without final line break has none in its value:
-/// go-yaml and libyaml read it so, the parser's family does not.
+/// Returns the value of a block scalar without the final line break that granit-parser adds if the file ends without
+/// one. go-yaml and libyaml do not add it.
 pub(super) fn without_invented_break<'v>(text: &str, value: &'v str, place: Span) -> &'v str {
     let mut lines = place.slice(text).split('\n');
     let header = lines.next().unwrap_or_default();
@@ -55,7 +58,7 @@ pub(super) fn without_invented_break<'v>(text: &str, value: &'v str, place: Span
     }
     let last = lines.clone().next_back().unwrap_or_default();
     if is_blank(last) && last.len() <= indentation(lines, value) {
-        // It is no line of the scalar, whose own last line has its break.
+        // This line is not part of the scalar, whose last line has a line break.
         return value;
     }
     value.strip_suffix('\n').unwrap_or(value)
@@ -65,18 +68,18 @@ fn is_blank(line: &str) -> bool {
     line.bytes().all(|byte| byte == b' ')
 }
 
-/// Returns by how much the `lines` of a block scalar are indented that are read as `value`.
+/// Returns the indentation of the `lines` of a block scalar with the value `value`.
 fn indentation<'t>(lines: impl Iterator<Item = &'t str>, value: &str) -> usize {
     let spaces = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let mut pairs = lines.zip(value.split('\n'));
     let first = pairs.find(|(_, content)| !content.is_empty());
-    // A scalar of blank lines alone is as deep as the deepest of them.
+    // The indentation of a scalar that has only blank lines is that of the deepest line.
     first.map_or(usize::MAX, |(line, content)| {
         spaces(line).saturating_sub(spaces(content))
     })
 }
 
-/// Returns the offset of the next line break from `at` on, or the end of the text.
+/// Returns the offset of the next line break at or after `at`, or the end of the text.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     memchr::memchr(b'\n', rest).map_or(text.len(), |found| at + found)

@@ -1,6 +1,6 @@
-//! What is to change in a document, said in the user's words; `edit` turns it into bytes.
+//! Changes of a document in terms of fields and values; `edit` converts them to byte edits.
 
-use super::route::Route;
+use super::field_path::FieldPath;
 
 /// A value to be written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11,7 +11,7 @@ pub enum Value {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A string; quoted when a plain scalar would not be read back as this string.
+    /// A string; quoted if a plain scalar would not be read as this string.
     Str(String),
     /// A string of several lines, written as a literal block where the layout allows one.
     Block(String),
@@ -33,44 +33,44 @@ impl From<i64> for Value {
     }
 }
 
-/// One intended change. Routes start at the root of the document and speak of the document
+/// An intended change. Routes start at the root of the document, and refer to the document
 /// before any change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// Gives the field at `route` this value; missing mappings on the way are made.
+    /// Sets the field at `route` to this value; creates missing parent mappings.
     Set {
         /// The field.
-        route: Route,
+        route: FieldPath,
         /// Its new value.
         value: Value,
     },
-    /// Replaces an entry, key and value, in its place.
+    /// Replaces the key and value of an entry, at the same position.
     Replace {
         /// The entry to replace.
-        route: Route,
+        route: FieldPath,
         /// The new key.
         key: String,
         /// The new value.
         value: Value,
     },
-    /// Appends an item to the sequence at `route`; a missing sequence is made.
+    /// Appends an item to the sequence at `route`; creates a missing sequence.
     Push {
         /// The sequence.
-        route: Route,
+        route: FieldPath,
         /// The new item.
         value: Value,
     },
     /// Removes the entry or item at `route`.
     Remove {
-        /// What to remove.
-        route: Route,
+        /// The entry or item to remove.
+        route: FieldPath,
     },
 }
 
 impl Change {
-    /// Returns the route that the change is about.
+    /// Returns the route of the field that changes.
     #[must_use]
-    pub const fn route(&self) -> &Route {
+    pub const fn route(&self) -> &FieldPath {
         match self {
             Self::Set { route, .. }
             | Self::Replace { route, .. }

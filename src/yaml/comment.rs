@@ -1,9 +1,9 @@
-//! Comments of a document: what stands behind `#` outside of all scalars.
+//! Comments of a document: the text after a `#` outside of scalars.
 
 use super::span::Span;
 use super::tree::{Kind, Style, Tree};
 
-/// Returns the comments of a document, from `#` to the end of the line, in their order.
+/// Returns the spans of the comments of a document, from `#` to the end of the line, in the order of the text.
 #[must_use]
 pub fn comments(tree: &Tree) -> Vec<Span> {
     let text = tree.text();
@@ -27,7 +27,8 @@ pub fn comments(tree: &Tree) -> Vec<Span> {
     found
 }
 
-/// The bytes of all scalars, sorted. The header line of a block scalar may hold a comment.
+/// Returns the spans of all scalars, sorted. The header lines of block scalars are left out, because they may
+/// contain a comment.
 fn scalars(tree: &Tree) -> Vec<Span> {
     let text = tree.text();
     let nodes = (0..tree.node_count()).filter_map(|id| tree.node(u32::try_from(id).ok()?));
@@ -58,7 +59,7 @@ fn follows_space(text: &str, at: usize) -> bool {
         .is_none_or(|c| c.is_whitespace() || c == '\u{feff}')
 }
 
-/// The end of the line that `from` lies in, without its line break.
+/// Returns the end of the line that contains `from`, before its line break.
 fn line_end(text: &str, from: usize, end: usize) -> usize {
     let rest = text.get(from..end).unwrap_or_default();
     let line = rest.split('\n').next().unwrap_or_default();
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_real_comments_count() {
+    fn comments_are_found_outside_of_scalars_only() {
         let text = "\u{feff}# 1\na: b # 2\r\nc: 'x # no' # 3\nd: \"y\n  # no\"\ne: x#no\nf: | # 4\n  # no\n  z # no\n# 5\ng: >\n  # no\nh: [a, # 6\n  b] # 7\ni: &x#no 1\nj: k\n  l # 8\n# 9";
         let wanted: Vec<String> = (1..=9).map(|number| format!("# {number}")).collect();
         assert_eq!(found(text), wanted);

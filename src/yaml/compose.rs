@@ -1,4 +1,4 @@
-//! Writes values as block YAML and fills the arena of that text on the way: nothing is read again.
+//! Writes values as block YAML, and builds the tree of that text at the same time, without parsing it.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use super::arena::Arena;
 use super::span::Span;
 use super::tree::{Kind, Style, Tree};
 
-/// Collections within each other at most, as in the full parser.
-const DEPTH: usize = 255;
-/// Characters that a key may have as it is written, with its quotes.
-const KEY: usize = 1024;
+/// Limit on the nesting of collections, as in the full parser.
+const MAX_DEPTH: usize = 255;
+/// Limit on the characters of a key, including its quotes.
+const MAX_KEY: usize = 1024;
 
-/// A document in the making. Values come in the order of the text; a mapping takes a key before each
-/// of its values.
+/// Writer of a document. Values are added in the order of the text; in a mapping, each value follows its
+/// key.
 ///
 /// Strings are written in double quotes and collections in block layout, one column deeper each.
 /// The tree is the one that [`parse`](super::parse) returns for the text.
 pub struct Composer {
     text: String,
     arena: Arena,
-    /// What the open collections are, and whether they have anything in them yet.
+    /// The kinds of the open collections, and whether they have a member.
     open: Vec<(Kind, bool)>,
-    /// The end of the `:`, or the `-`, that stands before the next value.
+    /// The end of the `:`, or the `-`, before the next value.
     indicator: Option<usize>,
-    /// The text cannot be YAML.
+    /// Whether the document exceeds a limit of the parser.
     refused: bool,
 }
 
 impl Composer {
-    /// Returns an empty document, with room for so many bytes.
+    /// Returns an empty document with a capacity of `bytes` bytes.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         let text = String::with_capacity(bytes);
@@ -41,7 +41,7 @@ impl Composer {
         }
     }
 
-    /// Returns the tree, which has the text; `None` where values nest deeper than 255, a key has more than
+    /// Returns the tree, which contains the text; `None` if values are nested deeper than 255, a key has more than
     /// 1,024 characters, or the text is longer than 4 GiB.
     #[must_use]
     pub fn finish(mut self) -> Option<Tree> {
@@ -56,43 +56,43 @@ impl Composer {
 
     /// Writes a key.
     pub fn key(&mut self, key: &str) {
-        self.member();
+        self.start_member();
         let start = self.text.len();
-        self.quoted(key);
+        self.push_quoted(key);
         let written = self.text.get(start..).unwrap_or_default();
-        self.refused |= written.len() > KEY && written.chars().count() > KEY;
+        self.refused |= written.len() > MAX_KEY && written.chars().count() > MAX_KEY;
         self.text.push(':');
         self.indicator = Some(self.text.len());
     }
 
-    /// Begins an item of a list; its value comes next.
+    /// Begins an item of a list. The next call writes its value.
     pub fn item(&mut self) {
-        self.member();
+        self.start_member();
         self.indicator = Some(self.text.len());
         self.text.push('-');
     }
 
     /// Writes a string.
     pub fn string(&mut self, value: &str) {
-        self.space();
-        self.quoted(value);
+        self.push_space();
+        self.push_quoted(value);
     }
 
-    /// Writes a number, a boolean or null as it stands.
+    /// Writes a number, a boolean or null without quotes.
     pub fn plain(&mut self, value: &str) {
-        self.space();
+        self.push_space();
         let start = self.text.len();
         self.text.push_str(value);
         let span = Span::new(start, self.text.len());
         let indicator = self.indicator.take();
         self.arena.push(Kind::Scalar, Style::Plain, span, indicator);
-        self.arena.note_plain(value);
+        self.arena.record_plain(value);
     }
 
-    /// Writes a mapping (or a list) with nothing in it.
+    /// Writes an empty mapping or list.
     pub fn empty(&mut self, kind: Kind) {
-        self.refused |= self.open.len() >= DEPTH;
-        self.space();
+        self.refused |= self.open.len() >= MAX_DEPTH;
+        self.push_space();
         let start = self.text.len();
         let brackets = if kind == Kind::Mapping { "{}" } else { "[]" };
         self.text.push_str(brackets);
@@ -103,21 +103,21 @@ impl Composer {
         self.arena.close(Some(span.end));
     }
 
-    /// Begins a mapping or a list that has something in it; what comes next is its first member.
+    /// Begins a mapping or a list that is not empty. The next call writes its first member.
     pub fn begin(&mut self, kind: Kind) {
-        self.refused |= self.open.len() >= DEPTH;
+        self.refused |= self.open.len() >= MAX_DEPTH;
         self.open.push((kind, false));
     }
 
-    /// Ends what was begun last.
+    /// Ends the mapping or list that was begun last.
     pub fn end(&mut self) {
         if self.open.pop().is_some() {
             self.arena.close(None);
         }
     }
 
-    /// Goes to the line of the next member; the first one of a collection shows where that begins.
-    fn member(&mut self) {
+    /// Starts the line of the next member. The first member sets the start of its collection.
+    fn start_member(&mut self) {
         let depth = self.open.len();
         let Some((kind, is_begun)) = self.open.last_mut() else {
             return;
@@ -135,13 +135,13 @@ impl Composer {
         }
     }
 
-    fn space(&mut self) {
+    fn push_space(&mut self) {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
     }
 
-    fn quoted(&mut self, value: &str) {
+    fn push_quoted(&mut self, value: &str) {
         let start = self.text.len();
         self.text.push('"');
         escape(value, &mut self.text);
@@ -157,9 +157,9 @@ impl Composer {
     }
 }
 
-/// Writes what stands between double quotes.
+/// Appends the text between the double quotes to `out`.
 fn escape(value: &str, out: &mut String) {
-    // Nearly all are.
+    // Nearly all strings need no escapes.
     let is_ordinary = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
     if value.bytes().all(is_ordinary) {
         out.push_str(value);
@@ -181,7 +181,7 @@ fn escape(value: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Tells whether a character does not stand for itself, or not everywhere.
+/// Returns whether a character must be escaped, at least for some parsers.
 fn is_escaped(c: char) -> bool {
     match c {
         '"' | '\\' | '\u{2028}' | '\u{2029}' => true,
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_tree_is_that_of_the_text(value in value()) {
+        fn the_tree_equals_the_parsed_text(value in value()) {
             let mut out = Composer::new(0);
             write(&value, &mut out);
             let tree = out.finish().unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_parser_reads_is_not_written() {
+    fn documents_beyond_the_limits_of_parsers_are_not_written() {
         let nested = |depth: usize| {
             let mut out = Composer::new(0);
             for _ in 0..depth {

@@ -6,7 +6,7 @@
 use super::scalar::{Scalar, resolve_plain};
 use super::tree::{Entry, Kind, NodeRef, Style, Tree};
 
-/// Returns why sigs.k8s.io/yaml refuses a document that libyaml reads, in a few words; `None` where it converts it.
+/// Returns why sigs.k8s.io/yaml rejects a document that libyaml reads; `None` if it converts the document.
 #[must_use]
 pub fn json_fault(tree: &Tree) -> Option<String> {
     let text = tree.segment().slice(tree.text());
@@ -15,13 +15,15 @@ pub fn json_fault(tree: &Tree) -> Option<String> {
         .or_else(|| tree.all().find_map(node_fault))
 }
 
-/// Returns why go-yaml refuses the directives before the first document of a text: it knows YAML 1.1 only.
+/// Returns why go-yaml, which supports only YAML 1.1, rejects a directive before the first document of a text; `None`
+/// if it accepts them.
 #[must_use]
 pub fn directive_fault(text: &str) -> Option<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = text.split('\n').map(str::trim_end);
-    let head = lines.take_while(|line| line.is_empty() || line.starts_with(['%', '#']));
-    head.filter_map(|line| line.strip_prefix('%'))
+    text.split('\n')
+        .map(str::trim_end)
+        .take_while(|line| line.is_empty() || line.starts_with(['%', '#']))
+        .filter_map(|line| line.strip_prefix('%'))
         .find_map(|line| {
             let mut words = line.split_ascii_whitespace();
             match (words.next(), words.next()) {
@@ -31,7 +33,7 @@ pub fn directive_fault(text: &str) -> Option<String> {
         })
 }
 
-/// Returns whether an alias refers to a value that contains it: no tool reads such a document.
+/// Returns whether an alias refers to a value that contains it. All tools reject such a document.
 #[must_use]
 pub fn has_cycle(tree: &Tree) -> bool {
     tree.all()
@@ -71,12 +73,13 @@ fn entry_fault(entry: Entry<'_>) -> Option<String> {
     }
 }
 
-/// An alias of a list of mappings is refused, unlike the list itself.
+/// Returns whether `value` can be the value of a merge key. A list of mappings can, but an alias of one cannot.
 fn is_mergeable(value: NodeRef<'_>) -> bool {
     value.is_mapping() || (value.kind() == Kind::Sequence && value.items().all(NodeRef::is_mapping))
 }
 
-/// JSON has neither infinity nor NaN; keys become text.
+/// Returns why JSON cannot represent a value: it has neither infinity nor NaN. Keys are not affected, because they
+/// become strings.
 fn value_fault(value: NodeRef<'_>) -> Option<String> {
     if value.kind() != Kind::Scalar {
         return None;
@@ -87,7 +90,7 @@ fn value_fault(value: NodeRef<'_>) -> Option<String> {
     (!number.is_finite()).then(|| format!("the number `{}` is not finite", value.source()))
 }
 
-/// go-yaml 2 lacks one escape of YAML 1.2.
+/// Returns why go-yaml 2 rejects an escape: it does not support `\/` of YAML 1.2.
 fn escape_fault(node: NodeRef<'_>) -> Option<String> {
     if node.style() != Style::DoubleQuoted {
         return None;
@@ -101,7 +104,7 @@ fn escape_fault(node: NodeRef<'_>) -> Option<String> {
     None
 }
 
-/// The tag of a scalar must fit its text.
+/// Returns why the text of a scalar does not match its tag.
 fn tag_fault(node: NodeRef<'_>) -> Option<String> {
     let (tag, text) = (node.core_tag()?, node.text()?);
     let scalar = resolve_plain(text);

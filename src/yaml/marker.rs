@@ -1,6 +1,6 @@
 //! The lines that end a document.
 
-use super::parse::SyntaxError;
+use super::syntax_error::SyntaxError;
 use super::tree::Tree;
 
 /// Returns whether a line, without its line break, is the marker `---` or `...` (YAML 1.2, 9.1.2). A comment or a value

@@ -1,26 +1,20 @@
-//! The entries of a mapping as its readers see them: merge keys applied, of duplicate keys the
-//! last.
+//! Effective entries of a mapping: merge keys are applied, and the last of duplicate keys wins.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 
 use hashbrown::HashMap;
-use hashbrown::hash_map::Entry as Slot;
 
+use super::merge_limits::MERGE_DEPTH;
 use super::scalar::Scalar;
 use super::tree::{Entry, Kind, NodeRef};
 
-/// How many merge keys may lead from one to the next.
-pub(crate) const MERGE_DEPTH: usize = 16;
-/// How many mappings are looked at for one key; more is an attack.
-pub(super) const MERGED_MAPPINGS: usize = 10_000;
-
-/// More entries than the budget allows: aliases that multiply each other.
+/// Error: aliases that multiply each other produce more entries than the budget allows.
 #[derive(Debug)]
-pub(super) struct Overrun;
+pub(super) struct BudgetExceeded;
 
-/// Returns the text by which a key is known after the conversion to JSON that Kubernetes tooling
-/// makes; `None` for keys that it refuses.
+/// Returns the text of a key after the conversion to JSON in Kubernetes tooling; `None` for keys that
+/// the conversion rejects.
 pub(super) fn key_text(key: NodeRef<'_>) -> Option<Cow<'_, str>> {
     Some(match key.scalar()? {
         Scalar::Str(text) => Cow::Borrowed(text),
@@ -32,94 +26,15 @@ pub(super) fn key_text(key: NodeRef<'_>) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Mappings up to this length are searched key by key.
-const SMALL: usize = 24;
-
-/// Finds keys that occur again; its memory serves one mapping after the other.
-#[derive(Default)]
-pub(super) struct Duplicates<'t> {
-    keys: Vec<(Cow<'t, str>, NodeRef<'t>)>,
-    /// Each later key behind the first of its kind.
-    pub(super) found: Vec<(NodeRef<'t>, NodeRef<'t>)>,
-}
-
-impl<'t> Duplicates<'t> {
-    /// Looks for keys of `mapping` that occur again.
-    pub(super) fn look_into(&mut self, mapping: NodeRef<'t>) {
-        if mapping.entries().len() < 2 || all_differ(mapping) {
-            return;
-        }
-        self.keys.clear();
-        let keys = mapping.entries().map(|entry| entry.key);
-        let keys = keys.filter(|key| !key.is_merge_key());
-        let named = keys.filter_map(|key| Some((key_text(key)?, key)));
-        self.keys.extend(named);
-        if self.keys.len() <= SMALL {
-            self.compare_all();
-        } else {
-            self.compare_hashed();
-        }
-    }
-
-    fn compare_all(&mut self) {
-        let mut seen = 0u128;
-        for (count, (key, later)) in self.keys.iter().enumerate() {
-            let mark = 1 << mark(key);
-            if seen & mark != 0 {
-                let first = self.keys.iter().take(count).find(|(text, _)| text == key);
-                self.found.extend(first.map(|(_, first)| (*first, *later)));
-            }
-            seen |= mark;
-        }
-    }
-
-    fn compare_hashed(&mut self) {
-        let mut first: HashMap<&str, NodeRef<'t>> = HashMap::with_capacity(self.keys.len());
-        for (key, node) in &self.keys {
-            match first.entry(key) {
-                Slot::Occupied(slot) => self.found.push((*slot.get(), *node)),
-                Slot::Vacant(slot) => {
-                    slot.insert(*node);
-                }
-            }
-        }
-    }
-}
-
-/// Tells whether all keys are strings and surely differ, which is so in most mappings.
-fn all_differ(mapping: NodeRef<'_>) -> bool {
-    let mut seen = 0u128;
-    mapping.entries().all(|entry| {
-        let Some(Scalar::Str(key)) = entry.key.scalar() else {
-            return false;
-        };
-        let mark = 1 << mark(key);
-        let is_new = seen & mark == 0;
-        seen |= mark;
-        is_new
-    })
-}
-
-/// Returns a number below 128 that equal keys share, and most others do not.
-fn mark(key: &str) -> usize {
-    let ends = key.bytes().next().zip(key.bytes().next_back());
-    let (first, last) = ends.unwrap_or_default();
-    (key.len() + 7 * usize::from(first) + 31 * usize::from(last)) % 128
-}
-
-/// Returns the first key of a mapping that occurs again.
-pub(super) fn first_duplicate(mapping: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    let mut finder = Duplicates::default();
-    finder.look_into(mapping);
-    finder.found.first().map(|(_, later)| *later)
-}
-
-/// Returns the entries that count, own ones first; every entry looked at costs one of `budget`.
-/// Keys that are no scalars are kept as they are.
+/// Returns the effective entries of a mapping, its own entries first. Entries whose key is not a scalar are
+/// all kept. Every entry that is visited takes 1 from `budget`.
+///
+/// # Errors
+/// [`BudgetExceeded`] if the budget is used up, or merge keys are nested too deep.
 pub(super) fn effective_entries<'t>(
     mapping: NodeRef<'t>,
     budget: &Cell<usize>,
-) -> Result<Vec<Entry<'t>>, Overrun> {
+) -> Result<Vec<Entry<'t>>, BudgetExceeded> {
     let mut collector = Collector {
         seen: HashMap::new(),
         entries: Vec::new(),
@@ -136,7 +51,12 @@ struct Collector<'t, 'b> {
 }
 
 impl<'t> Collector<'t, '_> {
-    fn collect(&mut self, mapping: NodeRef<'t>, depth: usize, merged: bool) -> Result<(), Overrun> {
+    fn collect(
+        &mut self,
+        mapping: NodeRef<'t>,
+        depth: usize,
+        merged: bool,
+    ) -> Result<(), BudgetExceeded> {
         let level = self.entries.len();
         for entry in mapping.entries() {
             self.pay()?;
@@ -148,7 +68,7 @@ impl<'t> Collector<'t, '_> {
             return Ok(());
         }
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Overrun);
+            return Err(BudgetExceeded);
         };
         for entry in mapping.entries().filter(|e| e.key.is_merge_key()) {
             if entry.value.is_mapping() {
@@ -170,7 +90,7 @@ impl<'t> Collector<'t, '_> {
             return self.entries.push(entry);
         };
         match self.seen.get(&key) {
-            // The last of duplicates in one mapping wins, but never against a nearer mapping.
+            // The last of duplicates in one mapping wins, but does not override a nearer mapping.
             Some(&at) if at >= level => {
                 if let Some(slot) = self.entries.get_mut(at) {
                     *slot = entry;
@@ -184,9 +104,9 @@ impl<'t> Collector<'t, '_> {
         }
     }
 
-    fn pay(&self) -> Result<(), Overrun> {
+    fn pay(&self) -> Result<(), BudgetExceeded> {
         self.budget
-            .set(self.budget.get().checked_sub(1).ok_or(Overrun)?);
+            .set(self.budget.get().checked_sub(1).ok_or(BudgetExceeded)?);
         Ok(())
     }
 }
@@ -204,20 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_later_key_is_named_with_the_first() {
-        let text =
-            "a: {k: 1, \"k\": 2, l: 3}\nb: 1\nb: 2\nb: 3\n<<: {x: 1}\n<<: {x: 2}\n~: 1\n~: 2\n";
-        let tree = tree(text);
-        let found: Vec<_> = tree
-            .duplicate_keys()
-            .into_iter()
-            .map(|(first, later)| (first.slice(text), first.start, later.slice(text)))
-            .collect();
-        assert_eq!(found, [("b", 24, "b"), ("b", 24, "b"), ("k", 4, "\"k\"")]);
-    }
-
-    #[test]
-    fn merge_keys_that_multiply_each_other_end() {
+    fn the_search_through_merge_keys_that_multiply_each_other_ends() {
         let mut text = String::from("a0: &a0 {k: v}\n");
         for level in 1..16 {
             let below = vec![format!("*a{}", level - 1); 9].join(", ");

@@ -1,7 +1,8 @@
-//! YAML text: spanned nodes over the source, the scalar rules of Kubernetes tooling, edits.
+//! YAML text: nodes with their positions in the source, the scalar rules of Kubernetes tooling, and edits.
 //!
-//! Knows nothing of Kubernetes.
+//! This module does not depend on Kubernetes types.
 
+mod alias_limit;
 mod ambiguity;
 mod arena;
 mod block;
@@ -10,39 +11,44 @@ mod change;
 mod comment;
 mod compose;
 pub(crate) mod de;
+mod duplicate_keys;
 pub mod edit;
 mod embedded;
+mod equality;
+mod field_path;
 mod json_conversion;
 mod marker;
 mod merge;
+mod merge_limits;
 mod parse;
-mod route;
-mod same;
 mod scalar;
 mod span;
+mod syntax_error;
 mod tab;
+mod text_edit;
 mod tree;
 pub mod verify;
-mod weight;
 
+pub use alias_limit::check_expanded_size;
 pub use ambiguity::{
     Ambiguity, AmbiguityKind, ambiguities, encoded_key, hidden_in_comments, hidden_mapping,
     merge_limit, merge_limit_at_root,
 };
-pub use block::parse_ordinary;
+pub use block::parse_fast;
 pub use change::{Change, Value};
 pub use comment::comments;
 pub use compose::Composer;
 pub use de::{DeError, from_node};
-pub use edit::{Edit, EditError, apply, apply_embedded, plan, plan_each, prove, splice};
+pub use edit::{apply, apply_embedded, plan, plan_each, verify_edits};
 pub use embedded::parse_embedded;
+pub use field_path::{FieldPath, Step};
 pub use json_conversion::{directive_fault, has_cycle, json_fault};
 pub use marker::{byte_order_mark_fault, is_marker};
-pub use parse::{SyntaxError, parse, parse_fully, parse_within};
-pub use route::{Route, Step};
+pub use parse::{parse, parse_fully, parse_within};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};
 pub use span::{LineIndex, Position, Span};
+pub use syntax_error::SyntaxError;
 pub use tab::tab_fault;
+pub use text_edit::{Edit, EditError, splice};
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
 pub use verify::{first_document_error, first_document_keys, has_too_many_brackets};
-pub use weight::bounded;

@@ -1,19 +1,19 @@
-//! What a plain scalar means to Kubernetes tooling.
+//! Types of plain scalars in Kubernetes tooling.
 //!
 //! kubectl, kustomize and the API machinery read YAML through `sigs.k8s.io/yaml`, which keeps the
-//! YAML 1.1 rules of go-yaml 2: `yes` and `on` are booleans, `0777` is octal, `1_000` a number.
+//! YAML 1.1 rules of go-yaml 2: `yes` and `on` are booleans, `0777` is octal, `1_000` is a number.
 //! Source: `sigs.k8s.io/yaml` 1.6, `goyaml.v2/resolve.go`.
 
 /// The typed value of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar<'t> {
-    /// `~`, `null`, or nothing at all.
+    /// `~`, `null`, or an empty text.
     Null,
     /// A boolean, in any of the YAML 1.1 spellings.
     Bool(bool),
-    /// An integer that fits 64 bits with sign.
+    /// An integer that fits into 64 bits with sign.
     Int(i64),
-    /// A larger integer that fits 64 bits without sign.
+    /// A larger integer that fits into 64 bits without sign.
     UInt(u64),
     /// A floating-point number.
     Float(f64),
@@ -22,7 +22,7 @@ pub enum Scalar<'t> {
 }
 
 impl Scalar<'_> {
-    /// Names the type as an error message would.
+    /// Returns the name of the type for an error message.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Scalar<'_> {
     }
 }
 
-/// Resolves the text of a plain, untagged scalar.
+/// Returns the typed value of a plain scalar without a tag.
 #[must_use]
 pub fn resolve_plain(text: &str) -> Scalar<'_> {
     let Some(first) = text.bytes().next() else {
@@ -54,7 +54,7 @@ pub fn resolve_plain(text: &str) -> Scalar<'_> {
     }
 }
 
-/// Tells whether `text`, written plain, would be read as a string.
+/// Returns whether `text` is read as a string if it is written plain.
 #[must_use]
 pub fn plain_is_string(text: &str) -> bool {
     matches!(resolve_plain(text), Scalar::Str(_))
@@ -93,7 +93,7 @@ fn number(text: &str) -> Option<Scalar<'_>> {
     integer(digits).or_else(|| styled_float(digits).map(Scalar::Float))
 }
 
-/// Go's `strconv.ParseInt(s, 0, 64)` and `ParseUint`: the base follows from the prefix.
+/// Parses an integer like Go's `strconv.ParseInt(s, 0, 64)` and `ParseUint`: the prefix selects the base.
 fn integer(digits: &str) -> Option<Scalar<'static>> {
     let (negative, signed, rest) = match digits.as_bytes().first()? {
         b'-' => (true, true, digits.get(1..)?),
@@ -107,7 +107,7 @@ fn integer(digits: &str) -> Option<Scalar<'static>> {
     let magnitude = u64::from_str_radix(body, radix).ok()?;
     match (negative, i64::try_from(magnitude)) {
         (false, Ok(value)) => Some(Scalar::Int(value)),
-        // ParseUint takes no sign.
+        // `ParseUint` does not accept a sign.
         (false, Err(_)) => (!signed).then_some(Scalar::UInt(magnitude)),
         (true, Ok(value)) => Some(Scalar::Int(-value)),
         (true, Err(_)) => (magnitude == 1 << 63).then_some(Scalar::Int(i64::MIN)),
@@ -134,7 +134,7 @@ fn radix_of(rest: &str) -> (u32, &str) {
     }
 }
 
-/// go-yaml's `yamlStyleFloat`: `[-+]? (\.d+ | d+(\.d*)?) ([eE][-+]?d+)?`.
+/// Parses a float like go-yaml's `yamlStyleFloat`: `[-+]? (\.d+ | d+(\.d*)?) ([eE][-+]?d+)?`.
 fn styled_float(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -149,7 +149,7 @@ fn styled_float(text: &str) -> Option<f64> {
     };
     let exponent_fits = exponent.is_none_or(|e| digits(e.strip_prefix(['-', '+']).unwrap_or(e)));
     if mantissa_fits && exponent_fits {
-        // Go takes a number that no float holds for a string.
+        // Go reads a number that does not fit into a float as a string.
         text.parse().ok().filter(|value: &f64| value.is_finite())
     } else {
         None

@@ -1,11 +1,11 @@
-//! Places in a text: byte ranges, and lines and columns for people.
+//! Positions in a text: byte ranges for the program, lines and columns for people.
 
 /// A half-open range of bytes in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// Offset of the first byte.
     pub start: usize,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: usize,
 }
 
@@ -28,34 +28,34 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Tells whether the span covers no byte.
+    /// Returns whether the span is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.end <= self.start
     }
 
-    /// Tells whether `other` lies wholly inside this span.
+    /// Returns whether `other` is completely inside this span.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// Returns the covered text, or the empty string where the span does not fit `text`.
+    /// Returns the text of the span, or the empty string if the span does not fit `text`.
     #[must_use]
     pub fn slice(self, text: &str) -> &str {
         text.get(self.start..self.end).unwrap_or_default()
     }
 }
 
-/// A [`Span`] in a file of at most 4 GiB, which is all that is read, in half the memory.
+/// A [`Span`] that takes half the memory, for files of at most 4 GiB. Larger files are not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct CompactSpan {
     start: u32,
     end: u32,
 }
 
-impl Extent {
-    /// Returns the span; offsets behind 4 GiB, which no file that is read has, become the last.
+impl CompactSpan {
+    /// Converts a span; offsets above 4 GiB, which do not occur in files that are read, become the maximum.
     pub(super) fn new(span: Span) -> Self {
         let short = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
         Self {
@@ -69,7 +69,7 @@ impl Extent {
     }
 }
 
-/// A place for people: both numbers count from 1, columns count Unicode code points.
+/// A position for people: lines and columns count from 1, columns count Unicode code points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line, from 1.
@@ -78,19 +78,19 @@ pub struct Position {
     pub column: usize,
 }
 
-/// The starts of all lines of a text, for turning offsets into positions.
+/// Index of the lines of a text, which converts offsets to positions.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<usize>,
-    /// How many characters come before every block of [`BLOCK`] bytes: a document may be one line.
+    /// Number of characters before each block of [`BLOCK`] bytes, because a document may be one long line.
     characters: Vec<usize>,
 }
 
-/// The bytes that are counted anew for every column.
+/// Size of a block in bytes. The characters of one block are counted again for every column.
 const BLOCK: usize = 1024;
 
 impl LineIndex {
-    /// Reads the line starts of `text`; a lone `\r` does not end a line.
+    /// Indexes the lines of `text`; a lone `\r` does not end a line.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes());
@@ -110,7 +110,7 @@ impl LineIndex {
     fn characters_before(&self, text: &str, offset: usize) -> usize {
         let block = offset / BLOCK;
         let Some(&before) = self.characters.get(block) else {
-            // Behind the last block.
+            // After the last block.
             let last = self.characters.len().saturating_sub(1);
             let before = self.characters.last().copied().unwrap_or_default();
             return before + count(text.as_bytes().get(last * BLOCK..).unwrap_or_default());
@@ -119,7 +119,7 @@ impl LineIndex {
         before + count(rest.unwrap_or_default())
     }
 
-    /// Returns the position of the byte at `offset`; offsets behind the end give the last position.
+    /// Returns the position of the byte at `offset`; offsets after the end give the last position.
     #[must_use]
     pub fn position(&self, text: &str, offset: usize) -> Position {
         let offset = offset.min(text.len());
@@ -145,8 +145,7 @@ impl LineIndex {
 
 /// Counts the characters that start within the bytes.
 fn count(bytes: &[u8]) -> usize {
-    let starts = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80);
-    starts.count()
+    bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }
 
 #[cfg(test)]

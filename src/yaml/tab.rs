@@ -1,18 +1,18 @@
 //! Tabs that kubectl and kustomize do not accept.
 //!
-//! YAML 1.2 takes a tab for a blank behind `-`, `?` and `:`, and on lines without content. libyaml and go-yaml refuse it
-//! wherever a key could start.
+//! YAML 1.2 treats a tab like a space after `-`, `?` and `:`, and on lines without content. libyaml and go-yaml reject
+//! it wherever a key could start.
 
 use memchr::memchr;
 
-use super::parse::SyntaxError;
+use super::syntax_error::SyntaxError;
 use super::tree::Tree;
 use super::verify::tab_line;
 
-/// Returns why kubectl and kustomize refuse a document because of a tab; `None` if they accept its tabs, or refuse
-/// something else.
+/// Returns why kubectl and kustomize reject a document because of a tab; `None` if they accept its tabs, or reject
+/// the document for another reason.
 ///
-/// The second parser reads the document only if a tab is where a key could start.
+/// The second parser reads the document only if a tab is at a position where a key could start.
 #[must_use]
 pub fn tab_fault(tree: &Tree) -> Option<SyntaxError> {
     let segment = tree.segment();
@@ -29,7 +29,7 @@ pub fn tab_fault(tree: &Tree) -> Option<SyntaxError> {
     let at = line.checked_sub(1).and_then(|line| *found.get(line)?);
     Some(SyntaxError {
         offset: at.unwrap_or(first),
-        message: "found a tab where kubectl and kustomize accept only blanks".to_owned(),
+        message: "found a tab where kubectl and kustomize accept only spaces".to_owned(),
     })
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The composite action: first its script with a fake tool and a fake release,
+# Tests the composite action: first its script with a fake tool and a fake release,
 # then the complete action in act with the real binary.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
@@ -24,7 +24,7 @@ exit "$FAKE_CODE"
 FAKE
 chmod +x "$work/fake/meshprobe"
 
-# A cargo that "builds" the fake tool into the target folder it is given.
+# A fake cargo, which "builds" the fake tool into the given target folder.
 cat >"$work/fake/cargo" <<'FAKE'
 #!/usr/bin/env bash
 [ "${*: -2:1}" = --target-dir ] || exit 101
@@ -32,7 +32,7 @@ mkdir -p "${*: -1}/release"
 cp "$(dirname "$0")/meshprobe" "${*: -1}/release/meshprobe"
 FAKE
 
-# A curl that "downloads" from a folder.
+# A fake curl, which "downloads" from a folder.
 cat >"$work/fake/curl" <<'FAKE'
 #!/usr/bin/env bash
 for word in "$@"; do
@@ -61,7 +61,7 @@ step() {
 }
 
 outputs() {
-  [ "$(cat "$work/outputs")" = "$1" ] || fail_with "$work/outputs" "outputs are not $1"
+  [ "$(cat "$work/outputs")" = "$1" ] || fail_with "$work/outputs" "expected these outputs: $1"
 }
 
 report() {
@@ -83,7 +83,7 @@ awk '/^::stop-commands::/ { quiet = 1; mark = "::" substr($0, 18) "::" }
      $0 == mark { quiet = 0; ended = 1 }
      /not a command/ && !quiet { exit 1 }
      /an annotation/ { if (quiet) exit 1; shown = 1 }
-     END { if (!shown || !ended) exit 1 }' "$work/log" || fail_with "$work/log" "what is a command and what is not"
+     END { if (!shown || !ended) exit 1 }' "$work/log" || fail_with "$work/log" "the stop markers do not enclose the output of the tool"
 step 0 "$(report 0 0 0)" INPUT_ANNOTATIONS=false INPUT_SUMMARY=false
 outputs $'findings=0\nerrors=0\nexit-code=0'
 lacks "$work/log" 'an annotation'
@@ -113,17 +113,17 @@ for wrong in INPUT_SARIF_FILE=$'x.sarif\nerrors=0' INPUT_FAIL_ON=$'error\n::set-
   outputs 'exit-code=2'
   [ ! -e "$work/seen" ] || fail "$wrong: the tool was run"
 done
-pass "step: arguments, exit codes, outputs, silenced commands"
+pass "step: arguments, exit codes, outputs and silenced commands"
 
 # Links in the repository cannot redirect the SARIF report or the working folder out of it.
 mkdir -p "$work/outside"
 printf 'not ours' >"$work/outside/x.sarif"
 ln -s "$work/outside" "$work/space/sub folder/linked"
 step 2 "$(report 0 0 0)" INPUT_SARIF_FILE=linked/x.sarif
-has "$work/log" 'a folder on the way to sarif-file is a link'
+has "$work/log" 'a folder in the path of sarif-file is a link'
 has "$work/outside/x.sarif" 'not ours'
 step 2 '' INPUT_WORKING_DIRECTORY='sub folder/linked'
-has "$work/log" 'working-directory leads out of the workspace'
+has "$work/log" 'working-directory is outside of the workspace'
 rm "$work/space/sub folder/linked"
 ln -s "$work/outside/x.sarif" "$work/space/sub folder/own.sarif"
 step 0 "$(report 0 0 0)" INPUT_SARIF_FILE=own.sarif
@@ -146,7 +146,7 @@ for paths in . $'--config=evil.yaml\n--report=sarif=victim/x.yaml\n$(touch pwned
   step 1 '' PATH="$work/bin:$PATH" GITHUB_ACTIONS=true INPUT_WORKING_DIRECTORY=hostile INPUT_PATHS="$paths" \
     INPUT_SARIF_FILE='--$(touch pwned).sarif'
   rm "$work/space/hostile/"*.sarif
-  diff -r "$work/hostile.before" "$work/space/hostile" || fail "a name was an option"
+  diff -r "$work/hostile.before" "$work/space/hostile" || fail "a file name was used as an option"
   python3 - "$work/log" "$work/outputs" <<'PYTHON'
 import re
 import sys
@@ -158,7 +158,7 @@ annotations = [line for line in re.split(r"[\r\n]", shown) if line]
 fields = dict(line.split("=", 1) for line in outputs.splitlines())
 shown = 0
 for line in annotations:
-    more = re.fullmatch(r"(\d+) more \w+ without annotation: GitHub shows 10 of a type", line)
+    more = re.fullmatch(r"(\d+) more \w+ without annotation; GitHub shows 10 annotations of each type", line)
     assert more or re.match(r"::(error|warning|notice) file=hostile/[^:,]*,line=\d+,[^:]*::", line), line
     shown += int(more[1]) if more else 1
 assert shown == int(fields["findings"]) > 5, (shown, fields)
@@ -168,7 +168,7 @@ PYTHON
 done
 not_run "$work"
 rm -r "$work/space/hostile"
-pass "step: names of files are names"
+pass "step: file names are not options or commands"
 
 # 2. A release: the archive for this runner, with verified checksum.
 name="meshprobe-9.9.9-x86_64-unknown-linux-musl"
@@ -183,7 +183,7 @@ for version in 9.9.9 v9.9.9; do
 done
 printf 'more' >>"$work/release/$name.tar.gz"
 step 2 '' INPUT_VERSION=9.9.9
-has "$work/log" "the checksum of $name.tar.gz is another"
+has "$work/log" "the checksum of $name.tar.gz differs from that of the release"
 [ ! -e "$work/seen" ] || fail "a binary with a wrong checksum was run"
 : >"$work/release/SHA256SUMS"
 step 2 '' INPUT_VERSION=9.9.9
@@ -191,8 +191,8 @@ has "$work/log" "the checksum of $name.tar.gz is not known"
 step 2 '' INPUT_VERSION=9.9.8
 has "$work/log" "cannot download meshprobe-9.9.8"
 step 2 '' INPUT_VERSION=9.9.9 RUNNER_OS=Haiku
-has "$work/log" 'there is no release for this runner'
-pass "release: downloaded, compared, refused"
+has "$work/log" 'no release supports this runner'
+pass "release: downloaded, verified, and refused if wrong"
 
 # 3. The action in act. act copies the tree without ignored files, so the
 # binary comes from PATH. Without a checkout step, act would not copy the tree at all.
@@ -280,13 +280,13 @@ results = json.load(open(sys.argv[1], encoding="utf-8"))["runs"][0]["results"]
 uris = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results]
 assert len(uris) >= 3, uris
 for uri in uris:
-    assert os.path.isfile(os.path.join(sys.argv[2], uri)), f"{uri} is no file of the repository"
+    assert os.path.isfile(os.path.join(sys.argv[2], uri)), f"{uri} is not a file of the repository"
 PYTHON
 status 0 "$work/act.log" in_act --job quiet
 lacks "$work/act.log" '::error'
 lacks "$work/act.log" 'Summary - '
 has "$work/act.log" 'error[strict-probe-not-rewritten]'
 status 1 "$work/act.log" whole 'test/fails .*::error file=demo/apps/payments' in_act
-grep -q 'test/fails .*::error file=demo/apps/payments' "$work/act.log" || fail_with "$work/act.log" "there is no annotation at the failing step"
+grep -q 'test/fails .*::error file=demo/apps/payments' "$work/act.log" || fail_with "$work/act.log" "the failing step has no annotation"
 has "$work/act.log" 'Failure - Main must fail'
 pass "act: annotations on the lines, summary, SARIF, outputs, and a job that fails"

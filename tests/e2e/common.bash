@@ -2,7 +2,7 @@
 #
 # After it:
 #   $root        the repository
-#   $target      the folder cargo builds into
+#   $target      the build folder of cargo
 #   $profile     the profile that is tested: MESHPROBE_PROFILE, else `gate`
 #   $work        an empty folder that is removed at the end
 # and the tools of .ci/tools.sh are on PATH. find_meshprobe and find_wheel set
@@ -15,7 +15,7 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 # shellcheck source=../../.ci/tools.sh
 source "$root/.ci/tools.sh"
 
-# The caller's terminal and Git configuration must not affect the results.
+# The terminal and the Git configuration of the caller must not affect the results.
 unset NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 export LC_ALL=C.UTF-8
@@ -47,7 +47,7 @@ fail_with() {
   fail "$@"
 }
 
-# has FILE TEXT: checks that the file contains the exact text.
+# has FILE TEXT, lacks FILE TEXT: checks that the file contains, or does not contain, the exact text.
 has() {
   grep -qF -- "$2" "$1" || fail_with "$1" "expected to find: $2"
 }
@@ -56,7 +56,7 @@ lacks() {
   ! grep -qF -- "$2" "$1" || fail_with "$1" "expected not to find: $2"
 }
 
-# status EXPECTED LOG COMMAND...: runs it, keeps its output, compares its exit status.
+# status EXPECTED LOG COMMAND...: runs a command, writes its output to the log, and compares its exit status.
 status() {
   local expected="$1" log="$2" code=0
   shift 2
@@ -65,7 +65,7 @@ status() {
 }
 
 # whole PATTERN COMMAND...: runs act until its output contains the pattern, five times at most. In about one of thirty runs,
-# act 0.2.89 loses what a step prints right before it ends.
+# act 0.2.89 loses the output that a step prints directly before it ends.
 whole() {
   local pattern="$1" code
   shift
@@ -99,7 +99,7 @@ find_wheel() {
   [ "${#found[@]}" = 1 ] && [ -f "${found[0]}" ] || fail "expected one wheel in $wheels"
 }
 
-# Commits the present tree, including changes that are not committed yet, at $1.
+# Creates a repository at $1 with one commit of the current tree, including changes that are not committed.
 snapshot_repository() {
   local to="$1" name
   mkdir -p "$to"

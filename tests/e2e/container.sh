@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The image of packaging/ with the current kustomize and with the one that kubectl 1.32 embeds: it
-# behaves like the program, as `nobody`, without network and with a read-only file system.
+# Tests the image of packaging/ with the current kustomize and with the one that kubectl 1.32 embeds: it
+# behaves like the program, as user `nobody`, without network and with a read-only file system.
 #
-# Needs podman or docker, and a static binary that is not older than the sources: building it takes
-# minutes, so that is for `packaging/build-image.sh binary`. If one is missing, the script prints that and succeeds.
+# Needs podman or docker, and a static binary that is not older than the sources. Building it takes minutes, so this
+# script does not do it; `packaging/build-image.sh binary` does. If one is missing, the script prints that and succeeds.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -24,7 +24,7 @@ if [ -z "$static" ]; then
     skip "$static is older than the sources: run 'packaging/build-image.sh binary' first"
 fi
 
-# podman without rights over cgroups, with its own store; kustomize runs it as `docker`.
+# Sets podman up with its own store and without access to cgroups; kustomize runs it as `docker`.
 with_podman() {
   export CONTAINERS_CONF="$work/containers.conf"
   printf '%s\n' '[containers]' 'default_ulimits=["nofile=1024:1024","nproc=1024:1024"]' 'pids_limit=0' \
@@ -45,14 +45,14 @@ isolation=()
 if command -v podman >/dev/null; then
   with_podman
 elif ! docker version >/dev/null 2>&1; then
-  skip "neither podman nor a docker that runs"
+  skip "neither podman nor a running docker"
 fi
 
 image=localhost/meshprobe-under-test:1
 MESHPROBE_STATIC="$static" "$root/packaging/build-image.sh" context "$work/context"
 docker build "${isolation[@]}" --tag "$image" "$work/context" >"$work/log" 2>&1 ||
   fail_with "$work/log" "the image cannot be built"
-pass "the image is built: $(du -k "$static" | cut -f1) KiB of binary"
+pass "the image is built; the binary has $(du -k "$static" | cut -f1) KiB"
 
 # run ARGUMENT...: runs the image as kustomize 5.8 does, with a read-only root.
 run() {
@@ -69,7 +69,7 @@ run --entrypoint meshprobe "$image" --version >"$work/log" 2>&1 || fail_with "$w
 has "$work/log" 'meshprobe '
 pass "it runs as nobody, read-only and without network; it also runs the command line"
 
-# function KIND KEY VALUE [SPEC]
+# function_of KIND KEY VALUE [SPEC]: prints the configuration of the function.
 function_of() {
   printf '%s\n' 'apiVersion: meshprobe.dev/v1alpha1' 'kind: MeshProbe' 'metadata:' '  name: default' \
     '  annotations:' '    config.kubernetes.io/function: |' "      $1:" "        $2: $3"

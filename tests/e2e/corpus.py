@@ -1,7 +1,7 @@
 """Checks folders before and after a rewrite.
 
 rewritten BEFORE AFTER      every changed line belongs to a handler or to pod annotations
-undone BEFORE MIDDLE AFTER  the objects of AFTER have the same meaning as those of BEFORE
+undone BEFORE MIDDLE AFTER  the objects of AFTER are equivalent to those of BEFORE
 """
 
 import difflib
@@ -20,7 +20,7 @@ Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Scalars(Loader):
-    """Ignores values that are neither text nor number, such as `=` in YAML 1.1."""
+    """Reads special values of YAML 1.1, such as `=` and timestamps, as text."""
 
 
 Scalars.add_constructor("tag:yaml.org,2002:value", lambda _, node: node.value)
@@ -82,7 +82,7 @@ def handlers(pod):
 
 
 def normal(thing):
-    """Resolves port names, fills in defaults, and removes what a rewrite leaves empty."""
+    """Resolves port names, fills in defaults, and removes mappings that a rewrite leaves empty."""
     pod = template(thing)
     if not isinstance(pod, dict):
         return thing
@@ -106,12 +106,12 @@ def normal(thing):
     # A rewrite adds the same container. `--undo` removes it, even if the user wrote it.
     partial = {"name": "istio-proxy", "image": "auto"}
     spec = pod.get("spec") or {}
-    spec["containers"] = [one for one in spec.get("containers") or [] if one != partial]
+    spec["containers"] = [container for container in spec.get("containers") or [] if container != partial]
     metadata = pod.get("metadata")
     if isinstance(metadata, dict):
         annotations = metadata.get("annotations")
         if isinstance(annotations, dict):
-            # The mesh rewrites by default: a switch that is not off means the same as none.
+            # The mesh rewrites by default, so a value that is not false has no effect.
             if annotations.get(OPT_OUT) not in (None, *OFF):
                 del annotations[OPT_OUT]
             if isinstance(annotations.get(CONFIG), str):
@@ -140,7 +140,7 @@ def explained_lines(source):
     def walk(node, key, above):
         if isinstance(node, yaml.MappingNode):
             words = [value.value for _, value in node.value]
-            # An env is changed in its entry, or gets a new one in the brackets of the list.
+            # An edit changes an entry of the env, or adds one to the list in brackets.
             if ENV in words or "istio-proxy" in words:
                 lines.update(range(node.start_mark.line, node.end_mark.line + 1))
             for name, value in node.value:
@@ -171,11 +171,11 @@ def rewritten(before, after):
         is_json = old.lstrip().startswith("{")
         may = explained_lines(old)
         here = probed = 0
-        for one, other in zip(objects(old), objects(new), strict=True):
-            if one == other:
+        for before_object, after_object in zip(objects(old), objects(new), strict=True):
+            if before_object == after_object:
                 continue
             here += 1
-            first, second = template(one), template(other)
+            first, second = template(before_object), template(after_object)
             for (_, a), (_, b) in zip(handlers(first), handlers(second), strict=True):
                 probed += a != b
         pods, probes = pods + here, probes + probed
@@ -185,16 +185,16 @@ def rewritten(before, after):
             if tag == "equal":
                 continue
             gone, come = gone + end - start, come + to - from_
-            strange = [line for line in range(start, end) if line not in may]
+            unexplained = [line for line in range(start, end) if line not in may]
             # In JSON the comma before a new member is at the end of the line above.
-            if strange and not is_json and not ("&" in old and "*" in old):
-                sys.exit(f"{name}:{strange[0] + 1}: a line changed that no edit explains")
+            if unexplained and not is_json and not ("&" in old and "*" in old):
+                sys.exit(f"{name}:{unexplained[0] + 1}: a line changed that no edit explains")
         removed, added = removed + gone, added + come
-        # Per handler path, port and scheme; per pod metadata, annotations, two keys and their text.
+        # Lines per handler: path, port and scheme. Lines per pod: metadata, annotations, two keys and their values.
         if come > 3 * probed + 8 * here + gone and "*" not in old:
             sys.exit(f"{name}: {come} new lines for {probed} handlers in {here} pods")
         if comments(old) != comments(new) and "*" not in old:
-            sys.exit(f"{name}: comments were lost or doubled")
+            sys.exit(f"{name}: comments were lost or duplicated")
     print(f"     {files} files, {pods} pods, {probes} handlers; {removed} lines out, {added} lines in")
 
 
@@ -210,18 +210,18 @@ def undone(before, middle, after):
         identical += back_path.read_bytes() == old_path.read_bytes()
         old, back = text(old_path), text(back_path)
         if ENV in old:
-            continue  # Undone is what was there before the run, too.
-        for one, other in zip(objects(old), objects(back), strict=True):
-            if normal(one) != normal(other):
-                sys.exit(f"{name}: what was undone means something else")
+            continue  # The undo also affects rewrites from before the run.
+        for before_object, after_object in zip(objects(old), objects(back), strict=True):
+            if normal(before_object) != normal(after_object):
+                sys.exit(f"{name}: the undone object differs from the original")
         if ENV in back and ENV not in old:
-            sys.exit(f"{name}: a prober env was left behind")
+            sys.exit(f"{name}: a prober env was not removed")
         if comments(old) != comments(back) and "*" not in old:
-            sys.exit(f"{name}: comments were lost or doubled")
+            sys.exit(f"{name}: comments were lost or duplicated")
     for name, *_ in changed_files(before, after):
         if not (pathlib.Path(middle) / name).exists():
             sys.exit(f"{name} is new")
-    print(f"     {files} files undone, {identical} of them to the byte, {len(kept)} left as they were")
+    print(f"     {files} files undone, {identical} of them byte for byte, {len(kept)} left unchanged")
     for name in kept:
         print(f"       left: {name}")
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Rewrites a copy of a whole folder, twice, and undoes it: bash tests/e2e/corpus.sh [FOLDER]
 #
-# The default folder is fixtures/. Prints the figures, and fails if a
-# second run changes something, if a line changed that no edit explains, if a comment was
-# lost, or if the meaning after an undo differs from the original.
+# The default is a part of fixtures/. Prints the figures, and fails if a second run changes something, if a line changed
+# that no edit explains, if a comment was lost, or if the content after an undo differs from the original.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -47,9 +46,9 @@ pass "a second run changes nothing"
 run undo --undo
 guards undo
 python "$judge" undone "$work/before" "$work/rewritten" "$work/after"
-pass "what was undone means what it did before, comments included"
+pass "undone files have the original content and comments"
 
 cp -R "$work/after" "$work/undone"
 run again --undo
-diff -r "$work/undone" "$work/after" >"$work/diff" || fail_with "$work/diff" "a second undoing changed something"
-pass "undoing twice changes nothing"
+diff -r "$work/undone" "$work/after" >"$work/diff" || fail_with "$work/diff" "a second undo changed something"
+pass "a second undo changes nothing"

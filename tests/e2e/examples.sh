@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The folders of examples/ do what their READMEs describe. kpt is used if it is installed, because it is not available
-# as a Go module; otherwise its files are read, and the function is called as kpt calls it.
+# Tests that the folders of examples/ work as their READMEs describe. kpt is used if it is installed, because it is not
+# available as a Go module; otherwise this script reads its files, and calls the function as kpt does.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -18,7 +18,7 @@ kustomize build app >"$work/plain.yaml"
 for version in 5.8 5.5; do
   [ "$version" = 5.8 ] || PATH="$tools_kustomize_5_5:$PATH"
   kustomize build "${both[@]}" kustomize-exec >"$work/exec.yaml" 2>"$work/log" || fail_with "$work/log" "kustomize-exec"
-  [ ! -s "$work/log" ] || fail_with "$work/log" "something is reported for a correct application"
+  [ ! -s "$work/log" ] || fail_with "$work/log" "the function reports something for a correct application"
   python "$judge" rewritten "$work/plain.yaml" "$work/exec.yaml" web
   kustomize build "${both[@]}" kustomize-validator >"$work/checked.yaml" 2>"$work/log" ||
     fail_with "$work/log" "kustomize-validator"
@@ -47,7 +47,7 @@ done
 rm -r app && mv app.sound app
 pass "both fail the build for a probe that can never fail"
 
-# container.sh runs the container; this only checks that it is the same function.
+# container.sh runs the container; this script only checks that it is the same function.
 python - <<'P'
 import yaml
 
@@ -93,16 +93,16 @@ if command -v kpt >/dev/null; then
   has "$work/kpt-render/app.yaml" /app-health/web/readyz
   pass "kpt fn eval and kpt fn render"
 else
-  pass "kpt is not installed: its input in kustomize fn run, and as a list"
+  pass "kpt is not installed: its input works in kustomize fn run, and as a list"
 fi
 
 options="$(python -c 'import yaml; print(yaml.safe_load(open("argocd-build-options/argocd-cm.yaml"))["data"]["kustomize.buildOptions"])')"
 # shellcheck disable=SC2086 # Argo CD splits them as well
 kustomize build $options argocd-build-options >"$work/argo.yaml" 2>"$work/log" || fail_with "$work/log" "the build options"
-cmp "$work/exec.yaml" "$work/argo.yaml" || fail "the build options of Argo CD give something else"
-pass "Argo CD: the build options"
+cmp "$work/exec.yaml" "$work/argo.yaml" || fail "the build with the options of Argo CD has another output"
+pass "Argo CD: the build options work"
 
-# generate FOLDER: runs what the sidecar runs.
+# generate FOLDER: runs the command of the sidecar.
 generate() {
   local words
   readarray -d '' words < <(python - <<'P'
@@ -120,17 +120,17 @@ generate app >"$work/generated.yaml" 2>"$work/log" || fail_with "$work/log" "the
 python "$judge" rewritten "$work/plain.yaml" "$work/generated.yaml" web
 mkdir broken
 printf 'resources: [nowhere.yaml]\n' >broken/kustomization.yaml
-if generate broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build became an empty application"; fi
+if generate broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build resulted in an empty application"; fi
 has "$work/log" nowhere.yaml
 pass "Argo CD: the plugin rewrites, and fails when the build fails"
 
 flux-ci/render.sh app >"$work/rendered.yaml" 2>"$work/log" || fail_with "$work/log" "render.sh"
-cmp "$work/generated.yaml" "$work/rendered.yaml" || fail "render.sh gives something else"
-if flux-ci/render.sh broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build became an empty artifact"; fi
+cmp "$work/generated.yaml" "$work/rendered.yaml" || fail "render.sh has another output"
+if flux-ci/render.sh broken >"$work/out.yaml" 2>"$work/log"; then fail "a failed build resulted in an empty artifact"; fi
 pass "Flux: rendered in CI"
 
 # An application whose files and folder have names that are options, workflow commands, or shell syntax:
-# each example gives the same result as for plain names.
+# each example has the same result as with plain names.
 # shellcheck source=../../tests/e2e/odd-names.bash
 source "$root/tests/e2e/odd-names.bash"
 export GITHUB_ACTIONS=true
@@ -154,9 +154,9 @@ folder=$'--help/$(touch pwned); touch pwned\n::error::x'
 mkdir -p -- "./${folder%/*}"
 mv app "./$folder"
 generate "./$folder" >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "the plugin in a hostile folder"
-cmp "$work/generated.yaml" "$work/out.yaml" || fail "the plugin gives something else in a hostile folder"
+cmp "$work/generated.yaml" "$work/out.yaml" || fail "the plugin has another output in a hostile folder"
 flux-ci/render.sh "$folder" >"$work/out.yaml" 2>"$work/log" || fail_with "$work/log" "render.sh with a hostile folder"
-cmp "$work/generated.yaml" "$work/out.yaml" || fail "render.sh gives something else for a hostile folder"
+cmp "$work/generated.yaml" "$work/out.yaml" || fail "render.sh has another output for a hostile folder"
 no_commands "$work/log"
 rm "./$folder/kustomization.yaml"
 kustomize fn run "./$folder" --enable-exec --exec-path meshprobe-krm -- mesh.version=1.28 failOn=error \
@@ -166,14 +166,14 @@ not_run . && not_run "$work"
 unset GITHUB_ACTIONS
 rm -r -- ./--help
 mv app.sound app
-pass "each example takes the names of files for nothing else"
+pass "no example uses file names as options or commands"
 
-# With one flag only, kustomize silently skips the function: no page may show that.
+# With --enable-exec alone, kustomize silently skips the function, so no page may show that.
 if grep -rhE --include='*.md' 'kustomize build.*--enable-exec' "$root/README.md" "$root/docs" . | grep -v -- --enable-alpha-plugins; then
-  fail "a page names --enable-exec alone"
+  fail "a page shows --enable-exec without --enable-alpha-plugins"
 fi
 
-# Every YAML file parses, and every configuration fits the published schema.
+# Every YAML file is valid, and every configuration matches the published schema.
 python - "$root/docs/schema/meshprobe.schema.json" <<'P'
 import json
 import pathlib
@@ -191,4 +191,4 @@ for path in sorted(pathlib.Path(".").rglob("*.yaml")):
             configs += 1
 assert configs >= 5, configs
 P
-pass "the configurations fit the schema"
+pass "the configurations match the schema"

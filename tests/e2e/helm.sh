@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Charts and kustomizations rendered with the real helm and kustomize: findings name the file that a
-# person edits, and nothing is written into the tree.
+# Renders charts and kustomizations with the real helm and kustomize: findings name the files that
+# users edit, and nothing is written into the tree.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -20,11 +20,11 @@ check() {
   status 1 "$log" "$meshprobe" check --output-format concise --assume injection=all "$@"
 }
 
-# expected LOG: compares the places on stdin, `file:line rule`, with those of the log, in order.
+# expected LOG: compares the locations on stdin, `file:line rule`, with those of the log.
 expected() {
   sed -n 's/^\([^ ]*:[0-9]*\):[0-9]*: [a-z]*\[\([a-z-]*\)\].*/\1 \2/p' "$1" | sort >"$work/places"
   sort >"$work/expected"
-  diff -u "$work/expected" "$work/places" >&2 || fail_with "$1" "other places"
+  diff -u "$work/expected" "$work/places" >&2 || fail_with "$1" "other locations than expected"
 }
 
 # 1. A chart from the pipe, with the values of production.
@@ -44,20 +44,20 @@ pass "helm template | meshprobe check -: findings name the templates, and the li
 check "$work/log" --helm helm/shop --values helm/production.yaml
 expected "$work/log" <"$work/chart"
 has "$work/log" '(rendered: helm/shop/(helm template):'
-pass "check --helm: the same places"
+pass "check --helm: the same locations"
 
 # 3. If the chart is not available, findings contain the file names that helm printed.
 mkdir "$work/elsewhere"
 (cd "$work/elsewhere" && check "$work/log" - <"$work/chart.yaml")
 has "$work/log" 'shop/templates/web.yaml: warning[strict-probe-not-rewritten]'
-pass "without the chart: the names that helm gives"
+pass "without the chart: the names that helm prints"
 
-# 4. A chart that does not render is a finding with helm's own message.
+# 4. A chart that cannot be rendered is a finding with the message of helm.
 sed -i 's/{{- end }}$/{{- end/' helm/shop/templates/mesh.yaml
 check "$work/log" --helm helm/shop
 has "$work/log" "helm/shop/Chart.yaml:1:1: error[not-rendered] \`helm template helm/shop\` failed: Error: parse error"
 cp "$root/fixtures/helm/shop/templates/mesh.yaml" helm/shop/templates/mesh.yaml
-pass "a chart that does not render is a finding, with the message of helm"
+pass "a chart that cannot be rendered is a finding, with the message of helm"
 
 # 5. rewrite --helm prints the same as the pipe.
 sed -i '/annotations:/d; /rewriteAppHTTPProbers/d' helm/shop/templates/web.yaml
@@ -76,10 +76,10 @@ for version in 5.8 5.5; do
   # 6. A kustomization: findings point at the base and at other files of the build only.
   check "$work/log" --kustomize krm/production --assume rewrite=false
   places="$(sed -n 's/^\([^ ]*\): .*/\1/p' "$work/log" | sort -u | sed 's/:[0-9].*//' | sort -u)"
-  [ "$places" = krm/base/shop.yaml ] || fail_with "$work/log" "other files: $places"
+  [ "$places" = krm/base/shop.yaml ] || fail_with "$work/log" "other files than expected: $places"
   has "$work/log" '(rendered: krm/production/(kustomize build):'
   grep -q '^krm/base/shop.yaml:[0-9]*:[0-9]*: warning\[strict-probe-not-rewritten\] livenessProbe' "$work/log" ||
-    fail_with "$work/log" "no line"
+    fail_with "$work/log" "a finding has no line"
   pass "kustomize $version: check --kustomize names the files of the base"
 
   # 7. rewrite --kustomize prints the same as the pipe; --require-rewritten accepts both.
@@ -100,7 +100,7 @@ for version in 5.8 5.5; do
   (cd "$work" && check "$work/log" --kustomize "broken-$version/production" --assume rewrite=false)
   has "$work/log" "broken-$version/production/kustomization.yaml:1:1: error[not-rendered] \`kustomize build broken-$version/production\` failed: Error: "
   has "$work/log" 'strict-probe-not-rewritten'
-  pass "kustomize $version: a build that fails is a finding, and the files are checked all the same"
+  pass "kustomize $version: a build that fails is a finding, and the files are still checked"
 done
 
 find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort >"$work/after"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The contract of a KRM function, with the current kustomize and with the one that kubectl 1.32
+# Tests the contract of a KRM function, with the current kustomize and with the one that kubectl 1.32
 # embeds: nothing is lost, only the rewrite changes resources, and there is no needless output.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
@@ -28,7 +28,7 @@ build() {
   kustomize build --enable-alpha-plugins --enable-exec "$@"
 }
 
-# identical NAME PLAIN MESHED
+# identical MESSAGE PLAIN MESHED: fails with the message if the files differ.
 identical() {
   cmp "$2" "$3" || fail "$1"
 }
@@ -49,14 +49,14 @@ transformers() {
     python "$judge" same "$at/meshed.yaml" "$at/piped.yaml"
   done
   pass "kustomize $version: prefix, namespace, images, patches and hashes: the rewrite is the only difference"
-  pass "kustomize $version: a pipe into rewrite gives the same resources"
+  pass "kustomize $version: a pipe into rewrite has the same resources"
 
-  # A function in the base sees other names than one in the overlay, and not the probe that the
-  # overlay adds. Both together give the same result.
+  # A function in the base receives other names than one in the overlay, and does not receive the probe that the
+  # overlay adds. Both together have the same result.
   with_function "$at/meshed/base"
   build "$at/meshed/staging" >"$at/twice.yaml" 2>"$at/log" || fail_with "$at/log" "two levels do not build"
   python "$judge" rewritten "$at/plain.yaml" "$at/twice.yaml" staging-checkout
-  pass "kustomize $version: a function in base and overlay at once"
+  pass "kustomize $version: the function works in base and overlay at once"
 }
 
 untouched() {
@@ -71,7 +71,7 @@ untouched() {
   build "$at/meshed/production" >"$at/meshed.yaml" 2>"$at/log" || fail_with "$at/log" "it does not build"
   identical "a tree without probes was changed" "$at/plain.yaml" "$at/meshed.yaml"
   [ ! -s "$at/log" ] || fail_with "$at/log" "unexpected output on stderr"
-  pass "kustomize $version: without probes every byte stays, and nothing is printed"
+  pass "kustomize $version: without probes, the output is byte-identical, and nothing is printed"
 }
 
 validators() {
@@ -85,13 +85,13 @@ validators() {
   config 'emit: none, failOn: warning, assume: {rewrite: "false"}' >"$at/production/meshprobe.yaml"
   status 1 "$at/log" build "$at/production"
   has "$at/log" strict-probe-not-rewritten
-  pass "kustomize $version: as a validator it gives nothing back, and fails the build on a finding"
+  pass "kustomize $version: as a validator, it returns nothing, and fails the build for a finding"
 
   # The pitfalls of docs/krm.md: kustomize has dropped comments, but not annotations; and the same configuration
   # under \`transformers\` deletes everything.
   printf '%s\n' 'commonAnnotations:' '  meshprobe.dev/ignore: |' '    strict-probe-not-rewritten: known' \
     '    tcp-probe-always-passes: known' >>"$at/production/kustomization.yaml"
-  build "$at/production" >"$at/silenced.yaml" 2>"$at/log" || fail_with "$at/log" "the annotation silences nothing"
+  build "$at/production" >"$at/silenced.yaml" 2>"$at/log" || fail_with "$at/log" "the annotation does not silence the findings"
   config 'emit: none, failOn: never' >"$at/production/meshprobe.yaml"
   sed -i 's/^validators:/transformers:/' "$at/production/kustomization.yaml"
   build "$at/production" >"$at/gone.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
@@ -113,7 +113,7 @@ skipped() {
 places() {
   local at="$work/$version/places"
   cp -R "$root/fixtures/krm" "$at"
-  # The base is next to the overlay: files outside the overlay are read only in a repository.
+  # The base is outside the overlay, and files outside the overlay are read only in a repository.
   git init --quiet "$at"
   with_function "$at/production" 'failOn: never, assume: {rewrite: "false"}'
   printf 'buildMetadata: [originAnnotations]\n' >>"$at/production/kustomization.yaml"
@@ -128,13 +128,13 @@ in_place() {
   cp "$root/fixtures/krm/base/"{shop,mesh}.yaml "$at"
   (cd "$at" && kustomize fn run . --enable-exec --exec-path "$function" -- failOn=never) >"$work/log" 2>&1 ||
     fail_with "$work/log" "kustomize fn run fails"
-  [ "$(cd "$at" && echo *)" = 'mesh.yaml shop.yaml' ] || fail "files came or went"
+  [ "$(cd "$at" && echo *)" = 'mesh.yaml shop.yaml' ] || fail "files were added or removed"
   has "$at/shop.yaml" '# Comments do not survive'
   has "$at/shop.yaml" /app-health/checkout/livez
   pass "kustomize $version: kustomize fn run keeps files and comments"
 }
 
-# File names are data for the function, and for the log that shows its messages.
+# Neither the function nor the log with its messages treats file names as options or commands.
 hostile_files() {
   local at="$work/$version/hostile"
   plain_application "$at/plain"
@@ -151,7 +151,7 @@ hostile_files() {
   has "$at/log" '%0A::error::x.yaml:'
   no_commands "$at/log"
   not_run "$at"
-  pass "kustomize $version: names of files are names"
+  pass "kustomize $version: file names are not options or commands"
 }
 
 for version in 5.8 5.5; do
@@ -174,5 +174,5 @@ done
 } >"$work/list.yaml"
 read_nothing() { "$function" <"$work/list.yaml" 2>/dev/null | true; }
 export -f read_nothing && export function work
-timeout 10 bash -c read_nothing || fail "a closed pipe"
-pass "a closed pipe"
+timeout 10 bash -c read_nothing || fail "the function does not end if the pipe is closed"
+pass "the function ends if the pipe is closed"

@@ -13,6 +13,6 @@ seed="${2:-1}"
 log="$work/log"
 
 "$MESHPROBE_KUBECTL_YAML" roundtrip "$meshprobe" "$work/trees" "$documents" "$seed" "$root/fixtures" >"$log" 2>&1 ||
-  fail_with "$log" 'a rewrite changes more than it should, or cannot be undone'
+  fail_with "$log" 'a rewrite changes other fields than intended, or cannot be undone'
 cat "$log"
 pass 'only intended fields differ, and undoing restores them'

@@ -39,10 +39,10 @@ def rewritten(plain, meshed, *names):
             continue
         expected, probers = expectation(was)
         env = take_probers(now)
-        assert env == probers, f"{name}: prober env\n  is     {env}\n  wanted {probers}"
-        assert now == expected, f"{name}:\n  is     {json.dumps(now)}\n  wanted {json.dumps(expected)}"
+        assert env == probers, f"{name}: prober env\n  is       {env}\n  expected {probers}"
+        assert now == expected, f"{name}:\n  is       {json.dumps(now)}\n  expected {json.dumps(expected)}"
         seen.add(name)
-    assert seen == set(names), f"no workload for {set(names) - seen}"
+    assert seen == set(names), f"missing workloads: {set(names) - seen}"
 
 
 def same(one, other):
@@ -68,7 +68,7 @@ def expectation(workload):
                 continue
             path = f"/app-health/{container['name']}/{word}"
             probers[path] = prober
-            # Of an HTTP probe only the address changes; the others become one.
+            # Only the address of an HTTP probe changes; other probes become HTTP probes.
             http = probe.pop("httpGet", {})
             for kind in ("tcpSocket", "grpc"):
                 probe.pop(kind, None)
@@ -97,10 +97,10 @@ def recorded(probe, ports):
 
 
 def take_probers(workload):
-    """Removes the proxy config and returns the prober env the sidecar will receive.
+    """Removes the proxy config and returns the prober env that the sidecar will receive.
 
-    The injection template pastes the value between double quotes, so the
-    sidecar sees it as a YAML double-quoted scalar decodes it.
+    The injection template inserts the value between double quotes, so the
+    sidecar receives the value that YAML decodes from a double-quoted scalar.
     """
     template = workload["spec"]["template"]
     config = yaml.safe_load(template["metadata"]["annotations"].pop(PROXY_CONFIG))

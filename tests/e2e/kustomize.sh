@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The binary as an exec function of `kustomize build`, on a copy of fixtures/demo.
+# Tests the binary as an exec function of `kustomize build`, on a copy of fixtures/demo.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -46,7 +46,7 @@ build "$work/asis/overlay/plain" >"$work/asis/plain.yaml"
 build "$work/asis/overlay/meshed" >"$work/asis/meshed.yaml" 2>"$work/asis/log" ||
   fail_with "$work/asis/log" "the build with the function failed on the demo"
 python "$judge" rewritten "$work/asis/plain.yaml" "$work/asis/meshed.yaml" storefront
-pass "demo: storefront rewritten, everything else as before"
+pass "demo: storefront is rewritten, everything else is unchanged"
 
 # 2. With the opt-outs removed every network probe is rewritten: http, grpc and tcp.
 mkdir "$work/all"
@@ -57,9 +57,9 @@ build "$work/all/overlay/plain" >"$work/all/plain.yaml"
 build "$work/all/overlay/meshed" >"$work/all/meshed.yaml" 2>"$work/all/log" ||
   fail_with "$work/all/log" "the build with the function failed without the opt-outs"
 python "$judge" rewritten "$work/all/plain.yaml" "$work/all/meshed.yaml" storefront payments cache
-pass "demo without opt-outs: all three workloads rewritten"
+pass "demo without opt-outs: all three workloads are rewritten"
 
-# 3. The function twice in one build changes nothing more.
+# 3. A second call of the function in one build changes nothing.
 printf 'resources: [../meshed]\ntransformers: [again.yaml]\n' >"$work/all/overlay/plain/kustomization.yaml"
 cp "$work/all/overlay/meshed/meshprobe.yaml" "$work/all/overlay/plain/again.yaml"
 ln -s "$meshprobe" "$work/all/overlay/plain/meshprobe-krm"
@@ -79,7 +79,7 @@ build "$work/bare/overlay/meshed" >"$work/bare/meshed.yaml" 2>"$work/bare/log" |
 lacks "$work/bare/plain.yaml" Probe:
 cmp "$work/bare/plain.yaml" "$work/bare/meshed.yaml" || fail "a tree without probes was changed"
 [ ! -s "$work/bare/log" ] || fail_with "$work/bare/log" "unexpected output on stderr"
-pass "without probes the output is byte-identical"
+pass "without probes, the output is byte-identical"
 
 # 5. With the action `check`, the function fails the build, with the reason on stderr.
 new_overlay "$work/asis/gate" <<<'spec:
@@ -89,7 +89,7 @@ new_overlay "$work/asis/gate" <<<'spec:
 status 1 "$work/asis/gate.log" build "$work/asis/gate/meshed"
 has "$work/asis/gate.log" strict-probe-not-rewritten
 has "$work/asis/gate.log" tcp-probe-always-passes
-pass "as a check it fails the build and names the findings"
+pass "as a check, it fails the build and reports the findings"
 
 # 6. An unknown setting is rejected before anything is written.
 new_overlay "$work/asis/typo" <<<'spec:
@@ -99,7 +99,7 @@ has "$work/asis/typo.log" actions # the suggestion
 lacks "$work/asis/typo.log" 'kind: Deployment'
 pass "an unknown setting fails the build"
 
-# 7. As a legacy exec plugin, which needs no --enable-exec: the same rewrite.
+# 7. As a legacy exec plugin, which does not need --enable-exec: the same rewrite.
 plugins="$work/config/kustomize/plugin/meshprobe.dev/v1alpha1/meshprobe"
 mkdir -p "$plugins" "$work/asis/overlay/plugin"
 ln -s "$meshprobe" "$plugins/MeshProbe"
@@ -112,4 +112,4 @@ XDG_CONFIG_HOME="$work/config" kustomize build "$work/asis/overlay/plugin" --ena
   >"$work/asis/plugin.yaml" 2>"$work/asis/log" ||
   fail_with "$work/asis/log" "the build with the plugin failed"
 cmp "$work/asis/meshed.yaml" "$work/asis/plugin.yaml" || fail "plugin and function differ"
-pass "a legacy exec plugin gives the same as the function"
+pass "a legacy exec plugin has the same output as the function"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The live proof: probes a real Envoy behind a real redirect; then repeats that with planted errors,
-# which it must find. Needs root on Linux; elsewhere it is skipped, but never in the gate.
+# Runs the live proof: probes a real Envoy behind a real redirect, then repeats that with planted errors,
+# which it must find. Needs root on Linux; elsewhere it is skipped. In the gate it must run.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
@@ -30,17 +30,17 @@ planted() {
 code=0
 live "$@" >"$work/log" 2>&1 || code=$?
 if [ "$code" = "$skipped" ]; then
-  [ "$in_gate" != true ] || fail_with "$work/log" "the gate cannot do without the live proof"
+  [ "$in_gate" != true ] || fail_with "$work/log" "the gate requires the live proof, which cannot run here"
   cat "$work/log"
   exit 0
 fi
 [ "$code" = 0 ] || fail_with "$work/log" "the live proof ended with status $code"
 cat "$work/log"
-pass "rewritten probes behave as without a mesh; predict and check name the others"
+pass "rewritten probes behave as without a mesh; predict and check report the others"
 
-# 2. Errors that the proof must find; all at once, because each has its own network.
+# 2. Errors that the proof must find. They run in parallel, because each has its own network.
 pids=()
-# Cleans up, however the script ends.
+# Cleans up in any case.
 trap 'wait; rm -rf "$work"' EXIT
 plant() {
   planted "$@" &
@@ -52,11 +52,11 @@ plant lost-scheme 'https-live-nosvc/alive, strict: rewritten fail' https-live-no
 plant lost-service 'grpc-bad-svc-nosvc/unhealthy, strict: rewritten pass' grpc-bad-svc-nosvc
 plant lost-timeout 'grpc-ok-svc-svc/alive, strict: rewritten fail' grpc-ok-svc-svc
 plant no-redirect 'http-live-svc, strict: predicted fails, seen ok' http-live-svc
-plant any-client 'stand-in: https-scheme-mism-nosvc/strict/off: measured FALSE_NEGATIVE, the rig says pass' \
+plant any-client 'stand-in: https-scheme-mism-nosvc/strict/off: measured FALSE_NEGATIVE, the rig reports pass' \
   https-scheme-mism-nosvc
 plant blind 'http-live-svc, strict: predicted ok, seen fails' http-live-svc
-plant rule-off "http-live-svc, strict: check says [], predict says fails" http-live-svc
-plant no-rewrite 'http-live-svc: rewritten in strict-kustomize no more' http-live-svc
+plant rule-off "http-live-svc, strict: check reports [], predict reports fails" http-live-svc
+plant no-rewrite 'http-live-svc: rewritten in strict-kustomize no longer' http-live-svc
 plant osm-port 'OSM: http-at-startup, startupProbe http, rewritten: predicted ok, seen fails' http-live-svc
 failed=0
 for pid in "${pids[@]}"; do

@@ -1,8 +1,8 @@
-# Creates manifests whose names and values contain every character that is special in some format;
-# sourced, never run.
+# Creates manifests whose names and values contain the characters that are special in report formats, shells and
+# workflow commands; sourced, never run.
 # shellcheck shell=bash
 
-# odd_names FOLDER
+# odd_names FOLDER: writes manifests with unusual names.
 odd_names() {
   local name number=0
   mkdir -p "$1/sub folder"
@@ -15,12 +15,13 @@ odd_names() {
     number=$((number + 1))
     odd_workload "web-$number" >"$1/$name.yaml"
   done
-  # The same with a byte order mark and Windows line breaks, and without a line break at the end.
+  # A manifest with a byte order mark and Windows line breaks, and one without a line break at the end.
   { printf '\xef\xbb\xbf' && odd_workload bom | sed 's/$/\r/'; } >"$1/bom.yaml"
   printf '%s' "$(odd_workload open)" >"$1/open.yaml"
 }
 
-# Characters of one to four bytes before a finding, two findings on one line, and a finding over several lines.
+# odd_workload NAME: prints a workload with characters of one to four bytes before a finding, two findings on one line,
+# and a finding over several lines.
 odd_workload() {
   cat <<YAML
 apiVersion: apps/v1
@@ -40,19 +41,20 @@ spec:
 YAML
 }
 
-# Names that are options, workflow commands, line breaks, and what a shell expands. The folders in them are those of
-# hostile_folders.
+# Names that are options, workflow commands, or text that a shell expands, or that contain line breaks. hostile_folders
+# creates their folders.
 # shellcheck disable=SC2016 # the names are not expanded
 hostile=('--add-ignore=x.yaml' '--config=evil.yaml' '--exclude=*.yaml' '--report=sarif=victim/x.yaml' '-q.yaml' '-- -.yaml'
   '::error::x.yaml' '::warning::/##vso[task.complete]x.yaml' '##[group]x.yaml' '$(touch pwned).yaml' '`touch pwned`.yaml'
   $'new\n::error::line.yaml' $'new\rline.yaml' "quote'\".yaml" '%0A::error::x.yaml' '; touch pwned;.yaml' '${IFS}|&>pwned.yaml')
 
-# hostile_folders FOLDER
+# hostile_folders FOLDER: creates the folders of the hostile names.
 hostile_folders() {
   mkdir -p "$1/--report=sarif=victim" "$1/::warning::" "$1/victim"
 }
 
-# hostile_names FOLDER: manifests with these names, each with a finding. One of the options names another file.
+# hostile_names FOLDER: writes manifests with these names, each with a finding, and the file that one of the options
+# names.
 hostile_names() {
   local name number=0
   hostile_folders "$1"
@@ -63,7 +65,7 @@ hostile_names() {
   done
 }
 
-# hostile_application FOLDER: a kustomization of manifests with these names, each with probes to rewrite.
+# hostile_application FOLDER: writes a kustomization of manifests with these names, each with probes to rewrite.
 hostile_application() {
   local name number=0
   hostile_folders "$1"
@@ -80,7 +82,7 @@ print("resources:", json.dumps(sys.argv[1:]))
 PYTHON
 }
 
-# plain_application FOLDER: the same manifests with plain names.
+# plain_application FOLDER: writes the manifests of hostile_application with plain names.
 plain_application() {
   local name number=0
   hostile_application "$1"
@@ -92,17 +94,17 @@ plain_application() {
   printf 'resources: [plain.yaml]\n' >"$1/kustomization.yaml"
 }
 
-# hostile_workloads: the names of the workloads in both.
+# hostile_workloads: prints the names of the workloads in both applications.
 hostile_workloads() {
   seq -f 'hostile-%.0f' "${#hostile[@]}"
 }
 
-# no_commands LOG: no line of a log is a workflow command.
+# no_commands LOG: checks that no line of a log is a workflow command.
 no_commands() {
-  if grep -E '^[[:space:]]*::|##\[|##vso\[' "$1"; then fail_with "$1" "a name is a workflow command"; fi
+  if grep -E '^[[:space:]]*::|##\[|##vso\[' "$1"; then fail_with "$1" "a file name became a workflow command"; fi
 }
 
-# not_run FOLDER: no name was run by a shell.
+# not_run FOLDER: checks that no shell executed a file name.
 not_run() {
-  [ -z "$(find "$1" -name pwned)" ] || fail "a name was run"
+  [ -z "$(find "$1" -name pwned)" ] || fail "a shell executed a file name"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The hooks, installed by pre-commit from a commit of this tree.
+# Tests the hooks, which pre-commit installs from a commit of this tree.
 #
-# The hooks of language rust: pre-commit builds without Cargo.lock and in folders
-# of its own. To save time, the build shares the intermediate artefacts of
+# For hooks of language rust, pre-commit builds without Cargo.lock and in its own
+# folders. To save time, the build shares the intermediate artifacts of
 # the release build, and stays offline if the cache of cargo is sufficient.
 # The hooks of language python install the wheel of this tree from a folder, as users
 # install that of the release from PyPI.
@@ -32,8 +32,8 @@ if [ "$profile" != release ]; then
   export PATH="$root/.ci/prebuilt:$PATH"
 fi
 
-# A repository with a namespace, a policy and one workload; $2 is the value of
-# the annotation.
+# new_repository FOLDER ANNOTATIONS: creates a repository with a namespace, a policy and one workload, whose
+# pods have these annotations.
 new_repository() {
   mkdir -p "$1"
   cat >"$1/mesh.yaml" <<'YAML'
@@ -80,8 +80,8 @@ YAML
   commit_all "$1"
 }
 
-# 1. try-repo on a bad manifest. Only the workload is "changed": the policy
-# that decides is found through --context.
+# 1. try-repo with a bad manifest. Only the workload is "changed"; --context finds
+# the policy that causes the finding.
 new_repository "$work/bad" '      annotations:
         sidecar.istio.io/rewriteAppHTTPProbers: "false"'
 cd "$work/bad"
@@ -90,11 +90,11 @@ for hook in meshprobe-check meshprobe-check-src; do
   has "$work/bad.log" 'strict-probe-not-rewritten'
   has "$work/bad.log" 'web.yaml'
   has "$work/bad.log" '- exit code: 1'
-  pass "$hook fails on a bad manifest and names the finding"
+  pass "$hook fails for a bad manifest and reports the finding"
 done
 [ "$profile" = release ] || has "$work/installs" 'install --bins --root'
 
-# 2. Both hooks from a configuration, as users have them, in a clean repository.
+# 2. Both hooks from a configuration like that of users, in a clean repository.
 new_repository "$work/clean" ''
 cd "$work/clean"
 cat >.pre-commit-config.yaml <<YAML
@@ -110,19 +110,19 @@ commit_all "$work/clean"
 status 0 "$work/clean.log" pre-commit run meshprobe-check --all-files --verbose
 has "$work/clean.log" 'Passed'
 git diff --exit-code || fail "the check changed files"
-pass "meshprobe-check passes on a clean repository, its own configuration included"
+pass "meshprobe-check passes in a clean repository that contains its own configuration"
 
-# Hundreds of files are one run: the facts are read once, and nothing is reported twice.
+# Hundreds of files are checked in one run: the facts are read once, and nothing is reported twice.
 mkdir many
 for number in $(seq 1 300); do
   sed "s/name: web$/name: web-$number/" web.yaml >"many/$number.yaml"
 done
 git add many
 status 0 "$work/many.log" pre-commit run meshprobe-check --verbose
-[ "$(grep -c ' in 300 files (300 workloads, ' "$work/many.log")" = 1 ] || fail_with "$work/many.log" "not one run over all files"
+[ "$(grep -c ' in 300 files (300 workloads, ' "$work/many.log")" = 1 ] || fail_with "$work/many.log" "the files were not checked in one run"
 git rm -rq --cached many
 rm -r many
-pass "meshprobe-check takes 300 files in one run"
+pass "meshprobe-check checks 300 files in one run"
 
 status 1 "$work/rewrite.log" pre-commit run meshprobe-rewrite --all-files --verbose --hook-stage manual
 has "$work/rewrite.log" 'files were modified by this hook'
@@ -132,7 +132,7 @@ has web.yaml 'ISTIO_KUBE_APP_PROBERS'
 git commit --quiet --all --message 'rewritten'
 status 0 "$work/rewrite.log" pre-commit run meshprobe-rewrite --all-files --verbose --hook-stage manual
 git diff --exit-code || fail "a second rewrite changed something"
-pass "meshprobe-rewrite writes once, and the second time nothing"
+pass "meshprobe-rewrite writes once; a second run changes nothing"
 
 # 3. File names that are options, workflow commands, or shell syntax.
 # shellcheck source=odd-names.bash
@@ -145,8 +145,8 @@ cd "$work/hostile"
 status 1 "$work/hostile.log" env GITHUB_ACTIONS=true pre-commit run meshprobe-check --all-files --verbose
 has "$work/hostile.log" " in $((${#hostile[@]} + 4)) files ($((${#hostile[@]} + 2)) workloads, "
 no_commands "$work/hostile.log"
-git diff --exit-code || fail "a file name was an option"
-pass "meshprobe-check takes the names of files for nothing else"
+git diff --exit-code || fail "a file name was used as an option"
+pass "meshprobe-check does not use file names as options or commands"
 
 for number in "${!hostile[@]}"; do
   odd_workload "hostile-$((number + 1))" | sed 's/, sidecar.istio.io[^}]*//' >"./${hostile[$number]}"
@@ -157,4 +157,4 @@ git diff -z --name-only | sort -z >"$work/changed"
 printf '%s\0' "${hostile[@]}" web.yaml | sort -z | cmp - "$work/changed" || fail_with "$work/changed" "other files were rewritten"
 no_commands "$work/hostile.log"
 not_run .
-pass "meshprobe-rewrite takes the names of files for nothing else"
+pass "meshprobe-rewrite does not use file names as options or commands"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Progress is shown on a terminal after a second, and never anywhere else.
+# Progress is shown only on a terminal, and only after a second.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 
-# slow SECONDS [ARGUMENT...]: runs for as long as its input lasts. Prints what a terminal at standard
-# error receives.
+# slow SECONDS [ARGUMENT...]: runs meshprobe, whose standard input ends after so many seconds. Prints the output that a
+# terminal at standard error receives.
 slow() {
   python3 - "$meshprobe" "$@" <<'PYTHON'
 import os
@@ -38,12 +38,12 @@ PYTHON
 export SHOWN_TERM=xterm
 slow 2.5 >"$work/log"
 has "$work/log" 'CRESC[2Kmeshprobe: reading standard input, 1 s'
-[ "$(tail -c 8 "$work/log")" = 'CRESC[2K' ] || fail_with "$work/log" "the line was left there"
+[ "$(tail -c 8 "$work/log")" = 'CRESC[2K' ] || fail_with "$work/log" "the line was not erased"
 pass "progress: shown after a second, and erased"
 
-[ -z "$(slow 0.2)" ] || fail "shown before a second"
-[ -z "$(slow 1.5 --quiet)" ] || fail "shown in spite of --quiet"
+[ -z "$(slow 0.2)" ] || fail "shown before a second has passed"
+[ -z "$(slow 1.5 --quiet)" ] || fail "shown with --quiet"
 [ -z "$(SHOWN_TERM=dumb slow 1.5)" ] || fail "shown on a terminal that cannot overwrite a line"
 (sleep 1.5 && printf 'apiVersion: v1\nkind: Pod\n') | "$meshprobe" check --isolated - >/dev/null 2>"$work/log"
-[ ! -s "$work/log" ] || fail_with "$work/log" "shown in a file"
-pass "progress: not before, not with --quiet, not without a terminal"
+[ ! -s "$work/log" ] || fail_with "$work/log" "written to a file"
+pass "progress: not shown earlier, with --quiet, or without a terminal"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what the README shows: every line of its `sh` blocks, in order, and every YAML snippet.
-# tests/it/docs/readme.rs runs its `console` blocks. Local builds replace what is not published:
+# Runs the examples of the README: every line of its `sh` blocks, in order, and every YAML snippet.
+# tests/it/docs/readme.rs runs its `console` blocks. Local builds replace the published artifacts:
 # the wheel replaces PyPI, this tree the repository of the action.
 # In the gate, commands that build use the binary and the wheel of the gate instead; .ci/nightly builds.
 # shellcheck source=common.bash
@@ -9,10 +9,10 @@ find_meshprobe
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)"
 
 snippets="$(python "$root/tests/e2e/readme.py" "$root/README.md" "$work/readme")"
-[ "$snippets" = 5 ] || fail "$snippets YAML snippets: not all of them are tested"
+[ "$snippets" = 5 ] || fail "expected 5 YAML snippets, found $snippets; test all of them"
 python "$root/tests/e2e/readme.py" "$root/docs/reports.md" "$work/reports" >"$work/log"
 
-# The machine of a user: meshprobe is not on PATH, and the home is empty.
+# Simulates the machine of a user: meshprobe is not on PATH, and the home folder is empty.
 export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
 export HOME="$work/home"
 mkdir -p "$HOME/.cargo/bin"
@@ -41,12 +41,12 @@ while IFS= read -r command; do
       ;;
     'cargo install --locked --path .')
       status 0 "$work/log" bash -c "cd '$root' && $command --profile $profile"
-      [ "$(meshprobe --version)" = "meshprobe $version" ] || fail "what was installed is not this version"
+      [ "$(meshprobe --version)" = "meshprobe $version" ] || fail "the installed program has another version"
       ;;
     'ln -s meshprobe ~/.cargo/bin/meshprobe-krm')
       status 0 "$work/log" bash -c "$command"
       meshprobe-krm <<<'{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: []}' >"$work/log" ||
-        fail_with "$work/log" "the link is not the function"
+        fail_with "$work/log" "the link does not run the function"
       ;;
     'bash packaging/wheel.sh dist')
       if [ -n "${MESHPROBE_WHEELS:-}" ]; then
@@ -57,7 +57,7 @@ while IFS= read -r command; do
       ;;
     'pip install dist/*.whl')
       status 0 "$work/log" bash -c "cd '$work' && source venv/bin/activate && PIP_NO_INDEX=1 $command"
-      [ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "the wheel is not this version"
+      [ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "the wheel has another version"
       ;;
     'kustomize build overlays/production | meshprobe rewrite -')
       status 0 "$work/log" bash -o pipefail -c "cd '$tree' && $command"
@@ -67,7 +67,7 @@ while IFS= read -r command; do
       status 1 "$work/log" bash -c "cd '$tree' && $command"
       has "$work/log" 'charts/shop/templates/web.yaml:'
       ;;
-    *) fail "nothing runs \`$command\`" ;;
+    *) fail "this script does not run \`$command\`" ;;
   esac
   pass "$command ($((SECONDS - start)) s)"
 done <"$work/readme/commands"
@@ -107,7 +107,7 @@ in_act() {
 status 1 "$work/log" whole '::error file=clusters/' in_act
 has "$work/log" '::error file=clusters/apps/payments/deployment.yaml,line=31,'
 has "$work/log" 'Summary - ## meshprobe'
-pass "GitHub: the snippet annotates, sums up and fails"
+pass "GitHub: the snippet writes annotations and a summary, and fails"
 
 # 3. GitLab: the job is valid, and its script writes the reports that it declares.
 for snippet in "$work/readme/2.yaml" "$work/reports/2.yaml"; do
@@ -126,7 +126,7 @@ cp -R "$root/fixtures/demo" "$work/project"
 virtualenv --quiet "$work/gitlab"
 status 1 "$work/log" env -C "$work/project" PATH="$work/gitlab/bin:$PATH" CI_PROJECT_DIR="$work/project" \
   PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/dist" bash -eo pipefail "$work/script"
-[ -x "$work/gitlab/bin/meshprobe" ] || fail "the job has not installed the wheel"
+[ -x "$work/gitlab/bin/meshprobe" ] || fail "the job did not install the wheel"
 python - "$work/gitlab-ci.yml" "$work/project" <<'P'
 import json
 import pathlib
@@ -141,7 +141,7 @@ issues = json.loads((project / reports["codequality"]).read_text())
 assert len(issues) == 3 and all((project / issue["location"]["path"]).is_file() for issue in issues), issues
 assert xml.parse(project / reports["junit"]).getroot().attrib["failures"] == "3"
 P
-pass "GitLab: the job is valid, fails, and leaves both reports"
+pass "GitLab: the job is valid, fails, and writes both reports"
 
 # 4. pre-commit: tests/e2e/pre-commit.sh runs the hooks; this checks that the snippet names one of them, at this version.
 pre-commit validate-config "$work/readme/3.yaml"
@@ -157,7 +157,7 @@ assert {hook["id"] for hook in repository["hooks"]} <= {hook["id"] for hook in h
 P
 pass "pre-commit: the snippet is valid and names our hooks"
 
-# 5. kustomize: the two files, the flags in the text, and the link from above.
+# 5. kustomize: the two files and the flags of the text, with the link that a command above created.
 python - "$work/readme/4.yaml" "$tree/overlays/production" <<'P'
 import pathlib
 import sys
@@ -175,7 +175,7 @@ P
 flags="$(sed -n 's/.*`kustomize build \(--[^`]*\)`.*/\1/p' "$root/README.md")"
 options="$(python -c 'import sys, yaml; print(yaml.safe_load(sys.stdin)["data"]["kustomize.buildOptions"])' <"$work/readme/5.yaml")"
 for given in "$flags" "$options"; do
-  # shellcheck disable=SC2086 # a reader's shell splits them, and so does Argo CD
+  # shellcheck disable=SC2086 # the shell of a user and Argo CD split them
   kustomize build $given "$tree/overlays/production" >"$work/built.yaml" 2>"$work/log" || fail_with "$work/log" "$given"
   has "$work/built.yaml" '/app-health/'
 done

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Counts, independently of meshprobe, the probes that fail in a STRICT mesh without rewrite, and
-compares the count with what `meshprobe check` finds.
+compares the count with the findings of `meshprobe check`.
 
     recall.py MESHPROBE FOLDER
 
 Every manifest below FOLDER is copied to a scratch tree in which all namespaces request injection,
 mutual TLS is STRICT and every pod template opts out of the rewrite. The expected findings
 follow simple rules of the mesh; no code is shared with the program under test.
-Ends with 1 when a handler is missed, found without being expected, or named by another rule.
+Exits with 1 if a handler is missed, reported without being expected, or reported by another rule.
 """
 
 import collections
@@ -24,7 +24,7 @@ OPT_OUT = "sidecar.istio.io/rewriteAppHTTPProbers"
 SYSTEM = {"kube-system", "kube-public", "kube-node-lease", "local-path-storage"}
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 HOOKS = ("postStart", "preStop")
-# Ports of the sidecar itself, which its redirect leaves alone.
+# Ports of the sidecar itself, which its redirect does not capture.
 # Source: Istio, install/kubernetes: istio-iptables default exclusions.
 OWN_PORTS = {15008, 15020, 15021, 15090}
 RULES = {
@@ -56,7 +56,7 @@ def template_of(document):
 
 
 def documents_of(path):
-    """Returns the documents of a file, lists taken apart; None if it is not plain YAML."""
+    """Returns the documents of a file, with the items of lists instead of the lists; None if it is not plain YAML."""
     try:
         loaded = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, UnicodeDecodeError, ValueError):
@@ -67,7 +67,7 @@ def documents_of(path):
             found.extend(document.get("items") or [])
         else:
             found.append(document)
-    return [one for one in found if isinstance(one, dict)]
+    return [document for document in found if isinstance(document, dict)]
 
 
 def is_scenery(document):
@@ -109,7 +109,7 @@ def resolve(port, container):
         return port
     # The kubelet reads a name that is not the name of a port as a number.
     # Source: Kubernetes, pkg/probe/util.go, ResolveContainerPort.
-    named = [one for one in container.get("ports") or [] if one.get("name") == port]
+    named = [declared for declared in container.get("ports") or [] if declared.get("name") == port]
     if not named and str(port).isdigit():
         return int(port)
     number = named[-1].get("containerPort") if named else None
@@ -127,7 +127,7 @@ def handlers_of(container):
 
 
 def kind_of(handler, container):
-    """Returns (kind, port) of a handler that goes to the pod itself, or None."""
+    """Returns (kind, port) of a handler that targets the pod itself, or None."""
     actions = [key for key in ("httpGet", "tcpSocket", "grpc", "exec") if handler.get(key)]
     if len(actions) != 1 or actions[0] == "exec":
         return None
@@ -149,11 +149,11 @@ def excluded(template):
 
 
 def expected_in(document, namespace):
-    """Yields (field, family, kind) of every handler that must be found."""
+    """Yields (field, family, kind) of every handler that check must report."""
     template, path = template_of(document)
     if not is_in_mesh(template, namespace):
         return
-    passed_by = excluded(template)
+    excluded_ports = excluded(template)
     for key in ("containers", "initContainers"):
         for index, container in enumerate(template["spec"].get(key) or []):
             if key == "initContainers" and container.get("restartPolicy") != "Always":
@@ -162,12 +162,12 @@ def expected_in(document, namespace):
                 continue
             for family, slot, handler in handlers_of(container):
                 found = kind_of(handler, container)
-                if found and found[1] not in passed_by:
+                if found and found[1] not in excluded_ports:
                     yield f"{path}.{key}[{index}].{slot}", family, found[0]
 
 
 def prepare(document):
-    """Sets namespace and opt-out; returns the namespace."""
+    """Sets the namespace and the opt-out, and returns the namespace."""
     metadata = document.setdefault("metadata", {})
     namespace = metadata.get("namespace") or "corpus"
     metadata["namespace"] = namespace
@@ -181,16 +181,16 @@ def prepare(document):
 
 
 class Plain(yaml.SafeDumper):
-    """Writes no anchors, so that each handler has its own line."""
+    """Writes aliases as copies, so that each handler has its own line."""
 
     def ignore_aliases(self, _):
         return True
 
 
 def overlay(source, target):
-    """Writes the scratch tree; returns what is expected, by (file, document, field)."""
+    """Writes the scratch tree. Returns (file, document, field) -> expected kind, and the number of templates."""
     expected, namespaces, templates = {}, set(), 0
-    files = sorted(one for one in source.rglob("*") if one.suffix in (".yaml", ".yml", ".json"))
+    files = sorted(path for path in source.rglob("*") if path.suffix in (".yaml", ".yml", ".json"))
     for path in files:
         kept = []
         for read in documents_of(path) or []:

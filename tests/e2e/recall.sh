@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts, independently of meshprobe, the handlers that fail under STRICT without rewrite, and compares
+# Counts, independently of meshprobe, the handlers that fail in STRICT mode without rewrite, and compares
 # the count with the findings of check: bash tests/e2e/recall.sh [FOLDER]
 #
 # The default folder is fixtures/live.

@@ -1,7 +1,7 @@
 """Validates reports against the schemas of the programs that read them: `report_schemas.py REPORTS SCHEMAS`.
 
-REPORTS holds files named TREE.FORMAT, which have to be valid; SCHEMAS holds those that are not in the repository.
-Then each of FAULTS is planted in a report of the tree `demo`, which has to become invalid.
+REPORTS contains files named TREE.FORMAT, which must be valid. SCHEMAS contains the schemas that are not in the
+repository. Then each of FAULTS is planted in a report of the tree `demo`, which must then be invalid.
 """
 
 import json
@@ -41,7 +41,7 @@ def json_errors(path):
 
 
 def xml_errors(path):
-    """Returns the same function for a schema of XML."""
+    """Returns a function from the text of a document to the first error of the XML schema in `path`, or None."""
     schema = xmlschema.XMLSchema(str(path))
     return lambda text: next((str(error.reason) for error in schema.iter_errors(text)), None)
 
@@ -68,7 +68,7 @@ def main():
         text = (reports / f"demo.{form}").read_text(encoding="utf-8")
         changed = re.sub(sound, lambda _, broken=broken: broken, text, count=1)
         if changed == text:
-            wrong.append(f"demo.{form}: there is no {sound}")
+            wrong.append(f"demo.{form}: {sound} does not occur")
         elif not checks[form](changed):
             wrong.append(f"demo.{form}: {broken} is valid")
     print(f"{count} reports valid, {len(FAULTS)} faults found" if not wrong else "\n".join(wrong))

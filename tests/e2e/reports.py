@@ -2,9 +2,9 @@
 
     reports.py ROOT MESHPROBE [OPTION...]
 
-Run from the folder that is checked; paths in SARIF start at ROOT. Written from what other programs do with
-a report, not from ours: regions are cut out of the files, fixes are applied by line and column, and the hash of
-a line is the rolling one of github/codeql-action, `src/fingerprints.ts`.
+Run from the folder that is checked; paths in SARIF start at ROOT. This program uses a report like other programs,
+and does not share code with meshprobe: it cuts regions out of the files, applies fixes by line and column, and
+computes the rolling hash of github/codeql-action, `src/fingerprints.ts`.
 """
 
 import json
@@ -28,11 +28,11 @@ def main(root, meshprobe, *options):
         place = location["physicalLocation"]
         assert file_of(root, place) == os.path.realpath(finding["path"]), (place, finding["path"])
         counts["regions"] += same_region(root, place, finding)
-        related = [one["physicalLocation"] for one in result["relatedLocations"]]
+        related = [location["physicalLocation"] for location in result["relatedLocations"]]
         assert len(related) == len(finding["related"])
-        for place_of, one in zip(related, finding["related"], strict=True):
-            assert place_of["region"]["startLine"] == (one["line"] or 1), (place_of, one)
-            counts["regions"] += one["line"] is not None
+        for location, expected in zip(related, finding["related"], strict=True):
+            assert location["region"]["startLine"] == (expected["line"] or 1), (location, expected)
+            counts["regions"] += expected["line"] is not None
         counts["hashes"] += same_hash(root, place, result)
         counts["fixes"] += same_fix(root, finding, result)
     print(len(findings), *counts.values())
@@ -87,7 +87,7 @@ def same_hash(root, place, result):
 
 
 def line_hashes(text):
-    """Returns the hash of each line: one pass over UTF-16 code units, with a window of a hundred of them."""
+    """Returns line -> hash, from one pass over the UTF-16 code units with a window of 100 units."""
     block, base, modulus = 100, 37, 1 << 64
     oldest = pow(base, block, modulus)
     window, lines = [0] * block, [None] * block
@@ -150,7 +150,7 @@ def same_fix(root, finding, result):
 def by_offsets(path, edits):
     with open(path, "rb") as file:
         data = file.read()
-    for edit in sorted(edits, key=lambda one: one["start"], reverse=True):
+    for edit in sorted(edits, key=lambda edit: edit["start"], reverse=True):
         data = data[: edit["start"]] + edit["text"].encode() + data[edit["end"] :]
     return data
 
@@ -159,11 +159,11 @@ def by_columns(path, replacements):
     text = text_of(path)
     starts = [0] + [found.end() for found in re.finditer(r"\r\n|\n|\r", text)]
     spans = []
-    for one in replacements:
-        region = one["deletedRegion"]
+    for replacement in replacements:
+        region = replacement["deletedRegion"]
         start = starts[region["startLine"] - 1] + region["startColumn"] - 1
         end = starts[region["endLine"] - 1] + region["endColumn"] - 1
-        spans.append((start, end, one["insertedContent"]["text"]))
+        spans.append((start, end, replacement["insertedContent"]["text"]))
     for start, end, inserted in sorted(spans, reverse=True):
         text = text[:start] + inserted + text[end:]
     return text.encode()

@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 formats=(json sarif gitlab junit github summary)
 
-# 1. Every tree of fixtures: the rules, broken input, overlays, silenced findings, nothing at all.
+# 1. Trees with all rules, broken input, overlays, silenced findings, or no files.
 mkdir -p "$work/odd/träger & <co>, 5%" "$work/empty" "$work/reports"
 cp -R "$root/fixtures/krm" "$work/rendered"
 # shellcheck source=odd-names.bash
@@ -17,7 +17,7 @@ printf '\xef\xbb\xbfapiVersion: v1\r\nkind: Pod\r\nmetadata: {name: [}\r\n' >"$w
 ln -s nowhere "$work/odd/dangling.yaml"
 cp -R "$root/fixtures/demo" "$work/silenced"
 "$meshprobe" check --quiet --isolated --add-ignore 'known <since> "2024"' "$work/silenced" >"$work/log" 2>&1 ||
-  fail_with "$work/log" "silencing"
+  fail_with "$work/log" "the findings were not silenced"
 
 trees=("$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops" "$root/fixtures/kustomize"
   "$root/fixtures/istio" "$root/fixtures/osm" "$root/fixtures/kuma" "$root/fixtures/consul" "$work/odd" "$work/names"
@@ -47,10 +47,10 @@ for tree in "${trees[@]}"; do
   code=0
   (cd "$tree" && "$meshprobe" predict --isolated --quiet --output-format json "${options[@]}") \
     >"$work/reports/$name.predict" 2>"$work/log" || code=$?
-  # 1 is a document that is not YAML.
-  [ "$code" -le 1 ] || fail_with "$work/log" "$name: no table"
+  # Status 1 means that a document is not YAML.
+  [ "$code" -le 1 ] || fail_with "$work/log" "$name: predict failed"
   for format in "${formats[@]}"; do
-    [ -e "$work/reports/$name.$format" ] || fail "$name: there is no report $format"
+    [ -e "$work/reports/$name.$format" ] || fail "$name: the report $format is missing"
   done
 done
 "$meshprobe" rule --output-format json >"$work/reports/demo.rules"
@@ -63,29 +63,29 @@ import sys
 print(sum(len(json.load(open(path, encoding="utf-8"))["runs"][0]["results"]) for path in sys.argv[1:]))
 PYTHON
 )"
-[ "$count" -gt 200 ] || fail "only $count findings in all trees: too few to mean anything"
+[ "$count" -gt 200 ] || fail "only $count findings in all trees; expected more than 200"
 pass "reports: $count findings of ${#trees[@]} trees"
 for name in rendered helm; do
   for format in json predict; do
     has "$work/reports/$name.$format" '"rendered": {'
   done
 done
-pass "reports: those of rendered manifests among them, and tables"
+pass "reports: rendered manifests are included, in check and predict"
 
-# 2. A summary and annotations of everything stay within the limits of a job.
+# 2. The summary and the annotations stay within the limits of a job.
 for name in rules demo odd; do
   size="$(wc -c <"$work/reports/$name.summary")"
-  [ "$size" -lt 1048576 ] || fail "$name: a summary of $size bytes"
+  [ "$size" -lt 1048576 ] || fail "$name: the summary has $size bytes, expected less than 1 MiB"
   for type in error warning notice; do
     shown="$(grep -c "^::$type " "$work/reports/$name.github" || true)"
     [ "$shown" -le 10 ] || fail "$name: $shown annotations of type $type"
   done
 done
 has "$work/reports/rules.github" ' more errors without annotation'
-pass "limits: annotations and summary"
+pass "annotations and summary are within the limits"
 
-# 3. SARIF agrees with JSON: the same places, fixes with the same result, and hashes as another program
-# computes them. Paths are relative to the root, whatever the working directory is.
+# 3. SARIF agrees with JSON: the same locations, fixes with the same result, and the hashes that an independent
+# implementation computes. Paths are relative to the root, for any working directory.
 for tree in "$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops" "$work/names" "$work/rendered" \
   "$root/fixtures/helm"; do
   mapfile -t options < <(options "$tree")
@@ -96,7 +96,7 @@ for tree in "$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops"
   pass "sarif: $(basename "$tree"): $count findings, $regions regions, $hashes hashes, $fixes fixes"
 done
 
-# 4. An annotation contains the exact file name, whatever characters it has.
+# 4. An annotation contains the exact file name, with all its characters.
 for file in "$work"/names/*.yaml "$work"/names/*/*.yaml; do
   (cd "$work/names" && "$meshprobe" check --isolated --fail-on never --context mesh.yaml --output-format github \
     --report-root . "$file")
@@ -122,4 +122,4 @@ for command in commands:
 files = {os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names}
 assert named == files - {"mesh.yaml"}, named ^ files
 PYTHON
-pass "github: annotations of oddly named files name their files"
+pass "github: annotations contain the exact names of files with special characters"

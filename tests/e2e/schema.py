@@ -2,8 +2,8 @@
 
     schema.py SCHEMA MESHPROBE FOLDER
 
-Starting from one configuration with all keys, each key is misspelt, each value replaced by one of another
-type and each word by another word. The schema and the program check each variant independently.
+Starts from one configuration with all keys. In each variant, one key is misspelt or removed, or one value is replaced
+by a value of another type or by another word. The schema and the program check each variant independently.
 """
 
 import copy
@@ -49,7 +49,7 @@ spec:
     - {rule: syntax-error, path: "legacy/**", reason: gone in June}
 """
 
-# What may be refused by the schema alone: an empty value where a mapping belongs, and words in small letters.
+# Configurations that only the schema may reject: an empty value instead of a mapping, and words in lower case.
 STRICTER = [
     "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n",
     "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {assume: {mtls: strict}}\n",
@@ -65,17 +65,17 @@ def main(schema_file, meshprobe, folder):
     missing = [path for path in keys_of(schema) if path not in covered]
     assert not missing, f"not in the configuration with all keys: {missing}"
 
-    cases = [("as it is", full), *mutations(full)]
+    cases = [("unchanged", full), *mutations(full)]
     verdicts = {True: 0, False: 0}
     for what, config in cases:
         fits = validator.is_valid(config)
         taken = takes(meshprobe, folder, yaml.safe_dump(config))
-        assert fits == taken, f"{what}: the schema says {fits}, the program {taken}"
+        assert fits == taken, f"{what}: accepted by the schema: {fits}, by the program: {taken}"
         verdicts[fits] += 1
     assert verdicts[True] >= 15 and verdicts[False] >= 150, verdicts
     for text in STRICTER:
         assert takes(meshprobe, folder, text) and not validator.is_valid(yaml.safe_load(text)), text
-    print(f"{len(cases)} configurations: {verdicts[True]} taken, {verdicts[False]} refused, by both")
+    print(f"{len(cases)} configurations: both accept {verdicts[True]} and reject {verdicts[False]}")
 
 
 def takes(meshprobe, folder, text):
@@ -112,9 +112,9 @@ def mutations(config):
 def skips(path, what):
     """Returns whether a variant is skipped: both may accept it, or one rejects it for a reason other than the shape."""
     free = path[0] == "metadata" or path[-1] == "metadata"
-    # A folder of that name would have to exist.
+    # A folder with that name would have to exist.
     context = "context" in path and what != "as a mapping"
-    # Text is text, also if it contains a number.
+    # These values are text, which may also be a number.
     number = what == "as a number" and path[-1] in {"rootNamespace", "revision", "root-namespace", "path", "reason", 0}
     return free or context or number
 
@@ -132,7 +132,7 @@ def paths(value, above=()):
 
 def keys_of(schema, above=()):
     for key, child in schema.get("properties", {}).items():
-        # One place for facts is enough, and for names of objects.
+        # The facts are checked in one position only, and names of objects are not checked.
         if (above[-1:] in (("assume",), ("override",)) and "scopes" in above) or key == "name":
             continue
         yield (*above, key)

@@ -5,16 +5,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 
 published="$root/docs/schema/meshprobe.schema.json"
-"$meshprobe" schema | cmp - "$published" || fail "the program prints another schema than the published one"
-check-jsonschema --check-metaschema "$published" >"$work/log" 2>&1 || fail_with "$work/log" "the schema is none"
-pass "the schema is valid, and the one of the program"
+"$meshprobe" schema | cmp - "$published" || fail "the program prints a schema that differs from the published one"
+check-jsonschema --check-metaschema "$published" >"$work/log" 2>&1 || fail_with "$work/log" "the schema is invalid"
+pass "the schema is valid, and equals that of the program"
 
 mkdir "$work/empty"
 python "$root/tests/e2e/schema.py" "$published" "$meshprobe" "$work" >"$work/log" 2>&1 ||
   fail_with "$work/log" "schema and program disagree"
 pass "$(cat "$work/log")"
 
-# The page shows a configuration with every key; the definition for catalogues contains some of them.
+# The configurations in the pages are valid; the definition for catalogs contains the keys that it supports.
 python - "$root" "$published" <<'P'
 import json
 import pathlib
@@ -49,4 +49,4 @@ for example in version["examples"]:
 config = yaml.safe_load((root / "examples/kustomize-exec/meshprobe.yaml").read_text())
 jsonschema.Draft7Validator(open_api).validate(config)
 P
-pass "the pages and the definition fit it"
+pass "the pages and the definition match the schema"

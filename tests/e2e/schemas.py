@@ -1,5 +1,6 @@
-"""Writes the schemas of built-in kinds as kubeconform needs them, each with what it refers to and
-no more: `schemas.py RELEASE FOLDER`. They are those of the Python package kubernetes-validate.
+"""Writes the schemas of built-in kinds for kubeconform: `schemas.py RELEASE FOLDER`.
+
+The schemas come from the Python package kubernetes-validate. Each one contains only the definitions that it refers to.
 """
 
 import json

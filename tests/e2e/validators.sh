@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Validates the output of `rewrite` with kubeconform -strict: the demo, and goldens of the injector.
-# kube-score reports the same before and after the rewrite.
+# Validates the output of `rewrite` with kubeconform -strict, for the demo and goldens of the injector.
+# kube-score must report the same before and after the rewrite.
 # The schemas come from the Python package kubernetes-validate; nothing is downloaded.
 # shellcheck source=common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
@@ -21,7 +21,7 @@ mkdir "$work/wrong"
 sed 's/Probe:/Prob:/' "$root/fixtures/istio/rewrite/tcp-int/input.yaml" >"$work/wrong/input.yaml"
 status 1 "$work/wrong.log" validate "$work/wrong"
 has "$work/wrong.log" Prob
-pass "a field that does not exist is refused"
+pass "kubeconform rejects a field that does not exist"
 
 # score FOLDER: prints the sorted output of kube-score with its default checks. Runs it per file, because a file that
 # it cannot read (a port that is too large) would hide the others. Its status is not 0 if it prints anything.
@@ -55,7 +55,7 @@ cp -R "$root/fixtures/demo" "$work/demo"
 find "$work/demo" -name kustomization.yaml -delete
 rewritten demo --mesh-version 1.28
 
-# Every golden that is valid before the rewrite: 20 at least.
+# Every golden that is valid before the rewrite: at least 20.
 mkdir "$work/goldens"
 for folder in "$root"/fixtures/istio/rewrite/*/; do
   name="$(basename "$folder")"

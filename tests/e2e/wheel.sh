@@ -16,7 +16,7 @@ esac
 virtualenv --quiet "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "${wheel[0]}" >"$work/log" 2>&1 ||
   fail_with "$work/log" "the wheel was not installed"
-[ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "another version"
+[ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "the wheel contains another version"
 status 1 "$work/log" "$work/venv/bin/meshprobe" check --isolated --output-format concise "$root/fixtures/demo"
 has "$work/log" 'error[strict-probe-not-rewritten]'
 "$work/venv/bin/python" - >"$work/log" <<'PYTHON'
@@ -30,9 +30,9 @@ PYTHON
 has "$work/log" 'MIT OR Apache-2.0'
 has "$work/log" 'licenses/LICENSE-MIT'
 has "$work/log" 'licenses/LICENSE-APACHE'
-pass "wheel: built, installed in a new environment, run"
+pass "wheel: built, installed in a new environment, and run"
 
-# 2. The package that pre-commit installs depends on the wheel of the same version.
+# 2. The package that pre-commit installs requires the wheel of the same version.
 has "$root/pyproject.toml" "dependencies = [\"meshprobe==$version\"]"
 pass "pyproject.toml: names this version"
 
@@ -46,23 +46,23 @@ mkdir "$work/unpacked"
 tar -C "$work/unpacked" -xzf "$work/a/$name.tar.gz"
 for file in meshprobe README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE completions/meshprobe.bash \
   completions/_meshprobe completions/meshprobe.fish completions/_meshprobe.ps1 man/meshprobe.1; do
-  [ -s "$work/unpacked/$name/$file" ] || fail "the archive holds no $file"
+  [ -s "$work/unpacked/$name/$file" ] || fail "the archive does not contain $file"
 done
-[ "$("$work/unpacked/$name/meshprobe" --version)" = "meshprobe $version" ] || fail "the archive holds another version"
+[ "$("$work/unpacked/$name/meshprobe" --version)" = "meshprobe $version" ] || fail "the archive contains another version"
 bash -n "$work/unpacked/$name/completions/meshprobe.bash"
 has "$work/unpacked/$name/man/meshprobe.1" '.SH NAME'
-pass "archive: complete, and the same twice"
+pass "archive: complete and reproducible"
 
-# 4. The formula has a checksum for every target it names, and no placeholder is left.
+# 4. The formula has a checksum for each of its targets, and does not contain placeholders.
 for target_of in aarch64-apple-darwin x86_64-apple-darwin aarch64-unknown-linux-musl x86_64-unknown-linux-musl; do
   printf '%s  meshprobe-%s-%s.tar.gz\n' "$(printf '%s' "$target_of" | sha256sum | cut -d ' ' -f 1)" "$version" "$target_of"
 done >"$work/SHA256SUMS"
 bash "$root/packaging/homebrew.sh" "$version" "$work/SHA256SUMS" >"$work/meshprobe.rb"
 lacks "$work/meshprobe.rb" '@'
-[ "$(grep -c 'sha256 "[0-9a-f]\{64\}"' "$work/meshprobe.rb")" = 4 ] || fail_with "$work/meshprobe.rb" "checksums"
+[ "$(grep -c 'sha256 "[0-9a-f]\{64\}"' "$work/meshprobe.rb")" = 4 ] || fail_with "$work/meshprobe.rb" "checksums are missing"
 sed -i.bak '/x86_64-apple/d' "$work/SHA256SUMS"
 status 1 "$work/log" bash "$root/packaging/homebrew.sh" "$version" "$work/SHA256SUMS"
-pass "formula: complete, or refused"
+pass "formula: complete; refused if a checksum is missing"
 
 # 5. The logic of the release workflow.
 status 1 "$work/log" bash "$root/packaging/release.sh" agrees v99.0.0
@@ -89,10 +89,10 @@ for target_of in aarch64-apple-darwin x86_64-apple-darwin aarch64-unknown-linux-
 done
 cp "${wheel[0]}" "$work/dist/"
 status 0 "$work/log" bash "$work/copy/packaging/release.sh" collect "v$version" "$work/dist"
-(cd "$work/dist" && sha256sum --check --quiet SHA256SUMS) || fail "checksums"
-[ "$(tr -d '\n' <"$work/dist/NOTES.md")" = '- now' ] || fail_with "$work/dist/NOTES.md" "notes"
-[ -s "$work/dist/meshprobe.rb" ] || fail "there is no formula"
-pass "release: refused where files disagree, collected where they agree"
+(cd "$work/dist" && sha256sum --check --quiet SHA256SUMS) || fail "the checksums do not match"
+[ "$(tr -d '\n' <"$work/dist/NOTES.md")" = '- now' ] || fail_with "$work/dist/NOTES.md" "the notes differ from the changelog"
+[ -s "$work/dist/meshprobe.rb" ] || fail "the formula is missing"
+pass "release: refused if the versions in files differ, else collected"
 
 # 6. The image of a release, with a docker that records its arguments.
 for machine in x86_64 aarch64; do
@@ -112,8 +112,8 @@ esac
 FAKE
 chmod +x "$work/fake/docker"
 PATH="$work/fake:$PATH" FAKE_SEEN="$work/seen" bash "$root/packaging/release.sh" image "v$version" "$work/static" \
-  registry.example/meshprobe >"$work/out" 2>"$work/log" || fail_with "$work/log" "the image"
-[ "$(cat "$work/out")" = digest=sha256:0123 ] || fail_with "$work/out" "the digest"
+  registry.example/meshprobe >"$work/out" 2>"$work/log" || fail_with "$work/log" "the image was not built"
+[ "$(cat "$work/out")" = digest=sha256:0123 ] || fail_with "$work/out" "the digest is wrong"
 name="registry.example/meshprobe:v$version"
 for arch in amd64:x86_64 arm64:aarch64; do
   has "$work/seen" "build --platform linux/${arch%:*} --provenance=false --tag $name-${arch%:*} "
@@ -121,4 +121,4 @@ for arch in amd64:x86_64 arm64:aarch64; do
   has "$work/seen" "push $name-${arch%:*}"
 done
 has "$work/seen" "buildx imagetools create --tag $name $name-amd64 $name-arm64"
-pass "image: both architectures, under one name"
+pass "image: both architectures have one name"

@@ -1,5 +1,5 @@
 //! The checks of the fuzz targets on the stable toolchain: on the fixtures, and on every input that
-//! was ever a finding (`fixtures/hostile/TARGET/NAME`).
+//! a fuzzer has reported (`fixtures/hostile/TARGET/NAME`).
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +38,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Runs a target over files, and names those that it fails on.
+/// Runs a target on files, and reports the files that it fails on.
 fn run(name: &str, target: fn(&[u8]), paths: &[PathBuf]) {
     let failed: Vec<_> = paths
         .par_iter()
@@ -51,7 +51,7 @@ fn run(name: &str, target: fn(&[u8]), paths: &[PathBuf]) {
 }
 
 #[test]
-fn what_was_a_finding_is_none() {
+fn inputs_that_a_fuzzer_reported_pass() {
     let mut count = 0;
     for (name, target) in TARGETS {
         let mut found = Vec::new();
@@ -71,23 +71,23 @@ fn fixtures() -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_fixtures_are_read_alike() {
+fn fixtures_are_read_like_other_parsers_read_them() {
     run("parse", targets::parse::run, &fixtures());
     run("yaml_diff", targets::yaml_diff::run, &fixtures());
 }
 
 #[test]
-fn some_of_the_fixtures_are_edited_and_judged_as_meant() {
-    // All of them are seeds of the fuzz targets; here a debug build has no time for them.
-    let some: Vec<PathBuf> = fixtures().into_iter().step_by(16).collect();
+fn a_sample_of_the_fixtures_is_edited_and_checked_correctly() {
+    // All fixtures are seeds of the fuzz targets; in a debug build all of them would take too long.
+    let sample: Vec<PathBuf> = fixtures().into_iter().step_by(16).collect();
     for name in ["check", "edit"] {
         let (_, target) = TARGETS.into_iter().find(|(one, _)| *one == name).unwrap();
-        run(name, target, &some);
+        run(name, target, &sample);
     }
 }
 
-/// Marks of YAML, words and line breaks in any order: most of it is no YAML.
-fn soup() -> impl Strategy<Value = String> {
+/// YAML indicators, words and line breaks in any order: most results are not valid YAML.
+fn random_tokens() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         6 => prop::sample::select(vec![
             "a", "b", "key", "1", "true", "~", "<<", "\u{e9}", "word word", "a#b", "x:y", "-1", "0x1f", "=", ".", "@", "`", "%",
@@ -107,7 +107,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn soup_is_read_alike_and_edited_as_meant(text in soup(), plan in prop::collection::vec(any::<u8>(), 0..12)) {
+    fn random_tokens_are_read_and_edited_correctly(text in random_tokens(), plan in prop::collection::vec(any::<u8>(), 0..12)) {
         targets::parse::run(text.as_bytes());
         targets::yaml_diff::run(text.as_bytes());
         let mut input = text.into_bytes();
@@ -117,9 +117,9 @@ proptest! {
     }
 }
 
-/// For an input that a fuzzer has found: `FUZZ_TARGET=edit FUZZ_INPUT=FILE`.
+/// Runs one input that a fuzzer has reported: `FUZZ_TARGET=edit FUZZ_INPUT=FILE`.
 #[test]
-fn one_input_by_its_name() {
+fn the_input_in_the_environment_passes() {
     let Ok(path) = std::env::var("FUZZ_INPUT") else {
         return;
     };

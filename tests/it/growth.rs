@@ -1,7 +1,7 @@
-//! Cost and memory of input that multiplies. The generators are those of `benches/growth.rs`.
+//! Time and memory for input that multiplies. The generators are those of `benches/growth.rs`.
 //!
-//! Times are compared with each other, never with a clock: four times the input may cost nine times as much at most.
-//! Linear growth is a ratio of four, quadratic growth one of sixteen.
+//! Times are compared with each other, not with a fixed limit: four times the input may take at most nine times as
+//! long. Linear growth is a ratio of four, quadratic growth a ratio of sixteen.
 
 #[path = "../../fixtures/hostile/generators/mod.rs"]
 #[allow(
@@ -18,11 +18,11 @@ use generators::{AXES, LOADS};
 
 use crate::support::PROGRAM;
 
-/// Four times the input costs less than this many times as much.
+/// The limit for the ratio of the times, for four times the input.
 const BOUND: f64 = 9.0;
-/// A run that is shorter is not compared: seconds.
+/// Shorter runs are not compared (in seconds).
 const SHORTEST: f64 = 0.02;
-/// Peak memory of the program: MiB.
+/// The limit for the peak memory of the program, in MiB.
 const MEMORY: u64 = 512;
 
 fn grows_slowly(name: &str, size: usize) {
@@ -33,8 +33,8 @@ fn grows_slowly(name: &str, size: usize) {
         let small = (seconds(program, axis, size) - empty).max(SHORTEST);
         (seconds_of(program, axis, size * 4, 1) - empty) / small
     };
-    // Another program that takes the processor's cache makes a run slower, never faster: the large run is repeated only
-    // if it is too slow.
+    // Another program that uses the cache of the processor makes a run slower, never faster, so the large run is
+    // repeated only if it is too slow.
     let ratios: Vec<f64> = (0..3)
         .map(|_| ratio())
         .take_while(|ratio| *ratio >= BOUND)
@@ -52,7 +52,7 @@ macro_rules! axes {
             }
         )*
 
-        /// The axes that have a test here.
+        /// The axes that have a test in this list.
         pub(super) const TESTED: &[&str] = &[$($name),*];
     };
 }
@@ -69,7 +69,7 @@ axes! {
     peer_authentications: "PeerAuthentications", 100;
     peer_authentications_with_one_selector: "PeerAuthentications, one selector", 75;
     authorization_policies: "AuthorizationPolicies", 50;
-    applications_of_one_revision: "Applications of istiod, one revision", 50;
+    applications_of_one_revision: "Applications of istiod, one revision", 100;
     ignore_entries: "ignore entries", 100;
     scopes: "scopes", 100;
     folders: "folders", 150;
@@ -102,7 +102,7 @@ fn loaded_with(name: &str, options: &[&str]) -> Run {
     run
 }
 
-/// The run ends, within the limit, with a finding that names the option.
+/// Checks that the run ends within the limit, with a finding that names the option.
 fn reports(name: &str, finding: &str, option: &str) {
     let run = loaded(name);
     assert_eq!(run.code, Some(1), "{}", run.output);
@@ -141,7 +141,7 @@ fn applications_with_one_target_are_checked_once() {
     assert!(run.peak / 1024 < 96, "{} MiB", run.peak / 1024);
 }
 
-/// A load that is small enough for the gate, under a limit that it exceeds.
+/// A load that is small enough for the gate, with a limit that it exceeds.
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn files_beyond_the_limit_are_named_and_left_out() {
@@ -171,7 +171,7 @@ fn lines_of_a_template_do_not_repeat_the_keys_above_them() {
     assert!(run.peak / 1024 < 96, "{} MiB", run.peak / 1024);
 }
 
-/// Loads that take minutes, and relatives of the axes above: .ci/nightly runs them.
+/// Loads that take minutes, and variants of the axes above: .ci/nightly runs them.
 mod nightly {
     use super::{grows_slowly, reports, reports_overlays};
 
@@ -274,7 +274,7 @@ fn definitions_of_20_megabytes_are_checked() {
 
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn what_fits_does_not_depend_on_threads() {
+fn the_files_left_out_do_not_depend_on_threads() {
     let files = generators::LOADS[1].files;
     let run = |threads: &str| {
         let arguments = [
@@ -287,9 +287,9 @@ fn what_fits_does_not_depend_on_threads() {
         ];
         check(Path::new(PROGRAM), &files(), &arguments).output
     };
-    let one = run("1");
-    assert!(one.contains("overlay-left-out"), "{one}");
-    assert_eq!(one, run("4"));
+    let single = run("1");
+    assert!(single.contains("overlay-left-out"), "{single}");
+    assert_eq!(single, run("4"));
 }
 
 #[test]

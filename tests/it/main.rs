@@ -1,4 +1,4 @@
-//! The integration tests, in one binary: one module per subject.
+//! The integration tests in one binary: one module per subject.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -27,6 +27,7 @@ mod fuzz_regressions;
 mod fuzz_targets;
 #[cfg(target_os = "linux")]
 mod growth;
+mod import_circles;
 mod install;
 mod istio;
 mod kustomize;
@@ -40,6 +41,6 @@ mod vm_goldens;
 mod walk_against_ignore;
 mod yaml;
 
-/// That of the program: the tests allocate from many threads.
+/// The allocator of the program: the tests allocate on many threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

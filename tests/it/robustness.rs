@@ -1,4 +1,4 @@
-//! Whatever the text, nothing panics and nothing is lost.
+//! No text causes a panic or the loss of a document.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use meshprobe::engine::{self, Exit, Outcome};
 use meshprobe::finding::{Finding, Label, Severity};
 use meshprobe::krm;
-use meshprobe::report::{self, Look};
+use meshprobe::report::{self, TerminalStyle};
 use meshprobe::settings::Settings;
 use meshprobe::source::{SourceFile, SourceSet};
 use meshprobe::yaml::Span;
 use proptest::prelude::*;
 
-/// Lines that look like manifests, and worse.
+/// Lines that resemble manifests, and invalid lines.
 fn text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just("apiVersion: apps/v1".to_owned()),
@@ -54,15 +54,15 @@ proptest! {
     }
 
     #[test]
-    fn every_command_answers_to_every_text(text in text()) {
+    fn every_command_handles_every_text(text in text()) {
         let set = SourceSet::from_text("x.yaml", &text);
         let settings = Settings::default();
         let outcome = engine::check(&set, &settings);
         prop_assert!(outcome.findings.iter().all(|finding| finding.rule != "internal-error"), "{:?}", outcome.findings);
         let rewritten = engine::rewrite(&set, &settings);
         prop_assert!(rewritten.findings.iter().all(|finding| finding.rule != "internal-error"));
-        for look in [Look::PLAIN, Look { width: 40, terminal: true, color: true, unicode: true }] {
-            let shown = report::human(&set, &outcome.findings, look) + &report::concise(&set, &outcome.findings, look);
+        for look in [TerminalStyle::PLAIN, TerminalStyle { width: 40, terminal: true, color: true, unicode: true }] {
+            let shown = report::full(&set, &outcome.findings, look) + &report::concise(&set, &outcome.findings, look);
             prop_assert!(look.color || !shown.chars().any(|c| c.is_control() && c != '\n'));
         }
         let json = report::json(&set, &outcome, None).unwrap_or_default();
@@ -71,15 +71,15 @@ proptest! {
     }
 
     #[test]
-    fn labels_may_lie_anywhere(text in text(), places in proptest::collection::vec((0..400_usize, 0..40_usize), 1..5), width in 0..100_usize) {
+    fn labels_can_be_at_any_position(text in text(), places in proptest::collection::vec((0..400_usize, 0..40_usize), 1..5), width in 0..100_usize) {
         let set = SourceSet::from_text("x.yaml", &text);
         let mut labels = places.into_iter().map(|(start, length)| label(&text, start, length));
         let primary = labels.next().unwrap_or_else(|| label(&text, 0, 0));
         let mut finding = Finding::new("rule", Severity::Warning, primary, text.clone());
         finding.related = labels.collect();
-        let look = Look { width, terminal: true, color: false, unicode: true };
+        let look = TerminalStyle { width, terminal: true, color: false, unicode: true };
         let findings = vec![finding];
-        let shown = report::human(&set, &findings, look);
+        let shown = report::full(&set, &findings, look);
         prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
         let outcome = Outcome { findings, ..Outcome::default() };
         prop_assert!(report::json(&set, &outcome, None).is_ok());

@@ -1,5 +1,5 @@
-//! The examples of Istio's documents and of users that this project started from: what check,
-//! predict and rewrite make of each.
+//! The examples of Istio's documentation and of users that this project started from: the results of check,
+//! predict and rewrite for each.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn run(arguments: &[&str], file: &str) -> Run {
     meshprobe(&folder, &all, "")
 }
 
-/// Everything that a user sees, with the line that was typed.
+/// Returns the complete output for a user, with the command line.
 fn shown(arguments: &[&str], file: &str) -> String {
     let run = run(arguments, file);
     let line = format!("$ meshprobe {} {file}\n{}", arguments.join(" "), run.stdout);
@@ -62,7 +62,7 @@ fn an_http_probe_under_strict() {
     assert!(container.stdout.contains("port: 15020"));
 }
 
-/// Nothing says that the pod is in a mesh, so nobody says what becomes of its probes.
+/// The tree does not show that the pod is in a mesh, so the outcome of its probes is unknown.
 #[test]
 fn tcp_probes_of_a_pod() {
     let inside = "injection=all";
@@ -103,7 +103,10 @@ fn the_workarounds_of_the_first_years() {
         ],
     );
     let json = findings(&run(&["check", "--output-format", "json"], file));
-    let rules: Vec<&str> = json.iter().filter_map(|one| one["rule"].as_str()).collect();
+    let rules: Vec<&str> = json
+        .iter()
+        .filter_map(|finding| finding["rule"].as_str())
+        .collect();
     for rule in ["legacy-auth-annotation", "exec-curl-to-itself"] {
         assert!(rules.contains(&rule), "{rules:?}");
     }

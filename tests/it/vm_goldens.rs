@@ -1,4 +1,4 @@
-//! Virtual machines: what istioctl makes of a WorkloadGroup, and what we make of it.
+//! Virtual machines: the files that istioctl and meshprobe write for a WorkloadGroup.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ impl Case {
         self.expected["validate"]["rc"] == 0
     }
 
-    /// What `istioctl x workload entry configure` wrote, if it did.
+    /// The file that `istioctl x workload entry configure` wrote, if any.
     fn mesh(&self) -> Option<&Value> {
         self.expected.get("mesh")
     }
@@ -59,7 +59,7 @@ impl Case {
         )
     }
 
-    /// Severity and rule of what `check` says.
+    /// Returns severity and rule of each finding of `check`.
     fn check(&self) -> Vec<String> {
         let arguments = [
             "check",
@@ -69,10 +69,10 @@ impl Case {
             "input.yaml",
         ];
         let found = findings(&meshprobe(&self.folder, &arguments, ""));
-        let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+        let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
         found
             .iter()
-            .map(|one| format!("{} {}", text(one, "severity"), text(one, "rule")))
+            .map(|finding| format!("{} {}", text(finding, "severity"), text(finding, "rule")))
             .collect()
     }
 }
@@ -81,9 +81,9 @@ fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).unwrap()
 }
 
-/// `--allow vm-probe-refused` is istioctl, which checks nothing: 17 files, each the same.
+/// `--allow vm-probe-refused` corresponds to istioctl, which validates nothing: 17 files are equal.
 #[test]
-fn mesh_yaml_is_the_one_of_istioctl() {
+fn mesh_yaml_is_equal_to_the_file_of_istioctl() {
     let mut equal = 0;
     let mut stopped = Vec::new();
     for case in Case::all() {
@@ -106,9 +106,9 @@ fn mesh_yaml_is_the_one_of_istioctl() {
     assert_eq!(stopped, ["port-name", "yaml11-bool-header"]);
 }
 
-/// Left to itself, `rewrite` writes what istiod and the API server accept, and nothing else.
+/// By default, `rewrite` writes only files that istiod and the API server accept.
 #[test]
-fn what_istiod_refuses_is_not_written() {
+fn groups_that_istiod_rejects_are_not_written() {
     let mut written = 0;
     let mut refused = Vec::new();
     for case in Case::all() {
@@ -125,7 +125,7 @@ fn what_istiod_refuses_is_not_written() {
     }
     assert_eq!(written, 8);
     assert_eq!(refused.len(), 11);
-    // istioctl validates what is left of it; the schema of the definition takes one method.
+    // istioctl validates only the method that remains after parsing; the schema of the definition accepts only one.
     let valid: Vec<&str> = refused
         .iter()
         .filter(|(is_valid, _)| *is_valid)
@@ -136,7 +136,7 @@ fn what_istiod_refuses_is_not_written() {
 
 /// Without the mesh configuration, only the probe is known.
 #[test]
-fn the_probe_is_the_one_of_istioctl() {
+fn the_probe_is_equal_to_the_probe_of_istioctl() {
     for case in Case::all() {
         let Some(expected) = case.expected.get("readinessProbe") else {
             continue;
@@ -164,14 +164,17 @@ fn the_probe_is_the_one_of_istioctl() {
     }
 }
 
-/// Every input that `istioctl validate` refuses is an error, and each of its complaints is one.
+/// Every input that `istioctl validate` rejects is an error, with at least one error per complaint.
 #[test]
 fn what_validate_refuses_is_found() {
     let mut table = String::new();
     let mut refused = 0;
     for case in Case::all() {
         let found = case.check();
-        let errors = found.iter().filter(|one| one.starts_with("error ")).count();
+        let errors = found
+            .iter()
+            .filter(|finding| finding.starts_with("error "))
+            .count();
         if !case.is_valid() {
             let lines = case.expected["validate"]["stderr"].as_array().unwrap();
             let complaints = lines
@@ -183,13 +186,13 @@ fn what_validate_refuses_is_found() {
             refused += 1;
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for one in &found {
-            *counts.entry(one).or_default() += 1;
+        for finding in &found {
+            *counts.entry(finding).or_default() += 1;
         }
         let verdict = if case.is_valid() { "valid" } else { "refused" };
         table.push_str(&format!("{} ({verdict})\n", case.name));
-        for (one, count) in counts {
-            table.push_str(&format!("  {count} × {one}\n"));
+        for (finding, count) in counts {
+            table.push_str(&format!("  {count} × {finding}\n"));
         }
     }
     let all = Case::all();

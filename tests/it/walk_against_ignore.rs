@@ -1,4 +1,4 @@
-//! What our walk lists is what the library for ignore files lists when it walks itself.
+//! The directory walk lists the same files as a walk of the `ignore` crate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use ignore::WalkBuilder;
 use meshprobe::source::{Folders, Input, Request, WalkOptions, find};
 use proptest::prelude::*;
 
-/// Folders of the trees, in the order in which they are made.
+/// Folders of the trees, in the order of their creation.
 const FOLDERS: [&str; 7] = ["", "a", "b", "a/a", "a/b", "a/b/a", "b/.c"];
 const FILES: [&str; 5] = ["x.yaml", "y.yml", "a.json", "kustomization.yaml", "n.txt"];
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
@@ -65,7 +65,7 @@ fn tree(root: &Path) {
     }
 }
 
-fn ours(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
+fn meshprobe_walk(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
     let request = Request {
         targets: vec![Input::Path(root.to_path_buf())],
         working_directory: root.to_path_buf(),
@@ -76,10 +76,10 @@ fn ours(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
         ..Request::default()
     };
     let found = find(&request, &mut Folders::default());
-    found.iter().map(|one| root.join(&*one.path)).collect()
+    found.iter().map(|file| root.join(&*file.path)).collect()
 }
 
-fn theirs(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
+fn ignore_walk(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
     let is_git = |entry: &ignore::DirEntry| entry.file_name() == ".git";
     let mut found: Vec<PathBuf> = WalkBuilder::new(root)
         .standard_filters(!no_ignore)
@@ -88,7 +88,7 @@ fn theirs(root: &Path, no_ignore: bool) -> Vec<PathBuf> {
         .git_global(false)
         .filter_entry(move |entry| !is_git(entry))
         .build()
-        // A line that cannot be read is told of, where it stands above.
+        // The walk returns an error for an invalid line in an ignore file of a parent folder.
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().unwrap().is_file())
         .map(ignore::DirEntry::into_path)
@@ -107,7 +107,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn ignore_files_hide_what_the_library_hides(
+    fn ignore_files_hide_the_same_files_as_in_the_library(
         files in ignore_files(),
         from in prop::sample::select(FOLDERS.to_vec()),
     ) {
@@ -118,14 +118,14 @@ proptest! {
             write(&root.join(folder).join(name), text);
         }
         let from = root.join(from);
-        prop_assert_eq!(ours(&from, false), theirs(&from, false));
-        prop_assert_eq!(ours(&from, true), theirs(&from, true));
+        prop_assert_eq!(meshprobe_walk(&from, false), ignore_walk(&from, false));
+        prop_assert_eq!(meshprobe_walk(&from, true), ignore_walk(&from, true));
     }
 }
 
 /// A clone and a worktree of it, whose `.git` is a file.
 #[test]
-fn a_worktree_hides_what_its_clone_hides() {
+fn a_worktree_hides_the_same_files_as_its_clone() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().canonicalize().unwrap();
     let (clone, worktree) = (root.join("clone"), root.join("worktree"));
@@ -133,7 +133,7 @@ fn a_worktree_hides_what_its_clone_hides() {
     write(&clone.join(".git/info/exclude"), "x.yaml\n");
     let own = clone.join(".git/worktrees/worktree");
     write(&own.join("commondir"), "../..\n");
-    // The way back that git writes: without it the folder may belong to anyone.
+    // The back reference that git writes: without it the folder may belong to anyone.
     let back = worktree.join(".git");
     write(&own.join("gitdir"), &format!("{}\n", back.display()));
     write(
@@ -141,34 +141,34 @@ fn a_worktree_hides_what_its_clone_hides() {
         &format!("gitdir: {}\n", own.display()),
     );
     for from in [&worktree, &worktree.join("a")] {
-        assert_eq!(ours(from, false), theirs(from, false));
+        assert_eq!(meshprobe_walk(from, false), ignore_walk(from, false));
         assert!(
-            ours(from, false)
+            meshprobe_walk(from, false)
                 .iter()
                 .all(|path| !path.ends_with("x.yaml"))
         );
     }
-    // Relative to the worktree: the library looks from the working directory.
+    // Relative to the worktree, because the library resolves it from the working directory.
     write(
         &worktree.join(".git"),
         "gitdir: ../clone/.git/worktrees/worktree\n",
     );
     assert!(
-        ours(&worktree, false)
+        meshprobe_walk(&worktree, false)
             .iter()
             .all(|path| !path.ends_with("x.yaml"))
     );
     assert!(
-        ours(&worktree, true)
+        meshprobe_walk(&worktree, true)
             .iter()
             .any(|path| path.ends_with("x.yaml"))
     );
 }
 
-/// The library follows the way of a link that is walked to where its ignore files lie.
+/// The library resolves a link at the root of a walk, and applies the ignore files around its target.
 #[cfg(unix)]
 #[test]
-fn a_linked_folder_obeys_the_folders_around_its_target() {
+fn the_ignore_files_around_the_target_of_a_linked_folder_apply() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().canonicalize().unwrap();
     tree(&root.join("real"));
@@ -177,6 +177,6 @@ fn a_linked_folder_obeys_the_folders_around_its_target() {
     write(&root.join(".gitignore"), "/named\n/real/a/b/x.yaml\n");
     std::os::unix::fs::symlink("real/a", root.join("named")).unwrap();
     let from = root.join("named");
-    assert_eq!(ours(&from, false), theirs(&from, false));
-    assert!(!ours(&from, false).contains(&from.join("b/x.yaml")));
+    assert_eq!(meshprobe_walk(&from, false), ignore_walk(&from, false));
+    assert!(!meshprobe_walk(&from, false).contains(&from.join("b/x.yaml")));
 }

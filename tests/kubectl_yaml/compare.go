@@ -16,15 +16,15 @@ const (
 	proxy   = "istio-proxy"
 )
 
-// slots are the keys that hold a handler, with the last part of the agent's path.
+// slots contains the keys of handlers, with the pattern of the agent's path.
 var slots = map[string]string{
 	"livenessProbe": "/app-health/%s/livez", "readinessProbe": "/app-health/%s/readyz",
 	"startupProbe": "/app-health/%s/startupz",
 	"postStart":    "/app-lifecycle/%s/poststartz", "preStop": "/app-lifecycle/%s/prestopz",
 }
 
-// intended checks that a rewrite changed handlers, the carrier of the env and the opt-out, and
-// nothing else, and that the env records what the handlers were.
+// intended checks that a rewrite changed only handlers, the carrier of the env and the opt-out, and
+// that the env records the original handlers.
 func intended(before []any, rewritten []byte, form string) error {
 	after, err := readKubectl(rewritten)
 	if err != nil {
@@ -63,7 +63,7 @@ func objects(document any) []any {
 	return []any{document}
 }
 
-// intendedObject compares the pods of an object, and makes them equal where they differ as intended.
+// intendedObject compares the pods of an object, and removes the intended differences from both.
 func intendedObject(before, after any, form string) error {
 	if reflect.DeepEqual(before, after) {
 		return nil
@@ -93,7 +93,7 @@ func intendedObject(before, after any, form string) error {
 	return nil
 }
 
-// podTemplate returns the mapping that holds metadata and spec of the pod.
+// podTemplate returns the mapping that contains the metadata and spec of the pod.
 func podTemplate(object any) map[string]any {
 	fields, _ := object.(map[string]any)
 	if fields == nil || fields["kind"] == "Pod" {
@@ -122,7 +122,8 @@ func containers(template map[string]any, kind string) []map[string]any {
 	return found
 }
 
-// takeEnv returns the entries of the prober env, and takes its carrier and the opt-out out of both.
+// takeEnv returns the entries of the prober env, and removes its carrier and the opt-out from both
+// templates.
 func takeEnv(before, after map[string]any, form string) (map[string]any, error) {
 	var text string
 	if form == "annotation" {
@@ -153,7 +154,7 @@ func takeEnv(before, after map[string]any, form string) (map[string]any, error) 
 		spec["containers"] = items[:len(items)-1]
 	}
 	if form != "container-only" && annotations(after)[optOut] != "false" {
-		return nil, fmt.Errorf("no opt-out")
+		return nil, fmt.Errorf("the opt-out is missing")
 	}
 	written := []string{optOut, config}
 	for _, template := range []map[string]any{before, after} {
@@ -170,7 +171,7 @@ func takeEnv(before, after map[string]any, form string) (map[string]any, error) 
 	return entries, nil
 }
 
-// sameConfig checks that the rest of the annotation is what it was.
+// sameConfig checks that the rest of the annotation is unchanged.
 func sameConfig(before any, after string) error {
 	old, _ := before.(string)
 	var olds, currents map[string]any
@@ -244,7 +245,7 @@ func intendedContainer(before, after map[string]any, entries map[string]any) err
 	return nil
 }
 
-// intendedHandler checks one handler against its entry, and makes both the same.
+// intendedHandler checks a handler against its entry, and removes the intended difference from both.
 func intendedHandler(container, before, after map[string]any, recorded any, path string) error {
 	for _, kind := range []string{"httpGet", "tcpSocket", "grpc"} {
 		action, exists := before[kind].(map[string]any)
@@ -260,10 +261,10 @@ func intendedHandler(container, before, after map[string]any, recorded any, path
 		}
 		current, _ := after["httpGet"].(map[string]any)
 		if _, isNumber := current["port"].(json.Number); current["path"] != path || !isNumber {
-			return fmt.Errorf("not at the agent: %v", current)
+			return fmt.Errorf("the probe does not target the agent: %v", current)
 		}
 		if scheme := current["scheme"]; scheme != nil && scheme != "HTTP" && scheme != "" {
-			return fmt.Errorf("the agent is asked by %v", scheme)
+			return fmt.Errorf("the probe targets the agent with scheme %v", scheme)
 		}
 		for field := range action {
 			_, isKept := current[field]

@@ -6,7 +6,8 @@ import (
 	"reflect"
 )
 
-// firstDifference returns the first place where two values differ, in words.
+// firstDifference describes the first field in which two values differ; it returns an empty text if
+// they are equal.
 func firstDifference(before, after any, route string) string {
 	switch old := before.(type) {
 	case map[string]any:
@@ -48,7 +49,7 @@ func firstDifference(before, after any, route string) string {
 	return fmt.Sprintf("%s: %#v became %#v", route, before, after)
 }
 
-// sameKind tells whether both are numbers, whatever type holds them.
+// sameKind reports whether both values are numbers of any Go type.
 func sameKind(before, after any) bool {
 	isNumber := func(value any) bool {
 		switch value.(type) {
@@ -61,7 +62,7 @@ func sameKind(before, after any) bool {
 	return isNumber(before) && isNumber(after)
 }
 
-// copied returns a deep copy.
+// copied returns a deep copy of a value.
 func copied(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A value to be written: map, list, string, int, bool, nil, or verbatim text.
+// A value to write is a mapping, a list, a string, an int, a bool, nil, or verbatim text.
 type (
 	entry    struct{ key, value any }
 	mapping  []entry
@@ -14,10 +14,10 @@ type (
 	verbatim string
 )
 
-// generator makes workloads with probes and writes them in random styles.
+// generator generates workloads with probes and writes them in random styles.
 type generator struct {
 	random *rand.Rand
-	// shared are the values that are written once, with an anchor.
+	// shared contains the values that are written once, with an anchor.
 	shared mapping
 	// hostile documents have line breaks of YAML 1.1, tags and merge keys in any order.
 	hostile bool
@@ -46,7 +46,7 @@ func (g *generator) document() string {
 	return g.finished(text.String())
 }
 
-// plain leaves the shared values out: JSON has no anchors.
+// plain returns no shared values, because JSON does not have anchors.
 func (m mapping) plain() mapping { return nil }
 
 // finished changes the line breaks and the end of a text.
@@ -185,7 +185,7 @@ func (g *generator) httpGet() mapping {
 	return g.extra(http)
 }
 
-// extra adds a field that no prober records.
+// extra adds a field that the prober env does not record.
 func (g *generator) extra(m mapping) mapping {
 	if g.chance(4) {
 		return append(m, entry{g.text("mode", "protocol", "x-new"), g.one("TLS", nil, "", 1)})
@@ -193,7 +193,7 @@ func (g *generator) extra(m mapping) mapping {
 	return m
 }
 
-// sharedOr replaces a mapping by an alias, or by a merge key with some keys beside it.
+// sharedOr replaces a mapping by an alias, or by a merge key and some keys of its own.
 func (g *generator) sharedOr(name string, m mapping) any {
 	if !g.chance(10) || len(m) == 0 {
 		return m

@@ -5,9 +5,9 @@
 //	kubectl_yaml read FILE...
 //
 // roundtrip rewrites generated documents and the files of the folders, undoes the rewrite, and
-// compares what kubectl reads at each step. serve answers requests on standard input: four bytes
-// of length in big-endian order and a text; the answer is one line of JSON. read prints what both
-// parsers read from a file.
+// compares what kubectl reads at each step. serve reads requests from standard input: the length of
+// a text as four bytes in big-endian order, then the text. It answers each with one line of JSON.
+// read prints what both parsers read from files.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	// Many small documents, and little of them is kept.
+	// The run reads many small documents and keeps little of them.
 	debug.SetGCPercent(800)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,10 +47,10 @@ func run(args []string) error {
 	}
 }
 
-// smallest is the size up to which texts are built: that costs more than reading them.
-const smallest = 128
+// maxBuilt is the size below which texts are also built, which is more expensive than reading them.
+const maxBuilt = 128
 
-// answer is what the parsers read from one text. A null error means that all of it was read.
+// answer contains what the parsers read from a text. A null error means that the whole text was read.
 type answer struct {
 	Kubectl        []any   `json:"kubectl"`
 	KubectlError   *string `json:"kubectlError"`
@@ -68,16 +68,16 @@ func answerFor(text []byte) answer {
 	if err != nil {
 		found.KubectlError = message(err)
 	}
-	// kustomize never ends where an alias refers to a node that contains it.
+	// kustomize does not terminate if an alias refers to a node that contains it.
 	if bytes.ContainsRune(text, '*') {
-		found.KustomizeError = message(errors.New("aliases are not tried"))
+		found.KustomizeError = message(errors.New("texts with aliases are not compared"))
 		found.BuildError = found.KustomizeError
 		return found
 	}
 	if found.Kustomize, err = readKustomize(text); err != nil {
 		found.KustomizeError = message(err)
 	}
-	if len(text) < smallest {
+	if len(text) < maxBuilt {
 		err = build(text)
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func answerFor(text []byte) answer {
 	return found
 }
 
-// startsWithBrace tells whether kubectl takes a text for a stream of JSON objects.
+// startsWithBrace reports whether kubectl reads a text as a stream of JSON objects.
 func startsWithBrace(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
 }

@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 )
 
-// peek is how far kubectl looks into a stream to tell JSON from YAML.
+// peek is the number of bytes that kubectl reads to distinguish JSON from YAML.
 const peek = 4096
 
-// readKubectl returns the documents of a stream as kubectl reads them. A panic of a parser is an
-// error.
+// readKubectl returns the documents of a stream as kubectl reads them. It returns a panic of a
+// parser as an error.
 func readKubectl(text []byte) (documents []any, err error) {
 	defer recovered(&err)
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), peek)
@@ -43,11 +43,11 @@ func readKubectl(text []byte) (documents []any, err error) {
 	}
 }
 
-// errRest is what is reported for a text of which kubectl ignores a part.
+// errRest is the error for a text of which kubectl ignores a part.
 var errRest = errors.New("kubectl reads the first document and ignores what follows it without a marker")
 
-// wholly checks that nothing follows the documents that kubectl reads: go-yaml reads one document
-// from each part of a stream, and does not look at the rest.
+// wholly checks that kubectl reads all documents of a text: go-yaml reads one document from each
+// part of a stream, and ignores the rest.
 func wholly(text []byte) (err error) {
 	defer recovered(&err)
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
@@ -70,7 +70,7 @@ func wholly(text []byte) (err error) {
 	}
 }
 
-// readKustomize returns the documents of a stream as kustomize's parser reads them.
+// readKustomize returns the documents of a stream as the parser of kustomize reads them.
 func readKustomize(text []byte) (documents []any, err error) {
 	defer recovered(&err)
 	reader := kio.ByteReader{
@@ -96,7 +96,7 @@ func readKustomize(text []byte) (documents []any, err error) {
 	return documents, nil
 }
 
-// build runs kustomize with the text as the one resource.
+// build runs kustomize with the text as its only resource.
 func build(text []byte) (err error) {
 	defer recovered(&err)
 	files := filesys.MakeFsInMemory()

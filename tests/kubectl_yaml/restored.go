@@ -6,12 +6,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// restored checks that an undone document holds what the original does. Documented differences:
-// the path `/`, numbers for names of ports, empty mappings, and the opt-in.
+// restored checks that the undone documents equal the originals, except for the documented
+// differences: the path `/`, numbers instead of names of ports, empty mappings, and the opt-in.
 func restored(before []any, undone []byte) error {
 	after, err := readKubectl(undone)
 	if err != nil {
-		return fmt.Errorf("kubectl does not read what was undone: %w", err)
+		return fmt.Errorf("kubectl does not read the undone document: %w", err)
 	}
 	before = copied(before).([]any)
 	for _, document := range append(append([]any{}, before...), after...) {
@@ -30,7 +30,7 @@ func normalize(template map[string]any) {
 		return
 	}
 	found := annotations(template)
-	// A note says that every value but "false" is lost.
+	// Undoing loses every value except "false", as a note reports.
 	delete(found, optOut)
 	if text, isText := found[config].(string); isText {
 		found[config] = normalizedConfig(text)

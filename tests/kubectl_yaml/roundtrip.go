@@ -17,28 +17,29 @@ import (
 	"sync"
 )
 
-// forms are those of `meshprobe rewrite --form`, with the share of the documents in percent.
+// forms contains the values of `meshprobe rewrite --form`, with their share of the documents in
+// percent.
 var forms = []struct {
 	name  string
 	share int
 }{{"annotation", 60}, {"container", 20}, {"container-only", 20}}
 
-// largest is the size from which files of the folders are left out.
-const largest = 1 << 18
+// maxFile is the size from which files of the folders are left out.
+const maxFile = 1 << 18
 
-// counts is what is printed at the end.
+// counts contains the results that are printed at the end.
 type counts struct {
 	files    int
 	outcomes [4]int
 	failures []string
 }
 
-// What becomes of a file.
+// Outcomes of a file.
 const (
-	// unread files are refused by kubectl.
+	// unread is the outcome of a file that kubectl rejects.
 	unread = iota
 	unchanged
-	// extended files held parts of a rewrite already.
+	// extended is the outcome of a file that contained parts of a rewrite before.
 	extended
 	rewritten
 )
@@ -88,7 +89,7 @@ func filesBelow(folders []string) (texts [][]byte, err error) {
 				return err
 			}
 			text, err := os.ReadFile(path)
-			if len(text) < largest {
+			if len(text) < maxFile {
 				texts = append(texts, text)
 			}
 			return err
@@ -100,8 +101,8 @@ func filesBelow(folders []string) (texts [][]byte, err error) {
 	return texts, nil
 }
 
-// compareAll writes the texts to a folder, has them rewritten and undone, and returns what is wrong.
-// It fails where less than least texts are rewritten: most comparisons would be skipped.
+// compareAll writes the texts to a folder, rewrites and undoes them, and returns the failures. It
+// fails if fewer than least texts are rewritten, because most comparisons would be skipped.
 func compareAll(meshprobe, folder, form string, texts [][]byte, least int) []string {
 	found := counts{files: len(texts)}
 	if err := writeAll(folder, texts); err != nil {
@@ -152,7 +153,7 @@ func compareAll(meshprobe, folder, form string, texts [][]byte, least int) []str
 	return found.failures
 }
 
-// compareOne returns what became of a text, and what is wrong with it.
+// compareOne returns the outcome of a text, and its failure, if any.
 func compareOne(text, after, undone []byte, form string) (outcome int, failure string) {
 	before, err := readKubectl(text)
 	switch {
@@ -161,7 +162,7 @@ func compareOne(text, after, undone []byte, form string) (outcome int, failure s
 	case bytes.Equal(text, after):
 		return unchanged, ""
 	case bytes.Contains(text, []byte(probers)) || bytes.Contains(text, []byte(proxy)):
-		// Some of it was rewritten before, or has a carrier of its own: undoing goes further.
+		// Parts of the text were rewritten before, or have their own carrier: undoing also affects these parts.
 		_, err := readKubectl(after)
 		if err != nil {
 			return extended, err.Error()
@@ -184,8 +185,8 @@ func compareOne(text, after, undone []byte, form string) (outcome int, failure s
 	return rewritten, ""
 }
 
-// isWhollyRead tells whether kubectl reads all of a text, and YAML 1.2 does not forbid or reinterpret a
-// character of it. tests/it/yaml/kubectl_readings.rs makes the same exceptions.
+// isWhollyRead reports whether kubectl reads all of a text, and YAML 1.2 does not forbid or
+// reinterpret one of its characters. tests/it/yaml/kubectl_readings.rs makes the same exceptions.
 func isWhollyRead(text []byte) bool {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if bytes.ContainsAny(text, "\u0085\u2028\u2029\ufeff") {
@@ -194,7 +195,7 @@ func isWhollyRead(text []byte) bool {
 	return startsWithBrace(text) || wholly(text) == nil
 }
 
-// name returns the path of a text: a folder of its own, so that no file says anything of another.
+// name returns the path of a text. Each text has its own folder, so that it does not affect others.
 func name(index int) string { return fmt.Sprintf("%03d/%05d/web.yaml", index/500, index) }
 
 func writeAll(folder string, texts [][]byte) error {
@@ -261,7 +262,8 @@ func syntaxErrors(meshprobe, folder string) (map[string]string, error) {
 	return found, nil
 }
 
-// output runs meshprobe; status 1 only says that something was found or refused.
+// output runs meshprobe and returns its standard output. Status 1 is not an error: it means findings
+// or refused pods.
 func output(meshprobe, folder string, args []string) ([]byte, error) {
 	command := exec.Command(meshprobe, args...)
 	command.Dir = folder
@@ -274,7 +276,7 @@ func output(meshprobe, folder string, args []string) ([]byte, error) {
 	return nil, fmt.Errorf("meshprobe %s: %w\n%s", strings.Join(args, " "), err, errors.String())
 }
 
-// sortedKeys returns the keys of a mapping in order.
+// sortedKeys returns the sorted keys of a mapping.
 func sortedKeys(m map[string]any) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

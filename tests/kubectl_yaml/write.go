@@ -12,7 +12,7 @@ type writer struct {
 	*generator
 	// step is the indentation of nested mappings.
 	step int
-	// indented tells whether sequences are indented below their key.
+	// indented reports whether sequences are indented below their key.
 	indented bool
 	comments int
 }
@@ -62,7 +62,7 @@ func (w *writer) value(value any, indent int, isItem bool) string {
 		end = " # c" + w.number() + "\n"
 	}
 	if w.hostile && w.chance(2) {
-		// For libyaml's line the comment ends at the separator.
+		// For parsers derived from libyaml, the comment ends at the separator.
 		hidden := w.text("", "  ", "# d", strings.Repeat(" ", indent)+w.text("scheme: HTTPS", "x: y"))
 		end = " # c" + w.text("\u2028", "\u2029", "\u0085") + hidden + "\n"
 	}
@@ -109,7 +109,7 @@ func (w *writer) key(key any) string {
 	}
 }
 
-// tag returns a tag that keeps the value, in hostile documents also one that may not.
+// tag returns a tag for hostile documents, which may change the value, or an empty text.
 func (w *writer) tag(value any) string {
 	if _, isVerbatim := value.(verbatim); isVerbatim || !w.hostile || !w.chance(3) {
 		return ""
@@ -133,7 +133,7 @@ func (w *writer) scalar(value any, indent int, inFlow bool) string {
 	if choice < 5 && isPlain(text) {
 		return text
 	}
-	// Quoted scalars go on at any indentation.
+	// The lines of quoted scalars may have any indentation.
 	folded := " "
 	if strings.Contains(text, " ") && w.chance(40) && !inFlow {
 		folded = "\n" + strings.Repeat(" ", w.random.Intn(indent+4))
@@ -146,8 +146,8 @@ func (w *writer) scalar(value any, indent int, inFlow bool) string {
 	return strings.ReplaceAll(escaped, " ", folded)
 }
 
-// isPlain tells whether a text may be written without quotes. Some of these are read as another
-// type, which is intended.
+// isPlain reports whether a text may be written without quotes. Some of these texts are read as
+// another type, which is intended.
 func isPlain(text string) bool {
 	if text == "" || strings.ContainsAny(text, "\n#:{}[],&*!|>'\"%@`\\?") {
 		return false
@@ -177,7 +177,7 @@ func (w *writer) blockScalar(text string, indent int) string {
 	return header + "\n" + lines.String()
 }
 
-// flow returns a value in brackets in one line.
+// flow returns a value in brackets on one line.
 func (w *writer) flow(value any) string {
 	switch value := value.(type) {
 	case mapping:
@@ -203,7 +203,7 @@ func (w *writer) flow(value any) string {
 	}
 }
 
-// json returns a value as JSON; aliases cannot be written and become null.
+// json returns a value as JSON. Aliases become null, because JSON does not have them.
 func (w *writer) json(value any, indent int, pretty bool) string {
 	open, separator, end := "", ", ", ""
 	if pretty {

@@ -1,7 +1,7 @@
 """A stand-in for the agent in the sidecar:  agent.py CONFIG.JSON
 
-CONFIG.JSON: {"uid": N, "agents": [{"address": POD IP, "port": N, "probers": TEXT OR NULL}]}. Whatever
-it checks it knows from `probers`, the value of ISTIO_KUBE_APP_PROBERS of that pod, and from nothing else.
+CONFIG.JSON: {"uid": N, "agents": [{"address": POD IP, "port": N, "probers": TEXT OR NULL}]}. `probers` is
+the value of ISTIO_KUBE_APP_PROBERS of that pod, and the only source of the checks.
 """
 
 import json
@@ -17,11 +17,11 @@ import privileges
 import server
 from json_types import Json
 
-# The redirect leaves connections from here alone; from elsewhere they would meet Envoy.
+# The redirect does not capture connections from this address. Envoy would receive others.
 SOURCE = "127.0.0.6"
 PATH = re.compile("/(app-health|app-lifecycle)/[^/]+/(livez|readyz|startupz|prestopz|poststartz)")
 KINDS = {"httpGet", "tcpSocket", "grpc"}
-# Of one connection to the next; never forwarded.
+# Headers of a single connection, which are not forwarded.
 HOP = {"connection", "accept-encoding"}
 
 
@@ -47,7 +47,7 @@ class Agent(BaseHTTPRequestHandler):
             if "tcpSocket" in prober:
                 checks.tcp(self.pod, prober["tcpSocket"]["port"], deadline, SOURCE)
                 return 200
-            # Without a timeout a gRPC check is over before it starts.
+            # Without a timeout, a gRPC check expires immediately.
             deadline = checks.Deadline(prober.get("timeoutSeconds", 0))
             check = prober["grpc"]
             checks.grpc(self.pod, check["port"], check.get("service") or "", deadline, SOURCE)
@@ -73,7 +73,7 @@ class Agent(BaseHTTPRequestHandler):
 
 
 def read_probers(text: str | None) -> dict[str, Json]:
-    """Returns the probers by path. An entry with which the agent would not start is an error."""
+    """Returns path -> prober. Raises ValueError for an entry with which the agent would not start."""
     probers: dict[str, Json] = json.loads(text) if text else {}
     for path, prober in probers.items():
         kinds = KINDS & prober.keys()
@@ -90,9 +90,9 @@ def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         config = json.load(file)
     handlers = []
-    for one in config["agents"]:
-        pod, port = one["address"], one["port"]
-        handlers.append((server.listen(pod, port), partial(handle, pod, port, read_probers(one["probers"]))))
+    for agent in config["agents"]:
+        pod, port = agent["address"], agent["port"]
+        handlers.append((server.listen(pod, port), partial(handle, pod, port, read_probers(agent["probers"]))))
     privileges.drop_to(config["uid"])
     server.serve(handlers)
 

@@ -26,7 +26,7 @@ OTHER_SCHEME = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to 
 class Website(BaseHTTPRequestHandler):
     """Implements the paths that the measured cases need."""
 
-    # A request that is not HTTP gets an answer with a status line.
+    # The response to a request that is not HTTP has a status line.
     default_request_version = "HTTP/1.1"
 
     def __init__(self, state: str, *arguments: Any):
@@ -77,7 +77,7 @@ def http(state: str, connection: socket.socket, client: Any) -> None:
 
 def https(context: ssl.SSLContext, state: str, connection: socket.socket, client: Any) -> None:
     if connection.recv(1, socket.MSG_PEEK) != TLS_HANDSHAKE:
-        # Read first: what is left unread turns the end of the connection into a reset.
+        # Unread data would end the connection with a reset, so the request is read first.
         connection.recv(65536)
         connection.sendall(OTHER_SCHEME)
         return
@@ -106,8 +106,8 @@ def main() -> None:
     context.load_cert_chain(config["certificate"])
     kinds: dict[str, Callable[[str, socket.socket, Any], None]] = {
         "http": http, "https": partial(https, context), "tcp": tcp, "grpc": grpc}
-    handlers = [(server.listen(one["address"], one["port"]), partial(kinds[one["kind"]], one["state"]))
-                for one in config["listeners"]]
+    handlers = [(server.listen(listener["address"], listener["port"]),
+                 partial(kinds[listener["kind"]], listener["state"])) for listener in config["listeners"]]
     privileges.drop_to(config["uid"])
     server.serve(handlers)
 

@@ -10,10 +10,10 @@ from json_types import Json
 
 EXCLUDE = "traffic.sidecar.istio.io/excludeInboundPorts"
 NETWORK_HANDLERS = ("httpGet", "tcpSocket", "grpc")
-# What the manifests call the pod's own address.
+# The pod's own address in the manifests.
 POD_IN_MANIFEST = "10.77.0.2"
 ANYWHERE, LOOPBACK, ANY_IPV6 = None, "127.0.0.1", "::"
-# Ports of the manifests on which the application listens elsewhere than on the pod's address.
+# Ports of the manifests on which the application does not listen on the pod's address.
 BOUND_ELSEWHERE = {8180: LOOPBACK, 8181: LOOPBACK, 8182: LOOPBACK,
                    8380: ANY_IPV6, 8381: ANY_IPV6, 8382: ANY_IPV6}
 TLS_PORTS = {8443, 8444, 8445, 8453, 8454, 8455, 8543, 8643}
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def names_pod(self) -> bool:
-        """Returns whether that is the future address of the pod."""
+        """Returns whether the probe names the future address of the pod as its host."""
         return self.host == POD_IN_MANIFEST
 
     @property
@@ -88,7 +88,7 @@ class Pod:
 
     @property
     def original(self) -> Json:
-        """Returns the probe of the manifest, with this pod's address if the manifest means its own."""
+        """Returns the probe of the manifest, with this pod's address instead of POD_IN_MANIFEST."""
         probe: Json = json.loads(json.dumps(self.case.probe).replace(f'"{POD_IN_MANIFEST}"', f'"{self.address}"'))
         return probe
 
@@ -129,10 +129,10 @@ def read(text: str, rows: list[dict[str, str]]) -> tuple[list[Case], list[str]]:
 def excluded_ports(text: str) -> list[str]:
     """Returns the ports that the workloads exclude from the redirect. All workloads exclude the same ports."""
     annotations = [template["metadata"]["annotations"] for template in manifests.templates(text).values()]
-    said: set[str] = {one.get(EXCLUDE, "") for one in annotations}
-    if len(said) != 1:
+    excluded: set[str] = {mapping.get(EXCLUDE, "") for mapping in annotations}
+    if len(excluded) != 1:
         raise ValueError("the workloads exclude different ports, and share one sidecar here")
-    return said.pop().split(",")
+    return excluded.pop().split(",")
 
 
 def pods(cases: list[Case]) -> list[Pod]:

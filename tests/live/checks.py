@@ -1,7 +1,7 @@
-"""The checks themselves, as the kubelet makes them: one HTTP request, one TCP connection, one gRPC
-health check. The agent in the sidecar makes the same ones, from another address.
+"""The checks of the kubelet: one HTTP request, one TCP connection, or one gRPC health check. The agent in the
+sidecar makes the same checks, from another address.
 
-Failures carry the texts of Go's network library, which is what events of the kubelet show.
+Failures have the texts of Go's network library, which the events of the kubelet contain.
 """
 
 import http.client
@@ -83,7 +83,7 @@ def grpc(host: str, port: int, service: str, deadline: Deadline, source: str | N
             raise Failure(f'timeout: failed to connect service "{address}" within {deadline.seconds}s: '
                           "context deadline exceeded") from None
         except (Failure, OSError):
-            # gRPC dials again and again. Slower than it does would be, but never faster.
+            # gRPC connects again until the deadline. This interval is not shorter than that of gRPC.
             time.sleep(0.1)
     if status != "OK":
         raise Failure(f"error: health rpc probe failed: rpc error: code = {status} desc = {message}")

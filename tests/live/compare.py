@@ -10,13 +10,13 @@ from product import SPOILED, Said
 
 PASSED = {"PASS": True, "FALSE_POSITIVE": True, "FAIL_CORRECT": False, "FALSE_NEGATIVE": False}
 ALTERNATIVES = " || "
-# Which of these the kubelet meets first, when Envoy wants its certificate, is a race.
+# When Envoy requires a certificate, it is a race which of these errors the kubelet reports.
 REFUSED = re.compile(
     r'(Get "https://[^"]*": )'
     r"(write tcp \S+: write: broken pipe|remote error: tls: certificate required|unexpected EOF)$")
 EOF = re.compile(r'(Get "https://[^"]*": )EOF$')
-CERTIFICATE = r"\1<a certificate is demanded>"
-# So is which of the two clocks, the kubelet's or the agent's, runs out first.
+CERTIFICATE = r"\1<a certificate is required>"
+# It is also a race whether the timeout of the kubelet or that of the agent expires first.
 KUBELETS_CLOCK = re.compile(r"Client\.Timeout exceeded")
 OUT_OF_TIME = re.compile(r"Client\.Timeout exceeded|within \d+s|i/o timeout")
 AGENTS_CLOCK = "Readiness probe failed: HTTP probe failed with statuscode: 500"
@@ -31,7 +31,7 @@ STAND_INS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """How one probe ended, with the normalized text of the kubelet."""
+    """Result of one probe, with the normalized text of the kubelet."""
 
     passed: bool
     text: str
@@ -45,7 +45,7 @@ class Cell:
         return "pass" if self.passed else f"fail ({self.text})"
 
 
-# The measured row, by its columns.
+# A measured row: column -> value.
 Row = dict[str, str]
 # (case or pod, policies, "off" or "on")
 Key = tuple[str, str, str]
@@ -68,13 +68,13 @@ def stand_in(row: Row, cell: Cell) -> list[str]:
     """Compares the rig with one row that was measured with Istio itself."""
     name = "/".join(key_of(row))
     if cell.passed != PASSED[row["verdict"]]:
-        return [f"{name}: measured {row['verdict']}, the rig says {cell}"]
-    known = [plain(one) for one in row["kubelet_text"].split(ALTERNATIVES)]
-    if row["rewrite"] == "on" and any(KUBELETS_CLOCK.search(one) for one in known):
+        return [f"{name}: measured {row['verdict']}, the rig reports {cell}"]
+    known = [plain(text) for text in row["kubelet_text"].split(ALTERNATIVES)]
+    if row["rewrite"] == "on" and any(KUBELETS_CLOCK.search(text) for text in known):
         known.append(AGENTS_CLOCK)
     if cell.passed or _same(cell.text, known):
         return []
-    return [f"{name}: measured {known}, the rig says {cell.text}"]
+    return [f"{name}: measured {known}, the rig reports {cell.text}"]
 
 
 def rewritten_is_no_mesh(pod: Pod, without: Cell, after: Cell, where: str) -> list[str]:
@@ -87,7 +87,7 @@ def rewritten_is_no_mesh(pod: Pod, without: Cell, after: Cell, where: str) -> li
 def same_workloads(kind: str, expected: Iterable[str], found: Iterable[str]) -> list[str]:
     """Compares two sets of workloads that must be equal."""
     expected, found = set(expected), set(found)
-    return [f"{name}: {kind} {'unexpectedly' if name in found else 'no more'}" for name in sorted(expected ^ found)]
+    return [f"{name}: {kind} {'unexpectedly' if name in found else 'no longer'}" for name in sorted(expected ^ found)]
 
 
 def lost_in(states: dict[str, tuple[Cell, Cell]]) -> list[str]:
@@ -95,37 +95,38 @@ def lost_in(states: dict[str, tuple[Cell, Cell]]) -> list[str]:
     return [state for state, (without, within) in states.items() if without.passed and not within.passed]
 
 
-def outcome(name: str, states: dict[str, tuple[Cell, Cell]], said: Said, where: str) -> list[str]:
-    """Compares the predicted outcome of a probe with the outcome that was seen.
+def outcome(name: str, states: dict[str, tuple[Cell, Cell]], predicted: Said, where: str) -> list[str]:
+    """Compares the predicted outcome of a probe with the observed outcome.
 
     `states`: state -> (cell without a mesh, cell in the mesh).
     """
     lost = lost_in(states)
     gained = [state for state, (without, within) in states.items() if not without.passed and within.passed]
     seen = "both" if lost and gained else "fails" if lost else "always-passes" if gained else "ok"
-    if (said.outcome if said.outcome in SPOILED else "ok") == seen:
+    if (predicted.outcome if predicted.outcome in SPOILED else "ok") == seen:
         return []
-    return [f"{name}, {where}: predicted {said.outcome}, seen {seen} ({lost or gained or 'all states alike'})"]
+    return [f"{name}, {where}: predicted {predicted.outcome}, seen {seen} ({lost or gained or 'all states alike'})"]
 
 
-def texts(name: str, states: dict[str, tuple[Cell, Cell]], said: Said, where: str, is_race: bool) -> list[str]:
-    """Compares the predicted text with the text that was seen. Only for a race may the prediction be open."""
+def texts(name: str, states: dict[str, tuple[Cell, Cell]], predicted: Said, where: str, is_race: bool) -> list[str]:
+    """Compares the predicted text with the observed text. The prediction may be open only for a race."""
     wrong = []
     for state in lost_in(states):
         seen = states[state][1].text
-        is_open = said.text is None and is_race
-        if not is_open and not _same(seen, [plain(said.text or "", "<pod>")]):
-            wrong.append(f"{name}/{state}, {where}: predicted {said.text}, seen {seen}")
+        is_open = predicted.text is None and is_race
+        if not is_open and not _same(seen, [plain(predicted.text or "", "<pod>")]):
+            wrong.append(f"{name}/{state}, {where}: predicted {predicted.text}, seen {seen}")
     return wrong
 
 
-def reported(name: str, found: list[Said], said: Said, where: str) -> list[str]:
+def reported(name: str, found: list[Said], predicted: Said, where: str) -> list[str]:
     """Checks that `check` reports each bad prediction once, with the same text, and nothing else."""
-    spoiled = [said] if said.outcome in SPOILED else []
+    spoiled = [predicted] if predicted.outcome in SPOILED else []
     if found == spoiled:
         return []
-    return [f"{name}, {where}: check says {[one.outcome for one in found]}, predict says {said.outcome}"
-            + (f"; texts {[one.text for one in found]} and {said.text}" if len(found) == 1 else "")]
+    outcomes, texts_found = [result.outcome for result in found], [result.text for result in found]
+    return [f"{name}, {where}: check reports {outcomes}, predict reports {predicted.outcome}"
+            + (f"; texts {texts_found} and {predicted.text}" if len(found) == 1 else "")]
 
 
 def _same(seen: str, known: list[str]) -> bool:

@@ -13,10 +13,10 @@ INBOUND = 15006
 SOURCE = "127.0.0.6"
 DEFAULT_MODE = "PERMISSIVE"
 TYPE = "type.googleapis.com/envoy."
-# What sidecars offer in ALPN: HTTP inside of mutual TLS, and anything else inside of it.
+# The ALPN protocols that sidecars offer: for HTTP inside of mutual TLS, and for other protocols inside of it.
 ALPN_HTTP = ["istio-http/1.0", "istio-http/1.1", "istio-h2"]
 ALPN_TCP = ["istio-peer-exchange", "istio"]
-# What the HTTP inspector finds in plain text.
+# The protocols that the HTTP inspector detects in plain text.
 PLAIN_HTTP = ["http/1.0", "http/1.1", "h2c"]
 UPSTREAMS: dict[str, Json] = {
     "http": {"explicit_http_config": {"http_protocol_options": {}}},
@@ -59,7 +59,7 @@ def _listener(policy: "Policy", protocols: dict[int, str], mutual_tls: Json) -> 
 
 
 class _Chains:
-    """Returns the filter chains of one port, or of all ports that have no own chains."""
+    """Filter chains of one port, or of all ports that do not have their own chains."""
 
     def __init__(self, policy: "Policy", mutual_tls: Json, port: int | None):
         self._mode = policy.mode if port is None else policy.ports.get(port, policy.mode)

@@ -15,7 +15,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Table:
-    """A file with a header, and its rows in their order."""
+    """A file with a header and ordered rows."""
 
     name: str
     header: tuple[str, ...]
@@ -40,19 +40,19 @@ def table(name: str, header: tuple[str, ...], rows: Iterable[tuple[object, ...]]
 def publish(tables: Iterable[Table], update: bool) -> list[str]:
     """Writes the tables, or lists how they differ from the published ones."""
     wrong = []
-    for one in tables:
-        new = one.text()
+    for item in tables:
+        new = item.text()
         if update:
             FOLDER.mkdir(exist_ok=True)
-            one.path.write_text(new, encoding="utf-8", newline="")
+            item.path.write_text(new, encoding="utf-8", newline="")
             continue
-        old = one.path.read_text(encoding="utf-8") if one.path.is_file() else ""
+        old = item.path.read_text(encoding="utf-8") if item.path.is_file() else ""
         if old != new:
             lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "published", "seen", lineterm="", n=0)
             difference = list(lines)
             left = len(difference) - SHOWN
-            more = [f"… and {left} lines more"] if left > 0 else []
+            more = [f"… and {left} more lines"] if left > 0 else []
             wrong.append("\n".join([
-                f"{one.path.relative_to(ROOT)} is not what was seen; run with --update and review the difference:",
+                f"{item.path.relative_to(ROOT)} differs from the results; run with --update and review the difference:",
                 *difference[:SHOWN], *more]))
     return wrong

@@ -1,4 +1,4 @@
-"""The health service of gRPC, both sides, over one plain HTTP/2 connection."""
+"""The health service of gRPC, client and server, over one plain HTTP/2 connection."""
 
 import socket
 from collections.abc import Callable

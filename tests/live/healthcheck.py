@@ -1,6 +1,6 @@
 """A stand-in for osm-healthcheck, which runs the TCP checks of OSM:  healthcheck.py CONFIG.JSON
 
-CONFIG.JSON: {"uid": N, "port": N}. Which port to check is in a header of the rewritten probe.
+CONFIG.JSON: {"uid": N, "port": N}. A header of the rewritten probe contains the port to check.
 """
 
 import json

@@ -2,5 +2,5 @@
 
 from typing import Any
 
-# An object as JSON knows it: a manifest or a part of one, a configuration, a result.
+# A JSON object: a manifest or a part of one, a configuration, or a result.
 Json = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Removes what a killed run leaves: namespaces and a folder with its process id in their names."""
+"""Removes the namespaces and the folder of a killed run, which have its process id in their names."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ PROGRAM = b"tests/live/run.py"
 
 
 def sweep() -> None:
-    """Deletes them if their run has ended."""
+    """Deletes the namespaces and folders of runs that have ended."""
     listed = subprocess.run(("ip", "netns", "list"), capture_output=True, text=True, check=False).stdout
     for line in listed.splitlines():
         if _is_left(line.split()[0]):

@@ -1,10 +1,10 @@
-"""Reading manifests."""
+"""Reads manifests."""
 
 import yaml
 
 from json_types import Json
 
-# The one in C where there is one: a tree is read many times.
+# The loader in C if it is available, because a tree is read many times.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

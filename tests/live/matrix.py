@@ -6,13 +6,13 @@ from evidence import Table, table
 from modes import NO_MESH
 
 HEADER = ("workload", "application", "handler", "port", "mode", "without_mesh", "original", "rewritten")
-# How the probed port relates to the sidecar.
+# Relations of the probed port to the sidecar.
 UNRESOLVED, OTHER_HOST, EXCLUDED, NO_SERVICE, UNNAMED = (
     "unresolved name", "host given", "excluded", "no Service", "Service without protocol")
 
 
 class Matrix:
-    """Returns the results as a table."""
+    """Table of the results."""
 
     def __init__(self, pods: list[Pod], cells: dict[Key, Cell], modes: list[str], prefixes: dict[int, str],
                  excluded: list[str]):
@@ -30,7 +30,7 @@ class Matrix:
         return (pod.case.name, pod.state, pod.case.handler, self._place(pod.case), mode, *map(word, cells))
 
     def _place(self, case: Case) -> str:
-        """Returns how the probed port relates to the sidecar."""
+        """Returns the relation of the probed port to the sidecar."""
         if case.port is None:
             return UNRESOLVED
         if case.host:
@@ -44,7 +44,7 @@ class Matrix:
 
 
 def word(cell: Cell | None) -> str:
-    """Returns how a probe ended; empty if it was not run."""
+    """Returns the result of a probe as a word; empty if it was not run."""
     if cell is None:
         return ""
     return "pass" if cell.passed else "fail"

@@ -10,9 +10,9 @@ MODES = {
     "permissive-authz": "PERMISSIVE, AuthorizationPolicy",
     "strict-portlevel-disable": "STRICT, ports DISABLE",
 }
-# One mode once more, with what the function wrote inside of `kustomize build`.
+# STRICT again, with manifests that the function rewrote inside of `kustomize build`.
 STRICT = "strict"
 BUILT = "strict-kustomize"
-# STRICT with a part of the mesh missing, as fixtures/live/degraded.csv calls it. These verify the
-# stand-ins: if only the env is removed, the agent must know nothing.
+# STRICT without a part of the mesh, with the names of fixtures/live/degraded.csv. These modes verify the
+# stand-ins: without the env, the agent must not know any probe.
 NO_SIDECAR, NO_AGENT, NO_ENV, NO_ENVOY = DEGRADED = ("no-sidecar", "no-agent", "no-env", "no-envoy")

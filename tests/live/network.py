@@ -14,7 +14,7 @@ from leftovers import PREFIX as RUN
 NODE = "10.77.0.1"
 PREFIX = 16
 PROXY_USER = "1337"
-# Where the agent dials from. The redirect knows it and leaves it alone.
+# The source address of the agent's connections, which the redirect does not capture.
 PROXY_SOURCE = "127.0.0.6/32"
 INBOUND, OUTBOUND, TUNNEL = "15006", "15001", "15008"
 # The ports of the agent and of Envoy itself are never captured.
@@ -76,7 +76,7 @@ class Namespaces:
         run("ip", "-netns", self.pod, "-batch", "-", stdin=lines)
 
     def capture(self, excluded: list[str], redirect: bool = True) -> None:
-        """Adds the rules of Istio's init container. Without `redirect`, the rule that captures is missing."""
+        """Adds the rules of Istio's init container. Without `redirect`, the rule that captures traffic is missing."""
         rules: list[str] = []
 
         def rule(chain: str, match: str) -> None:
@@ -110,7 +110,7 @@ class Namespaces:
         run("ip", "-netns", self.node, "address", "add", f"{NODE}/{PREFIX}", "dev", "eth0")
         for namespace in (self.pod, self.node):
             run("ip", "-netns", namespace, "link", "set", "eth0", "up")
-        # Without a route out, connections fail before iptables sees them; a pod always has one.
+        # Without a default route, connections fail before iptables processes them; a pod always has one.
         self.add_pods([pod_address(0)])
         run("ip", "-netns", self.pod, "route", "add", "default", "via", NODE)
 

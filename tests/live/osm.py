@@ -28,9 +28,9 @@ AT_ONCE = 4
 OSM_PORTS = ["15901", "15902", "15903", "15904"]
 HEALTHCHECK_PORT = 15904
 HEADER = ("slot", "handler", "port", "application", "without_mesh", "original", "rewritten")
-# What an original has to suffer, or the rig would show nothing.
+# The originals that must fail or pass wrongly; otherwise the rig would not prove anything.
 SUFFERS = {("http", "alive"), ("https", "alive"), ("grpc", "alive"), ("tcpSocket", "dead")}
-# Probes by the port that OSM leads them to, at least, in all states.
+# Minimum number of probes in all states, by the port to which OSM sends them.
 FLOORS = {15901: 6, 15902: 8, 15903: 8, 15904: 6, 9000: 3}
 
 
@@ -78,7 +78,7 @@ class Probe:
         return f"{self.workload}, {self.slot} {self.handler}"
 
 
-# Without a mesh, the original in OSM, what OSM makes of it in OSM.
+# The results without a mesh, of the original in OSM, and of the probe as OSM rewrites it.
 Seen = tuple[Cell, Cell, Cell]
 
 
@@ -87,7 +87,7 @@ class OsmProof:
 
     def __init__(self, meshprobe: Meshprobe, folder: Path, certificate: Path):
         self._meshprobe, self._folder, self._certificate = meshprobe, folder, certificate
-        # One is enough to find a planted error.
+        # One state is enough to find a planted error.
         self._states = STATES[:1] if meshprobe.plant else STATES
         self._pods: list[Pod] = []
         self._round = 0
@@ -158,19 +158,20 @@ class OsmProof:
         predict, check = self._meshprobe.predict_osm(MANIFEST), self._meshprobe.check_osm(MANIFEST)
         wrong = []
         for probe, states in self._seen.items():
-            said, found = predict[probe.workload, probe.slot], check.get((probe.workload, probe.slot), [])
+            predicted, found = predict[probe.workload, probe.slot], check.get((probe.workload, probe.slot), [])
             after = {state: (without, rewritten) for state, (without, _, rewritten) in states.items()}
             # Their texts are not compared, because the messages of OSM's own listener were not measured.
-            wrong += compare.outcome(str(probe), after, said, "rewritten")
-            if [one.outcome for one in found] != [said.outcome] * (said.outcome in SPOILED):
-                wrong.append(f"{probe}: check says {[one.outcome for one in found]}, predict says {said.outcome}")
+            wrong += compare.outcome(str(probe), after, predicted, "rewritten")
+            outcomes = [result.outcome for result in found]
+            if outcomes != [predicted.outcome] * (predicted.outcome in SPOILED):
+                wrong.append(f"{probe}: check reports {outcomes}, predict reports {predicted.outcome}")
             for state, (without, original, _) in states.items():
                 if (original.passed != without.passed) != ((probe.handler, state) in SUFFERS):
                     wrong.append(f"{probe}/{state}: original {original}, without a mesh {without}")
         return wrong
 
     def _short(self) -> list[str]:
-        """Returns where less was tried than required."""
+        """Returns the ports for which fewer probes were run than required."""
         tried = {port: sum(len(states) for probe, states in self._seen.items() if probe.port == port)
                  for port in FLOORS}
         return [f"only {tried[port]} cells at port {port}, not {floor}"

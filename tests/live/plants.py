@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from json_types import Json
 
-# A port where nothing listens.
+# A port on which no process listens.
 WRONG_PORT = 1
 
 
@@ -25,23 +25,23 @@ def _lose_timeout(prober: Json) -> None:
     prober.pop("timeoutSeconds", None)
 
 
-# Name -> (what it does, the change to each entry of the prober env).
+# Name -> (effect, change to each entry of the prober env).
 ENV = {
-    "wrong-port": ("the prober env names a port where nothing listens", _wrong_port),
-    "lost-path": ("the prober env has lost the paths", _lose("httpGet", "path")),
-    "lost-scheme": ("the prober env has lost the schemes", _lose("httpGet", "scheme")),
-    "lost-service": ("the prober env has lost the services of gRPC", _lose("grpc", "service")),
-    "lost-timeout": ("the prober env has lost the timeouts", _lose_timeout),
+    "wrong-port": ("the prober env names a port on which no process listens", _wrong_port),
+    "lost-path": ("the prober env lacks the paths", _lose("httpGet", "path")),
+    "lost-scheme": ("the prober env lacks the schemes", _lose("httpGet", "scheme")),
+    "lost-service": ("the prober env lacks the services of gRPC", _lose("grpc", "service")),
+    "lost-timeout": ("the prober env lacks the timeouts", _lose_timeout),
 }
 NO_REDIRECT, ANY_CLIENT, RULE_OFF, BLIND, NO_REWRITE, OSM_PORT = (
     "no-redirect", "any-client", "rule-off", "blind", "no-rewrite", "osm-port")
-PLANTS = {name: what for name, (what, _) in ENV.items()} | {
+PLANTS = {name: effect for name, (effect, _) in ENV.items()} | {
     NO_REDIRECT: "the rule that redirects to Envoy is missing",
-    ANY_CLIENT: "Envoy demands no certificate of its clients",
+    ANY_CLIENT: "Envoy does not require a certificate of its clients",
     RULE_OFF: "the rule strict-probe-not-rewritten is switched off",
-    BLIND: "predict takes every mode for PERMISSIVE",
-    NO_REWRITE: "the function in kustomize build is not told to rewrite",
-    OSM_PORT: "Envoy's clusters for OSM lead to a port where nothing listens",
+    BLIND: "predict reads every mode as PERMISSIVE",
+    NO_REWRITE: "the function in kustomize build does not have the action rewrite",
+    OSM_PORT: "Envoy's clusters for OSM target a port on which no process listens",
 }
 
 
@@ -59,5 +59,5 @@ def mislead(clusters: list[Json]) -> None:
     """Changes the port of clusters to a wrong one."""
     for cluster in clusters:
         for endpoints in cluster["load_assignment"]["endpoints"]:
-            for one in endpoints["lb_endpoints"]:
-                one["endpoint"]["address"]["socket_address"]["port_value"] = WRONG_PORT
+            for endpoint in endpoints["lb_endpoints"]:
+                endpoint["endpoint"]["address"]["socket_address"]["port_value"] = WRONG_PORT

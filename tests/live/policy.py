@@ -24,7 +24,7 @@ def read(text: str) -> Policy:
         spec = document["spec"]
         if document["kind"] == "PeerAuthentication":
             policy.mode = spec["mtls"]["mode"]
-            policy.ports |= {port: one["mode"] for port, one in spec.get("portLevelMtls", {}).items()}
+            policy.ports |= {port: mtls["mode"] for port, mtls in spec.get("portLevelMtls", {}).items()}
         elif document["kind"] == "AuthorizationPolicy":
             policy.principals += [name for rule in spec["rules"] for source in rule["from"]
                                   for name in source["source"]["principals"]]
@@ -34,7 +34,7 @@ def read(text: str) -> Policy:
 
 
 def prefixes(text: str) -> dict[int, str]:
-    """Returns port -> the prefix of the Service port's name if it is a protocol, else ""."""
+    """Returns port -> the prefix of the name of the Service port if it is a protocol, else ""."""
     found: dict[int, str] = {}
     for document in manifests.documents(text):
         if document["kind"] == "Service":

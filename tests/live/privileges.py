@@ -12,7 +12,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def drop_to(uid: int) -> None:
-    """Becomes this user, and ends with the parent process, however that ends."""
+    """Changes to this user. The process then ends with its parent process, even if that is killed."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)

@@ -17,7 +17,7 @@ HEADERS = [("User-Agent", "kube-probe/1.36"), ("Accept", "*/*")]
 
 
 class Errored(Exception):
-    """The probe could not be run at all; the kubelet has another message for that."""
+    """The probe could not be run; the kubelet has another message for that."""
 
 
 def port_number(port: int | str, ports: dict[str, int]) -> int:
@@ -51,16 +51,16 @@ def grpc(check: Json, address: str, _: dict[str, int], deadline: checks.Deadline
     checks.grpc(address, check["port"], check.get("service") or "", deadline)
 
 
-def make(one: Json) -> Json:
-    """One readiness probe."""
-    probe = one["probe"]
+def make(request: Json) -> Json:
+    """Runs one readiness probe, and returns its result."""
+    probe = request["probe"]
     deadline = checks.Deadline(probe.get("timeoutSeconds", DEFAULT_TIMEOUT))
     try:
         for kind, check in (("httpGet", http_get), ("tcpSocket", tcp_socket), ("grpc", grpc)):
             if kind in probe:
-                check(probe[kind], one["address"], one["ports"], deadline)
+                check(probe[kind], request["address"], request["ports"], deadline)
                 return {"passed": True, "text": ""}
-        raise ValueError(f"{one['key']}: no probe that uses the network")
+        raise ValueError(f"{request['key']}: the probe does not use the network")
     except checks.Failure as failure:
         return {"passed": False, "text": f"Readiness probe failed: {failure}"}
     except Errored as error:
@@ -70,7 +70,7 @@ def make(one: Json) -> Json:
 def main() -> None:
     probes = json.load(sys.stdin)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        json.dump(dict(zip((one["key"] for one in probes), pool.map(make, probes), strict=True)), sys.stdout)
+        json.dump(dict(zip((request["key"] for request in probes), pool.map(make, probes), strict=True)), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Processes inside a namespace, all of them ended together."""
+"""Processes inside a namespace, which are ended together."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from typing import Self
 
 HERE = Path(__file__).parent
 READY = "ready"
-# Everything that runs, of all modes, and whether more may be started.
+# The running processes of all modes, and whether the run is being stopped, so that no more may be started.
 _running: set["subprocess.Popen[str]"] = set()
 _stopped = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Runs meshprobe: what it predicts, reports and writes for the workloads."""
+"""Runs meshprobe, and returns its predictions, findings and rewrites of the workloads."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SPOILED = ("fails", "always-passes", "target-changed")
 ENV = "ISTIO_KUBE_APP_PROBERS"
 OPT_OUT = "sidecar.istio.io/rewriteAppHTTPProbers"
 PROXY_CONFIG = "proxy.istio.io/config"
-# In the other form, so that both places of the env are used.
+# Uses the other form, so that both carriers of the env are tested.
 FUNCTION = """\
 apiVersion: meshprobe.dev/v1alpha1
 kind: MeshProbe
@@ -64,13 +64,13 @@ class Meshprobe:
         """Returns workload -> the prediction for its only probe."""
         options = ["--override", "mtls=permissive"] if self.plant == plants.BLIND else []
         found = self._predict([*options, *self._files("off", policies)])
-        return {name: said for (name, _), said in found.items()}
+        return {name: result for (name, _), result in found.items()}
 
     def check(self, policies: str) -> dict[str, list[Said]]:
         """Returns workload -> the findings about its probe, if they have an outcome."""
         options = ["--ignore", "strict-probe-not-rewritten"] if self.plant == plants.RULE_OFF else []
         found = self._check([*options, *self._files("off", policies)])
-        return {name: said for (name, _), said in found.items()}
+        return {name: result for (name, _), result in found.items()}
 
     def rewrite(self, policies: str) -> dict[str, Rewritten]:
         """Returns workload -> its rewrite, for those that were not refused."""
@@ -107,12 +107,12 @@ class Meshprobe:
         return self._run("rewrite", "--mesh", "osm", "--preview", manifest)
 
     def emitted(self, manifest: str) -> list[Json]:
-        """Yields the static listeners and clusters of OSM's proxy, for each workload."""
+        """Returns the static listeners and clusters of OSM's proxy, for each workload."""
         printed = self._run("rewrite", "--mesh", "osm", "--emit-envoy", manifest)
         resources = [document["static_resources"] for document in manifests.documents(printed)]
         if self.plant == plants.OSM_PORT:
-            for one in resources:
-                plants.mislead(one["clusters"])
+            for resource in resources:
+                plants.mislead(resource["clusters"])
         return resources
 
     def _predict(self, arguments: Iterable[str]) -> dict[Slot, Said]:
@@ -149,8 +149,8 @@ def rewritten(text: str) -> dict[str, Rewritten]:
         if probers is None:
             continue
         if template["metadata"]["annotations"][OPT_OUT] != "false":
-            raise ValueError(f"{name}: the webhook would rewrite it once more")
-        [app] = [one for one in template["spec"]["containers"] if one["name"] != "istio-proxy"]
+            raise ValueError(f"{name}: the webhook would rewrite it again")
+        [app] = [container for container in template["spec"]["containers"] if container["name"] != "istio-proxy"]
         found[name] = Rewritten(app["readinessProbe"], probers)
     return found
 
@@ -163,5 +163,5 @@ def _env(template: Json) -> str | None:
                 return str(variable["value"])
     config = yaml.safe_load(template["metadata"]["annotations"].get(PROXY_CONFIG, "{}"))
     written = config.get("proxyMetadata", {}).get(ENV)
-    # The injection template sets it between double quotes, and what comes out is read as YAML.
+    # The injection template sets the value between double quotes, and the result is read as YAML.
     return None if written is None else str(yaml.safe_load(f'"{written}"'))

@@ -1,4 +1,4 @@
-"""The complete proof: which pods are tried in which modes, and what must agree."""
+"""The complete proof: runs the probes of all pods in all modes, and compares the results."""
 
 import csv
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ from rig import Rig, Sidecar
 TREE = Path(__file__).parents[2] / "fixtures" / "live"
 MEASURED = ("verdicts.csv", "degraded.csv")
 AGENT_PORT = 15020
-# Modes at a time. Most of a mode is waiting for timeouts of probes, so a small machine can do it.
+# Number of modes that run at a time. Most of their time is spent in timeouts of probes, so a small machine is enough.
 AT_ONCE = 4
 
 
@@ -35,7 +35,7 @@ class Proof:
         self._rows = [row for name in MEASURED for row in _rows(TREE / name)]
         tried, self._left_out = cases.read(workloads, self._rows)
         if unknown := set(only) - {case.name for case in tried}:
-            raise ValueError(f"no such workload, or none that can be tried: {', '.join(sorted(unknown))}")
+            raise ValueError(f"unknown workload, or a workload that cannot be tried: {', '.join(sorted(unknown))}")
         self.pods = cases.pods([case for case in tried if not only or case.name in only])
         self._prefixes = policy.prefixes(base)
         self._protocols, self._excluded = policy.protocols(base), cases.excluded_ports(workloads)
@@ -44,9 +44,9 @@ class Proof:
         if STRICT in modes:
             self._tried += [BUILT] if self._plant in (None, plants.NO_REWRITE) else []
             self._tried += DEGRADED if self._plant is None else []
-        # (pod, mode, "off" or "on") -> how it ended.
+        # (pod, mode, "off" or "on") -> result of the probe.
         self.cells: dict[Key, Cell] = {}
-        # Mode -> workload -> what became of it.
+        # Mode -> workload -> its rewrite.
         self._written: dict[str, dict[str, Rewritten]] = {}
         self._unjudged: set[str] = set()
         self.tally = tally.Tally()
@@ -82,13 +82,13 @@ class Proof:
         return [matrix.table(), self._counts(), self._left_out_table()]
 
     def _counts(self) -> Table:
-        """Returns how much was compared."""
+        """Returns the number of comparisons."""
         sizes = [("all", "pods", len(self.pods)), ("all", "workloads", len({pod.case for pod in self.pods})),
                  ("all", "rows measured with Istio", len(self._rows))]
         return table("live-proof-counts", ("handler", "count", "number"), self.tally.rows() + sizes)
 
     def _left_out_table(self) -> Table:
-        """Returns what was not compared, and why."""
+        """Returns the workloads that were not compared, with reasons."""
         refused = {pod.case.name for pod in self.pods if pod.case.is_refused}
         reasons = [(self._left_out, "uses exec; not tried"), (refused, "refused by rewrite; not tried rewritten"),
                    (self._unjudged, "fails without a mesh or names its own address; predict and check not compared")]
@@ -111,8 +111,8 @@ class Proof:
                 probers = None if mode == NO_ENV else plants.planted_env(self._plant, after.probers)
                 agents.append({"address": pod.address, "port": AGENT_PORT, "probers": probers})
         seen = self._rig.measure(name, self._sidecar(mode, agents), probes)
-        return {(pod.key, mode, rewrite): Cell(one["passed"], compare.plain(one["text"], pod.address))
-                for pod in pods for rewrite in ("off", "on") if (one := seen.get(f"{pod.key}/{rewrite}"))}
+        return {(pod.key, mode, rewrite): Cell(result["passed"], compare.plain(result["text"], pod.address))
+                for pod in pods for rewrite in ("off", "on") if (result := seen.get(f"{pod.key}/{rewrite}"))}
 
     def _rewrite(self, mode: str) -> dict[str, Rewritten]:
         """Returns workload -> its rewrite."""
@@ -147,11 +147,11 @@ class Proof:
                 self.tally.add(pod.case.handler, tally.ROWS)
                 wrong += compare.stand_in(row, cell)
             else:
-                wrong.append(f"{name}/{mode}/{rewrite}: measured, and not tried here")
+                wrong.append(f"{name}/{mode}/{rewrite}: measured with Istio, but not tried here")
         return [f"stand-in: {line}" for line in wrong]
 
     def _judge_originals(self, mode: str) -> list[str]:
-        """Compares the results of `predict` and `check` for the originals with what was seen."""
+        """Compares the results of `predict` and `check` for the originals with the observed results."""
         predict, check = self._product.predict(mode), self._product.check(mode)
         races = {compare.key_of(row) for row in self._rows if compare.ALTERNATIVES in row["kubelet_text"]}
         wrong = []
@@ -164,13 +164,13 @@ class Proof:
             if not states["alive"][0].passed or case.names_pod:
                 self._unjudged.add(name)
                 continue
-            said, found = predict[name], check.get(name, [])
-            wrong += compare.outcome(name, states, said, mode)
-            wrong += compare.texts(name, states, said, mode, (name, mode, "off") in races)
-            wrong += compare.reported(name, found, said, mode)
+            predicted, found = predict[name], check.get(name, [])
+            wrong += compare.outcome(name, states, predicted, mode)
+            wrong += compare.texts(name, states, predicted, mode, (name, mode, "off") in races)
+            wrong += compare.reported(name, found, predicted, mode)
             self.tally.add(case.handler, tally.JUDGED)
             self.tally.add(case.handler, tally.SPOILED, len(found))
-            self.tally.add(case.handler, tally.TEXTS, len(compare.lost_in(states)) if said.text else 0)
+            self.tally.add(case.handler, tally.TEXTS, len(compare.lost_in(states)) if predicted.text else 0)
         return wrong
 
     def _judge_rewritten(self, modes: list[str]) -> list[str]:

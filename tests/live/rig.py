@@ -27,7 +27,7 @@ def envoy_binary() -> Path:
 
 
 def make_certificate(folder: Path) -> Path:
-    """One certificate for everything: the applications', the sidecar's, and its own authority."""
+    """Returns a certificate that the applications and the sidecar use, and that is its own authority."""
     pem = folder / "all.pem"
     network.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                 "-days", "2", "-subj", "/CN=live", "-keyout", str(pem), "-out", str(folder / "crt.pem"))
@@ -49,7 +49,7 @@ class TestedPod(Protocol):
 class Sidecar:
     """The programs between the prober and the application."""
 
-    # Everything that Envoy loads, but its admin socket; None for no Envoy.
+    # The configuration of Envoy without its admin socket; None for no Envoy.
     bootstrap: Json | None
     excluded: list[str]
     # The stand-in script that runs checks next to Envoy, and its configuration; None without one.
@@ -81,12 +81,13 @@ class Rig:
             processes.wait_for_scripts()
             seen: dict[str, Json] = json.loads(processes.answer(namespaces.node, "prober.py", json.dumps(probes)))
         if len(seen) != len(probes):
-            raise RuntimeError(f"{len(probes)} probes were to be made, {len(seen)} were")
+            raise RuntimeError(f"expected results of {len(probes)} probes, got {len(seen)}")
         return seen
 
     def _start_app(self, folder: Path, namespaces: Namespaces, processes: Processes) -> None:
         # Several pods may have the same listener on the loopback address; from outside, they are indistinguishable.
-        listeners = {(one["address"], one["port"]): one for pod in self._pods for one in pod.listeners()}
+        listeners = {(listener["address"], listener["port"]): listener
+                     for pod in self._pods for listener in pod.listeners()}
         config = folder / "app.json"
         config.write_text(json.dumps({"certificate": str(self.certificate), "uid": APP_USER,
                                       "listeners": list(listeners.values())}))
@@ -99,7 +100,7 @@ class Rig:
         processes.python(namespaces.pod, script, config)
 
     def _start_envoy(self, folder: Path, namespaces: Namespaces, processes: Processes, bootstrap: Json) -> None:
-        # Envoy makes its socket here, as its own user.
+        # Envoy creates its socket here, as its own user.
         own = folder / "envoy"
         own.mkdir()
         os.chown(own, PROXY_USER, PROXY_USER)
@@ -128,4 +129,4 @@ def wait_until_live(admin: str, process: "subprocess.Popen[str]") -> None:
         except OSError:
             pass
         time.sleep(0.05)
-    raise RuntimeError("Envoy is not live in time")
+    raise RuntimeError(f"Envoy was not live within {START_WITHIN} seconds")

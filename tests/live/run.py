@@ -1,7 +1,7 @@
 """The live proof:  run.py --meshprobe BINARY
 
-A real Envoy, a real redirect and real probes: the original manifests, and what `meshprobe rewrite` makes
-of them, without a mesh and in each mode of mutual TLS. See docs/live-proof.md.
+Uses a real Envoy, a real redirect and real probes. Probes the original manifests and the output of
+`meshprobe rewrite`, without a mesh and in each mode of mutual TLS. See docs/live-proof.md.
 
 Exit codes: 0 proved; 1 a disagreement; 2 the rig did not work or was stopped; 77 this machine cannot run it.
 """
@@ -46,7 +46,7 @@ def main() -> int:
         signal.signal(number, stop)
     try:
         with tempfile.TemporaryDirectory(prefix=f"{leftovers.PREFIX}{os.getpid()}-") as folder:
-            # The application and Envoy read there as other users.
+            # The application and Envoy read files there as other users.
             os.chmod(folder, 0o711)
             wrong = prove(arguments, Path(folder))
     except KeyboardInterrupt:
@@ -65,14 +65,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--meshprobe", required=True, help="the binary")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), help="only these")
     parser.add_argument("--cases", nargs="+", metavar="WORKLOAD", default=[], help="only these")
-    parser.add_argument("--plant", choices=PLANTS, help="an error that has to be found: " + "; ".join(
-        f"{name}: {what}" for name, what in PLANTS.items()))
+    parser.add_argument("--plant", choices=PLANTS, help="an error that must be found: " + "; ".join(
+        f"{name}: {effect}" for name, effect in PLANTS.items()))
     parser.add_argument("--update", action="store_true", help="write the tables of docs/evidence")
     return parser.parse_args()
 
 
 def missing() -> str | None:
-    """Returns what is not installed, or None."""
+    """Returns the names of missing programs and packages, or None."""
     if not sys.platform.startswith("linux"):
         return "it needs Linux, for network namespaces and iptables"
     lacking = [name for name in COMMANDS if not shutil.which(name)]
@@ -110,18 +110,18 @@ def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
     with alone() if is_whole else contextlib.nullcontext():
         start, again = time.monotonic(), 0
         with ThreadPoolExecutor() as pool:
-            for done in [pool.submit(one.measure) for one in proofs]:
+            for done in [pool.submit(each.measure) for each in proofs]:
                 done.result()
-        wrong = [line for one in proofs for line in one.judge()]
+        wrong = [line for each in proofs for line in each.judge()]
         if wrong and not arguments.plant:
             # On a busy machine our own processes may take longer than a probe waits.
-            again = sum(one.measure_again() for one in proofs)
-            wrong = [line for one in proofs for line in one.judge()]
+            again = sum(each.measure_again() for each in proofs)
+            wrong = [line for each in proofs for line in each.judge()]
         seconds = time.monotonic() - start
-    tables = [table for one in proofs for table in one.tables()]
+    tables = [table for each in proofs for table in each.tables()]
     # A whole run is compared with the published tables, so its sums are enough.
     print("\n".join(table.text() for table in tables if not is_whole or table.name == "live-proof-counts"))
-    print(f"\n{len(wrong)} disagreements, {seconds:.1f} s; {again} pods ran out of time and were measured again")
+    print(f"\n{len(wrong)} disagreements, {seconds:.1f} s; {again} pods timed out and were measured again")
     if is_whole:
         wrong += proof.tally.short()
         wrong += publish(tables, arguments.update)
@@ -134,7 +134,7 @@ def alone() -> Iterator[None]:
     with socket.socket(socket.AF_UNIX) as lock:
         while True:
             try:
-                # A name without a file, gone with the process.
+                # An abstract name: it needs no file, and the kernel removes it with the process.
                 lock.bind(f"\0{leftovers.PREFIX}lock")
                 break
             except OSError:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 BACKLOG = 64
-# The request handlers of the standard library want a server, and only keep it.
+# The request handlers of the standard library require a server, but only store it.
 NO_SERVER: Any = None
-# What is done with a connection and its client.
+# Handles a connection and its client.
 Handler = Callable[[socket.socket, Any], None]
 
 
@@ -33,7 +33,7 @@ def serve(handlers: Sequence[tuple[socket.socket, Handler]]) -> None:
     for listener, handler in handlers:
         selector.register(listener, selectors.EVENT_READ, (listener, handler))
     print("ready", flush=True)
-    # What clients break off is theirs to report. It stays open.
+    # Clients report the connections that they close early. The file stays open.
     sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa: SIM115
     while True:
         for key, _ in selector.select():

@@ -1,11 +1,11 @@
-"""Counts the comparisons by handler: a comparison that no longer happens is a failure, too."""
+"""Counts the comparisons by handler, because a comparison that no longer happens is also a failure."""
 
 from collections import Counter
 
 CELLS, ROWS, JUDGED, SPOILED, TEXTS, REWRITTEN, BUILT = COLUMNS = (
     "cells", "rows of the measurement", "predicted", "spoiled and reported", "texts of these", "rewritten",
     "out of kustomize build")
-# What a whole run has to reach at least, in the order of the columns.
+# The minimum counts of a complete run, in the order of the columns.
 FLOORS = {
     "http": (2335, 890, 222, 64, 64, 810, 135),
     "https": (517, 198, 54, 21, 21, 198, 33),
@@ -27,7 +27,7 @@ class Tally:
         return sum(self._counts[handler, column] for handler in FLOORS)
 
     def short(self) -> list[str]:
-        """Returns where a complete run compared less than required."""
+        """Returns the counts of a complete run that are below their minimum."""
         return [f"{handler}: only {self._counts[handler, column]} {column}, not {floor}"
                 for handler, floors in FLOORS.items() for column, floor in zip(COLUMNS, floors, strict=True)
                 if self._counts[handler, column] < floor]

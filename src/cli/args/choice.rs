@@ -1,14 +1,16 @@
-//! The values that options take. The comments are the help.
+//! Values of options. The doc comments are the text of `--help`.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
-use crate::settings::{Form, not_one_of};
+use crate::settings::{Form, MeshKind, unknown_value_message};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum OutputFormat {
-    /// With the lines of the manifests.
+    /// Findings with lines of the manifests.
     #[default]
     Full,
     /// One line per finding.
@@ -17,24 +19,24 @@ pub(in crate::cli) enum OutputFormat {
     Json,
     /// SARIF 2.1.0, for GitHub code scanning and editors.
     Sarif,
-    /// Annotations of GitHub, ten of each type.
+    /// GitHub annotations, at most ten of each type.
     Github,
-    /// Code Quality of GitLab.
+    /// GitLab Code Quality.
     Gitlab,
-    /// JUnit XML, a test suite per file.
+    /// JUnit XML, one test suite per file.
     Junit,
     /// Markdown, for the summary of a GitHub job.
     Summary,
 }
 
 impl OutputFormat {
-    /// Tells whether findings can be counted in it.
+    /// Returns whether the format supports `--statistics`.
     pub(in crate::cli) const fn has_statistics(self) -> bool {
         matches!(self, Self::Full | Self::Concise | Self::Json)
     }
 }
 
-/// A report that goes to a file.
+/// A report that is written to a file.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct ReportArg {
     pub(in crate::cli) format: OutputFormat,
@@ -42,19 +44,22 @@ pub(in crate::cli) struct ReportArg {
 }
 
 fn unknown_format(given: &str) -> String {
-    let all = OutputFormat::value_variants().iter();
-    let all: Vec<_> = all.filter_map(ValueEnum::to_possible_value).collect();
-    let names: Vec<&str> = all.iter().map(|one| one.get_name()).collect();
-    not_one_of("format", given, &names)
+    let formats: Vec<_> = OutputFormat::value_variants()
+        .iter()
+        .filter_map(ValueEnum::to_possible_value)
+        .collect();
+    let names: Vec<&str> = formats.iter().map(|format| format.get_name()).collect();
+    unknown_value_message("format", given, &names)
 }
 
+/// Parses `FORMAT=FILE`.
 pub(super) fn report(text: &str) -> Result<ReportArg, String> {
     let (format, path) = text
         .split_once('=')
         .filter(|(_, path)| !path.is_empty())
-        .ok_or("write a format, `=`, and a file, such as sarif=meshprobe.sarif")?;
+        .ok_or("expected a format, `=` and a file, such as `sarif=meshprobe.sarif`")?;
     if path == "-" {
-        return Err("standard output takes --output-format".to_owned());
+        return Err("use `--output-format` for standard output".to_owned());
     }
     let known = OutputFormat::from_str(format, false);
     let format = known.map_err(|_| unknown_format(format))?;
@@ -115,7 +120,7 @@ pub(in crate::cli) enum SchemaKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum FormArg {
-    /// In an annotation of the pod template, with the opt-out: the probes run as they are committed.
+    /// In an annotation of the pod template, with the opt-out: the probes run as committed.
     Annotation,
     /// In a partial istio-proxy container, with the opt-out: for custom injection templates.
     Container,
@@ -133,34 +138,34 @@ impl From<FormArg> for Form {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum MeshArg {
-    /// Decided from the manifests, pod by pod.
-    Auto,
-    /// Istio.
-    Istio,
-    /// Istio; pods whose Namespace is not in the manifests are in ambient mode.
-    Ambient,
-    /// Open Service Mesh.
-    Osm,
-    /// Kuma, and Kong Mesh.
-    Kuma,
-    /// Consul.
-    Consul,
-    /// Linkerd.
-    Linkerd,
-    /// AWS App Mesh.
-    #[value(alias = "appmesh")]
-    AppMesh,
-    /// Cilium with mutual authentication.
-    Cilium,
-    /// No mesh.
-    None,
+/// A value of `--mesh`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) struct MeshArg(pub(in crate::cli) MeshKind);
+
+impl ValueEnum for MeshArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<MeshArg>> =
+            LazyLock::new(|| MeshKind::all().map(MeshArg).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self.0 {
+            MeshKind::Auto => "Decided from the manifests, pod by pod",
+            MeshKind::One(mesh) => mesh.summary(),
+            MeshKind::Ambient => {
+                "Istio; pods whose Namespace is not in the manifests are in ambient mode"
+            }
+            MeshKind::None => "No mesh",
+        };
+        let value = PossibleValue::new(self.0.as_str()).help(help);
+        Some(value.aliases(self.0.aliases()))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ColorArg {
-    /// On a terminal that can.
+    /// On a terminal that supports colours.
     #[default]
     Auto,
     /// Always.

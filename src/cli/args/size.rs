@@ -1,21 +1,21 @@
-//! Sizes of memory as options take them.
+//! Memory sizes in options.
 
-/// The units, by what they are called.
+/// The units, each with its power of two.
 const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("", 0)];
 
-/// Reads a number of bytes: `1048576`, `1024KiB`, `1MiB`.
+/// Parses a number of bytes: `1048576`, `1024KiB`, `1MiB`.
 ///
 /// # Errors
-/// In words for the user.
+/// The text is not a number, has another unit, or does not fit into `usize`.
 pub(in crate::cli) fn parse(text: &str) -> Result<usize, String> {
     let read = |(unit, shift): (&str, u32)| {
         let number: usize = text.strip_suffix(unit)?.trim_end().parse().ok()?;
         number.checked_mul(1 << shift)
     };
-    let mut found = UNITS.into_iter().filter_map(read);
-    found
-        .next()
-        .ok_or_else(|| "expected a number of bytes, such as 1GiB".to_owned())
+    UNITS
+        .into_iter()
+        .find_map(read)
+        .ok_or_else(|| "expected a number of bytes, such as `1GiB`".to_owned())
 }
 
 #[cfg(test)]
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_units() {
+    fn sizes_with_and_without_units_are_parsed() {
         assert_eq!(parse("5"), Ok(5));
         assert_eq!(parse("2KiB"), Ok(2048));
         assert_eq!(parse("3 MiB"), Ok(3 << 20));

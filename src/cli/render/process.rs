@@ -5,13 +5,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::source::{read_stream, reason};
+use crate::source::{io_error_reason, read_stream};
 
-/// How long a renderer may run: a chart may have to be fetched.
-const LONGEST: Duration = Duration::from_secs(600);
-/// What is read of its messages: bytes.
-const MESSAGES: u64 = 1 << 20;
-/// How often a renderer that has closed its output is asked whether it has ended.
+/// The time limit of a renderer, which may have to fetch a chart.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// The limit of messages that are read, in bytes.
+const MESSAGE_LIMIT: u64 = 1 << 20;
+/// The interval at which a renderer that has closed its output is checked for its end.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The reason why a renderer returned no output.
@@ -22,12 +22,12 @@ pub(super) enum Failure {
     Message(String),
 }
 
-/// Returns what a renderer prints, once it has ended successfully.
+/// Runs a renderer, and returns its output.
 ///
 /// # Errors
-/// The program is missing or fails, prints more than 128 MiB, or does not end within ten minutes. It is then ended.
+/// The program is missing or fails, prints more than 128 MiB, or does not end within ten minutes. It is then killed.
 pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
-    output_within(command, LONGEST)
+    output_within(command, TIME_LIMIT)
 }
 
 fn output_within(command: &mut Command, longest: Duration) -> Result<Vec<u8>, Failure> {
@@ -39,40 +39,43 @@ fn output_within(command: &mut Command, longest: Duration) -> Result<Vec<u8>, Fa
         .spawn()
         .map_err(|error| match error.kind() {
             ErrorKind::NotFound => Failure::NotFound,
-            _ => Failure::Message(reason(&error)),
+            _ => Failure::Message(io_error_reason(&error)),
         })?;
-    // Both streams are read at once: a full one would stop the renderer. The threads are not waited for, since
-    // what the renderer has started may keep the streams open.
+    // Both streams are read in parallel, because a full pipe would block the renderer. The threads are not joined,
+    // because processes that the renderer has started may keep the streams open.
     let text = in_background(child.stdout.take(), read_stream);
     let messages = in_background(child.stderr.take(), |stream| {
         let mut bytes = Vec::new();
-        stream.take(MESSAGES).read_to_end(&mut bytes)?;
+        stream.take(MESSAGE_LIMIT).read_to_end(&mut bytes)?;
         Ok(bytes)
     });
     let read = text.recv_timeout(longest);
-    let done = match read {
+    let finished = match read {
         Ok(Ok(text)) => wait(&mut child, end, longest).map(|status| (text, status)),
-        Ok(Err(error)) => Err(Failure::Message(reason(&error))),
+        Ok(Err(error)) => Err(Failure::Message(io_error_reason(&error))),
         Err(RecvTimeoutError::Timeout) => Err(too_long(longest)),
         Err(RecvTimeoutError::Disconnected) => {
-            Err(Failure::Message("it cannot be read".to_owned()))
+            Err(Failure::Message("its output cannot be read".to_owned()))
         }
     };
-    let (text, status) = done.inspect_err(|_| {
+    let (text, status) = finished.inspect_err(|_| {
         let _ = child.kill();
         let _ = child.wait();
     })?;
     if status.success() {
         return Ok(text);
     }
-    let messages = messages.recv_timeout(Duration::from_secs(1));
-    let messages = messages.ok().and_then(Result::ok).unwrap_or_default();
-    let messages = String::from_utf8_lossy(&messages);
-    let lines = messages
+    let messages = messages
+        .recv_timeout(Duration::from_secs(1))
+        .ok()
+        .and_then(Result::ok)
+        .unwrap_or_default();
+    let message = String::from_utf8_lossy(&messages)
         .lines()
         .map(str::trim)
-        .filter(|line| !line.is_empty());
-    let message = lines.collect::<Vec<_>>().join("; ");
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ");
     Err(Failure::Message(if message.is_empty() {
         status.to_string()
     } else {
@@ -87,10 +90,10 @@ fn in_background<S: Read + Send + 'static>(
     let (sender, receiver) = channel();
     let work = move || {
         let read = stream.map_or_else(|| Ok(Vec::new()), read);
-        // No one waits for it once the time is over.
+        // The receiver is dropped after the time limit.
         let _ = sender.send(read);
     };
-    // Without a thread the sender is dropped, which the receiver takes for a failure.
+    // If the thread does not start, the sender is dropped, which the receiver reports as a failure.
     let _ = std::thread::Builder::new().spawn(work);
     receiver
 }
@@ -101,7 +104,7 @@ fn wait(child: &mut Child, end: Instant, longest: Duration) -> Result<ExitStatus
             Ok(Some(status)) => return Ok(status),
             Ok(None) if Instant::now() >= end => return Err(too_long(longest)),
             Ok(None) => std::thread::sleep(PAUSE),
-            Err(error) => return Err(Failure::Message(reason(&error))),
+            Err(error) => return Err(Failure::Message(io_error_reason(&error))),
         }
     }
 }
@@ -127,19 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn output_is_separate_from_messages() {
+    fn output_and_messages_are_read_separately() {
         assert_eq!(shell("echo a; echo b >&2", 60), Ok("a\n".to_owned()));
         assert_eq!(shell("echo a; echo b >&2; exit 3", 60), Err("b".to_owned()));
     }
 
     #[test]
-    fn a_renderer_without_end_is_stopped() {
+    fn a_renderer_that_does_not_end_is_killed() {
         let message = shell("sleep 600", 1).unwrap_err();
         assert_eq!(message, "it did not end within 1 s");
     }
 
     #[test]
-    fn output_without_end_is_refused() {
+    fn endless_output_is_rejected() {
         let message = shell("yes", 600).unwrap_err();
         assert_eq!(message, "it is larger than 128 MiB");
     }

@@ -1,26 +1,29 @@
-//! Whether the pods of a workload are injected, and what else becomes of them.
+//! Decides whether the pods of a workload are injected, in ambient mode, or not in the mesh.
 
+use crate::context::dataplane::decide::SETTLE;
+use crate::context::dataplane::kind::Dataplane;
+use crate::context::dataplane::namespace_view::NamespaceView;
+use crate::context::install::labels::Labels;
+use crate::context::install::server::Server;
+use crate::context::install::view::InstallView;
+use crate::context::run_context::Context;
 use crate::finding::{Certainty, Label};
 use crate::kube::{Requirements, Workload};
 use crate::mesh::istio::injection::inject_required;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Reason, Version};
 
-use super::super::Context;
-use super::super::install::{InstallView, Labels, Server};
-use super::{Dataplane, NamespaceView, SETTLE};
-
-/// Templates that bring an agent but no redirect (`files/*.yaml` of the chart istio-discovery).
+/// Templates that add an agent but do not capture traffic (`files/*.yaml` of the chart istio-discovery).
 const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-simple"];
 
 impl<'t> Context<'t> {
-    /// Decides by the labels of namespace and pod, and by who answers to them.
-    pub(super) fn judge(
+    /// Decides by the labels of the namespace and the pod, and by the control planes that serve them.
+    pub(super) fn decide_by_labels(
         &self,
         workload: &Workload<'t>,
         view: &NamespaceView<'_>,
     ) -> Fact<Dataplane> {
-        let scope = self.scope(workload.object.home());
+        let scope = self.scope(workload.object.location_file());
         let labels = self.labels_seen(workload, &scope);
         match self.server(&labels, &scope) {
             Server::Planes {
@@ -28,26 +31,26 @@ impl<'t> Context<'t> {
                 hook,
                 assumption,
             } => {
-                let at = self.scope_at(workload.object.home());
+                let at = self.scope_at(workload.object.location_file());
                 let install = InstallView::of_candidates(planes, &self.control_planes, at);
-                let fact = self.asked(workload, view, &labels, &install, hook);
-                rest(fact, assumption)
+                let fact = self.decide_at_injector(workload, view, &labels, &install, hook);
+                with_assumption(fact, assumption)
             }
-            Server::Someone { assumption } => {
+            Server::OutsideTree { assumption } => {
                 let install = self.install(workload);
-                let fact = self.asked(workload, view, &labels, &install, None);
-                rest(fact, assumption.filter(|_| view.object.is_some()))
+                let fact = self.decide_at_injector(workload, view, &labels, &install, None);
+                with_assumption(fact, assumption.filter(|_| view.object.is_some()))
             }
-            Server::Nobody { because } => {
-                let why = unserved(workload, view, because);
+            Server::NotServed { because } => {
+                let why = why_unserved(workload, view, because);
                 self.not_injected(workload, view, &labels, Some(why))
             }
-            Server::NotAsked => self.not_injected(workload, view, &labels, None),
+            Server::NotRequested => self.not_injected(workload, view, &labels, None),
         }
     }
 
-    /// The injector is asked: label, annotation, selectors and policy decide.
-    fn asked(
+    /// Decides for a pod that reaches the injector: by label, annotation, selectors and policy.
+    fn decide_at_injector(
         &self,
         workload: &Workload<'t>,
         view: &NamespaceView<'_>,
@@ -61,7 +64,7 @@ impl<'t> Context<'t> {
             return if required(true) {
                 injected(workload, view, install, hook)
             } else {
-                let why = written_off(workload, version);
+                let why = opt_out(workload, version);
                 self.not_injected(workload, view, labels, why)
             };
         }
@@ -76,7 +79,8 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// No sidecar: ambient, or not in the mesh. `why` is the reason, where it is not a label.
+    /// Decides for a pod without a sidecar: in ambient mode, or not in the mesh. `why` is the reason,
+    /// if it is not a label.
     fn not_injected(
         &self,
         workload: &Workload<'t>,
@@ -97,21 +101,21 @@ impl<'t> Context<'t> {
         if let Some(entry) = opted_out
             && matches!(entry.value.text(), Some("false"))
         {
-            let said = "injection is switched off here";
+            let message = "injection is switched off here";
             return Fact::known(
                 Dataplane::None,
-                workload.object.label_at(entry.value.span(), said),
+                workload.object.label_at(entry.value.span(), message),
             );
         }
         let namespace = labels.input.namespace;
         match (view.injection.or(view.revision), view.object) {
             (Some(label), Some(found)) => {
-                let said = format!("this label keeps namespace `{namespace}` from being injected");
-                Fact::known(Dataplane::None, found.label_at(label.value.span(), said))
+                let message = format!("this label disables injection for namespace `{namespace}`");
+                Fact::known(Dataplane::None, found.label_at(label.value.span(), message))
             }
             (None, Some(found)) => {
-                let said = format!("namespace `{namespace}` has no injection label");
-                Fact::known(Dataplane::None, found.label_at(found.name_span(), said))
+                let message = format!("namespace `{namespace}` has no injection label");
+                Fact::known(Dataplane::None, found.label_at(found.name_span(), message))
             }
             (_, None) => Fact::assumed(
                 Dataplane::None,
@@ -121,7 +125,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// The pod is enrolled in ambient mode, or would be if it were on.
+    /// Returns the ambient mode of a pod that is enrolled in it; `None` for a pod that is not.
     fn ambient_enrolment(
         &self,
         workload: &Workload<'t>,
@@ -129,27 +133,28 @@ impl<'t> Context<'t> {
         labels: &Labels<'_>,
     ) -> Option<Fact<Dataplane>> {
         let place = self
-            .selectors_enrol(workload, labels)
-            .unwrap_or_else(|| label_enrols(workload, view, labels))?;
+            .enrolling_selector(workload, labels)
+            .unwrap_or_else(|| enrolling_label(workload, view, labels))?;
         match self.ambient(workload) {
             Some(mode) if !mode.value => Some(mode.map(|_| Dataplane::None)),
             Some(mode) if mode.certainty < Certainty::Known => {
-                Some(Fact::known(Dataplane::Ambient, place).resting_on(&mode))
+                Some(Fact::known(Dataplane::Ambient, place).depending_on(&mode))
             }
             _ => Some(Fact::known(Dataplane::Ambient, place)),
         }
     }
 
-    /// Selectors of the CNI plugin that differ from its defaults decide by themselves.
+    /// Decides by the selectors of the CNI plugin, if these differ from the defaults. The outer `None`
+    /// means that they do not.
     /// Source: Istio 1.31, `cni/pkg/util/enablement_selector.go`.
-    fn selectors_enrol(
+    fn enrolling_selector(
         &self,
         workload: &Workload<'t>,
         labels: &Labels<'_>,
     ) -> Option<Option<Label>> {
         let install = self.install(workload);
-        let fact = install.fact("cni.ambient.enablementSelectors", |one| {
-            one.ambient_selectors.as_ref()
+        let fact = install.fact("cni.ambient.enablementSelectors", |plane| {
+            plane.ambient_selectors.as_ref()
         })?;
         let matches = fact.value.iter().any(|selector| {
             selector.pod.matches(|key| labels.pod(key))
@@ -160,8 +165,9 @@ impl<'t> Context<'t> {
     }
 }
 
-/// The default selectors: the label of the pod, or that of the namespace unless the pod says no.
-fn label_enrols(
+/// Returns the label that enrols a pod by the default selectors: that of the pod, or that of the
+/// namespace unless the pod has one.
+fn enrolling_label(
     workload: &Workload<'_>,
     view: &NamespaceView<'_>,
     labels: &Labels<'_>,
@@ -170,56 +176,65 @@ fn label_enrols(
     if let Some(own) = own
         && own.value.text() == Some("ambient")
     {
-        return Some(workload.object.label_at(own.value.span(), "ambient"));
+        return Some(workload.object.label_at(
+            own.value.span(),
+            "this label adds the pod to the ambient mesh",
+        ));
     }
     let (mode, found) = (view.mode?, view.object?);
     let is_ambient = mode.value.text() == Some("ambient");
     let namespace = labels.input.namespace;
-    let said = format!("namespace `{namespace}` is in the ambient mesh");
-    (is_ambient && own.is_none()).then(|| found.label_at(mode.value.span(), said))
+    let message = format!("namespace `{namespace}` is in the ambient mesh");
+    (is_ambient && own.is_none()).then(|| found.label_at(mode.value.span(), message))
 }
 
-fn rest(fact: Fact<Dataplane>, assumption: Option<Fact<()>>) -> Fact<Dataplane> {
+fn with_assumption(fact: Fact<Dataplane>, assumption: Option<Fact<()>>) -> Fact<Dataplane> {
     match assumption {
-        Some(assumption) if fact.value == Dataplane::Sidecar => fact.resting_on(&assumption),
+        Some(assumption) if fact.value == Dataplane::Sidecar => fact.depending_on(&assumption),
         _ => fact,
     }
 }
 
-/// What decides where neither label nor annotation does; `None` where nothing is written, which
-/// stands for yes.
+/// Decides by the selectors and the policy of the injector, if neither label nor annotation decides.
+/// `None` means that nothing is written, so the pod is injected.
 fn policy(install: &InstallView<'_>, labels: &Labels<'_>) -> Option<Fact<bool>> {
     const SETTLE: &str = "--override injection=all|none";
     let selects = |fact: &Fact<Vec<Requirements>>| {
-        let mut selectors = fact.value.iter().filter(|selector| !selector.is_empty());
-        selectors.any(|selector| selector.matches(|key| labels.pod(key)))
+        fact.value
+            .iter()
+            .filter(|selector| !selector.is_empty())
+            .any(|selector| selector.matches(|key| labels.pod(key)))
     };
-    let never = install.fact(SETTLE, |one| one.never_inject.as_ref());
+    let never = install.fact(SETTLE, |plane| plane.never_inject.as_ref());
     if let Some(never) = never.filter(selects) {
         return Some(never.map(|_| false));
     }
-    let always = install.fact(SETTLE, |one| one.always_inject.as_ref());
+    let always = install.fact(SETTLE, |plane| plane.always_inject.as_ref());
     if let Some(always) = always.filter(selects) {
         return Some(always.map(|_| true));
     }
-    install.fact(SETTLE, |one| one.auto_inject.as_ref())
+    install.fact(SETTLE, |plane| plane.auto_inject.as_ref())
 }
 
-/// The pod's own word against a sidecar: the label, which counts since 1.12, before the annotation.
-fn written_off(workload: &Workload<'_>, version: Option<Version>) -> Option<Fact<()>> {
+/// Returns the opt-out of the pod: the label, which Istio reads since 1.12, before the annotation.
+fn opt_out(workload: &Workload<'_>, version: Option<Version>) -> Option<Fact<()>> {
     let template = &workload.template;
-    let label = template
+    let entry = template
         .label(keys::INJECT)
-        .filter(|_| version.is_none_or(|version| version >= Version::new(1, 12)));
-    let entry = label.or_else(|| template.annotation(keys::INJECT))?;
-    let said = "injection is switched off here";
-    let place = workload.object.label_at(entry.value.span(), said);
+        .filter(|_| version.is_none_or(|version| version >= Version::new(1, 12)))
+        .or_else(|| template.annotation(keys::INJECT))?;
+    let message = "injection is switched off here";
+    let place = workload.object.label_at(entry.value.span(), message);
     Some(Fact::known((), place))
 }
 
-/// The labels name a revision, and nobody answers to it.
-fn unserved(workload: &Workload<'_>, view: &NamespaceView<'_>, because: Vec<Reason>) -> Fact<()> {
-    let message = "no control plane of the tree answers to this";
+/// Returns why a pod is not injected whose labels name a revision that no control plane serves.
+fn why_unserved(
+    workload: &Workload<'_>,
+    view: &NamespaceView<'_>,
+    because: Vec<Reason>,
+) -> Fact<()> {
+    let message = "no control plane in the tree serves the revision that this label selects";
     let of_namespace = view.injection.or(view.revision);
     let place = match (of_namespace, view.object) {
         (Some(label), Some(found)) => Some(found.label_at(label.value.span(), message)),
@@ -233,17 +248,17 @@ fn unserved(workload: &Workload<'_>, view: &NamespaceView<'_>, because: Vec<Reas
     };
     let mut fact = match place {
         Some(place) => Fact::known((), place),
-        None => Fact::settled((), "no control plane of the tree injects this namespace"),
+        None => Fact::settled((), "no control plane in the tree injects this namespace"),
     };
     fact.because.extend(because);
     if view.object.is_some() {
         return fact;
     }
-    let said = "no label of the namespace names a revision that is served";
-    fact.resting_on(&Fact::assumed((), said, Some(SETTLE)))
+    let message = "the namespace does not name a revision that is served";
+    fact.depending_on(&Fact::assumed((), message, Some(SETTLE)))
 }
 
-/// The pod is injected: the templates decide what it gets.
+/// Decides for a pod that is injected: the templates decide whether its traffic is captured.
 fn injected(
     workload: &Workload<'_>,
     view: &NamespaceView<'_>,
@@ -261,13 +276,16 @@ fn injected(
         .or_else(|| template.label(keys::REVISION));
     let mut because: Vec<Reason> = hook.map(Reason::written).into_iter().collect();
     if let (Some(label), Some(found)) = (namespace, view.object) {
-        let said = format!("namespace `{}` is injected", found.name());
-        because.insert(0, Reason::written(found.label_at(label.value.span(), said)));
-    } else if let Some(label) = own {
-        let said = "injection is asked for here";
+        let message = format!("namespace `{}` is injected", found.name());
         because.insert(
             0,
-            Reason::written(object.label_at(label.value.span(), said)),
+            Reason::written(found.label_at(label.value.span(), message)),
+        );
+    } else if let Some(label) = own {
+        let message = "injection is requested here";
+        because.insert(
+            0,
+            Reason::written(object.label_at(label.value.span(), message)),
         );
     }
     Fact {
@@ -277,34 +295,36 @@ fn injected(
     }
 }
 
-/// A template without redirect is asked for, by the pod or as the default of the installation.
+/// Returns the template without capture that the pod, or the default of the installation, selects.
 fn uncaptured(workload: &Workload<'_>, install: &InstallView<'_>) -> Option<Fact<Dataplane>> {
-    let is_uncaptured = |name: &str| UNCAPTURED.contains(&name) || expands(install, name);
-    let said = "this template captures no traffic";
+    let is_uncaptured =
+        |name: &str| UNCAPTURED.contains(&name) || is_uncaptured_alias(install, name);
+    let message = "this template does not capture traffic";
     if let Some(entry) = workload.template.annotation(keys::TEMPLATES) {
         let names = entry.value.text().unwrap_or_default();
-        let place = workload.object.label_at(entry.value.span(), said);
+        let place = workload.object.label_at(entry.value.span(), message);
         let hit = names.split(',').any(|name| is_uncaptured(name.trim()));
         return hit.then(|| Fact::known(Dataplane::Uncaptured, place));
     }
     let settle = "inject.istio.io/templates";
-    let defaults = install.fact(settle, |one| one.default_templates.as_ref())?;
+    let defaults = install.fact(settle, |plane| plane.default_templates.as_ref())?;
     let hit = defaults.value.iter().any(|name| is_uncaptured(name));
     hit.then(|| defaults.map(|_| Dataplane::Uncaptured))
 }
 
-/// An alias stands for several templates (`Config.Aliases` of the injector, not recursive).
-fn expands(install: &InstallView<'_>, name: &str) -> bool {
-    let aliases = install
+/// Returns whether `name` is an alias of a template without capture (`Config.Aliases` of the
+/// injector, not recursive).
+fn is_uncaptured_alias(install: &InstallView<'_>, name: &str) -> bool {
+    install
         .candidates
         .iter()
-        .flat_map(|one| &one.template_aliases);
-    let mut targets = aliases.filter(|alias| alias.value.0 == name);
-    targets.any(|alias| {
-        alias
-            .value
-            .1
-            .iter()
-            .any(|one| UNCAPTURED.contains(&one.as_str()))
-    })
+        .flat_map(|plane| &plane.template_aliases)
+        .filter(|alias| alias.value.0 == name)
+        .any(|alias| {
+            alias
+                .value
+                .1
+                .iter()
+                .any(|template| UNCAPTURED.contains(&template.as_str()))
+        })
 }

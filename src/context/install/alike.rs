@@ -1,5 +1,5 @@
-//! Control planes that differ in nothing but where they are written: a tree may hold as many as pods, so that only some of
-//! them can be looked at for each pod.
+//! Groups control planes that differ only in where they are written. A tree may contain as many as
+//! pods, so each pod considers only some of a group.
 
 use std::sync::Arc;
 
@@ -10,20 +10,22 @@ use crate::mesh::Fact;
 use crate::mesh::istio::install::{Install, Webhook, version_of_revision};
 use crate::mesh::istio::keys;
 use crate::settings::Settings;
-use crate::source::place::folder;
+use crate::source::paths::folder;
 
 use super::super::inventory::Inventory;
-use super::conflict::NAMED;
+use crate::context::install::view::NAMED;
 
-/// How many of those that are alike are looked at: messages name no more, and so nothing depends on the others.
+/// How many control planes of a group are considered. Messages do not name more, so nothing depends
+/// on the others.
 const ENOUGH: usize = 2 * NAMED + 1;
 
-/// The numbers of control planes by what they state; `None` for one that stands for itself.
+/// The group of each control plane, by position; `None` for one that is in no group.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Alike(Arc<[Option<usize>]>);
 
 impl Alike {
-    /// Compares control planes with each other. Revisions that neither the tree nor the settings name are all alike.
+    /// Groups control planes by what they state. Revisions that neither the tree nor the settings name
+    /// count as equal.
     pub(in super::super) fn of(
         planes: &[Install],
         inventory: &Inventory<'_>,
@@ -42,13 +44,13 @@ impl Alike {
         let mut numbers = HashMap::new();
         let each = planes.iter().map(|plane| {
             let next = numbers.len();
-            let key = (folder(&plane.place.path), stated(plane, &named)?);
+            let key = (folder(&plane.place.path), stated_values(plane, &named)?);
             Some(*numbers.entry(key).or_insert(next))
         });
         Self(each.collect())
     }
 
-    /// Drops the positions of those that are alike after the first ones.
+    /// Keeps the first [`ENOUGH`] positions of each group and removes the others.
     pub(super) fn enough(&self, positions: &mut Vec<usize>) {
         if positions.len() <= ENOUGH {
             return;
@@ -67,19 +69,25 @@ impl Alike {
 
 /// Returns the revisions that pods, namespaces and settings name.
 fn named_revisions<'a>(inventory: &'a Inventory<'_>, settings: &'a Settings) -> HashSet<&'a str> {
-    let workloads = inventory.workloads.iter();
-    let pods = workloads.filter_map(|subject| subject.workload.template.label(keys::REVISION));
-    let namespaces = inventory.namespaces.iter();
-    let namespaces = namespaces.filter_map(|namespace| namespace.label(keys::REVISION));
+    let pods = inventory
+        .workloads
+        .iter()
+        .filter_map(|subject| subject.workload.template.label(keys::REVISION));
+    let namespaces = inventory
+        .namespaces
+        .iter()
+        .filter_map(|namespace| namespace.label(keys::REVISION));
     let labels = pods
         .chain(namespaces)
         .filter_map(|label| label.value.text());
-    let scoped = settings.scopes.iter();
-    let scoped = scoped.flat_map(|scope| [&scope.assume, &scope.overrides]);
+    let scoped = settings
+        .scopes
+        .iter()
+        .flat_map(|scope| [&scope.assume, &scope.overrides]);
     let given = [&settings.assume, &settings.overrides]
         .into_iter()
-        .chain(scoped);
-    let given = given.flat_map(|facts| facts.revisions.iter().map(String::as_str));
+        .chain(scoped)
+        .flat_map(|facts| facts.revisions.iter().map(String::as_str));
     labels.chain(given).collect()
 }
 
@@ -94,14 +102,14 @@ fn may_select(hook: &Webhook, named: &HashSet<&str>) -> bool {
 
 /// Returns everything that a control plane states, without the places; `None` where it states more than values. Of a
 /// revision that is not among `named` only the release counts that its name may show.
-fn stated(plane: &Install, named: &HashSet<&str>) -> Option<String> {
+fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
     fn value<T>(fact: &Option<Fact<T>>) -> Option<&T> {
         fact.as_ref().map(|fact| &fact.value)
     }
     fn values<T>(facts: &[Fact<T>]) -> Vec<&T> {
         facts.iter().map(|fact| &fact.value).collect()
     }
-    // Without `..`: a new field must be compared, too.
+    // Without `..`, so that a new field must be compared too.
     let Install {
         carrier,
         part,

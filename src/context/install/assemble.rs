@@ -1,22 +1,22 @@
-//! From what single carriers say to control planes.
+//! Assembles control planes from the objects and files that describe them.
 
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::kube::{lies_above, nearness};
+use crate::kube::{is_in_ancestor_folder, nearness};
 use crate::mesh::istio::install::{
-    Carrier, Install, Part, PlainFile, Surroundings, from_object, from_values_file,
+    Carrier, CarrierContext, Install, Part, PlainFile, from_object, from_values_file,
 };
 
 use super::super::inventory::Inventory;
 
-/// What the tree says of installations.
+/// The installations of a tree.
 #[derive(Debug, Default)]
 pub(in super::super) struct Installations {
-    /// Control planes, each put together from all that describes it.
+    /// Control planes, each assembled from all objects and files that describe it.
     pub(in super::super) planes: Vec<Install>,
-    /// What serves all control planes of a cluster: CNI plugin, ztunnel, the base chart.
+    /// Parts that serve all control planes of a cluster: CNI plugin, ztunnel, the base chart.
     pub(in super::super) cluster: Vec<Install>,
 }
 
@@ -26,7 +26,7 @@ pub(in super::super) fn installations(inventory: &Inventory<'_>) -> Installation
         .into_iter()
         .partition(|piece| piece.part == Part::ControlPlane);
     layer_values_files(&mut planes);
-    // What is nearer to the API server says more: ConfigMaps before webhooks before images.
+    // Sorts by precedence: ConfigMaps before webhooks before images.
     rest.sort_by_key(|piece| piece.carrier);
     let (cluster, rest): (Vec<Install>, Vec<Install>) = rest
         .into_iter()
@@ -40,19 +40,18 @@ pub(in super::super) fn installations(inventory: &Inventory<'_>) -> Installation
 }
 
 fn pieces(inventory: &Inventory<'_>) -> Vec<Install> {
-    let around = Surroundings::new(&inventory.installations, &inventory.plain_files);
+    let around = CarrierContext::new(&inventory.installations, &inventory.plain_files);
     let mut all: Vec<Install> = inventory
         .installations
         .iter()
         .flat_map(|object| from_object(object, &around))
         .collect();
-    let read = all.iter().flat_map(|one| &one.reads);
-    let read: HashSet<Arc<str>> = read.cloned().collect();
+    let read: HashSet<Arc<str>> = all.iter().flat_map(|piece| &piece.reads).cloned().collect();
     let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
     let charts: HashMap<&str, &PlainFile<'_>> =
         charts.map(|chart| (chart.folder(), chart)).collect();
     for file in &inventory.plain_files {
-        // A values file that a release names speaks through it.
+        // A values file that a release names is read as part of the release.
         if !read.contains(file.path) {
             let chart = charts.get(file.folder()).copied();
             all.extend(from_values_file(file, chart));
@@ -61,43 +60,44 @@ fn pieces(inventory: &Inventory<'_>) -> Vec<Install> {
     all
 }
 
-/// In a folder with a `values.yaml`, the other values files are laid over it.
+/// Merges the other values files of a folder over its `values.yaml`.
 fn layer_values_files(planes: &mut Vec<Install>) {
-    let is_values = |one: &Install| one.carrier == Carrier::HelmValues;
-    let name = |one: &Install| one.place.path.rsplit('/').next().map(str::to_owned);
-    let folder = |one: &Install| {
-        one.place
+    let is_values = |plane: &Install| plane.carrier == Carrier::HelmValues;
+    let name = |plane: &Install| plane.place.path.rsplit('/').next().map(str::to_owned);
+    let folder = |plane: &Install| {
+        plane
+            .place
             .path
             .rsplit_once('/')
             .map(|(folder, _)| folder.to_owned())
     };
     let bases: Vec<Install> = planes
         .iter()
-        .filter(|one| is_values(one) && name(one).as_deref() == Some("values.yaml"))
+        .filter(|plane| is_values(plane) && name(plane).as_deref() == Some("values.yaml"))
         .cloned()
         .collect();
     for base in bases {
         let mut others = 0;
-        for one in planes.iter_mut().filter(|one| is_values(one)) {
-            if folder(one) == folder(&base) && one.place.path != base.place.path {
-                if one.revision.is_none() {
-                    one.revision.clone_from(&base.revision);
+        for plane in planes.iter_mut().filter(|plane| is_values(plane)) {
+            if folder(plane) == folder(&base) && plane.place.path != base.place.path {
+                if plane.revision.is_none() {
+                    plane.revision.clone_from(&base.revision);
                 }
-                one.fill_from(&base);
+                plane.fill_from(&base);
                 others += 1;
             }
         }
         if others > 0 {
-            planes.retain(|one| !is_values(one) || one.place.path != base.place.path);
+            planes.retain(|plane| !is_values(plane) || plane.place.path != base.place.path);
         }
     }
 }
 
-/// ConfigMaps, webhooks and Deployments belong to the nearest control plane of their revision, as
-/// far as their folders belong together; without one they make it up among themselves.
+/// Adds ConfigMaps, webhooks and Deployments to the nearest control plane of their revision if the
+/// folder of one contains the other. Without one, they form a control plane of their own.
 fn add_parts(planes: &mut Vec<Install>, parts: Vec<Install>) {
     let whole = planes.len();
-    // Of what each is put together; a second ConfigMap `istio` is another installation.
+    // The carriers of each control plane: a second ConfigMap `istio` is another installation.
     let mut carriers: Vec<Vec<Carrier>> = vec![Vec::new(); whole];
     let mut by_revision: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, plane) in planes.iter().enumerate() {
@@ -113,11 +113,11 @@ fn add_parts(planes: &mut Vec<Install>, parts: Vec<Install>) {
                 return false;
             };
             let is_new = part.carrier == Carrier::Webhooks || !had.contains(&part.carrier);
-            (*index < whole || is_new) && belong_together(&plane.place.path, &part.place.path)
+            (*index < whole || is_new) && is_above_or_below(&plane.place.path, &part.place.path)
         };
         let near = |index: &usize| {
             let plane = planes.get(*index);
-            plane.map(|one| nearness(&one.place.path, &part.place.path))
+            plane.map(|plane| nearness(&plane.place.path, &part.place.path))
         };
         let best = of_revision.iter().copied().filter(fits).max_by_key(near);
         let target = best.and_then(|at| planes.get_mut(at).zip(carriers.get_mut(at)));
@@ -135,14 +135,16 @@ fn add_parts(planes: &mut Vec<Install>, parts: Vec<Install>) {
     }
 }
 
-fn belong_together(a: &str, b: &str) -> bool {
-    lies_above(a, b) || lies_above(b, a)
+fn is_above_or_below(a: &str, b: &str) -> bool {
+    is_in_ancestor_folder(a, b) || is_in_ancestor_folder(b, a)
 }
 
-/// A tag belongs to the control plane that it names; without it, it stands by itself.
+/// Adds each tag to the control plane that it names. A tag without one stays separate.
 fn add_tags(planes: &mut Vec<Install>, tags: Vec<Install>) {
     for tag in tags {
-        let target = planes.iter_mut().filter(|plane| names(&tag.part, plane));
+        let target = planes
+            .iter_mut()
+            .filter(|plane| is_tag_of(&tag.part, plane));
         match target.max_by_key(|plane| nearness(&plane.place.path, &tag.place.path)) {
             Some(plane) => plane.fill_from(&tag),
             None => planes.push(tag),
@@ -150,7 +152,7 @@ fn add_tags(planes: &mut Vec<Install>, tags: Vec<Install>) {
     }
 }
 
-fn names(part: &Part, plane: &Install) -> bool {
+fn is_tag_of(part: &Part, plane: &Install) -> bool {
     let Part::Tags { kind, name } = part else {
         return false;
     };

@@ -1,27 +1,25 @@
-//! Where installations that are equally near say different things.
+//! Finds facts on which equally near installations differ.
 
 use std::fmt::Display;
 
+use crate::context::install::view::InstallView;
+use crate::context::install::view::NAMED;
 use crate::finding::Label;
 use crate::mesh::Fact;
 use crate::mesh::istio::install::Install;
 
-use super::InstallView;
-
-/// How many candidates are named: each pod names them again.
-pub(super) const NAMED: usize = 8;
-
-/// One thing on which the candidates of a workload differ.
+/// A fact on which the candidates of a workload differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// What it is, in the words of the options: `rewrite`, `status-port`, `root-namespace` …
+    /// The name of the fact as in the options: `rewrite`, `status-port`, `root-namespace` …
     pub key: &'static str,
-    /// What each of the first candidates says, and where; a default points at the installation itself.
+    /// The value of each of the first candidates and its place; the place of a default is that of the
+    /// installation.
     pub sides: Vec<(String, Label)>,
 }
 
 impl InstallView<'_> {
-    /// Returns what the candidates differ on; empty where one alone decides.
+    /// Returns the facts on which the candidates differ; empty if only one decides.
     #[must_use]
     pub fn conflicts(&self) -> Vec<Conflict> {
         if self.candidates.len() < 2 {
@@ -30,15 +28,19 @@ impl InstallView<'_> {
         let on = "true".to_owned();
         let port = "15020".to_owned();
         let all = [
-            self.differ("revision", "default", |one| one.revision.as_ref()),
-            self.differ("mesh-version", "unknown", |one| one.version.as_ref()),
-            self.differ("rewrite", &on, |one| one.rewrite.as_ref()),
-            self.differ("root-namespace", "istio-system", |one| {
-                one.root_namespace.as_ref()
+            self.differ("revision", "default", |plane| plane.revision.as_ref()),
+            self.differ("mesh-version", "unknown", |plane| plane.version.as_ref()),
+            self.differ("rewrite", &on, |plane| plane.rewrite.as_ref()),
+            self.differ("root-namespace", "istio-system", |plane| {
+                plane.root_namespace.as_ref()
             }),
-            self.differ("status-port", &port, |one| one.mesh_status_port.as_ref()),
-            self.differ("status-port", &port, |one| one.proxy_status_port.as_ref()),
-            self.differ("cni", "false", |one| one.cni.as_ref()),
+            self.differ("status-port", &port, |plane| {
+                plane.mesh_status_port.as_ref()
+            }),
+            self.differ("status-port", &port, |plane| {
+                plane.proxy_status_port.as_ref()
+            }),
+            self.differ("cni", "false", |plane| plane.cni.as_ref()),
         ];
         all.into_iter().flatten().collect()
     }
@@ -49,25 +51,25 @@ impl InstallView<'_> {
         default: &str,
         get: impl Fn(&'a Install) -> Option<&'a Fact<T>>,
     ) -> Option<Conflict> {
-        let value = |one: &'a Install| get(one).map(|fact| &fact.value);
-        let mut values = self.candidates.iter().map(|one| value(one));
+        let value = |plane: &'a Install| get(plane).map(|fact| &fact.value);
+        let mut values = self.candidates.iter().map(|plane| value(plane));
         let first = values.next()?;
         if values.all(|other| other == first) {
             return None;
         }
-        let side = |one: &&'a Install| match get(one) {
+        let side = |plane: &&'a Install| match get(plane) {
             Some(fact) => {
                 let place = fact.because.first().and_then(|reason| reason.place.clone());
                 (
                     fact.value.to_string(),
-                    place.unwrap_or_else(|| one.place.clone()),
+                    place.unwrap_or_else(|| plane.place.clone()),
                 )
             }
-            None => (default.to_owned(), one.place.clone()),
+            None => (default.to_owned(), plane.place.clone()),
         };
         let (taken, others) = self.candidates.split_first()?;
         let first = side(taken);
-        // A default that is written says the same as one that is not.
+        // A default that is written equals one that is not.
         let (at, differing) = others
             .iter()
             .enumerate()

@@ -1,5 +1,7 @@
-//! The labels that decide about injection, written or taken for granted.
+//! The labels that decide about injection, written or assumed.
 
+use crate::context::run_context::Context;
+use crate::context::user_facts::UserFacts;
 use crate::kube::{Object, Workload};
 use crate::mesh::istio::injection::InjectionInput;
 use crate::mesh::istio::install::Install;
@@ -7,33 +9,31 @@ use crate::mesh::istio::keys;
 use crate::settings::InjectionAssumption;
 use crate::yaml::{Entry, NodeRef};
 
-use super::super::{Context, Given};
-
-/// The label with the name of a namespace: the API server sets it on every one (Kubernetes 1.21+).
+/// The label that Kubernetes sets on every Namespace.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// The labels that decide about injection.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Labels<'a> {
-    /// What the model asks for.
+    /// The input of the injection model.
     pub(in super::super) input: InjectionInput<'a>,
-    /// All labels of the Namespace, where it is in the tree.
+    /// All labels of the Namespace, if it is in the tree.
     namespace: Option<NodeRef<'a>>,
     /// All labels of the pod.
     pod: Option<NodeRef<'a>>,
     /// The file of the workload.
     pub(super) path: &'a str,
-    /// What the user settled for it.
-    pub(super) given: &'a Given,
+    /// The user's facts for it.
+    pub(super) given: &'a UserFacts,
 }
 
 impl<'a> Labels<'a> {
-    /// The label of the pod.
+    /// Returns the value of a label of the pod.
     pub(in super::super) fn pod(&self, key: &str) -> Option<&'a str> {
         self.pod?.get(key)?.text()
     }
 
-    /// The label of the namespace, or what is taken for it.
+    /// Returns the value of a label of the namespace, written or assumed.
     pub(in super::super) fn namespace(&self, key: &str) -> Option<&'a str> {
         match key {
             keys::NAMESPACE_INJECTION => self.input.namespace_injection,
@@ -71,8 +71,8 @@ fn texts(mapping: Option<NodeRef<'_>>) -> impl Iterator<Item = (&str, &str)> {
 }
 
 impl<'t> Context<'t> {
-    /// Returns the labels that decide about injection; for a namespace that is not in the tree
-    /// those it would have if it were injected.
+    /// Returns the labels that decide about injection. A namespace that is not in the tree gets the
+    /// labels that it would have if it were injected.
     pub(in super::super) fn labels_seen<'a>(
         &'a self,
         workload: &Workload<'t>,
@@ -84,7 +84,7 @@ impl<'t> Context<'t> {
         let object = &workload.object;
         let template = &workload.template;
         let (namespace, _) = self.namespace_of(object);
-        let given = self.given(object);
+        let given = self.user_facts(object);
         let found = self
             .namespace_object(object)
             .filter(|_| !given.overrides_injection());
@@ -115,23 +115,24 @@ impl<'t> Context<'t> {
     }
 }
 
-impl Given {
-    /// Tells whether an option decides about injection against the tree.
+impl UserFacts {
+    /// Returns whether an option decides about injection and overrides the tree.
     pub(in super::super) fn overrides_injection(&self) -> bool {
         let given = self.overrides.injection;
         given.is_some_and(|given| given != InjectionAssumption::Evidence)
     }
 }
 
-/// The revision that an injected namespace must name, where none has the default role.
-fn assumed_revision<'a>(given: &'a Given, scope: &[&'a Install]) -> Option<&'a str> {
+/// Returns the revision that an injected namespace must name; `None` if a control plane has the
+/// default role.
+fn assumed_revision<'a>(given: &'a UserFacts, scope: &[&'a Install]) -> Option<&'a str> {
     let given = [&given.overrides.revisions, &given.assume.revisions];
     let given = given.into_iter().find(|names| !names.is_empty());
     if let Some(names) = given {
         let has_default = names.iter().any(|name| name == "default");
         return names.first().map(String::as_str).filter(|_| !has_default);
     }
-    if scope.iter().any(|one| one.is_default()) {
+    if scope.iter().any(|plane| plane.is_default()) {
         return None;
     }
     scope.first().and_then(|plane| plane.names().next())

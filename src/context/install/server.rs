@@ -1,5 +1,5 @@
-//! Who injects the pods of a workload: webhooks of the tree as they stand, else those that Istio's
-//! charts make for the revisions and tags of a control plane.
+//! Decides which control plane injects the pods of a workload: by the webhooks of the tree, else by
+//! the webhooks that Istio's charts create for the revisions and tags of a control plane.
 
 use crate::finding::Label;
 use crate::kube::nearness;
@@ -7,16 +7,19 @@ use crate::mesh::istio::injection::{ControlPlane, InjectionInput, webhook};
 use crate::mesh::istio::install::{Carrier, Install, Part, Webhook};
 use crate::mesh::{Fact, Reason};
 
-use super::super::Context;
-use super::conflict::NAMED;
 use super::labels::Labels;
 use super::plane_index::Possible;
-use super::positions;
+use super::positions::positions;
+use crate::context::install::view::NAMED;
+use crate::context::run_context::Context;
 
-/// The option that settles who serves a revision.
+/// The option that settles which revisions are served.
 const SETTLE: &str = "--assume revision=NAME";
 
-/// Who injects.
+/// In a scope of at most this many control planes, the webhooks of each are evaluated, which is faster than the index.
+const FEW: usize = 32;
+
+/// The control plane that injects a pod.
 #[derive(Clone, Debug)]
 pub(in super::super) enum Server<'a> {
     /// Control planes of the tree, all equally near.
@@ -25,25 +28,25 @@ pub(in super::super) enum Server<'a> {
         planes: Vec<&'a Install>,
         /// The webhook of the tree that selects the pod.
         hook: Option<Label>,
-        /// What had to be taken for granted.
+        /// The assumption that this rests on, if any.
         assumption: Option<Fact<()>>,
     },
     /// A control plane that is not in the tree.
-    Someone {
-        /// What had to be taken for granted.
+    OutsideTree {
+        /// The assumption that this rests on, if any.
         assumption: Option<Fact<()>>,
     },
-    /// The labels ask for a name that no control plane answers to.
-    Nobody {
-        /// The names that are served, and where.
+    /// The labels name a revision that no control plane serves.
+    NotServed {
+        /// The revisions and tags that are served, and where.
         because: Vec<Reason>,
     },
-    /// The labels ask for nothing.
-    NotAsked,
+    /// The labels do not request injection.
+    NotRequested,
 }
 
 impl Context<'_> {
-    /// Decides who injects.
+    /// Decides which control plane injects pods with these labels.
     pub(in super::super) fn server<'a>(
         &'a self,
         labels: &Labels<'_>,
@@ -51,17 +54,18 @@ impl Context<'_> {
     ) -> Server<'a> {
         let input = &labels.input;
         if !labels.given.overrides.revisions.is_empty() {
-            return given(&labels.given.overrides.revisions, input, "--override");
+            return by_option(&labels.given.overrides.revisions, input, "--override");
         }
         if scope.is_empty() {
             return without_planes(labels);
         }
-        let possible = self.plane_index.possible(labels);
-        let hits = self.hits(
-            &positions::<Vec<usize>>(&self.control_planes, scope),
-            &possible,
-            labels,
-        );
+        let in_scope: Vec<usize> = positions(&self.control_planes, scope);
+        let possible = if in_scope.len() <= FEW {
+            self.with_all_webhooks(&in_scope)
+        } else {
+            self.plane_index.possible(labels)
+        };
+        let hits = self.hits(&in_scope, &possible, labels);
         if !hits.is_empty() {
             let hook = hits.iter().find_map(|(_, hook)| *hook);
             let planes = hits.iter().map(|(plane, _)| *plane).collect();
@@ -71,29 +75,32 @@ impl Context<'_> {
                 assumption: hook.and_then(unevaluated),
             };
         }
-        if webhook(&anyone(input), input).is_none() {
-            return Server::NotAsked;
+        if webhook(&plane_serving_all_names(input), input).is_none() {
+            return Server::NotRequested;
         }
         assumed_name(labels)
-            .or_else(|| self.out_of_scope(labels, &possible))
+            .or_else(|| self.out_of_scope(labels))
             .or_else(|| open(scope))
-            .or_else(|| self.istioctl(scope, input))
-            .unwrap_or_else(|| Server::Nobody {
-                because: answers(scope, input),
+            .or_else(|| self.by_istioctl(scope, input))
+            .unwrap_or_else(|| Server::NotServed {
+                because: served_instead(scope, input),
             })
     }
 
-    /// `istioctl install` gives the first installation of a cluster the default role, whatever its
-    /// revision is (`istioctl/pkg/install`, since 1.10): nothing in the file says so.
-    fn istioctl<'a>(
+    /// Returns the installation that istioctl is assumed to have given the default role. `istioctl
+    /// install` gives it to the first installation of a cluster, whatever its revision is
+    /// (`istioctl/pkg/install`, since 1.10); the file does not state it.
+    fn by_istioctl<'a>(
         &self,
         planes: &[&'a Install],
         input: &InjectionInput<'_>,
     ) -> Option<Server<'a>> {
         let asks_default = input.namespace_injection.is_some()
             || input.namespace_revision.is_none() && input.revision.is_none();
-        let planes = planes.iter().copied();
-        let planes = planes.filter(|one| one.carrier == Carrier::IstioOperator);
+        let planes = planes
+            .iter()
+            .copied()
+            .filter(|plane| plane.carrier == Carrier::IstioOperator);
         let planes: Vec<&Install> = self.chosen(planes.collect());
         let first = planes.first().filter(|_| asks_default)?;
         let message = "istioctl gave this installation the default role";
@@ -101,7 +108,7 @@ impl Context<'_> {
             message: message.to_owned(),
             ..first.place.clone()
         };
-        let assumption = Fact::known((), place).resting_on(&Fact::assumed(
+        let assumption = Fact::known((), place).depending_on(&Fact::assumed(
             (),
             message,
             Some("--assume revision=default"),
@@ -113,24 +120,37 @@ impl Context<'_> {
         })
     }
 
-    /// A control plane elsewhere in the tree serves the name: better than to say that nobody does.
-    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>, possible: &Possible) -> Option<Server<'a>> {
+    /// Returns the control planes elsewhere in the tree that serve the name, as an assumption: that is more likely than
+    /// that none serves it.
+    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>) -> Option<Server<'a>> {
+        let possible = self.plane_index.possible(labels);
         let all: Vec<usize> = possible.keys().copied().collect();
-        let hits = self.hits(&all, possible, labels);
+        let hits = self.hits(&all, &possible, labels);
         let (first, hook) = *hits.first()?;
-        let message = "the control plane there serves this part of the tree too";
+        let message = "a control plane elsewhere in the tree serves this workload";
         let place = Label {
             message: message.to_owned(),
             ..first.place.clone()
         };
         let assumption =
-            Fact::known((), place).resting_on(&Fact::assumed((), message, Some(SETTLE)));
+            Fact::known((), place).depending_on(&Fact::assumed((), message, Some(SETTLE)));
         let planes = hits.into_iter().map(|(plane, _)| plane).collect();
         Some(Server::Planes {
             planes,
             hook: hook.map(|hook| hook.place.clone()),
             assumption: Some(assumption),
         })
+    }
+
+    /// Returns the control planes at `positions` with all of their webhooks.
+    fn with_all_webhooks(&self, positions: &[usize]) -> Possible {
+        positions
+            .iter()
+            .filter_map(|at| {
+                let plane = self.control_planes.get(*at)?;
+                Some((*at, (0..plane.webhooks.len()).collect()))
+            })
+            .collect()
     }
 
     /// Returns the nearest of the control planes at `positions` that inject, each with its webhook if the tree holds it;
@@ -154,36 +174,38 @@ impl Context<'_> {
     }
 }
 
-/// What decides about a webhook besides what can be evaluated.
+/// Returns the assumption that a webhook selects the pod, if it has conditions that cannot be
+/// evaluated.
 fn unevaluated(hook: &Webhook) -> Option<Fact<()>> {
-    let open = hook.open.clone()?;
-    let said = "the webhook asks the injector about this pod";
+    let open = hook.unevaluated.clone()?;
+    let message = "the webhook selects this pod";
     let settle = Some("--override injection=all|none");
-    Some(Fact::known((), open).resting_on(&Fact::assumed((), said, settle)))
+    Some(Fact::known((), open).depending_on(&Fact::assumed((), message, settle)))
 }
 
-/// The tree holds no control plane: a revision that is named is taken as served.
+/// Decides for a tree without a control plane: a revision that the labels name is assumed to be
+/// served.
 fn without_planes<'a>(labels: &Labels<'_>) -> Server<'a> {
     let (input, assumed) = (&labels.input, &labels.given.assume.revisions);
     if !assumed.is_empty() {
-        return given(assumed, input, "--assume");
+        return by_option(assumed, input, "--assume");
     }
-    if webhook(&anyone(input), input).is_none() {
-        return Server::NotAsked;
+    if webhook(&plane_serving_all_names(input), input).is_none() {
+        return Server::NotRequested;
     }
-    let said = "a control plane serves the revision named there";
-    let assumption = is_foreign_revision(input).then(|| Fact::assumed((), said, Some(SETTLE)));
-    Server::Someone { assumption }
+    let message = "a control plane serves the revision that the labels name";
+    let assumption = names_other_revision(input).then(|| Fact::assumed((), message, Some(SETTLE)));
+    Server::OutsideTree { assumption }
 }
 
-/// `--assume` names who is not in the tree: a managed mesh, say.
+/// Returns a control plane that `--assume` names and that is not in the tree, such as a managed mesh.
 fn assumed_name<'a>(labels: &Labels<'_>) -> Option<Server<'a>> {
     let names = &labels.given.assume.revisions;
     let plane = plane_of(names);
     webhook(&plane, &labels.input)?;
-    let said = format!("the mesh serves {} (--assume)", names.join(", "));
-    Some(Server::Someone {
-        assumption: Some(Fact::assumed((), said, None)),
+    let message = format!("the mesh serves {} (--assume)", names.join(", "));
+    Some(Server::OutsideTree {
+        assumption: Some(Fact::assumed((), message, None)),
     })
 }
 
@@ -197,7 +219,7 @@ fn serves<'a>(
     let literal = hooks.iter().filter_map(|at| plane.webhooks.get(*at));
     let hook = literal
         .filter(|hook| hook.matches(|key| labels.namespace(key), |key| labels.pod(key)))
-        .min_by_key(|hook| hook.open.is_some());
+        .min_by_key(|hook| hook.unevaluated.is_some());
     if hook.is_some() {
         return Some(hook);
     }
@@ -208,8 +230,13 @@ fn serves<'a>(
 fn modelled(plane: &Install) -> ControlPlane {
     let literal = |tag: Option<&str>| plane.webhooks.iter().any(|hook| hook.tag.as_deref() == tag);
     let own = !matches!(plane.part, Part::Tags { .. }) && !literal(None);
-    let tags = plane.tags.iter().map(|tag| &tag.value);
-    let tags: Vec<String> = tags.filter(|tag| !literal(Some(tag))).cloned().collect();
+    let tags: Vec<String> = plane
+        .tags
+        .iter()
+        .map(|tag| &tag.value)
+        .filter(|tag| !literal(Some(tag)))
+        .cloned()
+        .collect();
     let is_default = own && plane.revision.is_none() || tags.iter().any(|tag| tag == "default");
     let revision = own.then(|| plane.revision_name().to_owned());
     ControlPlane {
@@ -223,8 +250,8 @@ fn modelled(plane: &Install) -> ControlPlane {
     }
 }
 
-/// A control plane that answers to every name that is asked for.
-fn anyone(input: &InjectionInput<'_>) -> ControlPlane {
+/// Returns a control plane that serves every revision that the labels name.
+fn plane_serving_all_names(input: &InjectionInput<'_>) -> ControlPlane {
     let mut plane = ControlPlane::default();
     let named = [input.namespace_revision, input.revision];
     plane
@@ -233,17 +260,17 @@ fn anyone(input: &InjectionInput<'_>) -> ControlPlane {
     plane
 }
 
-/// The names that an option gives.
-fn given<'a>(names: &[String], input: &InjectionInput<'_>, option: &str) -> Server<'a> {
+/// Decides by the revisions that an option names.
+fn by_option<'a>(names: &[String], input: &InjectionInput<'_>, option: &str) -> Server<'a> {
     if webhook(&plane_of(names), input).is_some() {
-        return Server::Someone { assumption: None };
+        return Server::OutsideTree { assumption: None };
     }
-    if webhook(&anyone(input), input).is_none() {
-        return Server::NotAsked;
+    if webhook(&plane_serving_all_names(input), input).is_none() {
+        return Server::NotRequested;
     }
-    let said = format!("the mesh serves {} ({option})", names.join(", "));
-    Server::Nobody {
-        because: vec![Reason::said(said, None)],
+    let message = format!("the mesh serves {} ({option})", names.join(", "));
+    Server::NotServed {
+        because: vec![Reason::without_place(message, None)],
     }
 }
 
@@ -255,24 +282,25 @@ fn plane_of(names: &[String]) -> ControlPlane {
     }
 }
 
-/// A control plane in scope has names that could not be read.
+/// Returns an assumed control plane if one in scope has names that could not be read.
 fn open<'a>(planes: &[&'a Install]) -> Option<Server<'a>> {
     let why = planes
         .iter()
         .find_map(|plane| plane.more_names.as_ref().or_else(|| plane.unread.first()))?;
-    let said = "a control plane serves the revision named there";
-    let mut assumption = Fact::assumed((), said, Some(SETTLE));
+    let message = "a control plane serves the revision that the labels name";
+    let mut assumption = Fact::assumed((), message, Some(SETTLE));
     assumption.because.push(why.clone());
-    Some(Server::Someone {
+    Some(Server::OutsideTree {
         assumption: Some(assumption),
     })
 }
 
-/// Says which names are served instead of the one that is asked for.
-fn answers(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason> {
+/// Returns which names are served instead of the one that the labels name, as reasons.
+fn served_instead(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason> {
     let named = input.namespace_revision.or(input.revision);
-    let by_name = named.filter(|_| input.namespace_injection.is_none());
-    let asked = by_name.unwrap_or("default");
+    let asked = named
+        .filter(|_| input.namespace_injection.is_none())
+        .unwrap_or("default");
     let (first, rest) = planes.split_at(planes.len().min(NAMED));
     let rest = rest
         .iter()
@@ -283,15 +311,15 @@ fn answers(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason> {
         .map(|plane| {
             let mut names = plane.names();
             if names.any(|name| name == asked) {
-                // The name is right: what its webhooks select is not this pod.
-                let said =
+                // The name matches, but its webhooks do not select this pod.
+                let message =
                     "the selectors of its webhooks do not match the labels of pod and namespace";
                 let hook = plane
                     .webhooks
                     .first()
                     .map_or(&plane.place, |hook| &hook.place);
                 return Reason::written(Label {
-                    message: said.to_owned(),
+                    message: message.to_owned(),
                     ..hook.clone()
                 });
             }
@@ -305,8 +333,8 @@ fn answers(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason> {
         .collect()
 }
 
-/// Tells whether a revision other than the default one is asked for.
-fn is_foreign_revision(input: &InjectionInput<'_>) -> bool {
+/// Returns whether the labels name a revision other than the default one.
+fn names_other_revision(input: &InjectionInput<'_>) -> bool {
     let named = input.namespace_revision.or(input.revision);
     input.namespace_injection.is_none() && named.is_some_and(|name| name != "default")
 }

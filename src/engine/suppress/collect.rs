@@ -1,4 +1,4 @@
-//! Finds the suppressions that are written in the files.
+//! Finds the suppressions in the files.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::kube::{Object, Workload};
 use crate::source::{Document, SourceFile, SourceSet};
 use crate::yaml::{self, Entry, NodeRef, Span, Style, Tree};
 
-use super::directive::{Said, of_annotation, of_comment};
+use super::directive::{ParsedSuppression, of_annotation, of_comment};
 
 /// The annotation that silences findings about its object.
 pub(super) const ANNOTATION: &str = "meshprobe.dev/ignore";
@@ -19,31 +19,34 @@ pub(super) const ANNOTATION: &str = "meshprobe.dev/ignore";
 #[derive(Clone, Debug)]
 pub(super) struct Directive {
     pub(super) by: SuppressedBy,
-    /// The comment, or the value of the annotation.
+    /// The location of the comment, or of the value of the annotation.
     pub(super) place: Label,
     pub(super) line: usize,
     pub(super) document: usize,
     pub(super) object: Option<ObjectRef>,
-    /// `None` where it is not understood.
-    pub(super) said: Option<Said>,
-    pub(super) covers: Covers,
-    /// The lines that a comment fills alone, with their break.
+    /// The parsed suppression; `None` if it is invalid.
+    pub(super) parsed: Option<ParsedSuppression>,
+    pub(super) range: SuppressedRange,
+    /// The whole line of a comment, with its line break; `None` if the line also contains YAML.
     pub(super) whole_line: Option<Span>,
 }
 
-/// Where findings are silenced.
+/// The part of a file in which a suppression silences findings.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Covers {
-    /// On this line.
+pub(super) enum SuppressedRange {
+    /// This line.
     Line(usize),
-    /// Within these bytes.
+    /// These bytes.
     Bytes(Span),
 }
 
-/// Lists the suppressions of all targets.
+/// Returns the suppressions of all targets.
 pub(super) fn collect(set: &SourceSet) -> Vec<Directive> {
     let mut found = Vec::new();
-    for file in set.targets().filter(|file| may_hold_any(&file.text)) {
+    for file in set
+        .targets()
+        .filter(|file| may_contain_suppressions(&file.text))
+    {
         for document in &file.documents {
             let Some(tree) = document.tree() else {
                 continue;
@@ -57,9 +60,9 @@ pub(super) fn collect(set: &SourceSet) -> Vec<Directive> {
     found
 }
 
-/// A suppression bears our name, which only an escape can write in other letters. Most files hold
-/// none.
-fn may_hold_any(text: &str) -> bool {
+/// Returns whether a text may contain suppressions, which most files do not. A suppression contains the word `meshprobe`,
+/// which may be written with escapes.
+fn may_contain_suppressions(text: &str) -> bool {
     let text = text.as_bytes();
     memmem::find(text, b"meshprobe").is_some() || memchr(b'\\', text).is_some()
 }
@@ -68,16 +71,15 @@ fn comments(file: &SourceFile, document: &Document, tree: &Tree) -> Vec<Directiv
     if !document.segment.slice(&file.text).contains("meshprobe:") {
         return Vec::new();
     }
-    let comments = yaml::comments(tree).into_iter();
-    // Comments above each other share the line below them, which is looked for once.
+    // Comments on successive lines cover the same line below them, which is searched once.
     let mut next = 0;
-    let read = comments.filter_map(|span| {
-        let said = of_comment(span.slice(&file.text))?.ok();
+    let directive = |span: Span| {
+        let parsed = of_comment(span.slice(&file.text))?.ok();
         let line = file.line_of(span);
         let whole_line = whole_line(file, line);
         let covered = if whole_line.is_some() {
             if next <= line {
-                next = below(file, line);
+                next = line_below_comments(file, line);
             }
             next
         } else {
@@ -89,29 +91,35 @@ fn comments(file: &SourceFile, document: &Document, tree: &Tree) -> Vec<Directiv
             line,
             document: document.index,
             object: None,
-            said,
-            covers: Covers::Line(covered),
+            parsed,
+            range: SuppressedRange::Line(covered),
             whole_line,
         })
-    });
-    read.collect()
+    };
+    yaml::comments(tree)
+        .into_iter()
+        .filter_map(directive)
+        .collect()
 }
 
-/// The bytes of a line that holds nothing but a comment, with its line break.
+/// Returns the bytes of a line, with its line break, if the line contains only a comment.
 fn whole_line(file: &SourceFile, line: usize) -> Option<Span> {
     let span = file.lines().line(&file.text, line)?;
     let text = span.slice(&file.text);
-    let blank = text.len() - text.trim_start_matches('\u{feff}').len();
-    let end = file.lines().line(&file.text, line + 1);
+    let mark_length = text.len() - text.trim_start_matches('\u{feff}').len();
+    let next = file.lines().line(&file.text, line + 1);
     let is_comment = text
         .trim_start_matches('\u{feff}')
         .trim_start()
         .starts_with('#');
-    is_comment.then(|| Span::new(span.start + blank, end.map_or(span.end, |next| next.start)))
+    is_comment.then(|| {
+        let end = next.map_or(span.end, |next| next.start);
+        Span::new(span.start + mark_length, end)
+    })
 }
 
-/// The first line below that is no comment: suppressions may stand above each other.
-fn below(file: &SourceFile, mut line: usize) -> usize {
+/// Returns the first line below `line` that is not a comment: several lines of suppressions cover the same line.
+fn line_below_comments(file: &SourceFile, mut line: usize) -> usize {
     loop {
         line += 1;
         if whole_line(file, line).is_none() {
@@ -125,23 +133,22 @@ fn annotations(file: &SourceFile, object: &Object<'_>) -> Vec<Directive> {
     for entry in entries(object, Workload::from_object(object).as_ref()) {
         let value = entry.value;
         for (index, line) in value.text().unwrap_or_default().lines().enumerate() {
-            let Some(said) = of_annotation(line) else {
+            let Some(parsed) = of_annotation(line) else {
                 continue;
             };
             let line = file.line_of(value.span()) + lines_before(value, index);
-            let own =
-                (value.style() == Style::Literal).then(|| file.lines().line(&file.text, line));
-            let span = own
-                .flatten()
-                .map_or_else(|| first_line(value), |own| trimmed(file, own));
+            let literal_line = (value.style() == Style::Literal)
+                .then(|| file.lines().line(&file.text, line))
+                .flatten();
+            let span = literal_line.map_or_else(|| first_line(value), |line| trimmed(file, line));
             found.push(Directive {
                 by: SuppressedBy::Annotation,
                 place: label(&file.path, span),
                 line,
                 document: object.document.index,
                 object: Some(object.reference()),
-                said: Some(said),
-                covers: Covers::Bytes(object.node.span()),
+                parsed: Some(parsed),
+                range: SuppressedRange::Bytes(object.node.span()),
                 whole_line: None,
             });
         }
@@ -149,17 +156,20 @@ fn annotations(file: &SourceFile, object: &Object<'_>) -> Vec<Directive> {
     found
 }
 
-/// The annotation on an object, and on its pod template.
+/// Returns the annotations of an object and of its pod template.
 pub(super) fn entries<'t>(object: &Object<'t>, workload: Option<&Workload<'t>>) -> Vec<Entry<'t>> {
     let on_template = workload.and_then(|workload| workload.template.annotation(ANNOTATION));
-    let both = object.annotation(ANNOTATION).into_iter().chain(on_template);
     // A Pod is its own template.
     let mut seen = BTreeSet::new();
-    both.filter(|entry| seen.insert(entry.value.span().start))
+    object
+        .annotation(ANNOTATION)
+        .into_iter()
+        .chain(on_template)
+        .filter(|entry| seen.insert(entry.value.span().start))
         .collect()
 }
 
-/// How many lines of the file stand before the line `index` of a value.
+/// Returns the number of lines from the start of a value to its line `index`.
 pub(super) const fn lines_before(value: NodeRef<'_>, index: usize) -> usize {
     match value.style() {
         Style::Literal => index + 1,
@@ -167,7 +177,7 @@ pub(super) const fn lines_before(value: NodeRef<'_>, index: usize) -> usize {
     }
 }
 
-/// One line to point at.
+/// Returns the span of the first line of a value.
 fn first_line(value: NodeRef<'_>) -> Span {
     let span = value.span();
     let first = value.source().lines().next().unwrap_or_default();

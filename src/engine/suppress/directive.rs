@@ -1,59 +1,55 @@
-//! How suppressions are written: `ignore[rule-a, rule-b] reason` in comments,
-//! `rule-id[@container]: reason` in annotations.
+//! Parses suppressions: `ignore[rule-a, rule-b] reason` in comments, `rule-id[@container]: reason` in annotations.
 
-/// What every directive in a comment starts with.
+/// The start of every suppression in a comment.
 const MARK: &str = "meshprobe:";
 
-/// A rule as a directive names it.
+/// A rule in a suppression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) rule: String,
-    /// For findings about this container only.
+    /// The container whose findings are silenced; `None` for all findings.
     pub(super) container: Option<String>,
 }
 
-/// What a directive says.
+/// A parsed suppression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ParsedSuppression {
     pub(super) names: Vec<Name>,
-    /// Empty where none is given.
+    /// The reason; empty if it is missing.
     pub(super) reason: String,
 }
 
-/// Reads a comment, `#` included; `None` for one that speaks of something else.
+/// Parses a comment, including `#`. Returns `None` for a comment that does not start with `meshprobe:`.
 ///
 /// # Errors
-/// The comment speaks to meshprobe and is not understood.
-pub(super) fn of_comment(comment: &str) -> Option<Result<Said, ()>> {
-    let said = comment.trim_start_matches('#').trim().strip_prefix(MARK)?;
-    Some(read(said.trim()).ok_or(()))
+/// The comment starts with `meshprobe:`, but is not a valid suppression.
+pub(super) fn of_comment(comment: &str) -> Option<Result<ParsedSuppression, ()>> {
+    let text = comment.trim_start_matches('#').trim().strip_prefix(MARK)?;
+    Some(parse(text.trim()).ok_or(()))
 }
 
-fn read(said: &str) -> Option<Said> {
-    let list = said
+fn parse(text: &str) -> Option<ParsedSuppression> {
+    let list = text
         .strip_prefix("ignore")?
         .trim_start()
         .strip_prefix('[')?;
     let (list, reason) = list.split_once(']')?;
     let names: Vec<Name> = list.split(',').map(name).collect();
-    let said = Said {
+    let is_complete = names.iter().all(|name| !name.rule.is_empty());
+    is_complete.then(|| ParsedSuppression {
         names,
         reason: trimmed(reason),
-    };
-    said.names
-        .iter()
-        .all(|name| !name.rule.is_empty())
-        .then_some(said)
+    })
 }
 
-/// Reads a line of an annotation; `None` for an empty one.
-pub(super) fn of_annotation(line: &str) -> Option<Said> {
+/// Parses a line of an annotation; returns `None` for an empty line.
+pub(super) fn of_annotation(line: &str) -> Option<ParsedSuppression> {
     let line = line.trim();
     if line.is_empty() {
         return None;
     }
     let (rule, reason) = line.split_once(':').unwrap_or((line, ""));
-    Some(Said {
+    Some(ParsedSuppression {
         names: vec![name(rule)],
         reason: trimmed(reason),
     })
@@ -71,33 +67,40 @@ fn name(text: &str) -> Name {
 }
 
 fn trimmed(reason: &str) -> String {
-    let lead = |c: char| c.is_whitespace() || matches!(c, ':' | '-' | '–' | '—');
-    reason.trim_start_matches(lead).trim_end().to_owned()
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, ':' | '-' | '–' | '—');
+    reason
+        .trim_start_matches(is_separator)
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(said: &Said) -> String {
-        let names: Vec<String> = said
+    fn shown(suppression: &ParsedSuppression) -> String {
+        let names: Vec<String> = suppression
             .names
             .iter()
             .map(|name| format!("{}@{:?}", name.rule, name.container))
             .collect();
-        format!("{} | {}", names.join(" "), said.reason)
+        format!("{} | {}", names.join(" "), suppression.reason)
     }
 
     #[test]
-    fn comments_are_read() {
-        let read = |text: &str| of_comment(text).map(|said| said.map(|said| shown(&said)));
+    fn comments_are_parsed() {
+        let parsed =
+            |text: &str| of_comment(text).map(|result| result.map(|parsed| shown(&parsed)));
         let good = |text: &str| Some(Ok(text.to_owned()));
-        assert_eq!(read("# meshprobe: ignore[a-b] why"), good("a-b@None | why"));
         assert_eq!(
-            read("#meshprobe:ignore [a, b@web]: because: x"),
+            parsed("# meshprobe: ignore[a-b] why"),
+            good("a-b@None | why")
+        );
+        assert_eq!(
+            parsed("#meshprobe:ignore [a, b@web]: because: x"),
             good("a@None b@Some(\"web\") | because: x")
         );
-        assert_eq!(read("# meshprobe: ignore[a]"), good("a@None | "));
+        assert_eq!(parsed("# meshprobe: ignore[a]"), good("a@None | "));
         for bad in [
             "ignore",
             "ignore[] x",
@@ -105,25 +108,29 @@ mod tests {
             "ignor[a] x",
             "ignore[a x",
         ] {
-            assert_eq!(read(&format!("# meshprobe: {bad}")), Some(Err(())), "{bad}");
+            assert_eq!(
+                parsed(&format!("# meshprobe: {bad}")),
+                Some(Err(())),
+                "{bad}"
+            );
         }
         for other in [
             "# mesh",
             "# see meshprobe: ignore[a] b",
             "# meshprobe check -q",
         ] {
-            assert_eq!(read(other), None, "{other}");
+            assert_eq!(parsed(other), None, "{other}");
         }
     }
 
     #[test]
-    fn annotations_are_read() {
-        let read = |text: &str| of_annotation(text).map(|said| shown(&said));
+    fn annotations_are_parsed() {
+        let parsed = |text: &str| of_annotation(text).map(|parsed| shown(&parsed));
         assert_eq!(
-            read(" a@web: b: c "),
+            parsed(" a@web: b: c "),
             Some("a@Some(\"web\") | b: c".to_owned())
         );
-        assert_eq!(read("a"), Some("a@None | ".to_owned()));
-        assert_eq!(read("  "), None);
+        assert_eq!(parsed("a"), Some("a@None | ".to_owned()));
+        assert_eq!(parsed("  "), None);
     }
 }

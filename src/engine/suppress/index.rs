@@ -1,4 +1,4 @@
-//! Suppressions by the finding that they name and the place that they cover.
+//! Looks up suppressions by the findings that they name and the part of the file that they cover.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use hashbrown::HashMap;
 use crate::finding::{Finding, Label};
 use crate::yaml::Span;
 
-use super::collect::{Covers, Directive};
+use super::collect::{Directive, SuppressedRange};
 
-/// The file, the rule and the container that a name of a suppression is about.
+/// The file, the rule and the container of a name in a suppression.
 type Key = (Arc<str>, String, Option<String>);
 
 /// Groups of names that silence the same findings.
@@ -18,22 +18,22 @@ pub(super) struct Index {
     by_line: HashMap<(Key, usize), usize>,
     by_object: HashMap<Key, Nested>,
     groups: Vec<Group>,
-    /// The group of a name, by its directive and its place there.
+    /// The group of a name, by the index of its directive and its index in the directive.
     of_name: HashMap<(usize, usize), usize>,
 }
 
 #[derive(Debug)]
 struct Group {
-    /// The first directive.
+    /// The index of the first directive.
     first: usize,
-    /// Where its directives stand.
+    /// The locations of its directives.
     places: Vec<Span>,
 }
 
-/// Spans that hold each other or lie apart, as objects of a file do, each with its group.
+/// Spans that contain each other or are disjoint, like the objects of a file, each with its group.
 #[derive(Debug, Default)]
 struct Nested {
-    /// By start, the widest first; with the one around each.
+    /// Span, group, and index of the span that contains it; sorted by start, the widest first.
     spans: Vec<(Span, usize, Option<usize>)>,
 }
 
@@ -43,7 +43,10 @@ impl Nested {
         let mut spans: Vec<(Span, usize, Option<usize>)> = Vec::with_capacity(found.len());
         let mut open: Vec<usize> = Vec::new();
         for (span, group) in found {
-            let is_past = |at: &usize| spans.get(*at).is_none_or(|(one, ..)| one.end < span.end);
+            let is_past = |at: &usize| {
+                let outer = spans.get(*at);
+                outer.is_none_or(|(outer, ..)| outer.end < span.end)
+            };
             while open.last().is_some_and(is_past) {
                 open.pop();
             }
@@ -53,7 +56,7 @@ impl Nested {
         Self { spans }
     }
 
-    /// Lists the groups whose spans hold `place`.
+    /// Returns the groups whose spans contain `place`, from the inside to the outside.
     fn around(&self, place: Span) -> Vec<usize> {
         let after = self
             .spans
@@ -71,36 +74,36 @@ impl Nested {
 }
 
 impl Index {
-    /// Sorts the names of all directives into groups.
+    /// Groups the names of all directives.
     pub(super) fn of(directives: &[Directive]) -> Self {
         let mut index = Self::default();
         let mut by_object: HashMap<Key, HashMap<Span, usize>> = HashMap::new();
         for (at, directive) in directives.iter().enumerate() {
-            let names = directive.said.iter().flat_map(|said| &said.names);
+            let names = directive.parsed.iter().flat_map(|parsed| &parsed.names);
             for (number, name) in names.enumerate() {
                 let path = Arc::clone(&directive.place.path);
                 let key = (path, name.rule.clone(), name.container.clone());
-                let group = match directive.covers {
-                    Covers::Line(line) => index.by_line.entry((key, line)),
-                    Covers::Bytes(span) => {
+                let group = match directive.range {
+                    SuppressedRange::Line(line) => index.by_line.entry((key, line)),
+                    SuppressedRange::Bytes(span) => {
                         let found = by_object.entry(key).or_default().entry(span);
                         let group = *found.or_insert_with(|| new_group(&mut index.groups, at));
-                        index.join(group, (at, number), directive);
+                        index.add(group, (at, number), directive);
                         continue;
                     }
                 };
                 let group = *group.or_insert_with(|| new_group(&mut index.groups, at));
-                index.join(group, (at, number), directive);
+                index.add(group, (at, number), directive);
             }
         }
-        let nested = by_object
+        index.by_object = by_object
             .into_iter()
-            .map(|(key, spans)| (key, Nested::new(spans.into_iter().collect())));
-        index.by_object = nested.collect();
+            .map(|(key, spans)| (key, Nested::new(spans.into_iter().collect())))
+            .collect();
         index
     }
 
-    fn join(&mut self, group: usize, name: (usize, usize), directive: &Directive) {
+    fn add(&mut self, group: usize, name: (usize, usize), directive: &Directive) {
         self.of_name.insert(name, group);
         if let Some(group) = self.groups.get_mut(group) {
             group.places.push(directive.place.span);
@@ -117,7 +120,7 @@ impl Index {
         self.of_name.get(&(directive, name)).copied()
     }
 
-    /// Lists the groups that silence a finding, whose place starts on `line`.
+    /// Returns the groups that silence a finding on `line`.
     pub(super) fn covering(&self, finding: &Finding, line: Option<usize>) -> Vec<usize> {
         if self.groups.is_empty() {
             return Vec::new();
@@ -127,20 +130,20 @@ impl Index {
             if let Some(nested) = self.by_object.get(&key) {
                 found.extend(nested.around(finding.primary.span));
             }
-            let here = line.and_then(|line| self.by_line.get(&(key, line)));
-            found.extend(here);
+            let on_line = line.and_then(|line| self.by_line.get(&(key, line)));
+            found.extend(on_line);
         }
         found
     }
 
-    /// Lists the groups that name a finding and stand in a value.
+    /// Returns the groups that name a finding and are written in a value.
     pub(super) fn written_in(&self, finding: &Finding, value: &Label) -> Vec<usize> {
         let keys = keys(finding, &value.path);
-        let nested = keys.iter().filter_map(|key| self.by_object.get(key));
         let is_inside =
             |place: &Span| place.start >= value.span.start && place.start <= value.span.end;
-        let around = nested.flat_map(|nested| nested.around(value.span));
-        around
+        keys.iter()
+            .filter_map(|key| self.by_object.get(key))
+            .flat_map(|nested| nested.around(value.span))
             .filter(|group| {
                 let group = self.groups.get(*group);
                 group.is_some_and(|group| group.places.iter().any(is_inside))
@@ -157,11 +160,15 @@ fn new_group(groups: &mut Vec<Group>, first: usize) -> usize {
     groups.len() - 1
 }
 
-/// What a name may say to be about a finding: with its container, or without.
+/// Returns the keys of names that select a finding: with its container, and without a container.
 fn keys(finding: &Finding, path: &Arc<str>) -> Vec<Key> {
     let key = |container| (Arc::clone(path), finding.rule.to_owned(), container);
-    let with = finding.container.iter().map(|name| key(Some(name.clone())));
-    with.chain([key(None)]).collect()
+    finding
+        .container
+        .iter()
+        .map(|name| key(Some(name.clone())))
+        .chain([key(None)])
+        .collect()
 }
 
 #[cfg(test)]
@@ -169,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_spans_are_found_from_the_inside() {
+    fn nested_spans_are_found_from_the_inside_to_the_outside() {
         let span = Span::new;
         let nested = Nested::new(vec![
             (span(0, 100), 0),

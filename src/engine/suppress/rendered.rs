@@ -1,4 +1,4 @@
-//! Annotations that silence findings, as they stand on rendered objects.
+//! Looks up annotations of rendered objects that silence findings.
 
 use std::ptr::from_ref;
 
@@ -10,29 +10,29 @@ use crate::predict::WorkloadPrediction;
 use super::collect::{entries, lines_before};
 use super::directive::of_annotation;
 
-/// The rendered workloads that carry such annotations.
+/// The rendered workloads with such annotations.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct AnnotatedPods<'p, 't> {
-    /// By name of their object, in their order.
+    /// The workloads by the name of their object, in order.
     by_name: HashMap<&'t str, Vec<AnnotatedPod<'p, 't>>>,
 }
 
 #[derive(Debug)]
 struct AnnotatedPod<'p, 't> {
     prediction: &'p WorkloadPrediction<'t>,
-    /// By the rule and the container that they name.
+    /// The lines by the rule and container that they name.
     lines: HashMap<(String, Option<String>), Vec<Line>>,
 }
 
 /// A line of an annotation that names a rule.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// The value, in the file where it is written.
+    /// The location of the value in the source file.
     pub(super) place: Label,
     pub(super) reason: String,
-    /// How many lines of the file the value has before it.
+    /// The number of lines from the start of the value to this line.
     pub(super) before: usize,
-    /// Its number among the lines of the pod.
+    /// The index among the lines of the pod.
     order: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'p, 't> AnnotatedPods<'p, 't> {
         let mut by_name: HashMap<&'t str, Vec<AnnotatedPod<'p, 't>>> = HashMap::new();
         let rendered = predictions
             .iter()
-            .filter(|one| one.workload.object.rendered_by.is_some());
+            .filter(|prediction| prediction.workload.object.rendered_by.is_some());
         for prediction in rendered {
             let lines = lines(prediction);
             if !lines.is_empty() {
@@ -54,7 +54,7 @@ impl<'p, 't> AnnotatedPods<'p, 't> {
         Self { by_name }
     }
 
-    /// Lists the lines about a finding on those of `pods` that it may be about.
+    /// Returns the lines about a finding on those of `pods` that have the object of the finding.
     pub(super) fn lines_about(
         &self,
         finding: &Finding,
@@ -66,27 +66,27 @@ impl<'p, 't> AnnotatedPods<'p, 't> {
         let Some(annotated) = self.by_name.get(about.name.as_str()) else {
             return Vec::new();
         };
-        // Both are in the order of the predictions.
+        // `pods` is a part of the predictions, and `annotated` has the order of the predictions.
         let range = pods.as_ptr_range();
         let (start, end) = (range.start.addr(), range.end.addr());
-        let address = |one: &AnnotatedPod<'_, '_>| from_ref(one.prediction).addr();
-        let first = annotated.partition_point(|one| address(one) < start);
-        let here = annotated
+        let address = |pod: &AnnotatedPod<'_, '_>| from_ref(pod.prediction).addr();
+        let first = annotated.partition_point(|pod| address(pod) < start);
+        let matching = annotated
             .iter()
             .skip(first)
-            .take_while(|one| address(one) < end);
-        let here = here.filter(|one| one.prediction.workload.object.reference() == *about);
+            .take_while(|pod| address(pod) < end)
+            .filter(|pod| pod.prediction.workload.object.reference() == *about);
         let mut found = Vec::new();
-        for pod in here {
-            let of = |container: Option<String>| {
+        for pod in matching {
+            let lines_of = |container: Option<String>| {
                 let key = (finding.rule.to_owned(), container);
                 pod.lines.get(&key).into_iter().flatten().cloned()
             };
-            let named = finding
+            let for_container = finding
                 .container
                 .iter()
-                .flat_map(|name| of(Some(name.clone())));
-            let mut lines: Vec<Line> = named.chain(of(None)).collect();
+                .flat_map(|name| lines_of(Some(name.clone())));
+            let mut lines: Vec<Line> = for_container.chain(lines_of(None)).collect();
             lines.sort_by_key(|line| line.order);
             found.extend(lines);
         }
@@ -102,19 +102,19 @@ fn lines(prediction: &WorkloadPrediction<'_>) -> HashMap<(String, Option<String>
         let place = object.label_at(entry.value.span(), String::new());
         let text = entry.value.text().unwrap_or_default();
         for (index, line) in text.lines().enumerate() {
-            let Some(said) = of_annotation(line) else {
+            let Some(suppression) = of_annotation(line) else {
                 continue;
             };
             order += 1;
-            for name in said.names {
+            for name in suppression.names {
                 let line = Line {
                     place: place.clone(),
-                    reason: said.reason.clone(),
+                    reason: suppression.reason.clone(),
                     before: lines_before(entry.value, index),
                     order,
                 };
                 let known = found.entry((name.rule, name.container)).or_default();
-                // What a value says twice is said once.
+                // A value may contain the same name twice.
                 if known
                     .last()
                     .is_none_or(|last: &Line| last.place != line.place)

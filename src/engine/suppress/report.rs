@@ -1,29 +1,32 @@
-//! Findings about suppressions: those that silence nothing, and those that are not understood.
+//! Reports unused and invalid suppressions.
 
 use std::sync::Arc;
 
 use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity, SuppressedBy};
 use crate::rules;
-use crate::settings::not_one_of;
+use crate::settings::{Ignore, unknown_value_message};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
-use super::super::levels::{Ignores, Levels};
-use super::super::notices::{INVALID_SUPPRESSION, NOTICES, UNUSED_SUPPRESSION};
-use super::Suppressions;
-use super::collect::Directive;
-use super::directive::{Name, Said};
+use crate::engine::guard_docs::is_guard;
+use crate::engine::levels::{Ignores, Levels};
+use crate::engine::notices::{INVALID_SUPPRESSION, NOTICES, UNUSED_SUPPRESSION};
 
-/// The ids that can be silenced; guards of `rewrite` are passed by other means.
+use super::collect::Directive;
+use super::directive::{Name, ParsedSuppression};
+use super::suppressions::Suppressions;
+
+/// Returns the ids that can be silenced. `--allow` and `rules` in the configuration control the guards of `rewrite`.
 fn known() -> Vec<&'static str> {
-    let rules = rules::all().iter().map(|rule| rule.id);
-    rules
+    rules::all()
+        .iter()
+        .map(|rule| rule.id)
         .chain(NOTICES.iter().map(|notice| notice.id))
         .collect()
 }
 
 impl Suppressions {
-    /// Reports what is wrong with suppressions; to be asked when all findings are marked.
+    /// Reports invalid and unused suppressions. Must be called after all findings are marked.
     pub(in crate::engine) fn findings(
         &self,
         set: &SourceSet,
@@ -33,9 +36,11 @@ impl Suppressions {
         let known = known();
         let mut found = Vec::new();
         for (at, directive) in self.directives.iter().enumerate() {
-            match &directive.said {
-                Some(said) => found.extend(self.of_directive(at, directive, said, &known, levels)),
-                None => found.push(not_understood(directive)),
+            match &directive.parsed {
+                Some(parsed) => {
+                    found.extend(self.of_directive(at, directive, parsed, &known, levels));
+                }
+                None => found.push(invalid(directive)),
             }
         }
         found.extend(unused_entries(set, levels, ignores));
@@ -46,23 +51,25 @@ impl Suppressions {
         &self,
         at: usize,
         directive: &Directive,
-        said: &Said,
+        parsed: &ParsedSuppression,
         known: &[&str],
         levels: &Levels<'_>,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut idle = Vec::new();
-        for (index, name) in said.names.iter().enumerate() {
+        for (index, name) in parsed.names.iter().enumerate() {
             if !known.contains(&name.rule.as_str()) {
                 found.push(unknown(directive, name, known));
-            } else if !self.is_used(at, index) && levels.is_on(&name.rule, &directive.place.path) {
+            } else if !self.is_used(at, index)
+                && levels.is_enabled(&name.rule, &directive.place.path)
+            {
                 idle.push(name);
             }
         }
-        if said.reason.is_empty() {
+        if parsed.reason.is_empty() {
             found.push(without_reason(directive));
         }
-        let all = idle.len() == said.names.len();
+        let all = idle.len() == parsed.names.len();
         found.extend(idle.into_iter().map(|name| unused(directive, name, all)));
         found
     }
@@ -73,12 +80,11 @@ impl Suppressions {
     }
 }
 
-/// Entries whose files were read and in which they silenced nothing.
+/// Returns a finding for each entry of `ignore` that silenced nothing in the files that it applies to.
 fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -> Vec<Finding> {
     let files = set.targets().map(|file| &file.path);
-    let idle = ignores.unused(files, levels).into_iter();
-    idle.map(|entry| {
-        // A file that was not read as a manifest has no text to show.
+    let finding = |entry: &Ignore| {
+        // The text of the configuration is only available if it was also read as a manifest.
         let line = set
             .file(&entry.file)
             .and_then(|file| file.lines().line(&file.text, entry.line));
@@ -88,14 +94,18 @@ fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -
             message: String::new(),
         };
         let message = format!(
-            "the entry of `ignore` in line {} silences nothing: no finding of `{}` where it holds",
+            "the `ignore` entry in line {} is unused: no file that it applies to has a finding of `{}`",
             entry.line, entry.rule
         );
         let mut finding = Finding::new(UNUSED_SUPPRESSION, Severity::Note, place, message);
         finding.help = Some("delete the entry".to_owned());
         finding
-    })
-    .collect()
+    };
+    ignores
+        .unused(files, levels)
+        .into_iter()
+        .map(finding)
+        .collect()
 }
 
 fn finding(rule: &'static str, directive: &Directive, message: String) -> Finding {
@@ -110,21 +120,21 @@ fn finding(rule: &'static str, directive: &Directive, message: String) -> Findin
     finding
 }
 
-fn not_understood(directive: &Directive) -> Finding {
-    let message = "the comment speaks to meshprobe, but is not understood: it silences nothing";
+fn invalid(directive: &Directive) -> Finding {
+    let message = "the comment starts with `meshprobe:`, but is not a valid suppression";
     let mut finding = finding(INVALID_SUPPRESSION, directive, message.to_owned());
     finding.help = Some("write `# meshprobe: ignore[rule-a, rule-b] reason`".to_owned());
     finding
 }
 
 fn unknown(directive: &Directive, name: &Name, known: &[&str]) -> Finding {
-    let problem = match super::super::is_guard(&name.rule) {
+    let problem = match is_guard(&name.rule) {
         true => format!(
-            "`{0}` is a guard of `rewrite`, which no `check` reports; `rules: {{{0}: ignore}}` in the \
-             configuration silences it",
+            "`{0}` is a guard of `rewrite`, which `check` does not report; use `rules: {{{0}: ignore}}` \
+             in the configuration",
             name.rule
         ),
-        false => not_one_of("rule", &name.rule, known),
+        false => unknown_value_message("rule", &name.rule, known),
     };
     let message = format!("the {} silences nothing: {problem}", directive.by.as_str());
     finding(INVALID_SUPPRESSION, directive, message)
@@ -132,7 +142,7 @@ fn unknown(directive: &Directive, name: &Name, known: &[&str]) -> Finding {
 
 fn without_reason(directive: &Directive) -> Finding {
     let message = format!(
-        "the {} silences findings without saying why",
+        "the {} silences findings without a reason",
         directive.by.as_str()
     );
     let mut finding = finding(INVALID_SUPPRESSION, directive, message);
@@ -140,24 +150,24 @@ fn without_reason(directive: &Directive) -> Finding {
         SuppressedBy::Annotation => "`rule-id: reason`",
         _ => "`# meshprobe: ignore[rule-id] reason`",
     };
-    finding.help = Some(format!("give a reason for the next reader: {form}"));
+    finding.help = Some(format!("add a reason: {form}"));
     finding
 }
 
-/// `all`: none of the names of the directive silences anything.
+/// Returns the finding for an unused name. `all` is true if all names of the directive are unused.
 fn unused(directive: &Directive, name: &Name, all: bool) -> Finding {
     let of = match &name.container {
         Some(container) => format!("`{}` of container `{container}`", name.rule),
         None => format!("`{}`", name.rule),
     };
     let message = format!(
-        "the {} silences nothing: there is no finding of {of} here",
+        "the {} is unused: there is no finding of {of} here",
         directive.by.as_str()
     );
     let mut finding = finding(UNUSED_SUPPRESSION, directive, message);
     match directive.whole_line.filter(|_| all) {
         Some(line) => finding.fix = Some(removal(directive, line)),
-        None => finding.help = Some(format!("take `{}` out of it", name.rule)),
+        None => finding.help = Some(format!("remove `{}` from it", name.rule)),
     }
     finding
 }
@@ -169,7 +179,7 @@ fn removal(directive: &Directive, line: Span) -> Fix {
         path: Arc::clone(&directive.place.path),
         document: directive.document,
         changes: Vec::new(),
-        adds: None,
+        added_document: None,
         edits: vec![FileEdit {
             path: Arc::clone(&directive.place.path),
             span: line,

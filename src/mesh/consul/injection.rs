@@ -1,4 +1,4 @@
-//! Which pods Consul's webhook injects, which it refuses, and what its switches are set to.
+//! Decides which pods Consul's webhook injects, which it rejects, and the values of its settings.
 //!
 //! Sources, consul-k8s a507b1d1: `control-plane/connect-inject/webhook/mesh_webhook.go`
 //! (`shouldInject`, `checkUnsupportedMultiPortCases`), `common/annotation_processor.go`
@@ -6,12 +6,12 @@
 
 use crate::finding::Certainty;
 use crate::kube::{Object, Workload};
-use crate::mesh::other::{Asked, Membership, filled_in};
+use crate::mesh::model::{Membership, PodInput, placeholder_membership};
 use crate::mesh::{Fact, Reason};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
-use super::{DATAPLANE, EXCLUDED_PORTS, INJECT, OVERWRITE, SERVICE, STATUS, TRANSPARENT};
+use super::keys::{DATAPLANE, EXCLUDED_PORTS, INJECT, OVERWRITE, SERVICE, STATUS, TRANSPARENT};
 
 const SETTLE: &str = "--assume injection=all|none";
 const SETTLE_TRANSPARENT: &str = "annotation consul.hashicorp.com/transparent-proxy";
@@ -20,7 +20,7 @@ const SETTLE_OVERWRITE: &str = "annotation consul.hashicorp.com/transparent-prox
 /// Namespaces that are never injected.
 const NEVER: [&str; 2] = ["kube-system", "kube-public"];
 
-/// What Go's `strconv.ParseBool` reads.
+/// Parses a boolean as Go's `strconv.ParseBool` does.
 fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
@@ -29,43 +29,43 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Decides how the pod takes part.
-pub(super) fn membership(asked: &Asked<'_, '_>) -> Fact<Membership> {
-    let member = injection(asked);
+/// Decides whether the pod is a member of the mesh.
+pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let member = injection(input);
     if member.value != Membership::Injected {
         return member;
     }
-    let open = filled_in(asked, &[TRANSPARENT, OVERWRITE, EXCLUDED_PORTS]);
-    open.or_else(|| refusal(asked)).unwrap_or(member)
+    let placeholder = placeholder_membership(input, &[TRANSPARENT, OVERWRITE, EXCLUDED_PORTS]);
+    placeholder.or_else(|| refusal(input)).unwrap_or(member)
 }
 
-fn injection(asked: &Asked<'_, '_>) -> Fact<Membership> {
-    let object = &asked.workload.object;
-    if let Some(fact) = brought(asked) {
+fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let object = &input.workload.object;
+    if let Some(fact) = already_injected(input) {
         return fact;
     }
-    if NEVER.contains(&asked.namespace_name) {
-        let said = format!("namespace `{}` is never injected", asked.namespace_name);
-        return Fact::settled(Membership::Outside, said);
+    if NEVER.contains(&input.namespace_name) {
+        let message = format!("namespace `{}` is never injected", input.namespace_name);
+        return Fact::settled(Membership::Outside, message);
     }
-    let Some(entry) = asked.workload.template.annotation(INJECT) else {
-        if let Some(supposed) = &asked.supposed {
-            return supposed.clone().map(|on| match on {
+    let Some(entry) = input.workload.template.annotation(INJECT) else {
+        if let Some(hypothesis) = &input.supposed {
+            return hypothesis.clone().map(|on| match on {
                 true => Membership::Injected,
                 false => Membership::Outside,
             });
         }
-        let said = format!("nothing asks for injection: no `{INJECT}`");
-        return Fact::default(Membership::Outside, said, SETTLE);
+        let message = format!("no annotation `{INJECT}` enables injection");
+        return Fact::default(Membership::Outside, message, SETTLE);
     };
     let text = entry.value.text().unwrap_or_default();
-    let at = |said: &str| object.label_at(entry.value.span(), said);
+    let at = |message: &str| object.label_at(entry.value.span(), message);
     match boolean(text) {
         _ if placeholder::contains(text) => Fact {
             certainty: Certainty::Unknown,
             ..Fact::known(
                 Membership::Unknown,
-                at("this decides about injection, and another tool fills it in"),
+                at("another tool fills in this value, which decides about injection"),
             )
         },
         Some(true) => Fact::known(Membership::Injected, at("injection is on")),
@@ -74,59 +74,66 @@ fn injection(asked: &Asked<'_, '_>) -> Fact<Membership> {
     }
 }
 
-/// The webhook has seen the pod: its proxy is in the manifest, or its mark.
-fn brought(asked: &Asked<'_, '_>) -> Option<Fact<Membership>> {
-    let template = &asked.workload.template;
-    let status = template.annotation(STATUS);
-    let status = status.filter(|entry| entry.value.text().is_some_and(|text| !text.is_empty()));
+/// Detects a pod that the webhook has already processed: the manifest contains its proxy or its annotation.
+fn already_injected(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
+    let template = &input.workload.template;
+    let status = template
+        .annotation(STATUS)
+        .filter(|entry| entry.value.text().is_some_and(|text| !text.is_empty()));
     let containers = template.containers();
-    let proxy = containers.iter().find(|one| one.name() == DATAPLANE);
-    let proxy = proxy.and_then(|one| one.node.get("name"));
-    let span = status.map(|entry| entry.key.span());
-    let span = span.or_else(|| proxy.map(|name| name.span()))?;
-    let said = "the manifest carries the proxy of Consul";
-    let place = asked.workload.object.label_at(span, said);
-    Some(Fact::known(Membership::Brought, place))
+    let proxy = containers
+        .iter()
+        .find(|container| container.name() == DATAPLANE)
+        .and_then(|container| container.node.get("name"));
+    let span = status
+        .map(|entry| entry.key.span())
+        .or_else(|| proxy.map(|name| name.span()))?;
+    let message = "the manifest contains the proxy of Consul";
+    let place = input.workload.object.label_at(span, message);
+    Some(Fact::known(Membership::AlreadyInjected, place))
 }
 
 fn refused(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
     let text = entry.value.text().unwrap_or_default();
-    let said = format!("the webhook refuses the pod: `{text}` is no boolean");
+    let message = format!("the webhook rejects the pod: `{text}` is not a boolean");
     Fact::known(
         Membership::Refused,
-        object.label_at(entry.value.span(), said),
+        object.label_at(entry.value.span(), message),
     )
 }
 
-/// Why the webhook refuses a pod that it would inject.
-fn refusal(asked: &Asked<'_, '_>) -> Option<Fact<Membership>> {
-    let object = &asked.workload.object;
-    let own = [TRANSPARENT, OVERWRITE].into_iter();
-    let mut own = own.filter_map(|key| asked.workload.template.annotation(key));
-    if let Some(entry) = own.find(is_no_boolean) {
+/// Returns the reason why the webhook rejects a pod that it would inject, if there is one.
+fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
+    let object = &input.workload.object;
+    let invalid = [TRANSPARENT, OVERWRITE]
+        .into_iter()
+        .filter_map(|key| input.workload.template.annotation(key))
+        .find(is_not_boolean);
+    if let Some(entry) = invalid {
         return Some(refused(object, &entry));
     }
-    if asked.workload.template.annotation(TRANSPARENT).is_none()
-        && let Some(namespace) = asked.namespace
-        && let Some(entry) = namespace.label(TRANSPARENT).filter(is_no_boolean)
+    if input.workload.template.annotation(TRANSPARENT).is_none()
+        && let Some(namespace) = input.namespace
+        && let Some(entry) = namespace.label(TRANSPARENT).filter(is_not_boolean)
     {
         return Some(refused(namespace, &entry));
     }
-    let entry = several_services(asked.workload)?;
-    let transparent = transparent(asked);
-    let said = "the webhook refuses the pod: several services do not go with the transparent proxy";
-    let place = object.label_at(entry.value.span(), said);
+    let entry = several_services(input.workload)?;
+    let transparent = transparent(input);
+    let message =
+        "the webhook rejects the pod: the transparent proxy does not support several services";
+    let place = object.label_at(entry.value.span(), message);
     let fact = Fact::known(Membership::Refused, place);
-    transparent.value.then(|| fact.resting_on(&transparent))
+    transparent.value.then(|| fact.depending_on(&transparent))
 }
 
-fn is_no_boolean(entry: &Entry<'_>) -> bool {
+/// Tells whether a value is neither a boolean nor a placeholder.
+fn is_not_boolean(entry: &Entry<'_>) -> bool {
     let text = entry.value.text().unwrap_or_default();
     boolean(text).is_none() && !placeholder::contains(text)
 }
 
-/// Returns the annotation of a pod that stands for several services at once: one name for each of
-/// its ports.
+/// Returns the annotation of a pod that represents several services: it contains one name for each of the ports.
 #[must_use]
 pub(crate) fn several_services<'t>(workload: &Workload<'t>) -> Option<Entry<'t>> {
     let entry = workload.template.annotation(SERVICE)?;
@@ -135,34 +142,34 @@ pub(crate) fn several_services<'t>(workload: &Workload<'t>) -> Option<Entry<'t>>
 }
 
 /// Tells whether the traffic of the pod is redirected to its proxy.
-pub(super) fn transparent(asked: &Asked<'_, '_>) -> Fact<bool> {
-    let object = &asked.workload.object;
-    if let Some(entry) = asked.workload.template.annotation(TRANSPARENT) {
+pub(super) fn transparent(input: &PodInput<'_, '_>) -> Fact<bool> {
+    let object = &input.workload.object;
+    if let Some(entry) = input.workload.template.annotation(TRANSPARENT) {
         return switch(object, &entry, "the transparent proxy");
     }
-    if let Some(namespace) = asked.namespace
+    if let Some(namespace) = input.namespace
         && let Some(entry) = namespace.label(TRANSPARENT)
     {
         return switch(namespace, &entry, "the transparent proxy");
     }
-    let said = "the transparent proxy is on, as the chart has it";
-    Fact::default(true, said, SETTLE_TRANSPARENT)
+    let message = "the chart enables the transparent proxy by default";
+    Fact::default(true, message, SETTLE_TRANSPARENT)
 }
 
 /// Tells whether the webhook rewrites the probes of the pod, if its traffic is redirected.
-pub(super) fn overwrites(asked: &Asked<'_, '_>) -> Fact<bool> {
-    match asked.workload.template.annotation(OVERWRITE) {
-        Some(entry) => switch(&asked.workload.object, &entry, "the rewrite of probes"),
+pub(super) fn overwrites(input: &PodInput<'_, '_>) -> Fact<bool> {
+    match input.workload.template.annotation(OVERWRITE) {
+        Some(entry) => switch(&input.workload.object, &entry, "the rewrite of probes"),
         None => {
-            let said = "the rewrite of probes is on, as the chart has it";
-            Fact::default(true, said, SETTLE_OVERWRITE)
+            let message = "the chart enables the rewrite of probes by default";
+            Fact::default(true, message, SETTLE_OVERWRITE)
         }
     }
 }
 
 fn switch(object: &Object<'_>, entry: &Entry<'_>, what: &str) -> Fact<bool> {
     let text = entry.value.text().unwrap_or_default();
-    let at = |said: &str| object.label_at(entry.value.span(), format!("{what} is {said}"));
+    let at = |state: &str| object.label_at(entry.value.span(), format!("{what} is {state}"));
     match boolean(text) {
         Some(true) => Fact::known(true, at("on")),
         Some(false) => Fact::known(false, at("off")),
@@ -170,7 +177,7 @@ fn switch(object: &Object<'_>, entry: &Entry<'_>, what: &str) -> Fact<bool> {
             value: true,
             certainty: Certainty::Assumed,
             because: vec![Reason::written(at(
-                "taken to be on: another tool fills it in",
+                "assumed to be on: another tool fills in the value",
             ))],
         },
     }

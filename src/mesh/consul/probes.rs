@@ -1,39 +1,41 @@
-//! What Consul makes of each probe.
+//! How Consul treats each probe.
 
 use crate::finding::Certainty;
-use crate::kube::{Action, Container, ContainerList, HttpGet, Port, Slot};
-use crate::mesh::other::{
-    Asked, Each, Meets, Model as _, Target, Treatment, Trouble, exclusion, resolve,
+use crate::kube::{Container, ContainerList, HttpGet, Port, ProbeHandler, Slot};
+use crate::mesh::model::{
+    HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, resolve,
 };
+use crate::mesh::shared_faults;
 use crate::mesh::{Fact, Reason};
 
 use super::injection::{overwrites, transparent};
-use super::{Consul, DATAPLANE, EXCLUDED_PORTS};
+use super::keys::{DATAPLANE, EXCLUDED_PORTS};
+use super::{faults, ports};
 
-/// HTTP in plain text at a proxy that demands mutual TLS was not run.
-const PLAIN: &str = "the proxy takes no plain text, as Consul has it";
+/// The reason for a verdict that was not measured: plain HTTP at a proxy that requires mutual TLS.
+const PLAIN: &str = "the proxy of Consul does not accept plain text by default";
 const SETTLE_PLAIN: &str = "mutualTLSMode of ServiceDefaults";
 
-/// What the redirect and the rewrite of a pod are set to.
+/// The settings of traffic capture and probe rewriting for a pod.
 pub(super) struct Pod<'a, 't> {
-    asked: &'a Asked<'a, 't>,
-    /// Traffic is redirected to the proxy.
+    input: &'a PodInput<'a, 't>,
+    /// Whether traffic is redirected to the proxy.
     transparent: Fact<bool>,
-    /// Probes are rewritten.
+    /// Whether probes are rewritten.
     overwrites: Fact<bool>,
 }
 
 impl<'a, 't> Pod<'a, 't> {
-    pub(super) fn of(asked: &'a Asked<'a, 't>) -> Self {
+    pub(super) fn of(input: &'a PodInput<'a, 't>) -> Self {
         Self {
-            asked,
-            transparent: transparent(asked),
-            overwrites: overwrites(asked),
+            input,
+            transparent: transparent(input),
+            overwrites: overwrites(input),
         }
     }
 
-    /// Names count in the whole pod, and the first container that declares one has it.
-    pub(super) fn port_of(&self, (container, handler): &Each<'_>) -> Option<i64> {
+    /// Resolves the port of a handler. Port names apply to the whole pod; the first container that declares a name has it.
+    pub(super) fn port_of(&self, (container, handler): &HandlerRef<'_>) -> Option<i64> {
         let port = handler.action.as_ref().ok()?.port()?;
         self.named(&port).or_else(|| resolve(&port, container))
     }
@@ -41,27 +43,31 @@ impl<'a, 't> Pod<'a, 't> {
     fn named(&self, port: &Port) -> Option<i64> {
         let Port::Name(name) = port else { return None };
         let containers = self.containers();
-        let mut ports = containers.iter().flat_map(Container::ports);
-        ports.find(|one| one.name == Some(name.as_str()))?.number
+        containers
+            .iter()
+            .flat_map(Container::ports)
+            .find(|port| port.name == Some(name.as_str()))?
+            .number
     }
 
     fn containers(&self) -> Vec<Container<'t>> {
-        let template = &self.asked.workload.template;
+        let template = &self.input.workload.template;
         template.containers_in(ContainerList::Main)
     }
 
-    /// The place among the containers, the proxy's own left out.
+    /// Returns the index of a container, without the proxy.
     fn index(&self, container: &Container<'_>) -> Option<i64> {
         let containers = self.containers();
-        let others = containers.iter().filter(|one| one.name() != DATAPLANE);
-        let index = others
-            .map(|one| &one.within)
-            .position(|one| *one == container.within)?;
+        let index = containers
+            .iter()
+            .filter(|container| container.name() != DATAPLANE)
+            .map(|container| &container.within)
+            .position(|within| *within == container.within)?;
         i64::try_from(index).ok()
     }
 
-    /// The port of the listener that Consul makes for a probe; hooks and init containers have none.
-    fn listener(&self, (container, handler): &Each<'_>) -> Option<i64> {
+    /// Returns the port of the listener that Consul creates for a probe; hooks and init containers have none.
+    fn listener(&self, (container, handler): &HandlerRef<'_>) -> Option<i64> {
         let first = match handler.slot {
             Slot::Liveness => 20300,
             Slot::Readiness => 20400,
@@ -71,106 +77,122 @@ impl<'a, 't> Pod<'a, 't> {
         Some(first + self.index(container)?)
     }
 
-    /// The pod was injected and written down: a probe is fine where it points at its own listener.
-    pub(super) fn injected_already(&self, one: &Each<'_>) -> Treatment {
-        let port = self.port_of(one);
-        let Ok(Some(_)) = one.1.action.as_ref().map(Action::port) else {
-            return Treatment::left(port, Meets::Nothing);
+    /// Judges a probe of a pod that was injected before it was written down: it works if it targets its own listener.
+    pub(super) fn injected_already(&self, handler: &HandlerRef<'_>) -> ProbeTreatment {
+        let port = self.port_of(handler);
+        let Ok(Some(_)) = handler.1.action.as_ref().map(ProbeHandler::port) else {
+            return ProbeTreatment::unchanged(port, ProbeDestination::Nothing);
         };
-        let is_http = matches!(one.1.action, Ok(Action::HttpGet(_)));
-        if is_http && port.is_some() && port == self.listener(one) {
-            let mut treatment = Treatment::left(port, Meets::Application);
-            let said = "the listener is registered with Consul, which no manifest shows";
-            treatment.because.push(Reason::said(said, None));
-            treatment.no_surer_than(Certainty::Assumed);
+        let is_http = matches!(handler.1.action, Ok(ProbeHandler::HttpGet(_)));
+        if is_http && port.is_some() && port == self.listener(handler) {
+            let mut treatment = ProbeTreatment::unchanged(port, ProbeDestination::Application);
+            let message = "the listener is registered with Consul, but no manifest shows it";
+            treatment.because.push(Reason::without_place(message, None));
+            treatment.limit_certainty(Certainty::Assumed);
             return treatment;
         }
-        self.left(one)
+        self.not_rewritten(handler)
     }
 
-    /// A handler that stays as it is.
-    fn left(&self, one: &Each<'_>) -> Treatment {
-        let port = self.port_of(one);
-        let mut treatment = Treatment::left(port, Meets::Direct);
-        if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
+    /// Judges a handler that is not rewritten.
+    fn not_rewritten(&self, handler: &HandlerRef<'_>) -> ProbeTreatment {
+        let port = self.port_of(handler);
+        let mut treatment = ProbeTreatment::unchanged(port, ProbeDestination::Direct);
+        if let Some(place) = exclusion(self.input, EXCLUDED_PORTS, port) {
             treatment.because.push(place);
             return treatment;
         }
-        treatment.rest_on(&self.transparent);
-        let Ok(action) = one.1.action.as_ref() else {
+        treatment.depend_on(&self.transparent);
+        let Ok(action) = handler.1.action.as_ref() else {
             return treatment;
         };
-        treatment.meets = match action {
-            _ if !self.transparent.value => Meets::Direct,
-            _ if action.host().is_some() => Meets::Elsewhere,
-            _ if port.is_some_and(|port| Consul.port_owner(port).is_some()) => {
-                Meets::Trouble(Trouble::PortOfProxy)
+        treatment.destination = match action {
+            _ if !self.transparent.value => ProbeDestination::Direct,
+            _ if action.host().is_some() => ProbeDestination::Elsewhere,
+            _ if port.is_some_and(|port| ports::owner(port).is_some()) => {
+                ProbeDestination::Fault(&shared_faults::PORT_OF_PROXY)
             }
-            Action::TcpSocket { .. } => Meets::Accepted,
-            Action::Grpc { .. } => Meets::Trouble(Trouble::GrpcAtMtls),
-            _ if one.1.slot.is_lifecycle() => Meets::Trouble(Trouble::HookAtMtls),
-            _ => Meets::Trouble(Trouble::PlainAtMtls),
+            ProbeHandler::TcpSocket { .. } => ProbeDestination::Accepted,
+            ProbeHandler::Grpc { .. } => ProbeDestination::Fault(&shared_faults::GRPC_AT_MTLS),
+            _ if handler.1.slot.is_lifecycle() => {
+                ProbeDestination::Fault(&shared_faults::HOOK_AT_MTLS)
+            }
+            _ => ProbeDestination::Fault(&faults::PLAIN_AT_MTLS),
         };
-        if let Some(place) = self.permissive().filter(|_| matches!(treatment.meets, Meets::Trouble(trouble) if trouble != Trouble::PortOfProxy)) {
-            treatment.meets = Meets::Unknown;
+        if let Some(place) = self.permissive().filter(|_| matches!(treatment.destination, ProbeDestination::Fault(fault) if fault != &shared_faults::PORT_OF_PROXY)) {
+            treatment.destination = ProbeDestination::Unknown;
             treatment.because.push(place);
         }
-        let by_plain = [Trouble::HookAtMtls, Trouble::PlainAtMtls].map(Meets::Trouble);
-        if by_plain.contains(&treatment.meets) {
+        let by_plain =
+            [&shared_faults::HOOK_AT_MTLS, &faults::PLAIN_AT_MTLS].map(ProbeDestination::Fault);
+        if by_plain.contains(&treatment.destination) {
             if !self.overwrites.value {
-                treatment.rest_on(&self.overwrites);
+                treatment.depend_on(&self.overwrites);
             }
             treatment
                 .because
-                .push(Reason::said(PLAIN, Some(SETTLE_PLAIN)));
-            treatment.no_surer_than(Certainty::Assumed);
+                .push(Reason::without_place(PLAIN, Some(SETTLE_PLAIN)));
+            treatment.limit_certainty(Certainty::Assumed);
         }
         treatment
     }
 
-    /// What lets plain text in beside mutual TLS, for this service or another of the namespace.
+    /// Returns the setting that allows plain text in addition to mutual TLS, for this service or another of the namespace.
     fn permissive(&self) -> Option<Reason> {
-        self.asked.objects.iter().find_map(|object| {
+        self.input.objects.iter().find_map(|object| {
             let mode = object.node.get("spec")?.get("mutualTLSMode")?;
-            let said = "plain text may be let in";
+            let message = "plain text may be accepted";
             (mode.text() == Some("permissive"))
-                .then(|| Reason::written(object.label_at(mode.span(), said)))
+                .then(|| Reason::written(object.label_at(mode.span(), message)))
         })
     }
 
-    pub(super) fn treat(&self, one: &Each<'_>) -> Treatment {
-        let port = self.port_of(one);
-        match one.1.action.as_ref().map(|action| (action, action.port())) {
-            Ok((Action::HttpGet(http), _)) if self.transparent.value && self.overwrites.value => {
-                match self.listener(one) {
-                    Some(listener) => self.exposed(one, http, listener),
-                    None => self.left(one),
+    pub(super) fn treatments(&self, handler: &HandlerRef<'_>) -> ProbeTreatment {
+        let port = self.port_of(handler);
+        match handler
+            .1
+            .action
+            .as_ref()
+            .map(|action| (action, action.port()))
+        {
+            Ok((ProbeHandler::HttpGet(http), _))
+                if self.transparent.value && self.overwrites.value =>
+            {
+                match self.listener(handler) {
+                    Some(listener) => self.exposed(handler, http, listener),
+                    None => self.not_rewritten(handler),
                 }
             }
-            Ok((_, Some(_))) => self.left(one),
-            _ => Treatment::left(port, Meets::Nothing),
+            Ok((_, Some(_))) => self.not_rewritten(handler),
+            _ => ProbeTreatment::unchanged(port, ProbeDestination::Nothing),
         }
     }
 
-    /// A probe that Consul points at a listener of its own.
-    fn exposed(&self, one: &Each<'_>, http: &HttpGet, listener: i64) -> Treatment {
-        let port = self.port_of(one);
-        let own = resolve(&http.port, &one.0);
-        let mut treatment = Treatment::left(port, Meets::Application);
-        treatment.rest_on(&self.transparent);
-        treatment.rest_on(&self.overwrites);
-        treatment.meets = match port {
-            Some(port) if Consul.port_owner(port).is_some() => Meets::Trouble(Trouble::PortOfProxy),
-            _ if http.host.is_some() => Meets::Trouble(Trouble::HostKept),
-            _ if http.scheme == "HTTPS" => Meets::Trouble(Trouble::PlainListener),
-            _ if own.is_some() && own != port => Meets::Trouble(Trouble::NameOfOther),
-            _ if http.path.contains('?') => Meets::Trouble(Trouble::QueryInPath),
-            _ => Meets::Application,
+    /// Judges a probe that Consul points at one of its own listeners.
+    fn exposed(&self, handler: &HandlerRef<'_>, http: &HttpGet, listener: i64) -> ProbeTreatment {
+        let port = self.port_of(handler);
+        let own = resolve(&http.port, &handler.0);
+        let mut treatment = ProbeTreatment::unchanged(port, ProbeDestination::Application);
+        treatment.depend_on(&self.transparent);
+        treatment.depend_on(&self.overwrites);
+        treatment.destination = match port {
+            Some(port) if ports::owner(port).is_some() => {
+                ProbeDestination::Fault(&shared_faults::PORT_OF_PROXY)
+            }
+            _ if http.host.is_some() => ProbeDestination::Fault(&shared_faults::HOST_KEPT),
+            _ if http.scheme == "HTTPS" => {
+                ProbeDestination::Fault(&shared_faults::HTTPS_AT_PLAIN_LISTENER)
+            }
+            _ if own.is_some() && own != port => {
+                ProbeDestination::Fault(&faults::PORT_NAME_OF_OTHER_CONTAINER)
+            }
+            _ if http.path.contains('?') => ProbeDestination::Fault(&faults::QUERY_IN_PATH),
+            _ => ProbeDestination::Application,
         };
-        if treatment.meets == Meets::Trouble(Trouble::QueryInPath) {
-            let said = "Consul exposes the path to the letter, query included";
-            treatment.because.push(Reason::said(said, None));
-            treatment.no_surer_than(Certainty::Assumed);
+        if treatment.destination == ProbeDestination::Fault(&faults::QUERY_IN_PATH) {
+            let message = "Consul exposes the path literally, including the query";
+            treatment.because.push(Reason::without_place(message, None));
+            treatment.limit_certainty(Certainty::Assumed);
         }
         treatment.target = Some(Target {
             path: http.path.clone(),
@@ -183,7 +205,7 @@ impl<'a, 't> Pod<'a, 't> {
             headers: None,
             drops_origin: false,
         });
-        treatment.trail = vec![(
+        treatment.explanation = vec![(
             "endpoint",
             format!(
                 "a listener on {listener} exposes {} of 127.0.0.1:{}",

@@ -1,4 +1,4 @@
-//! The annotations and labels that Istio knows, and the values that its injector refuses.
+//! The annotations and labels that Istio knows, and the values that its injector rejects.
 //!
 //! Sources: istio.io/api 1.31, `annotation/annotations.gen.go`, `label/labels.gen.go`;
 //! Istio 1.31, `pkg/kube/inject/validate.go`.
@@ -106,7 +106,7 @@ pub const KNOWN: &[&str] = &[
     "traffic.sidecar.istio.io/kubevirtInterfaces",
 ];
 
-/// Names that are often written, with the right ones; too far off to be taken for slips.
+/// Common wrong names with the correct ones; they differ too much to be recognized as typing errors.
 pub const MISTAKEN: &[(&str, &str)] = &[
     ("istio.io/revision", keys::REVISION),
     ("istio.io/rewriteAppHTTPProbers", keys::REWRITE_PROBERS),
@@ -128,10 +128,10 @@ pub const TEMPLATES: &[&str] = &[
     "waypoint",
 ];
 
-/// Returns why the injector refuses a pod with this annotation, in a few words; `None` where it
-/// takes it.
+/// Returns why the injector rejects a pod with this annotation, in a few words; `None` if it
+/// accepts the value.
 #[must_use]
-pub fn refused(key: &str, value: &str) -> Option<String> {
+pub fn rejection_reason(key: &str, value: &str) -> Option<String> {
     match key {
         keys::INCLUDE_INBOUND_PORTS if value == "*" => None,
         keys::INCLUDE_INBOUND_PORTS
@@ -156,32 +156,32 @@ pub fn refused(key: &str, value: &str) -> Option<String> {
         "sidecar.istio.io/proxyCPU"
         | "sidecar.istio.io/proxyCPULimit"
         | "sidecar.istio.io/proxyMemory"
-        | "sidecar.istio.io/proxyMemoryLimit" => {
-            (!value.is_empty() && !is_quantity(value)).then(|| format!("`{value}` is no quantity"))
-        }
+        | "sidecar.istio.io/proxyMemoryLimit" => (!value.is_empty() && !is_quantity(value))
+            .then(|| format!("`{value}` is not a quantity")),
         _ => None,
     }
 }
 
-/// Returns the annotations for which the injector refuses the pods of a template, each with the
-/// reason. Values that another tool fills in are left out.
-pub(crate) fn refused_in<'t>(
+/// Returns the annotations because of which the injector rejects the pods of a template, each with the
+/// reason. Values that another tool fills in are excluded.
+pub(crate) fn rejections_in<'t>(
     template: &PodTemplate<'t>,
 ) -> impl Iterator<Item = (Entry<'t>, String)> + use<'t> {
-    let annotations = template.annotations().into_iter();
-    annotations
+    template
+        .annotations()
+        .into_iter()
         .flat_map(NodeRef::effective_entries)
         .filter_map(|entry| {
             let (key, value) = (entry.key.text()?, entry.value.as_str()?);
-            let is_filled_in = placeholder::contains(value) || is_stand_in(key, value);
-            let why = refused(key, value).filter(|_| !is_filled_in)?;
-            Some((entry, why))
+            let is_filled_in = placeholder::contains(value) || is_replacement_name(key, value);
+            let reason = rejection_reason(key, value).filter(|_| !is_filled_in)?;
+            Some((entry, reason))
         })
 }
 
 /// Tells whether a value is a name such as `DB_PORT` that a later step replaces with a number, for
 /// example `replacements` of a kustomization: no port has such a name.
-fn is_stand_in(key: &str, value: &str) -> bool {
+fn is_replacement_name(key: &str, value: &str) -> bool {
     let is_name = |word: &str| {
         let mut bytes = word.trim().bytes();
         word.contains('_')
@@ -190,7 +190,7 @@ fn is_stand_in(key: &str, value: &str) -> bool {
     key != keys::PROXY_CONFIG && value.split(',').any(is_name)
 }
 
-/// Returns the ports of a list, in order; what is no port is left out.
+/// Returns the ports of a list, in order; entries that are not ports are skipped.
 pub fn ports(list: &str) -> impl Iterator<Item = i64> {
     list.split(',')
         .filter_map(|entry| entry.trim().parse().ok())
@@ -208,8 +208,8 @@ fn not_a_port(entry: &str) -> Option<String> {
     let port = entry.trim();
     let fits = is_digits(port) && port.parse::<u16>().is_ok();
     (!fits).then(|| match port {
-        "" => "nothing stands between two commas or behind the last".to_owned(),
-        _ => format!("`{entry}` is no port number"),
+        "" => "an entry between two commas, or after the last one, is empty".to_owned(),
+        _ => format!("`{entry}` is not a port number"),
     })
 }
 
@@ -233,7 +233,9 @@ fn address_ranges(value: &str) -> Option<String> {
         })
     };
     let wrong = value.split(',').find(|range| !is_range(range))?;
-    Some(format!("`{wrong}` is no address range such as 10.0.0.0/8"))
+    Some(format!(
+        "`{wrong}` is not an address range such as 10.0.0.0/8"
+    ))
 }
 
 fn proxy_config(value: &str) -> Option<String> {
@@ -244,7 +246,7 @@ fn proxy_config(value: &str) -> Option<String> {
     }
 }
 
-/// Source: Kubernetes 1.36, `apimachinery/pkg/api/resource/quantity.go`.
+/// Tells whether a text is a quantity. Source: Kubernetes 1.36, `apimachinery/pkg/api/resource/quantity.go`.
 fn is_quantity(text: &str) -> bool {
     let unsigned = text.trim_start_matches(['+', '-']);
     let number = |c: char| c.is_ascii_digit() || c == '.';
@@ -280,52 +282,66 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_injector_refuses_what_its_validator_refuses() {
+    fn the_injector_rejects_the_values_that_its_validator_rejects() {
         // Source of the verdicts: the injector of Istio 1.31 ran over them.
         for value in ["*", "8080,", "+8080", "http", " *", "none"] {
             assert!(
-                refused(keys::EXCLUDE_INBOUND_PORTS, value).is_some(),
+                rejection_reason(keys::EXCLUDE_INBOUND_PORTS, value).is_some(),
                 "{value}"
             );
         }
         for value in ["", "8080, 9090", " 8080 "] {
-            assert_eq!(refused(keys::EXCLUDE_INBOUND_PORTS, value), None, "{value}");
-        }
-        for value in ["", "abc", "-1", "70000", "+15022"] {
-            assert!(refused(keys::STATUS_PORT, value).is_some(), "{value}");
-        }
-        for value in ["0", " 15022 "] {
-            assert_eq!(refused(keys::STATUS_PORT, value), None, "{value}");
-        }
-        assert_eq!(refused(keys::INCLUDE_INBOUND_PORTS, "*"), None);
-        assert!(refused(keys::INTERCEPTION_MODE, "none").is_some());
-    }
-
-    #[test]
-    fn other_values_are_read_as_go_reads_them() {
-        let ranges = "traffic.sidecar.istio.io/excludeOutboundIPRanges";
-        for value in ["", "10.0.0.0/8", "10.0.0.0/8,2001:db8::/32"] {
-            assert_eq!(refused(ranges, value), None, "{value}");
-        }
-        for value in ["*", "10.0.0.1", "10.0.0.0/33", "10.0.0.0/8, 10.1.0.0/16"] {
-            assert!(refused(ranges, value).is_some(), "{value}");
-        }
-        for value in ["100m", "0.5", "1", "128Mi", "1e3", "2.5G"] {
-            assert_eq!(refused("sidecar.istio.io/proxyCPU", value), None, "{value}");
-        }
-        for value in ["100 m", "1.2.3", "Mi", "12MB"] {
-            assert!(
-                refused("sidecar.istio.io/proxyCPU", value).is_some(),
+            assert_eq!(
+                rejection_reason(keys::EXCLUDE_INBOUND_PORTS, value),
+                None,
                 "{value}"
             );
         }
-        assert_eq!(refused(keys::PROXY_CONFIG, "statusPort: 15555"), None);
-        assert!(refused(keys::PROXY_CONFIG, "a: [").is_some());
-        assert!(refused(keys::PROXY_CONFIG, "text").is_some());
+        for value in ["", "abc", "-1", "70000", "+15022"] {
+            assert!(
+                rejection_reason(keys::STATUS_PORT, value).is_some(),
+                "{value}"
+            );
+        }
+        for value in ["0", " 15022 "] {
+            assert_eq!(rejection_reason(keys::STATUS_PORT, value), None, "{value}");
+        }
+        assert_eq!(rejection_reason(keys::INCLUDE_INBOUND_PORTS, "*"), None);
+        assert!(rejection_reason(keys::INTERCEPTION_MODE, "none").is_some());
     }
 
     #[test]
-    fn names_are_sorted_and_templates_too() {
+    fn other_values_are_parsed_as_in_go() {
+        let ranges = "traffic.sidecar.istio.io/excludeOutboundIPRanges";
+        for value in ["", "10.0.0.0/8", "10.0.0.0/8,2001:db8::/32"] {
+            assert_eq!(rejection_reason(ranges, value), None, "{value}");
+        }
+        for value in ["*", "10.0.0.1", "10.0.0.0/33", "10.0.0.0/8, 10.1.0.0/16"] {
+            assert!(rejection_reason(ranges, value).is_some(), "{value}");
+        }
+        for value in ["100m", "0.5", "1", "128Mi", "1e3", "2.5G"] {
+            assert_eq!(
+                rejection_reason("sidecar.istio.io/proxyCPU", value),
+                None,
+                "{value}"
+            );
+        }
+        for value in ["100 m", "1.2.3", "Mi", "12MB"] {
+            assert!(
+                rejection_reason("sidecar.istio.io/proxyCPU", value).is_some(),
+                "{value}"
+            );
+        }
+        assert_eq!(
+            rejection_reason(keys::PROXY_CONFIG, "statusPort: 15555"),
+            None
+        );
+        assert!(rejection_reason(keys::PROXY_CONFIG, "a: [").is_some());
+        assert!(rejection_reason(keys::PROXY_CONFIG, "text").is_some());
+    }
+
+    #[test]
+    fn names_and_templates_are_sorted() {
         assert!(KNOWN.is_sorted() && TEMPLATES.is_sorted());
     }
 }

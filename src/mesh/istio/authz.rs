@@ -1,26 +1,26 @@
-//! What `AuthorizationPolicy` rules say of a client without identity, which the kubelet is.
+//! Evaluates `AuthorizationPolicy` rules for a client without identity, such as the kubelet.
 //!
 //! Source: Istio 1.31, `pilot/pkg/security/authz/model/model.go`, `builder.go`.
 
-/// A condition that may depend on what only the running mesh knows.
+/// The result of a condition that may depend on facts that only the running mesh has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     /// It holds.
     Yes,
     /// It does not hold.
     No,
-    /// Only the running mesh knows.
+    /// Only the running mesh can decide.
     Unknown,
 }
 
 impl Match {
-    /// Returns the match of a plain truth.
+    /// Converts a boolean.
     #[must_use]
     pub(crate) const fn of(truth: bool) -> Self {
         if truth { Self::Yes } else { Self::No }
     }
 
-    /// Returns the opposite.
+    /// Returns the negation.
     #[must_use]
     pub(crate) const fn not(self) -> Self {
         match self {
@@ -30,7 +30,7 @@ impl Match {
         }
     }
 
-    /// Holds when all hold.
+    /// Combines results with "and".
     #[must_use]
     pub(crate) fn all(matches: impl IntoIterator<Item = Self>) -> Self {
         let mut result = Self::Yes;
@@ -44,7 +44,7 @@ impl Match {
         result
     }
 
-    /// Holds when any holds.
+    /// Combines results with "or".
     #[must_use]
     pub(crate) fn any(matches: impl IntoIterator<Item = Self>) -> Self {
         Self::all(matches.into_iter().map(Self::not)).not()
@@ -58,11 +58,11 @@ pub struct Request {
     pub method: &'static str,
     /// The path without query.
     pub path: String,
-    /// The `Host` header, where the probe sets one.
+    /// The `Host` header, if the probe sets one.
     pub host: Option<String>,
     /// The port of the pod.
     pub port: i64,
-    /// The filter chain speaks HTTP; a TCP chain knows only ports and addresses.
+    /// Whether the filter chain handles HTTP; a TCP chain only evaluates ports and addresses.
     pub is_http: bool,
 }
 
@@ -122,7 +122,7 @@ fn positive_field(name: &str, values: &[&str], request: &Request) -> Match {
     }
 }
 
-/// Evaluates a pattern of `hosts`. Without a header the host is the address of the pod, which only the
+/// Evaluates a pattern of `hosts`. Without a `Host` header the host is the address of the pod, which only the
 /// cluster knows, with the port of the probe.
 fn host(pattern: &str, request: &Request) -> Match {
     if let Some(host) = &request.host {
@@ -130,8 +130,8 @@ fn host(pattern: &str, request: &Request) -> Match {
     }
     let port = format!(":{}", request.port);
     let is_address = |text: &str| {
-        let mut letters = text.chars();
-        letters.all(|letter| letter.is_ascii_hexdigit() || matches!(letter, '.' | ':' | '[' | ']'))
+        text.chars()
+            .all(|letter| letter.is_ascii_hexdigit() || matches!(letter, '.' | ':' | '[' | ']'))
     };
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(suffix), _) if port.ends_with(suffix) => Match::Yes,
@@ -150,7 +150,7 @@ pub(crate) fn condition(
     not_values: &[&str],
     request: &Request,
 ) -> Match {
-    let one = |values: &[&str]| match key {
+    let evaluate = |values: &[&str]| match key {
         "source.principal" | "source.namespace" | "source.serviceAccount" => Match::No,
         _ if key.starts_with("request.auth.") => Match::No,
         "destination.port" => Match::of(values.iter().any(|v| v.parse() == Ok(request.port))),
@@ -159,17 +159,17 @@ pub(crate) fn condition(
     let positive = if values.is_empty() {
         Match::Yes
     } else {
-        one(values)
+        evaluate(values)
     };
     let negative = if not_values.is_empty() {
         Match::Yes
     } else {
-        one(not_values).not()
+        evaluate(not_values).not()
     };
     Match::all([positive, negative])
 }
 
-/// Istio's patterns: exact, `prefix*`, `*suffix`, `*`.
+/// Matches Istio's patterns: exact, `prefix*`, `*suffix`, `*`.
 fn wildcard(pattern: &str, text: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(suffix), _) => text.ends_with(suffix),
@@ -223,21 +223,21 @@ mod tests {
 
     #[test]
     fn without_a_header_the_host_is_the_address_of_the_pod() {
-        let said = |pattern| field("hosts", &[pattern], &request());
+        let evaluate = |pattern| field("hosts", &[pattern], &request());
         for pattern in ["*", "*:8080", "*8080", "*80"] {
-            assert_eq!(said(pattern), Match::Yes, "{pattern}");
+            assert_eq!(evaluate(pattern), Match::Yes, "{pattern}");
         }
         for pattern in ["10.*", "10.0.0.7:8080", "[fd00::1]:8080", "*.7:8080"] {
-            assert_eq!(said(pattern), Match::Unknown, "{pattern}");
+            assert_eq!(evaluate(pattern), Match::Unknown, "{pattern}");
         }
         for pattern in ["*:9090", "web*", "web:8080", "10.0.0.7", "10.0.0.7:80"] {
-            assert_eq!(said(pattern), Match::No, "{pattern}");
+            assert_eq!(evaluate(pattern), Match::No, "{pattern}");
         }
         assert_eq!(field("notHosts", &["*:8080"], &request()), Match::No);
     }
 
     #[test]
-    fn three_valued_logic() {
+    fn conditions_follow_three_valued_logic() {
         assert_eq!(
             Match::all([Match::Yes, Match::Unknown, Match::No]),
             Match::No

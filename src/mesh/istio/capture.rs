@@ -1,14 +1,14 @@
-//! Which inbound ports the redirect takes to the sidecar.
+//! Traffic capture: which inbound ports are redirected to the sidecar.
 //!
 //! Source: Istio 1.31, `tools/istio-iptables/pkg/capture/run.go`, injection-template.yaml.
 
 use super::keys::DEFAULT_STATUS_PORT;
 
-/// Ports that the redirect never takes: HBONE, and the sidecar's own (statistics, health).
+/// Ports that are never captured: HBONE, and the sidecar's own (statistics, health).
 const NEVER: [u16; 3] = [15008, 15021, 15090];
 
-/// Returns what a port of the sidecar is for; `None` for all others, the agent's included, which
-/// can be moved.
+/// Returns the purpose of a port of the sidecar; `None` for all other ports, including that of the agent, which
+/// can be changed.
 ///
 /// Source: Istio documentation, "Application Requirements", "Ports used by Istio".
 #[must_use]
@@ -26,7 +26,7 @@ pub(crate) const fn sidecar_port(port: i64) -> Option<&'static str> {
     })
 }
 
-/// What a pod says about inbound capture; `None` where it says nothing.
+/// The settings of a pod for inbound capture; `None` if it does not set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CaptureInput<'a> {
     /// `sidecar.istio.io/interceptionMode`.
@@ -35,9 +35,9 @@ pub(crate) struct CaptureInput<'a> {
     pub include: Option<&'a str>,
     /// `traffic.sidecar.istio.io/excludeInboundPorts`.
     pub exclude: Option<&'a str>,
-    /// The port of the agent that is left alone: annotation, else `global.proxy.statusPort`.
+    /// The port of the agent, which is excluded: annotation, else `global.proxy.statusPort`.
     pub status_port: u16,
-    /// The CNI plugin sets up the redirect: it leaves 15020 alone too, whatever the port of the
+    /// Whether the CNI plugin sets up the capture: it also excludes 15020, whatever the port of the
     /// agent is (`cni/pkg/plugin/sidecar_redirect.go`).
     pub cni: bool,
 }
@@ -47,13 +47,13 @@ pub(crate) struct CaptureInput<'a> {
 pub(crate) enum Capture {
     /// Everything is captured.
     ByDefault,
-    /// The port stands in the include list.
+    /// The include list contains the port.
     Included,
     /// Interception is off.
     InterceptionOff,
-    /// There is an include list, and the port is not in it.
+    /// There is an include list that does not contain the port.
     NotIncluded,
-    /// The port stands in the exclude list.
+    /// The exclude list contains the port.
     Excluded,
     /// The port belongs to the sidecar.
     SidecarPort,
@@ -67,7 +67,7 @@ impl Capture {
     }
 }
 
-/// What [`CaptureInput`] means, read once for all ports of a pod.
+/// The parsed form of [`CaptureInput`], for all ports of a pod.
 #[derive(Clone, Debug)]
 pub(crate) struct CaptureRules {
     is_off: bool,
@@ -79,7 +79,7 @@ pub(crate) struct CaptureRules {
 }
 
 impl CaptureRules {
-    /// Reads the lists of ports.
+    /// Parses the lists of ports.
     #[must_use]
     pub(crate) fn new(input: &CaptureInput<'_>) -> Self {
         let include = input.include.filter(|list| list.trim() != "*");
@@ -92,7 +92,7 @@ impl CaptureRules {
         }
     }
 
-    /// Decides about one port. With an include list, excludes are ignored.
+    /// Decides whether one port is captured. With an include list, the exclude list is ignored.
     #[must_use]
     pub(crate) fn capture(&self, port: u16) -> Capture {
         if self.is_off {
@@ -112,16 +112,16 @@ impl CaptureRules {
     }
 }
 
-/// The ports of a list, sorted; what is not a port is left out.
+/// The ports of a list, sorted; entries that are not ports are skipped.
 #[derive(Clone, Debug)]
 struct PortList(Vec<u16>);
 
 impl PortList {
     fn parse(list: &str) -> Self {
-        let ports = list
+        let mut ports: Vec<u16> = list
             .split(',')
-            .filter_map(|entry| entry.trim().parse().ok());
-        let mut ports: Vec<u16> = ports.collect();
+            .filter_map(|entry| entry.trim().parse().ok())
+            .collect();
         ports.sort_unstable();
         Self(ports)
     }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_include_list_beats_the_exclude_list() {
+    fn an_include_list_takes_precedence_over_the_exclude_list() {
         let input = CaptureInput {
             include: Some("8080, 7010"),
             exclude: Some("8080"),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_is_left_alone() {
+    fn the_port_of_the_agent_is_not_captured() {
         let input = CaptureInput {
             exclude: Some("9000"),
             status_port: 15020,
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cni_plugin_knows_the_usual_port_only() {
+    fn the_cni_plugin_only_excludes_the_default_port() {
         let input = CaptureInput {
             status_port: 15666,
             ..CaptureInput::default()

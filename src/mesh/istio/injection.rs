@@ -1,4 +1,4 @@
-//! Which pods get a sidecar: the webhooks' selectors, then `injectRequired`.
+//! Decides which pods get a sidecar: the webhooks' selectors, then `injectRequired`.
 //!
 //! Source: Istio 1.31, `manifests/charts/istio-control/istio-discovery/templates/
 //! mutatingwebhook.yaml` and `revision-tags-mwc.yaml`, `pkg/kube/inject/inject.go`.
@@ -6,16 +6,16 @@
 use super::keys::SYSTEM_NAMESPACES;
 use crate::mesh::Version;
 
-/// What a control plane answers to.
+/// The names and defaults of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlPlane {
-    /// Its revision (`default` where it has none) and its tags.
+    /// Its revision (`default` if it has none) and its tags.
     pub names: Vec<String>,
-    /// It has no revision or holds the tag `default`.
+    /// Whether it has no revision or has the tag `default`.
     pub is_default: bool,
     /// `enableNamespacesByDefault`.
     pub namespaces_by_default: bool,
-    /// `global.proxy.autoInject`: the policy where no label decides.
+    /// `global.proxy.autoInject`: the policy if no label decides.
     pub policy_enabled: bool,
 }
 
@@ -30,7 +30,7 @@ impl Default for ControlPlane {
     }
 }
 
-/// What a pod and its namespace say about injection.
+/// The settings of a pod and its namespace for injection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InjectionInput<'a> {
     /// The name of the namespace.
@@ -84,14 +84,14 @@ pub fn webhook(plane: &ControlPlane, input: &InjectionInput<'_>) -> Option<Webho
     if input.label == Some("false") {
         return None;
     }
-    let serves =
+    let has_name =
         |name: Option<&str>| name.is_some_and(|name| plane.names.iter().any(|n| n == name));
     let no_namespace_label = input.namespace_injection.is_none();
-    if no_namespace_label && serves(input.namespace_revision) {
+    if no_namespace_label && has_name(input.namespace_revision) {
         return Some(Webhook::RevisionNamespace);
     }
     let unlabelled = no_namespace_label && input.namespace_revision.is_none();
-    if unlabelled && serves(input.revision) {
+    if unlabelled && has_name(input.revision) {
         return Some(Webhook::RevisionObject);
     }
     if !plane.is_default {
@@ -112,11 +112,11 @@ pub fn webhook(plane: &ControlPlane, input: &InjectionInput<'_>) -> Option<Webho
     }
 }
 
-/// Tells whether the injector, once asked, injects.
+/// Tells whether the injector injects a pod that it receives.
 ///
-/// Up to 1.26 any word counts as "no" but y, yes, true and on; from 1.27 on only "true" and
-/// "false" count and anything else leaves the decision to the policy. The label is honoured from
-/// 1.12 on. An unknown release is taken as the latest.
+/// Up to 1.26, any value except y, yes, true and on means "no". From 1.27 on, only "true" and
+/// "false" have a meaning, and any other value leaves the decision to the policy. The label has an effect since
+/// 1.12. An unknown release is treated as the latest.
 #[must_use]
 pub fn inject_required(
     policy_enabled: bool,
@@ -126,18 +126,19 @@ pub fn inject_required(
     if input.host_network || is_system_namespace(input.namespace) {
         return false;
     }
-    let label = input
+    let value = input
         .label
-        .filter(|_| version.is_none_or(|v| v >= Version::new(1, 12)));
-    let word = label.or(input.annotation).unwrap_or_default();
-    let strict = version.is_none_or(|v| v >= Version::new(1, 27));
-    match (strict, word) {
+        .filter(|_| version.is_none_or(|v| v >= Version::new(1, 12)))
+        .or(input.annotation)
+        .unwrap_or_default();
+    let is_strict = version.is_none_or(|v| v >= Version::new(1, 27));
+    match (is_strict, value) {
         (true, "true") => true,
         (true, "false") => false,
         (true, _) | (false, "") => policy_enabled,
-        (false, word) => {
+        (false, value) => {
             matches!(
-                word.to_ascii_lowercase().as_str(),
+                value.to_ascii_lowercase().as_str(),
                 "y" | "yes" | "true" | "on"
             )
         }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inject_words_changed_in_1_27() {
+    fn the_values_of_inject_changed_in_1_27() {
         let input = InjectionInput {
             annotation: Some("no"),
             ..InjectionInput::default()

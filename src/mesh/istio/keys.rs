@@ -35,23 +35,23 @@ pub(crate) const EXCLUDE_OUTBOUND_PORTS: &str = "traffic.sidecar.istio.io/exclud
 pub(crate) const INCLUDE_OUTBOUND_RANGES: &str = "traffic.sidecar.istio.io/includeOutboundIPRanges";
 /// Pod annotation with the address ranges not to capture.
 pub(crate) const EXCLUDE_OUTBOUND_RANGES: &str = "traffic.sidecar.istio.io/excludeOutboundIPRanges";
-/// Pod annotation that makes the sidecar a native one, or not (1.24+).
+/// Pod annotation that switches native sidecars on or off (1.24+).
 pub(crate) const NATIVE_SIDECAR: &str = "sidecar.istio.io/nativeSidecar";
-/// Pod annotation with the way of interception.
+/// Pod annotation with the interception mode.
 pub(crate) const INTERCEPTION_MODE: &str = "sidecar.istio.io/interceptionMode";
-/// Pod label the injector sets; a sign of an injected pod.
+/// Pod label that the injector sets: evidence of an injected pod.
 pub(crate) const TLS_MODE: &str = "security.istio.io/tlsMode";
-/// Pod annotation that keeps inbound traffic of an ambient pod away from ztunnel (1.23+).
+/// Pod annotation that excludes inbound traffic of an ambient pod from ztunnel (1.23+).
 pub(crate) const BYPASS_INBOUND: &str = "ambient.istio.io/bypass-inbound-capture";
 /// Port on which ambient pods receive the traffic of the mesh (HBONE).
 pub(crate) const HBONE_PORT: i64 = 15008;
-/// The sidecar.
+/// The name of the sidecar container.
 pub(crate) const PROXY_CONTAINER: &str = "istio-proxy";
-/// The container that sets up the redirect.
+/// The name of the container that sets up traffic capture.
 pub(crate) const INIT_CONTAINER: &str = "istio-init";
-/// Env variable of the sidecar that holds the original probes.
+/// Env variable of the sidecar that contains the original probes.
 pub(crate) const PROBERS_ENV: &str = "ISTIO_KUBE_APP_PROBERS";
-/// Env variable of the agent that has it call the application on 127.0.0.1, as before 1.10.
+/// Env variable of the agent that makes it send requests to the application on 127.0.0.1, as before 1.10.
 pub(crate) const LOCALHOST_PROBES: &str = "REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION";
 /// Port of the agent's status server unless configured otherwise.
 pub(crate) const DEFAULT_STATUS_PORT: u16 = 15020;

@@ -3,10 +3,12 @@
 pub mod annotations;
 pub(crate) mod authz;
 pub(crate) mod capture;
+mod definition;
 pub mod injection;
 pub mod install;
 pub(crate) mod keys;
 pub mod mtls;
+mod name;
 pub mod prober_json;
 mod proto_json;
 pub(crate) mod protocol;
@@ -14,3 +16,5 @@ pub mod proxy_config;
 pub mod recorded;
 pub(crate) mod rewrite;
 pub(crate) mod vm;
+
+pub(super) use definition::DEFINITION;

@@ -1,20 +1,20 @@
-//! The mode of mutual TLS that `PeerAuthentication`s add up to.
+//! The mutual TLS mode that results from `PeerAuthentication`s.
 //!
 //! Source: Istio 1.31, `pilot/pkg/security/authn/policy_applier.go`.
 
-/// The mode that holds on a port.
+/// The mutual TLS mode of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MtlsMode {
     /// Plain text only.
     Disable,
-    /// Both.
+    /// Plain text and mutual TLS.
     Permissive,
     /// Mutual TLS only.
     Strict,
 }
 
 impl MtlsMode {
-    /// Returns the word of the API.
+    /// Returns the value of the API.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -24,7 +24,7 @@ impl MtlsMode {
         }
     }
 
-    /// Reads the word of the API; `UNSET` and anything else is `None`.
+    /// Parses the value of the API; `UNSET` and anything else is `None`.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         match word {
@@ -36,7 +36,7 @@ impl MtlsMode {
     }
 }
 
-/// The modes of the policies that hold for a workload; `None` stands for no policy and for UNSET.
+/// The modes of the policies that apply to a workload; `None` means no policy, or UNSET.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
     /// The policy of the whole mesh.
@@ -45,15 +45,15 @@ pub struct Scopes {
     pub namespace: Option<MtlsMode>,
     /// The policy that selects the workload.
     pub workload: Option<MtlsMode>,
-    /// What the workload's policy says about the port.
+    /// The mode of the workload's policy for the port.
     pub port: Option<MtlsMode>,
 }
 
 /// The scope whose policy decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decider {
-    /// No policy says anything: PERMISSIVE.
-    Nobody,
+    /// No policy sets a mode: PERMISSIVE.
+    NoPolicy,
     /// The mesh's policy.
     Mesh,
     /// The namespace's policy.
@@ -65,7 +65,7 @@ pub enum Decider {
 }
 
 impl Scopes {
-    /// Returns the mode that holds and the scope that decides: the narrowest that says anything.
+    /// Returns the effective mode and the scope that decides: the narrowest one that sets a mode.
     #[must_use]
     pub fn effective(&self) -> (MtlsMode, Decider) {
         let scopes = [
@@ -77,6 +77,6 @@ impl Scopes {
         scopes
             .into_iter()
             .find_map(|(mode, decider)| Some((mode?, decider)))
-            .unwrap_or((MtlsMode::Permissive, Decider::Nobody))
+            .unwrap_or((MtlsMode::Permissive, Decider::NoPolicy))
     }
 }

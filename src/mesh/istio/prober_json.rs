@@ -1,4 +1,4 @@
-//! The value of `ISTIO_KUBE_APP_PROBERS`, byte for byte as Go's `encoding/json` writes it.
+//! The value of `ISTIO_KUBE_APP_PROBERS`, byte for byte as Go's `encoding/json` would write it.
 //!
 //! Source: Istio 1.31, `pkg/kube/inject/app_probe.go` (`KubeAppProbers`), Go 1.22+
 //! `encoding/json`: keys sorted, `&`, `<`, `>`, U+2028 and U+2029 escaped, `\b` and `\f` short.
@@ -8,40 +8,42 @@ use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
 
-use crate::kube::{Action, HttpGet};
+use crate::kube::{HttpGet, ProbeHandler};
 
 use super::rewrite::is_agent_path;
 
-/// Why a handler has no entry.
+/// The error for a handler that has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotRecorded;
 
-/// Returns the JSON of one prober, defaults materialised: `{"httpGet":{…},"timeoutSeconds":1}`.
-/// `port` is the number the handler's port resolves to. Hooks carry no timeout.
+/// Returns the JSON of one prober, with explicit defaults: `{"httpGet":{…},"timeoutSeconds":1}`.
+/// `port` is the number that the handler's port resolves to. Hooks have no timeout.
 ///
 /// # Errors
 /// [`NotRecorded`] for handlers that the agent cannot run (exec, sleep).
 pub fn prober(
-    action: &Action,
+    action: &ProbeHandler,
     port: i64,
     timeout_seconds: Option<i64>,
 ) -> Result<String, NotRecorded> {
     let mut out = String::from("{");
     match action {
-        Action::HttpGet(http) => http_get(&mut out, http, port),
-        Action::TcpSocket { host, .. } => {
+        ProbeHandler::HttpGet(http) => http_get(&mut out, http, port),
+        ProbeHandler::TcpSocket { host, .. } => {
             out.push_str("\"tcpSocket\":{");
             field(&mut out, "port", &port.to_string());
             optional(&mut out, "host", host.as_deref());
             out.push('}');
         }
-        Action::Grpc { service, .. } => {
+        ProbeHandler::Grpc { service, .. } => {
             out.push_str("\"grpc\":{");
             field(&mut out, "port", &port.to_string());
             field(&mut out, "service", &string(service));
             out.push('}');
         }
-        Action::Exec | Action::Sleep | Action::Missing => return Err(NotRecorded),
+        ProbeHandler::Exec | ProbeHandler::Sleep | ProbeHandler::Missing => {
+            return Err(NotRecorded);
+        }
     }
     if let Some(seconds) = timeout_seconds.filter(|&seconds| seconds != 0) {
         field(&mut out, "timeoutSeconds", &seconds.to_string());
@@ -106,7 +108,7 @@ pub fn string(text: &str) -> String {
     out
 }
 
-/// Returns the JSON object of all probers, keys in byte order.
+/// Returns the JSON object of all probers, with keys in byte order.
 #[must_use]
 pub fn object(probers: &BTreeMap<String, String>) -> String {
     let members: Vec<String> = probers
@@ -116,10 +118,10 @@ pub fn object(probers: &BTreeMap<String, String>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Reads the value of the variable: keys with the text of their probers.
+/// Parses the value of the variable: keys with the text of their probers.
 ///
 /// # Errors
-/// The parser's message where the text is not a JSON object.
+/// The message of the parser if the text is not a JSON object.
 pub fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
     let raw: BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -129,8 +131,8 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
         .collect())
 }
 
-/// Tells whether a prober is a gRPC check with a timeout of nothing: the agent's deadline is then
-/// over before it starts (`pilot/cmd/pilot-agent/status/server.go`).
+/// Tells whether a prober is a gRPC check without a timeout: the agent's deadline then
+/// expires before the check starts (`pilot/cmd/pilot-agent/status/server.go`).
 #[must_use]
 pub fn expires_at_once(json: &str) -> bool {
     let Ok(prober) = parse(json) else {
@@ -145,7 +147,7 @@ pub fn expires_at_once(json: &str) -> bool {
     is_grpc && seconds.is_some_and(|seconds| seconds <= 0)
 }
 
-/// Returns a prober with another timeout; `None` where it is no JSON object.
+/// Returns a prober with another timeout; `None` if it is not a JSON object.
 #[must_use]
 pub fn with_timeout(json: &str, seconds: i64) -> Option<String> {
     let mut prober = parse(json).ok()?;
@@ -153,7 +155,7 @@ pub fn with_timeout(json: &str, seconds: i64) -> Option<String> {
     Some(object(&prober))
 }
 
-/// Returns a prober whose port is the number `port`; `None` where it holds no `httpGet` and no
+/// Returns a prober whose port is the number `port`; `None` if it contains neither `httpGet` nor
 /// `tcpSocket`.
 #[must_use]
 pub fn with_port(json: &str, port: i64) -> Option<String> {
@@ -167,33 +169,34 @@ pub fn with_port(json: &str, port: i64) -> Option<String> {
     Some(object(&prober))
 }
 
-/// Returns the name that a prober holds in place of a port number.
+/// Returns the name that a prober contains instead of a port number.
 #[must_use]
 pub fn port_name(json: &str) -> Option<String> {
     let fields: BTreeMap<String, serde_json::Value> = serde_json::from_str(json).ok()?;
-    let kinds = ["httpGet", "tcpSocket"].into_iter();
-    let mut ports = kinds.filter_map(|kind| fields.get(kind)?.get("port")?.as_str());
-    ports.next().map(str::to_owned)
+    ["httpGet", "tcpSocket"]
+        .into_iter()
+        .find_map(|kind| fields.get(kind)?.get("port")?.as_str())
+        .map(str::to_owned)
 }
 
-/// Returns why the agent does not start on an entry, in words that follow "its entry `path`";
-/// `None` where it accepts it. Releases before 1.25 know no paths of hooks.
+/// Returns why the agent does not start with an entry, as a predicate of "its entry `path`";
+/// `None` if it accepts the entry. Releases before 1.25 do not accept paths of hooks.
 ///
 /// Source: Istio 1.31, `pilot/cmd/pilot-agent/status/server.go` (`NewServer`,
 /// `validateAppKubeProber`); measured.
 #[must_use]
-pub fn refused(path: &str, json: &str) -> Option<&'static str> {
+pub fn rejection_reason(path: &str, json: &str) -> Option<&'static str> {
     if !is_agent_path(path) {
-        return Some("is no path of the agent (`/app-health/<container>/livez` …)");
+        return Some("is not a path of the agent (`/app-health/<container>/livez` …)");
     }
     let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(json) else {
-        return Some("is no JSON object");
+        return Some("is not a JSON object");
     };
-    // Go reads the names of fields in any case.
+    // Go ignores the case of field names.
     let field = |name: &str| {
-        let mut found = fields.iter();
-        let found = found.find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found
+        fields
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
             .map(|(_, value)| value)
             .filter(|value| !value.is_null())
     };
@@ -202,10 +205,10 @@ pub fn refused(path: &str, json: &str) -> Option<&'static str> {
         .into_iter()
         .filter_map(|kind| Some((kind, field(kind)?)));
     let (Some((kind, handler)), None) = (handlers.next(), handlers.next()) else {
-        return Some("must hold exactly one of `httpGet`, `tcpSocket` and `grpc`");
+        return Some("must contain exactly one of `httpGet`, `tcpSocket` and `grpc`");
     };
     let serde_json::Value::Object(handler) = handler else {
-        return Some("holds a handler that is no JSON object");
+        return Some("contains a handler that is not a JSON object");
     };
     let is_int32 = |value: &serde_json::Value| {
         let number = value.as_i64();
@@ -214,25 +217,26 @@ pub fn refused(path: &str, json: &str) -> Option<&'static str> {
     let mut keys = handler.iter();
     match keys.find(|(key, _)| key.eq_ignore_ascii_case("port")) {
         Some((_, value)) if value.is_string() && kind != "grpc" => {
-            return Some("names its port, and the agent takes numbers only");
+            return Some("has a named port, but the agent only accepts numbers");
         }
-        Some((_, value)) if !is_int32(value) => return Some("has a port that is no whole number"),
+        Some((_, value)) if !is_int32(value) => {
+            return Some("has a port that is not a whole number");
+        }
         _ => {}
     }
     match field("timeoutSeconds") {
-        Some(seconds) if !is_int32(seconds) => Some("has a timeout that is no whole number"),
+        Some(seconds) if !is_int32(seconds) => Some("has a timeout that is not a whole number"),
         _ => None,
     }
 }
 
-/// Returns the port that one prober asks, whatever its kind.
+/// Returns the port that one prober targets, whatever its kind.
 #[must_use]
 pub fn port(prober: &str) -> Option<i64> {
     let fields: BTreeMap<String, serde_json::Value> = serde_json::from_str(prober).ok()?;
-    let kinds = ["httpGet", "tcpSocket", "grpc"].into_iter();
-    kinds
-        .filter_map(|kind| fields.get(kind)?.get("port")?.as_i64())
-        .next()
+    ["httpGet", "tcpSocket", "grpc"]
+        .into_iter()
+        .find_map(|kind| fields.get(kind)?.get("port")?.as_i64())
 }
 
 #[cfg(test)]
@@ -244,12 +248,12 @@ mod tests {
     fn timeouts_are_read_and_written() {
         let grpc = r#"{"grpc":{"port":9090,"service":""}}"#;
         assert!(expires_at_once(grpc));
-        let mended = with_timeout(grpc, 1).unwrap();
+        let fixed = with_timeout(grpc, 1).unwrap();
         assert_eq!(
-            mended,
+            fixed,
             r#"{"grpc":{"port":9090,"service":""},"timeoutSeconds":1}"#
         );
-        assert!(!expires_at_once(&mended));
+        assert!(!expires_at_once(&fixed));
         assert!(expires_at_once(
             r#"{"grpc":{"port":9090},"timeoutSeconds":0}"#
         ));
@@ -258,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_starts_on_what_the_injector_writes_and_on_little_else() {
+    fn the_agent_starts_with_entries_of_the_injector_and_little_else() {
         let path = "/app-health/web/livez";
         for fine in [
             r#"{"httpGet":{"path":"/","port":8080,"scheme":"HTTP"},"timeoutSeconds":1}"#,
@@ -266,7 +270,7 @@ mod tests {
             r#"{"grpc":{"port":9090,"service":null},"httpGet":null}"#,
             r#"{"HTTPGet":{"Port":8080}}"#,
         ] {
-            assert_eq!(refused(path, fine), None, "{fine}");
+            assert_eq!(rejection_reason(path, fine), None, "{fine}");
         }
         for wrong in [
             "null",
@@ -281,11 +285,11 @@ mod tests {
             r#"{"httpGet":"/"}"#,
             r#"{"exec":{"command":[]}}"#,
         ] {
-            assert!(refused(path, wrong).is_some(), "{wrong}");
+            assert!(rejection_reason(path, wrong).is_some(), "{wrong}");
         }
         let fine = r#"{"tcpSocket":{"port":1}}"#;
         for wrong in ["/healthz", "/app-health//livez", "/app-health/a/b/livez"] {
-            assert!(refused(wrong, fine).is_some(), "{wrong}");
+            assert!(rejection_reason(wrong, fine).is_some(), "{wrong}");
         }
     }
 
@@ -293,17 +297,17 @@ mod tests {
     fn ports_are_read_and_written() {
         let named = r#"{"httpGet":{"path":"/","port":"http"},"timeoutSeconds":2}"#;
         assert_eq!(port_name(named).as_deref(), Some("http"));
-        let mended = with_port(named, 8080).unwrap();
+        let fixed = with_port(named, 8080).unwrap();
         assert_eq!(
-            mended,
+            fixed,
             r#"{"httpGet":{"path":"/","port":8080},"timeoutSeconds":2}"#
         );
-        assert_eq!(port_name(&mended), None);
+        assert_eq!(port_name(&fixed), None);
         assert_eq!(with_port(r#"{"grpc":{"port":1}}"#, 2), None);
     }
 
     #[test]
-    fn strings_are_escaped_as_go_does() {
+    fn strings_are_escaped_as_in_go() {
         assert_eq!(string("/h?a=1&b=<2>"), r#""/h?a=1\u0026b=\u003c2\u003e""#);
         assert_eq!(
             string("a\u{8}\u{c}\u{1}\u{7f}\u{2028}ü"),
@@ -313,7 +317,7 @@ mod tests {
 
     #[test]
     fn probers_follow_the_field_order_of_the_api() {
-        let http = Action::HttpGet(HttpGet {
+        let http = ProbeHandler::HttpGet(HttpGet {
             path: "/".into(),
             port: Port::Number(8080),
             host: None,
@@ -324,7 +328,7 @@ mod tests {
             prober(&http, 8080, Some(1)).unwrap(),
             r#"{"httpGet":{"path":"/","port":8080,"scheme":"HTTPS","httpHeaders":[{"name":"Host","value":"a.example"}]},"timeoutSeconds":1}"#
         );
-        let grpc = Action::Grpc {
+        let grpc = ProbeHandler::Grpc {
             port: 9090,
             service: String::new(),
         };
@@ -332,6 +336,6 @@ mod tests {
             prober(&grpc, 9090, Some(5)).unwrap(),
             r#"{"grpc":{"port":9090,"service":""},"timeoutSeconds":5}"#
         );
-        assert_eq!(prober(&Action::Exec, 0, None), Err(NotRecorded));
+        assert_eq!(prober(&ProbeHandler::Exec, 0, None), Err(NotRecorded));
     }
 }

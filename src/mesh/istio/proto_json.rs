@@ -1,14 +1,14 @@
-//! Messages of Istio's API that are written as YAML, read as Istio decodes them.
+//! Reads messages of Istio's API that are written as YAML in the way that Istio decodes them.
 //!
-//! Istio turns the YAML into JSON and decodes that with jsonpb; unknown fields are allowed.
+//! Istio converts the YAML to JSON and decodes that with jsonpb; unknown fields are allowed.
 //! Source: Istio 1.31, `pkg/util/protomarshal` (`ApplyYAML`); golang/protobuf 1.5.4,
-//! `jsonpb/decode.go`. Istio 1.10 and 1.11 use gogo/protobuf 1.3, whose jsonpb decides alike.
+//! `jsonpb/decode.go`. Istio 1.10 and 1.11 use gogo/protobuf 1.3, whose jsonpb gives the same results.
 
 use std::borrow::Cow;
 
 use crate::yaml::{Entry, NodeRef, Scalar};
 
-/// The type of a field, as far as a value can be of a wrong one.
+/// The type of a field, if a value can have a wrong type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     /// `bool`, `BoolValue`.
@@ -29,7 +29,7 @@ pub(super) enum Type {
     Message,
 }
 
-/// Returns the name of a field in the protobuf definition, given the one of JSON:
+/// Returns the name of a field in the protobuf definition for its JSON name:
 /// `status_port` for `statusPort`.
 pub(super) fn original_name(json: &str) -> Cow<'_, str> {
     if !json.contains(|c: char| c.is_ascii_uppercase()) {
@@ -45,8 +45,8 @@ pub(super) fn original_name(json: &str) -> Cow<'_, str> {
     Cow::Owned(name)
 }
 
-/// Returns the entry that the decoder takes for the field with this JSON name. Where both
-/// spellings are written, it takes that of JSON, even a null.
+/// Returns the entry that the decoder uses for the field with this JSON name. If both
+/// spellings are written, it uses that of JSON, even with a null.
 pub(super) fn entry<'t>(message: NodeRef<'t>, json: &str) -> Option<Entry<'t>> {
     let named = message.entry(json);
     named.or_else(|| match original_name(json) {
@@ -55,19 +55,19 @@ pub(super) fn entry<'t>(message: NodeRef<'t>, json: &str) -> Option<Entry<'t>> {
     })
 }
 
-/// Returns the value of a field; null stands for none.
+/// Returns the value of a field; null means no value.
 pub(super) fn value<'t>(message: NodeRef<'t>, json: &str) -> Option<NodeRef<'t>> {
     let found = entry(message, json)?.value;
     (!found.is_null()).then_some(found)
 }
 
-/// Reads an `int32`: a number, or one in quotes.
+/// Reads an `int32`: a number, with or without quotes.
 pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
     let number = match node.scalar()? {
         Scalar::Int(number) => number,
         // JSON has one kind of number: `15020.0` is written as 15020.
         Scalar::Float(number) => whole(number)?,
-        // `json.Unmarshal` reads the text, and leaves the zero alone for null.
+        // `json.Unmarshal` parses the text, and keeps the zero for null.
         Scalar::Str(text) => match text.trim_matches([' ', '\t', '\n', '\r']) {
             "null" => 0,
             digits if is_json_integer(digits) => digits.parse().ok()?,
@@ -78,6 +78,7 @@ pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
     i32::try_from(number).is_ok().then_some(number)
 }
 
+/// Converts a number without a fraction that fits into 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the number is whole and within the bounds of 32 bits"
@@ -93,7 +94,7 @@ fn is_json_integer(text: &str) -> bool {
     is_number && (digits == "0" || !digits.starts_with('0'))
 }
 
-/// Reads a `bool`, which is never in quotes.
+/// Reads a `bool`, which must not be in quotes.
 pub(super) fn boolean(node: NodeRef<'_>) -> Option<bool> {
     match node.scalar()? {
         Scalar::Bool(value) => Some(value),
@@ -113,7 +114,7 @@ pub(super) fn enumeration(node: NodeRef<'_>, names: &[&'static str]) -> Option<&
     }
 }
 
-/// Returns what a value should be where the decoder refuses it as a `kind`. A null is no value.
+/// Returns a description of the expected value if the decoder does not accept the node as a `kind`. Null means no value.
 pub(super) fn expected(node: NodeRef<'_>, kind: Type) -> Option<&'static str> {
     let is_string = |node: NodeRef<'_>| node.is_null() || node.as_str().is_some();
     let (fits, wanted) = match kind {
@@ -123,8 +124,10 @@ pub(super) fn expected(node: NodeRef<'_>, kind: Type) -> Option<&'static str> {
         Type::String => (is_string(node), "a string: quote it"),
         Type::Duration => (node.as_str().is_some(), "a duration such as `5s`"),
         Type::Strings => {
-            let own = node.entries().filter(|entry| !entry.key.is_merge_key());
-            let mut values = own.map(|entry| entry.value);
+            let mut values = node
+                .entries()
+                .filter(|entry| !entry.key.is_merge_key())
+                .map(|entry| entry.value);
             let fits = node.is_mapping() && values.all(is_string);
             (fits, "a mapping of strings: quote its values")
         }
@@ -132,7 +135,7 @@ pub(super) fn expected(node: NodeRef<'_>, kind: Type) -> Option<&'static str> {
             let fits = node.is_sequence() && node.items().all(is_string);
             (fits, "a list of strings")
         }
-        // A number that stands for no name is taken, too.
+        // A number without a name is accepted, too.
         Type::Enum(names) => {
             let is_known = enumeration(node, names).is_some();
             let is_number = node.as_str().is_none() && int32(node).is_some();

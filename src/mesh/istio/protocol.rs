@@ -1,4 +1,4 @@
-//! What Istio takes a port's traffic for: it decides which filter chain a plain probe meets.
+//! The protocol that Istio assigns to a port: it selects the filter chain that handles a plain probe.
 //!
 //! Source: Istio 1.31, `pkg/config/kube/conversion.go` (`ConvertProtocol`).
 
@@ -19,13 +19,13 @@ impl Protocol {
     /// Reads `appProtocol`, else the prefix of the Service port's name up to the first `-`.
     #[must_use]
     pub fn of_service_port(app_protocol: Option<&str>, name: Option<&str>) -> Self {
-        let word = match app_protocol {
-            Some(word) => word,
+        let value = match app_protocol {
+            Some(value) => value,
             None => name.map_or("", |name| name.split('-').next().unwrap_or_default()),
         };
-        match word.to_ascii_lowercase().as_str() {
+        match value.to_ascii_lowercase().as_str() {
             "http" => Self::Http,
-            // grpc-web travels over HTTP/1.1 upstream.
+            // Upstream, grpc-web uses HTTP/1.1.
             "grpc" if name.is_some_and(|name| name.starts_with("grpc-web")) => Self::Http,
             "grpc-web" => Self::Http,
             "http2" | "grpc" | "kubernetes.io/h2c" => Self::Http2,

@@ -69,16 +69,16 @@ pub struct ProxyConfig {
     tree: Option<Tree>,
 }
 
-/// Why an annotation is not read.
+/// Why an annotation cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// The injector refuses the pod; the reason in a few words.
+    /// The injector rejects the pod; contains the reason in a few words.
     Refused(String),
-    /// The injector reads it, but not as this program does.
+    /// The injector reads it differently from this program.
     Differs {
-        /// What differs, and which keys the injector reads.
+        /// The difference, and the keys that the injector reads.
         message: String,
-        /// Text is hidden from readers of YAML 1.2.
+        /// Whether text is hidden from readers of YAML 1.2.
         hides_text: bool,
     },
 }
@@ -95,10 +95,10 @@ impl core::fmt::Display for Unreadable {
 impl ProxyConfig {
     /// Parses the text of the annotation.
     ///
-    /// Istio converts the first document to JSON with sigs.k8s.io/yaml, and ignores what follows it.
+    /// Istio converts the first document to JSON with sigs.k8s.io/yaml, and ignores later ones.
     ///
     /// # Errors
-    /// [`Unreadable`] where Istio refuses the text, or where it reads something other than YAML 1.2 specifies.
+    /// [`Unreadable`] if Istio rejects the text, or if it does not read it as YAML 1.2 specifies.
     pub fn parse(text: &str) -> Result<Self, Unreadable> {
         let text: Arc<str> = Arc::from(text);
         let parsed = parsed(&text)?;
@@ -151,7 +151,7 @@ impl ProxyConfig {
         proto_json::boolean(self.value("holdApplicationUntilProxyStarts")?)
     }
 
-    /// Tells whether the agent is asked to call the application on 127.0.0.1.
+    /// Tells whether the agent is configured to send requests to the application on 127.0.0.1.
     #[must_use]
     pub fn calls_localhost(&self) -> bool {
         let variable = self
@@ -160,8 +160,8 @@ impl ProxyConfig {
         variable.and_then(parse_bool) == Some(true)
     }
 
-    /// Returns `proxyMetadata` in the spelling that the annotation uses for it, which an entry has
-    /// to be added to: of two spellings the decoder takes one.
+    /// Returns the spelling of `proxyMetadata` in the annotation, which a new entry
+    /// must use: of two spellings, the decoder only reads one.
     #[must_use]
     pub fn metadata_key(&self) -> &str {
         let entry = self
@@ -170,8 +170,8 @@ impl ProxyConfig {
         entry.and_then(|entry| entry.key.text()).unwrap_or(METADATA)
     }
 
-    /// Returns why the injector refuses a pod with this annotation; `None` where it takes it, as
-    /// far as the types of the fields decide.
+    /// Returns why the injector rejects a pod with this annotation; `None` if the types of the fields are
+    /// accepted.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let root = self.root().filter(|root| !root.is_null())?;
@@ -183,39 +183,39 @@ impl ProxyConfig {
             let wanted = proto_json::expected(entry.value, *kind)?;
             let is_filled_in = placeholder::contains(entry.value.source());
             let key = entry.key.text().unwrap_or(name);
-            (!is_filled_in).then(|| format!("`{key}` in it must be {wanted}"))
+            (!is_filled_in).then(|| format!("`{key}` must be {wanted}"))
         })
     }
 
-    /// Returns the prober env that the sidecar will receive from here, escapes undone.
+    /// Returns the prober env that the sidecar receives from this annotation, without escapes.
     ///
     /// # Errors
-    /// [`SyntaxError`] where the value would break the injection template.
+    /// [`SyntaxError`] if the value would break the injection template.
     #[must_use]
     pub fn probers(&self) -> Option<Result<String, SyntaxError>> {
         Some(unescape(self.raw_probers()?))
     }
 
-    /// Returns the prober env as it is written here, before the injection template reads it.
+    /// Returns the prober env as it is written, before the injection template reads it.
     #[must_use]
     pub fn raw_probers(&self) -> Option<&str> {
         self.value(METADATA)?.get(PROBERS_ENV)?.text()
     }
 }
 
-/// Why a list or a single value is refused.
+/// The reason to reject a list or a single value.
 const NO_MAPPING: &str = "its text must be a YAML mapping";
-/// Limit on the nodes of a text.
+/// The limit on the number of nodes in a text.
 const MAX_NODES: usize = 1_000_000;
 
-/// Parses a text that libyaml reads, too; the inner error is that of our parser alone.
+/// Parses a text; the outer error means that libyaml rejects it, the inner one that only our parser does.
 fn parsed(text: &Arc<str>) -> Result<Result<Option<Tree>, SyntaxError>, Unreadable> {
     let whole = Span::new(0, text.len());
-    // All parsers agree about what is written the ordinary way.
-    if let Some(tree) = yaml::parse_ordinary(text, whole) {
+    // All parsers agree about ordinary YAML.
+    if let Some(tree) = yaml::parse_fast(text, whole) {
         return Ok(Ok(Some(tree)));
     }
-    let parsed = yaml::parse_within(text, whole, MAX_NODES).and_then(yaml::bounded);
+    let parsed = yaml::parse_within(text, whole, MAX_NODES).and_then(yaml::check_expanded_size);
     let Some(error) = yaml::first_document_error(text) else {
         return Ok(parsed);
     };
@@ -228,6 +228,7 @@ fn parsed(text: &Arc<str>) -> Result<Result<Option<Tree>, SyntaxError>, Unreadab
     )))
 }
 
+/// Returns the first part of a text that parsers read differently.
 fn ambiguity(text: &str, tree: Option<&Tree>) -> Option<Ambiguity> {
     match tree {
         Some(tree) => yaml::ambiguities(tree).into_iter().next(),
@@ -235,7 +236,7 @@ fn ambiguity(text: &str, tree: Option<&Tree>) -> Option<Ambiguity> {
     }
 }
 
-/// Describes a text that Istio reads otherwise than this program.
+/// Describes a text that Istio reads differently from this program.
 fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
     let Some(keys) = yaml::first_document_keys(text) else {
         return Unreadable::Refused(NO_MAPPING.to_owned());
@@ -243,7 +244,7 @@ fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
     let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     let message = match keys.as_slice() {
         [] => reason.to_owned(),
-        [one] => format!("{reason}; Istio reads the key {one}"),
+        [key] => format!("{reason}; Istio reads the key {key}"),
         keys => format!("{reason}; Istio reads the keys {}", keys.join(", ")),
     };
     Unreadable::Differs {
@@ -252,8 +253,8 @@ fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
     }
 }
 
-/// Gives the fields of a `ProxyConfig` their names of JSON, which decide where both are written, and
-/// its port the number that it may hold in quotes.
+/// Renames the fields of a `ProxyConfig` to their JSON names, which take precedence if both are written, and
+/// converts its port to a number if it is in quotes.
 pub(super) fn canonical(mut config: Map<String, Json>) -> Map<String, Json> {
     for (name, _) in FIELDS {
         if let Cow::Owned(original) = proto_json::original_name(name)
@@ -272,7 +273,7 @@ pub(super) fn canonical(mut config: Map<String, Json>) -> Map<String, Json> {
     config
 }
 
-/// Returns `text` as the inside of a double-quoted YAML scalar.
+/// Returns `text` as the content of a double-quoted YAML scalar.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
@@ -292,10 +293,10 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Undoes [`escape`] the way the injection template does.
+/// Reverses [`escape`] as the injection template does.
 ///
 /// # Errors
-/// [`SyntaxError`] where `value` between double quotes is no YAML scalar.
+/// [`SyntaxError`] if `value` between double quotes is not a YAML scalar.
 pub fn unescape(value: &str) -> Result<String, SyntaxError> {
     let quoted: Arc<str> = Arc::from(format!("\"{value}\""));
     let whole = Span::new(0, quoted.len());
@@ -312,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_env_survives_the_template() {
+    fn the_template_does_not_change_the_env() {
         let env =
             "{\"/app-health/w/livez\":{\"httpGet\":{\"path\":\"/a\\u0026\u{85}\u{2028}\u{7f}\"}}}";
         assert_eq!(unescape(&escape(env)).unwrap(), env);
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn json_text_is_yaml_too() {
+    fn json_text_is_parsed_as_yaml() {
         let config = ProxyConfig::parse(r#"{"statusPort": 15033}"#).unwrap();
         assert_eq!(config.status_port(), Some(15033));
         assert!(ProxyConfig::parse("").unwrap().tree().is_none());

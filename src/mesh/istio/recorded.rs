@@ -1,19 +1,19 @@
-//! What an entry of the prober env says: the other direction of [`super::prober_json`].
+//! Reads an entry of the prober env: the reverse of [`super::prober_json`].
 //!
 //! Source: Istio 1.31, `pkg/kube/inject/app_probe.go` (`KubeAppProbers`) and
-//! `pilot/cmd/pilot-agent/status/server.go`, which refuses entries with a named port or with
-//! another number of handlers than one.
+//! `pilot/cmd/pilot-agent/status/server.go`, which rejects entries with a named port, or with
+//! more or less than one handler.
 
 use serde::Deserialize;
 
-use crate::kube::{Action, HttpGet, Port};
+use crate::kube::{HttpGet, Port, ProbeHandler};
 
 /// One prober.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The handler that the agent runs; its port is a number.
-    pub action: Action,
-    /// Seconds; `None` where none is recorded.
+    pub action: ProbeHandler,
+    /// Seconds; `None` if none are recorded.
     pub timeout_seconds: Option<i64>,
 }
 
@@ -59,10 +59,10 @@ struct GrpcProber {
     service: Option<String>,
 }
 
-/// Reads the JSON of one prober; defaults of the API server are filled in.
+/// Parses the JSON of one prober and fills in the defaults of the API server.
 ///
 /// # Errors
-/// In words, where the text is not exactly one handler with fields that a probe has.
+/// A description if the text is not exactly one handler with the fields of a probe.
 pub fn read(json: &str) -> Result<Recorded, String> {
     let prober: Prober = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let actions = [
@@ -72,7 +72,7 @@ pub fn read(json: &str) -> Result<Recorded, String> {
     ];
     let mut written = actions.into_iter().flatten();
     let (Some(action), None) = (written.next(), written.next()) else {
-        return Err("it does not hold exactly one handler".to_owned());
+        return Err("it does not contain exactly one handler".to_owned());
     };
     Ok(Recorded {
         action,
@@ -80,14 +80,14 @@ pub fn read(json: &str) -> Result<Recorded, String> {
     })
 }
 
-/// Go leaves out what is empty.
+/// Converts empty text to `None`, because Go omits empty fields.
 fn filled(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }
 
-fn http(prober: HttpProber) -> Action {
+fn http(prober: HttpProber) -> ProbeHandler {
     let headers = prober.http_headers.unwrap_or_default();
-    Action::HttpGet(HttpGet {
+    ProbeHandler::HttpGet(HttpGet {
         path: filled(prober.path).unwrap_or_else(|| "/".to_owned()),
         port: Port::Number(prober.port),
         host: filled(prober.host),
@@ -99,15 +99,15 @@ fn http(prober: HttpProber) -> Action {
     })
 }
 
-fn tcp(prober: TcpProber) -> Action {
-    Action::TcpSocket {
+fn tcp(prober: TcpProber) -> ProbeHandler {
+    ProbeHandler::TcpSocket {
         port: Port::Number(prober.port),
         host: filled(prober.host),
     }
 }
 
-fn grpc(prober: GrpcProber) -> Action {
-    Action::Grpc {
+fn grpc(prober: GrpcProber) -> ProbeHandler {
+    ProbeHandler::Grpc {
         port: prober.port,
         service: prober.service.unwrap_or_default(),
     }
@@ -119,7 +119,7 @@ mod tests {
     use crate::mesh::istio::prober_json;
 
     #[test]
-    fn what_was_written_is_read_back() {
+    fn written_entries_are_read_back() {
         for json in [
             r#"{"httpGet":{"path":"/a\u0026b","port":8080,"scheme":"HTTPS","httpHeaders":[{"name":"A","value":"b"}]},"timeoutSeconds":3}"#,
             r#"{"tcpSocket":{"port":5432}}"#,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_would_not_start_on_is_refused() {
+    fn entries_that_the_agent_does_not_start_with_are_rejected() {
         for json in [
             "null",
             "{}",
@@ -148,7 +148,7 @@ mod tests {
         let bare = read(r#"{"grpc":{"port":1,"service":null}}"#).unwrap();
         assert_eq!(
             bare.action,
-            Action::Grpc {
+            ProbeHandler::Grpc {
                 port: 1,
                 service: String::new()
             }

@@ -1,37 +1,41 @@
-//! When the injector rewrites a handler, and to what.
+//! Determines which handlers the injector rewrites, and how.
 //!
 //! Source: Istio 1.10 to 1.31, `pkg/kube/inject/app_probe.go`; first releases measured.
 
-use crate::kube::{Action, ContainerList, Slot};
+use crate::kube::{ContainerList, ProbeHandler, Slot};
 use crate::mesh::Version;
 
-/// What Go's `strconv.ParseBool` makes of a word; `None` where it returns an error.
+/// Parses a boolean as Go's `strconv.ParseBool` does; `None` if it returns an error.
 #[must_use]
-pub(crate) fn parse_bool(word: &str) -> Option<bool> {
-    match word {
+pub(crate) fn parse_bool(text: &str) -> Option<bool> {
+    match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
         "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
         _ => None,
     }
 }
 
-/// The oldest release whose rewrite is modelled; below it the tool only lints.
+/// The oldest release whose rewrite is modelled; for older ones, the tool only reports findings.
 pub(crate) const OLDEST_REWRITE: Version = Version::new(1, 10);
 
-/// The first release that rewrites lifecycle hooks; older agents do not start on their probers.
+/// The first release that rewrites lifecycle hooks; older agents do not start with their probers.
 pub(crate) const HOOKS: Version = Version::new(1, 25);
 
 /// Returns the first release that rewrites this handler; `None` if none does.
 #[must_use]
-pub(crate) fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) -> Option<Version> {
+pub(crate) fn rewritten_since(
+    action: &ProbeHandler,
+    slot: Slot,
+    list: ContainerList,
+) -> Option<Version> {
     if list == ContainerList::Ephemeral {
         return None;
     }
     let kind = match action {
-        Action::HttpGet(_) => Version::new(1, 1),
-        Action::TcpSocket { .. } => Version::new(1, 12),
-        Action::Grpc { .. } => Version::new(1, 13),
-        Action::Exec | Action::Sleep | Action::Missing => return None,
+        ProbeHandler::HttpGet(_) => Version::new(1, 1),
+        ProbeHandler::TcpSocket { .. } => Version::new(1, 12),
+        ProbeHandler::Grpc { .. } => Version::new(1, 13),
+        ProbeHandler::Exec | ProbeHandler::Sleep | ProbeHandler::Missing => return None,
     };
     let place = if list == ContainerList::Init {
         Version::new(1, 19)
@@ -46,7 +50,7 @@ pub(crate) fn rewritten_since(action: &Action, slot: Slot, list: ContainerList) 
     Some(kind.max(place).max(slot))
 }
 
-/// Returns the path of the agent that answers for a handler.
+/// Returns the path on which the agent serves a handler.
 #[must_use]
 pub(crate) fn agent_path(container: &str, slot: Slot) -> String {
     let (prefix, suffix) = match slot {
@@ -59,7 +63,7 @@ pub(crate) fn agent_path(container: &str, slot: Slot) -> String {
     format!("/{prefix}/{container}/{suffix}")
 }
 
-/// Tells whether `path` is one that the agent answers on: a probe that was rewritten already.
+/// Tells whether `path` is one that the agent serves, as in a rewritten probe.
 #[must_use]
 pub(crate) fn is_agent_path(path: &str) -> bool {
     let Some((prefix, rest)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
@@ -76,7 +80,7 @@ pub(crate) fn is_agent_path(path: &str) -> bool {
         )
 }
 
-/// Tells whether a path of the agent is that of a hook: agents before 1.25 do not start on it.
+/// Tells whether a path of the agent is that of a hook: agents before 1.25 do not start with it.
 /// Source: Istio 1.24.6 and 1.25.0, `pilot/cmd/pilot-agent/status/server.go` (`regex`).
 #[must_use]
 pub(crate) fn is_hook_path(path: &str) -> bool {
@@ -108,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn gates_add_up() {
-        let tcp = Action::TcpSocket {
+    fn a_handler_is_rewritten_since_the_latest_of_its_conditions() {
+        let tcp = ProbeHandler::TcpSocket {
             port: crate::kube::Port::Number(1),
             host: None,
         };

@@ -1,31 +1,35 @@
-//! What the probe proxy, or what was there before it, makes of each probe.
+//! How the probe proxy, or the virtual probes before it, treat each probe.
 
 use crate::finding::Certainty;
-use crate::kube::{Action, ContainerList, HttpGet, Workload};
-use crate::mesh::other::{Asked, Each, Meets, Target, Treatment, Trouble, exclusion, port_of};
+use crate::kube::{ContainerList, HttpGet, ProbeHandler, Workload};
+use crate::mesh::model::{
+    HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, port_of,
+};
+use crate::mesh::shared_faults;
 use crate::mesh::{Reason, Version};
 use crate::yaml::NodeRef;
 
-use super::injection::word;
-use super::{
+use super::faults;
+use super::keys::{
     DEFAULT_PORT, EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV,
     VIRTUAL_PORT, VIRTUAL_PROBES,
 };
+use super::switch::parse_switch;
 
 const DEFAULT_VIRTUAL_PORT: i64 = 9000;
 const HOST: &str = "Host";
 const NATIVE: &str = "--assume native-sidecars=true|false";
 
-/// Releases that treat probes alike.
+/// Ranges of releases that treat probes in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Era {
     /// Up to 2.8.
     Virtual,
-    /// 2.9 to 2.12: virtual probes take over where the proxy is off.
+    /// 2.9 to 2.12: virtual probes are used if the proxy is off.
     Both,
-    /// 2.13 and 2.14: virtual probes are off unless asked for.
+    /// 2.13 and 2.14: virtual probes are off by default.
     Proxy,
-    /// 3: no virtual probes; ports of probes leave the redirect where the proxy is off.
+    /// 3: no virtual probes; if the proxy is off, ports of probes are excluded from traffic capture.
     Three,
 }
 
@@ -40,19 +44,19 @@ impl Era {
     }
 }
 
-/// What the annotations of a pod say about its probe proxy.
-struct Ports {
+/// The settings of a pod for its probe proxy, from its annotations.
+struct ProxyPorts {
     era: Era,
     port: i64,
     listens: i64,
     gateway: Option<bool>,
 }
 
-impl Ports {
+impl ProxyPorts {
     fn of(workload: &Workload<'_>, release: Option<Version>) -> Self {
         let template = &workload.template;
         let text = |key: &str| template.annotation(key)?.value.text();
-        let gateway = text(GATEWAY).map(|value| word(value).unwrap_or(true));
+        let gateway = text(GATEWAY).map(|value| parse_switch(value).unwrap_or(true));
         let era = Era::of(release);
         let written = text(PROXY_PORT).and_then(|text| text.parse::<u16>().ok());
         let port = match (era, gateway, written) {
@@ -60,11 +64,13 @@ impl Ports {
             (_, _, Some(port)) => i64::from(port),
             (_, _, None) => DEFAULT_PORT,
         };
-        // The env asks whether the annotation is there, the rewrite what it says.
+        // The env depends on the existence of the annotation, the rewrite on its value.
         let by_rewrite = if gateway.is_some() { 0 } else { port };
         let forced = text(SIDECAR_ENV).and_then(|all| {
-            let mut pairs = all.split(';').map(str::trim);
-            let value = pairs.find_map(|pair| pair.strip_prefix(PORT_ENV)?.strip_prefix('='))?;
+            let value = all
+                .split(';')
+                .map(str::trim)
+                .find_map(|pair| pair.strip_prefix(PORT_ENV)?.strip_prefix('='))?;
             value.trim().parse().ok()
         });
         Self {
@@ -76,36 +82,36 @@ impl Ports {
     }
 }
 
-/// Returns the port on which the sidecar of an injected pod listens for probes; `None` where it
-/// does not.
+/// Returns the port on which the sidecar of an injected pod listens for probes; `None` if it does not
+/// listen.
 #[must_use]
 pub(crate) fn probe_port(workload: &Workload<'_>, release: Option<Version>) -> Option<i64> {
-    let ports = Ports::of(workload, release);
+    let ports = ProxyPorts::of(workload, release);
     (ports.era != Era::Virtual && ports.listens > 0).then_some(ports.listens)
 }
 
-/// What the pod's probe proxy is set to.
+/// The probe proxy of a pod.
 pub(super) struct ProbeProxy<'a, 't> {
-    asked: &'a Asked<'a, 't>,
+    input: &'a PodInput<'a, 't>,
     era: Era,
-    /// Where probes are pointed; 0 where they are left alone.
+    /// The port that rewritten probes target; 0 if probes are not rewritten.
     pub(super) port: i64,
-    /// Where the sidecar listens for them; 0 where it does not.
+    /// The port on which the sidecar listens for them; 0 if it does not.
     listens: i64,
-    /// `kuma.io/gateway`, if it is there.
+    /// The annotation `kuma.io/gateway`, if it is set.
     pub(super) gateway: Option<bool>,
 }
 
 impl<'a, 't> ProbeProxy<'a, 't> {
-    pub(super) fn of(asked: &'a Asked<'a, 't>) -> Self {
-        let Ports {
+    pub(super) fn of(input: &'a PodInput<'a, 't>) -> Self {
+        let ProxyPorts {
             era,
             port,
             listens,
             gateway,
-        } = Ports::of(asked.workload, asked.release);
+        } = ProxyPorts::of(input.workload, input.release);
         Self {
-            asked,
+            input,
             era,
             port,
             listens,
@@ -113,115 +119,129 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         }
     }
 
-    /// A probe that the webhook would rewrite names the port of the probe proxy.
-    pub(super) fn refuses(&self, one: &Each<'_>) -> bool {
-        self.port > 0 && !one.1.slot.is_lifecycle() && port_of(one) == Some(self.port)
+    /// Tells whether a probe makes the webhook reject the pod: the webhook would rewrite it, and it targets the port of
+    /// the probe proxy.
+    pub(super) fn refuses(&self, handler: &HandlerRef<'_>) -> bool {
+        self.port > 0 && !handler.1.slot.is_lifecycle() && port_of(handler) == Some(self.port)
     }
 
-    pub(super) fn refuse(&self, one: &Each<'_>) -> Treatment {
-        let meets = if self.refuses(one) {
-            Meets::Trouble(Trouble::PodRefused)
+    /// Judges a handler of a pod that the webhook rejects.
+    pub(super) fn refuse(&self, handler: &HandlerRef<'_>) -> ProbeTreatment {
+        let destination = if self.refuses(handler) {
+            ProbeDestination::Fault(&faults::POD_REFUSED)
         } else {
-            Meets::Nothing
+            ProbeDestination::Nothing
         };
-        Treatment::left(port_of(one), meets)
+        ProbeTreatment::unchanged(port_of(handler), destination)
     }
 
-    pub(super) fn injected_already(&self, one: &Each<'_>) -> Treatment {
-        let port = port_of(one);
-        let Ok(Some(_)) = one.1.action.as_ref().map(Action::port) else {
-            return Treatment::left(port, Meets::Nothing);
+    /// Judges a handler of a pod that was injected before it was written down.
+    pub(super) fn injected_already(&self, handler: &HandlerRef<'_>) -> ProbeTreatment {
+        let port = port_of(handler);
+        let Ok(Some(_)) = handler.1.action.as_ref().map(ProbeHandler::port) else {
+            return ProbeTreatment::unchanged(port, ProbeDestination::Nothing);
         };
-        let is_http = matches!(one.1.action, Ok(Action::HttpGet(_)));
+        let is_http = matches!(handler.1.action, Ok(ProbeHandler::HttpGet(_)));
         let written = self.sidecar_port();
         let listens = written.unwrap_or(self.listens);
         let has_proxy = written.is_some() || self.era != Era::Virtual;
         let points_at_proxy = is_http && (port == Some(DEFAULT_PORT) || port == Some(self.port));
         if is_http && listens > 0 && port == Some(listens) {
-            return Treatment::left(port, Meets::Helper);
+            return ProbeTreatment::unchanged(port, ProbeDestination::Helper);
         }
         if points_at_proxy && listens == 0 && has_proxy {
-            return Treatment::left(port, Meets::Trouble(Trouble::AgentOff));
+            return ProbeTreatment::unchanged(port, ProbeDestination::Fault(&faults::AGENT_OFF));
         }
-        let mut treatment = Treatment::left(port, Meets::Unknown);
-        if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
-            treatment.meets = Meets::Direct;
+        let mut treatment = ProbeTreatment::unchanged(port, ProbeDestination::Unknown);
+        if let Some(place) = exclusion(self.input, EXCLUDED_PORTS, port) {
+            treatment.destination = ProbeDestination::Direct;
             treatment.because.push(place);
         } else if is_http && port == Some(DEFAULT_VIRTUAL_PORT) && self.era != Era::Three {
-            treatment.meets = Meets::Application;
+            treatment.destination = ProbeDestination::Application;
         }
         treatment
     }
 
-    /// Where the sidecar of the manifest is told to listen.
+    /// Returns the port on which the sidecar of the manifest is configured to listen.
     fn sidecar_port(&self) -> Option<i64> {
-        let containers = self.asked.workload.template.containers();
-        let sidecar = containers.iter().find(|one| one.name() == SIDECAR)?;
+        let containers = self.input.workload.template.containers();
+        let sidecar = containers
+            .iter()
+            .find(|container| container.name() == SIDECAR)?;
         let env = sidecar.node.get("env")?;
-        let mut items = env.items();
-        let one = items.find(|one| one.get("name").and_then(NodeRef::text) == Some(PORT_ENV))?;
-        one.get("value")?.text()?.trim().parse().ok()
+        let variable = env
+            .items()
+            .find(|variable| variable.get("name").and_then(NodeRef::text) == Some(PORT_ENV))?;
+        variable.get("value")?.text()?.trim().parse().ok()
     }
 
-    pub(super) fn treat(&self, one: &Each<'_>) -> Treatment {
-        let port = port_of(one);
-        let Some(action) = one
+    /// Judges a handler of a pod that the webhook injects.
+    pub(super) fn treatments(&self, handler: &HandlerRef<'_>) -> ProbeTreatment {
+        let port = port_of(handler);
+        let Some(action) = handler
             .1
             .action
             .as_ref()
             .ok()
-            .filter(|one| one.port().is_some())
+            .filter(|action| action.port().is_some())
         else {
-            return Treatment::left(port, Meets::Nothing);
+            return ProbeTreatment::unchanged(port, ProbeDestination::Nothing);
         };
-        if one.1.slot.is_lifecycle() {
-            let mut left = Treatment::left(port, Meets::Unknown);
-            if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
-                left.meets = Meets::Direct;
-                left.because.push(place);
+        if handler.1.slot.is_lifecycle() {
+            let mut treatment = ProbeTreatment::unchanged(port, ProbeDestination::Unknown);
+            if let Some(place) = exclusion(self.input, EXCLUDED_PORTS, port) {
+                treatment.destination = ProbeDestination::Direct;
+                treatment.because.push(place);
             } else if action.host().is_some() {
-                left.meets = Meets::Elsewhere;
+                treatment.destination = ProbeDestination::Elsewhere;
             }
-            return left;
+            return treatment;
         }
-        if one.0.list == ContainerList::Init && self.asked.native_sidecars != Some(true) {
-            let mut left = Treatment::left(port, Meets::Trouble(Trouble::SidecarLeft));
-            if self.asked.native_sidecars.is_none() {
-                let said = "Kuma's own sidecar is no native one";
-                left.because.push(Reason::said(said, Some(NATIVE)));
-                left.no_surer_than(Certainty::Assumed);
+        if handler.0.list == ContainerList::Init && self.input.native_sidecars != Some(true) {
+            let mut treatment =
+                ProbeTreatment::unchanged(port, ProbeDestination::Fault(&faults::SIDECAR_LEFT));
+            if self.input.native_sidecars.is_none() {
+                let message = "Kuma's sidecar is not native by default";
+                treatment
+                    .because
+                    .push(Reason::without_place(message, Some(NATIVE)));
+                treatment.limit_certainty(Certainty::Assumed);
             }
-            return left;
+            return treatment;
         }
         if self.port > 0 {
-            return self.rewritten(one, action);
+            return self.rewritten(handler, action);
         }
-        self.off(one, action)
+        self.without_proxy(handler, action)
     }
 
-    fn rewritten(&self, one: &Each<'_>, action: &Action) -> Treatment {
-        let port = port_of(one);
-        let meets = match action {
-            _ if self.listens != self.port => Meets::Trouble(Trouble::AgentOff),
-            _ if action.host().is_some() => Meets::Trouble(Trouble::HttpHostLost),
-            Action::HttpGet(http) if http.headers.iter().any(|(name, _)| name == HOST) => {
-                Meets::Trouble(Trouble::HostHeaderLost)
+    fn rewritten(&self, handler: &HandlerRef<'_>, action: &ProbeHandler) -> ProbeTreatment {
+        let port = port_of(handler);
+        let destination = match action {
+            _ if self.listens != self.port => ProbeDestination::Fault(&faults::AGENT_OFF),
+            _ if action.host().is_some() => ProbeDestination::Fault(&faults::HTTP_HOST_LOST),
+            ProbeHandler::HttpGet(http) if http.headers.iter().any(|(name, _)| name == HOST) => {
+                ProbeDestination::Fault(&faults::HOST_HEADER_LOST)
             }
-            _ => Meets::Helper,
+            _ => ProbeDestination::Helper,
         };
-        let mut treatment = Treatment::left(port, meets);
-        if meets == Meets::Trouble(Trouble::AgentOff)
-            && let Some(entry) = self.asked.workload.template.annotation(GATEWAY)
+        let mut treatment = ProbeTreatment::unchanged(port, destination);
+        if destination == ProbeDestination::Fault(&faults::AGENT_OFF)
+            && let Some(entry) = self.input.workload.template.annotation(GATEWAY)
         {
-            let said = "the annotation is there, so the probe proxy is off";
-            let place = self.asked.workload.object.label_at(entry.key.span(), said);
+            let message = "the annotation is set, so the probe proxy is off";
+            let place = self
+                .input
+                .workload
+                .object
+                .label_at(entry.key.span(), message);
             treatment.because.push(Reason::written(place));
         }
-        treatment.target = Some(self.target(one, action));
-        treatment.trail = vec![(
+        treatment.target = Some(self.target(handler, action));
+        treatment.explanation = vec![(
             "endpoint",
             format!(
-                "the probe proxy of the sidecar on {} asks 127.0.0.1:{}",
+                "the probe proxy of the sidecar on {} sends the request to 127.0.0.1:{}",
                 self.port,
                 port.unwrap_or(0)
             ),
@@ -229,15 +249,15 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         treatment
     }
 
-    fn target(&self, one: &Each<'_>, action: &Action) -> Target {
-        let number = port_of(one).unwrap_or(0);
+    fn target(&self, handler: &HandlerRef<'_>, action: &ProbeHandler) -> Target {
+        let number = port_of(handler).unwrap_or(0);
         let mut headers = Vec::new();
         let add = |headers: &mut Vec<(String, String)>, name: &str, value: String| {
             headers.push((format!("X-Kuma-Probes-{name}"), value));
         };
-        let timeout = one.1.timeout_seconds.filter(|seconds| *seconds > 1);
+        let timeout = handler.1.timeout_seconds.filter(|seconds| *seconds > 1);
         let path = match action {
-            Action::HttpGet(http) => {
+            ProbeHandler::HttpGet(http) => {
                 headers.extend(http.headers.iter().map(|(name, value)| {
                     let name = if name == HOST {
                         "X-Kuma-Probes-Host"
@@ -251,13 +271,13 @@ impl<'a, 't> ProbeProxy<'a, 't> {
                 }
                 format!("/{number}{}", rooted(&http.path))
             }
-            Action::Grpc { .. } => format!("/grpc/{number}"),
+            ProbeHandler::Grpc { .. } => format!("/grpc/{number}"),
             _ => format!("/tcp/{number}"),
         };
         if let Some(seconds) = timeout {
             add(&mut headers, "Timeout", seconds.to_string());
         }
-        if let Action::Grpc { service, .. } = action
+        if let ProbeHandler::Grpc { service, .. } = action
             && !service.is_empty()
         {
             add(&mut headers, "GRPC-Service", service.clone());
@@ -271,43 +291,46 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         }
     }
 
-    /// The probe proxy leaves probes alone.
-    fn off(&self, one: &Each<'_>, action: &Action) -> Treatment {
-        let port = port_of(one);
+    /// Judges a probe that the probe proxy does not handle because it is off.
+    fn without_proxy(&self, handler: &HandlerRef<'_>, action: &ProbeHandler) -> ProbeTreatment {
+        let port = port_of(handler);
         let is_own = |own: i64| own > 0 && port == Some(own);
         let points_at_proxy =
             self.era != Era::Virtual && (is_own(DEFAULT_PORT) || is_own(self.listens));
-        if points_at_proxy && matches!(action, Action::HttpGet(_)) {
-            let meets = if port == Some(self.listens) {
-                Meets::Helper
+        if points_at_proxy && matches!(action, ProbeHandler::HttpGet(_)) {
+            let destination = if port == Some(self.listens) {
+                ProbeDestination::Helper
             } else {
-                Meets::Trouble(Trouble::AgentOff)
+                ProbeDestination::Fault(&faults::AGENT_OFF)
             };
-            return Treatment::left(port, meets);
+            return ProbeTreatment::unchanged(port, destination);
         }
         if self.era == Era::Three {
-            return Treatment::left(port, Meets::Direct);
+            return ProbeTreatment::unchanged(port, ProbeDestination::Direct);
         }
-        if let Action::HttpGet(http) = action
+        if let ProbeHandler::HttpGet(http) = action
             && self.has_virtual_probes()
         {
-            return self.virtual_probe(one, http);
+            return self.virtual_probe(handler, http);
         }
-        if let Some(place) = exclusion(self.asked, EXCLUDED_PORTS, port) {
-            let mut left = Treatment::left(port, Meets::Direct);
-            left.because.push(place);
-            return left;
+        if let Some(place) = exclusion(self.input, EXCLUDED_PORTS, port) {
+            let mut treatment = ProbeTreatment::unchanged(port, ProbeDestination::Direct);
+            treatment.because.push(place);
+            return treatment;
         }
         match action {
-            Action::HttpGet(_) => Treatment::left(port, Meets::Unknown),
-            Action::Grpc { .. } => Treatment::left(port, Meets::Trouble(Trouble::GrpcAtMtls)),
-            _ => Treatment::left(port, Meets::Accepted),
+            ProbeHandler::HttpGet(_) => ProbeTreatment::unchanged(port, ProbeDestination::Unknown),
+            ProbeHandler::Grpc { .. } => ProbeTreatment::unchanged(
+                port,
+                ProbeDestination::Fault(&shared_faults::GRPC_AT_MTLS),
+            ),
+            _ => ProbeTreatment::unchanged(port, ProbeDestination::Accepted),
         }
     }
 
     fn has_virtual_probes(&self) -> bool {
-        let entry = self.asked.workload.template.annotation(VIRTUAL_PROBES);
-        let written = entry.and_then(|entry| word(entry.value.text()?));
+        let entry = self.input.workload.template.annotation(VIRTUAL_PROBES);
+        let written = entry.and_then(|entry| parse_switch(entry.value.text()?));
         match self.era {
             Era::Virtual | Era::Both => written != Some(false),
             Era::Proxy => written == Some(true),
@@ -315,16 +338,16 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         }
     }
 
-    fn virtual_probe(&self, one: &Each<'_>, http: &HttpGet) -> Treatment {
-        let entry = self.asked.workload.template.annotation(VIRTUAL_PORT);
+    fn virtual_probe(&self, handler: &HandlerRef<'_>, http: &HttpGet) -> ProbeTreatment {
+        let entry = self.input.workload.template.annotation(VIRTUAL_PORT);
         let written = entry.and_then(|entry| entry.value.text()?.parse().ok());
-        let port = port_of(one);
-        let meets = match (&http.host, http.scheme.as_str()) {
-            (Some(_), _) => Meets::Trouble(Trouble::HostKept),
-            (None, "HTTP") => Meets::Application,
-            (None, _) => Meets::Trouble(Trouble::PlainListener),
+        let port = port_of(handler);
+        let destination = match (&http.host, http.scheme.as_str()) {
+            (Some(_), _) => ProbeDestination::Fault(&shared_faults::HOST_KEPT),
+            (None, "HTTP") => ProbeDestination::Application,
+            (None, _) => ProbeDestination::Fault(&shared_faults::HTTPS_AT_PLAIN_LISTENER),
         };
-        let mut treatment = Treatment::left(port, meets);
+        let mut treatment = ProbeTreatment::unchanged(port, destination);
         treatment.target = Some(Target {
             path: format!("/{}{}", port.unwrap_or(0), rooted(&http.path)),
             port: written.unwrap_or(DEFAULT_VIRTUAL_PORT),

@@ -1,91 +1,99 @@
-//! Which pods Linkerd's webhook injects.
+//! Decides which pods Linkerd's webhook injects.
 
 use crate::finding::Certainty;
 use crate::kube::Object;
 use crate::mesh::Fact;
-use crate::mesh::other::{Asked, Membership};
+use crate::mesh::model::{Membership, PodInput};
 use crate::source::placeholder;
 use crate::yaml::{Entry, Scalar};
 
-use super::{INJECT, PROXY};
+use super::keys::{INJECT, PROXY};
 
 const SETTLE: &str = "--assume injection=all|none";
 
-/// What an annotation says.
-enum Word {
+/// The value of the injection annotation.
+enum InjectValue {
     On,
     Off,
-    /// Such a value switches the injection off, whatever the other one says.
+    /// A value that switches injection off, whatever the other annotation contains.
     Invalid,
-    Open,
+    Placeholder,
 }
 
-fn word(entry: &Entry<'_>) -> Option<Word> {
+fn inject_value(entry: &Entry<'_>) -> Option<InjectValue> {
     match entry.value.text().unwrap_or_default() {
         "" => None,
-        "enabled" | "ingress" => Some(Word::On),
-        "disabled" => Some(Word::Off),
-        text if placeholder::contains(text) => Some(Word::Open),
-        _ => Some(Word::Invalid),
+        "enabled" | "ingress" => Some(InjectValue::On),
+        "disabled" => Some(InjectValue::Off),
+        text if placeholder::contains(text) => Some(InjectValue::Placeholder),
+        _ => Some(InjectValue::Invalid),
     }
 }
 
-/// Decides how the pod takes part. `pkg/inject/report.go`: the Namespace injects unless the pod
-/// says no, the pod injects itself; the network of the node and a missing token leave it out.
-pub(super) fn membership(asked: &Asked<'_, '_>) -> Fact<Membership> {
-    let object = &asked.workload.object;
-    let template = &asked.workload.template;
-    let known = |value, object: &Object<'_>, span, said: &str| {
-        Fact::known(value, object.label_at(span, said))
+/// Decides whether the pod is a member of the mesh. Source: `pkg/inject/report.go`. The Namespace enables injection
+/// unless the pod disables it, or the pod enables it itself; pods on the host network or without a token are excluded.
+pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let object = &input.workload.object;
+    let template = &input.workload.template;
+    let known = |value, object: &Object<'_>, span, message: &str| {
+        Fact::known(value, object.label_at(span, message))
     };
     let containers = template.containers();
-    let own = containers.iter().find(|one| one.name() == PROXY);
-    if let Some(name) = own.and_then(|one| one.node.get("name")) {
-        let said = "the manifest carries the proxy of Linkerd";
-        return known(Membership::Brought, object, name.span(), said);
+    let own = containers
+        .iter()
+        .find(|container| container.name() == PROXY);
+    if let Some(name) = own.and_then(|container| container.node.get("name")) {
+        let message = "the manifest contains the proxy of Linkerd";
+        return known(Membership::AlreadyInjected, object, name.span(), message);
     }
     if let Some(entry) = template.host_network() {
-        let said = "pods in the network of the node are not injected";
-        return known(Membership::Outside, object, entry.key.span(), said);
+        let message = "pods on the host network are not injected";
+        return known(Membership::Outside, object, entry.key.span(), message);
     }
-    let token = template.spec.entry("automountServiceAccountToken");
-    let token = token.filter(|entry| entry.value.scalar() == Some(Scalar::Bool(false)));
+    let token = template
+        .spec
+        .entry("automountServiceAccountToken")
+        .filter(|entry| entry.value.scalar() == Some(Scalar::Bool(false)));
     if let Some(entry) = token {
-        let said = "pods without the token of their ServiceAccount are not injected";
-        return known(Membership::Outside, object, entry.key.span(), said);
+        let message = "pods without the token of their ServiceAccount are not injected";
+        return known(Membership::Outside, object, entry.key.span(), message);
     }
     let of_pod = template.annotation(INJECT).map(|entry| (object, entry));
-    let of_namespace = asked
+    let of_namespace = input
         .namespace
-        .and_then(|one| Some((one, one.annotation(INJECT)?)));
-    let read = |one: Option<(&Object<'_>, Entry<'_>)>| {
-        let (object, entry) = one?;
-        let place = |said: &str| object.label_at(entry.value.span(), said);
-        Some(match word(&entry)? {
-            Word::On => Fact::known(Membership::Injected, place("injection is on")),
-            Word::Off => Fact::known(Membership::Outside, place("injection is switched off here")),
-            Word::Invalid => Fact::known(
+        .and_then(|namespace| Some((namespace, namespace.annotation(INJECT)?)));
+    let read = |source: Option<(&Object<'_>, Entry<'_>)>| {
+        let (object, entry) = source?;
+        let place = |message: &str| object.label_at(entry.value.span(), message);
+        Some(match inject_value(&entry)? {
+            InjectValue::On => Fact::known(Membership::Injected, place("injection is on")),
+            InjectValue::Off => {
+                Fact::known(Membership::Outside, place("injection is switched off here"))
+            }
+            InjectValue::Invalid => Fact::known(
                 Membership::Outside,
-                place("Linkerd does not know this value and injects nothing"),
+                place("Linkerd does not know this value, and does not inject the pod"),
             ),
-            Word::Open => Fact {
+            InjectValue::Placeholder => Fact {
                 certainty: Certainty::Unknown,
                 ..Fact::known(
                     Membership::Unknown,
-                    place("this decides about injection, and another tool fills it in"),
+                    place("another tool fills in this value, which decides about injection"),
                 )
             },
         })
     };
-    let is_invalid = |one: &(&Object<'_>, Entry<'_>)| matches!(word(&one.1), Some(Word::Invalid));
+    let is_invalid = |source: &(&Object<'_>, Entry<'_>)| {
+        matches!(inject_value(&source.1), Some(InjectValue::Invalid))
+    };
     if let Some(invalid) = read(of_namespace.filter(is_invalid)) {
         return invalid;
     }
     if let Some(own) = read(of_pod) {
         return own;
     }
-    if let Some(supposed) = &asked.supposed {
-        return supposed.clone().map(|on| match on {
+    if let Some(hypothesis) = &input.supposed {
+        return hypothesis.clone().map(|on| match on {
             true => Membership::Injected,
             false => Membership::Outside,
         });
@@ -93,20 +101,26 @@ pub(super) fn membership(asked: &Asked<'_, '_>) -> Fact<Membership> {
     if let Some(outer) = read(of_namespace) {
         return outer;
     }
-    match asked.namespace {
+    match input.namespace {
         Some(namespace) => {
-            let said = format!(
+            let message = format!(
                 "neither the pod nor Namespace `{}` has the annotation `{INJECT}`",
                 namespace.name()
             );
-            known(Membership::Outside, namespace, namespace.name_span(), &said)
+            known(
+                Membership::Outside,
+                namespace,
+                namespace.name_span(),
+                &message,
+            )
         }
         None => {
-            let said = format!(
-                "no Namespace manifest `{}` in scope: nobody can tell about injection",
-                asked.namespace_name
+            let message = format!(
+                "the Namespace manifest `{}` is not in scope, so it is not known whether the pod \
+                 is injected",
+                input.namespace_name
             );
-            Fact::unknown(Membership::Unknown, said, Some(SETTLE))
+            Fact::unknown(Membership::Unknown, message, Some(SETTLE))
         }
     }
 }

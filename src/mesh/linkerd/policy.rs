@@ -1,49 +1,50 @@
-//! Whom the proxy lets in at a port: the default policy, or the `Server` of the port with its
+//! The policy of a port in the proxy: the default policy, or the `Server` of the port with its
 //! routes and authorizations.
 //!
-//! Sources: `policy-controller/k8s/index/src/inbound/index.rs` of linkerd2 (which authorizations hold
-//! at a `Server` and at a route, and what each asks for), `server_authorization.rs` and
-//! `workload.rs` beside it (clients, the words of the default policy, ports that demand an
+//! Sources: `policy-controller/k8s/index/src/inbound/index.rs` of linkerd2 (which authorizations apply
+//! to a `Server` and to a route, and what each requires), `server_authorization.rs` and
+//! `workload.rs` next to it (clients, the values of the default policy, ports that require an
 //! identity), `policy-controller/grpc/src/inbound.rs` (an authorization without networks); the
-//! documentation, "Authorization Policy" (2.11 to 2.19): what the fields are called, the precedence
+//! documentation, "Authorization Policy" (2.11 to 2.19): the names of the fields, the precedence
 //! of routes.
 
 use crate::finding::Certainty;
-use crate::kube::{Action, Object, Port, Requirements, Slot, integer};
-use crate::mesh::Reason;
-use crate::mesh::other::{Asked, Each, Treatment};
+use crate::kube::{Object, Requirements, integer};
+use crate::mesh::model::{PodInput, ProbeTreatment};
+use crate::mesh::{Reason, Version};
 use crate::source::placeholder;
 use crate::yaml::NodeRef;
 
+use super::keys::{DEFAULT_POLICY, REQUIRE_IDENTITY};
+use super::ports::is_listed;
 use super::route::{fit, is_route_of};
-use super::{DEFAULT_POLICY, PROXY, REQUIRE_IDENTITY, Version};
 
-/// The first release whose documentation has `Server.spec.accessPolicy`; before it a `Server` denies
-/// what is not authorized.
+/// The first release whose documentation has `Server.spec.accessPolicy`; in earlier ones, a `Server` denies
+/// everything that is not authorized.
 const ACCESS_POLICY: Version = Version::new(2, 16);
 
-/// Whether clients without a certificate of the mesh get in; the kubelet is one.
+/// Whether the proxy accepts clients without a certificate of the mesh, such as the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Grant {
-    /// They are turned away.
+    /// It rejects them.
     Refused,
-    /// Some get in, and the kubelet is taken for one of them.
-    Taken,
-    /// All get in.
+    /// It accepts some, and the kubelet is assumed to be one of them.
+    Assumed,
+    /// It accepts all.
     Open,
 }
 
-/// What holds at one port of a pod.
+/// The policy of one port of a pod.
 pub(super) struct Access<'a, 't> {
-    /// Whom the port as a whole lets in: the policy, or an authorization in front of it.
+    /// The clients that the port as a whole accepts: by the policy, or by an authorization for it.
     pub(super) grant: Grant,
-    /// The `Server` of the port says that its traffic is not looked into.
+    /// The `Server` of the port declares its traffic as opaque.
     pub(super) is_opaque: bool,
-    /// The `Server` of the port says that its traffic is HTTP/2, which no `httpGet` speaks.
+    /// The `Server` of the port declares its traffic as HTTP/2, which no `httpGet` uses.
     pub(super) is_http2: bool,
     /// The routes of its `Server`.
     pub(super) routes: Vec<&'a Object<'t>>,
-    /// Its `Server` has routes for gRPC.
+    /// Whether its `Server` has routes for gRPC.
     pub(super) has_grpc_routes: bool,
     objects: &'a [&'a Object<'t>],
     because: Vec<Reason>,
@@ -51,76 +52,78 @@ pub(super) struct Access<'a, 't> {
 }
 
 impl<'a, 't> Access<'a, 't> {
-    pub(super) fn at(asked: &'a Asked<'a, 't>, port: i64) -> Self {
+    pub(super) fn at(input: &'a PodInput<'a, 't>, port: i64) -> Self {
         let mut access = Self {
             grant: Grant::Refused,
             is_opaque: false,
             is_http2: false,
             routes: Vec::new(),
             has_grpc_routes: false,
-            objects: &asked.objects,
+            objects: &input.objects,
             because: Vec::new(),
             is_default: false,
         };
         let mut servers = access.of_kind("Server");
-        match servers.find(|server| is_server_of(server, asked, port)) {
-            Some(server) => access.by_server(asked, server),
-            None => access.by_default(asked, port),
+        match servers.find(|server| is_server_of(server, input, port)) {
+            Some(server) => access.by_server(input, server),
+            None => access.by_default(input, port),
         }
         access
     }
 
     fn of_kind(&self, kind: &'static str) -> impl Iterator<Item = &'a Object<'t>> + use<'a, 't> {
-        let all = self.objects.iter().copied();
-        all.filter(move |one| one.kind == kind)
+        self.objects
+            .iter()
+            .copied()
+            .filter(move |object| object.kind == kind)
     }
 
-    fn by_server(&mut self, asked: &Asked<'_, '_>, server: &'a Object<'t>) {
+    fn by_server(&mut self, input: &PodInput<'_, '_>, server: &'a Object<'t>) {
         let field = |key: &str| server.node.get("spec")?.get(key)?.text();
         self.is_opaque = matches!(field("proxyProtocol"), Some("opaque" | "TLS"));
         self.is_http2 = matches!(field("proxyProtocol"), Some("HTTP/2" | "gRPC"));
         let routes = self.of_kind("HTTPRoute");
-        self.routes = routes.filter(|one| is_route_of(one, server)).collect();
+        self.routes = routes.filter(|route| is_route_of(route, server)).collect();
         let mut grpc = self.of_kind("GRPCRoute");
-        self.has_grpc_routes = grpc.any(|one| is_route_of(one, server));
-        let said = format!(
-            "Server `{}` decides who is let in at the port",
+        self.has_grpc_routes = grpc.any(|route| is_route_of(route, server));
+        let message = format!(
+            "Server `{}` decides which clients may connect to the port",
             server.name()
         );
-        let place = server.label_at(server.name_span(), said);
+        let place = server.label_at(server.name_span(), message);
         self.because.push(Reason::written(place));
-        let knows_policy = asked.release.is_none_or(|one| one >= ACCESS_POLICY);
+        let knows_policy = input.release.is_none_or(|release| release >= ACCESS_POLICY);
         if let Some(policy) = field("accessPolicy").filter(|_| knows_policy) {
             let span = server
                 .node
                 .get("spec")
-                .and_then(|one| one.get("accessPolicy"));
+                .and_then(|spec| spec.get("accessPolicy"));
             let span = span.map_or_else(|| server.name_span(), NodeRef::span);
-            let (grant, said) = by_word(policy);
+            let (grant, message) = by_word(policy);
             self.grant = grant;
             self.because
-                .push(Reason::written(server.label_at(span, said)));
+                .push(Reason::written(server.label_at(span, message)));
         }
         self.authorizations(server);
         self.because.extend(self.routes.iter().map(|route| {
-            let said = format!(
-                "with HTTPRoute `{}` at the Server the probe gets no route of its own",
+            let message = format!(
+                "because of HTTPRoute `{}` of the Server, Linkerd creates no route for the probe",
                 route.name()
             );
-            Reason::written(route.label_at(route.name_span(), said))
+            Reason::written(route.label_at(route.name_span(), message))
         }));
     }
 
-    /// Adds the authorization for the whole `Server` that lets in most.
+    /// Adds the authorization for the whole `Server` that accepts most clients.
     fn authorizations(&mut self, server: &Object<'_>) {
-        let policies = self.of_kind("AuthorizationPolicy");
-        let policies = policies
-            .filter(|one| targets(one, "Server", server.name()) || targets_namespace(one))
-            .map(|one| (self.grant_of(one), one));
-        let others = self.of_kind("ServerAuthorization");
-        let others = others
-            .filter(|one| is_authorization_of(one, server))
-            .map(|one| (grant_of_client(one), one));
+        let policies = self
+            .of_kind("AuthorizationPolicy")
+            .filter(|policy| targets(policy, "Server", server.name()) || targets_namespace(policy))
+            .map(|policy| (self.grant_of(policy), policy));
+        let others = self
+            .of_kind("ServerAuthorization")
+            .filter(|authorization| is_authorization_of(authorization, server))
+            .map(|authorization| (grant_of_client(authorization), authorization));
         let best = policies.chain(others).max_by_key(|(grant, _)| *grant);
         if let Some((grant, policy)) = best.filter(|(grant, _)| *grant > self.grant) {
             self.grant = grant;
@@ -128,47 +131,54 @@ impl<'a, 't> Access<'a, 't> {
         }
     }
 
-    fn by_default(&mut self, asked: &Asked<'a, 't>, port: i64) {
-        let own = asked.workload.template.annotation(DEFAULT_POLICY);
-        let own = own.map(|entry| (&asked.workload.object, entry));
+    fn by_default(&mut self, input: &PodInput<'a, 't>, port: i64) {
+        let own = input
+            .workload
+            .template
+            .annotation(DEFAULT_POLICY)
+            .map(|entry| (&input.workload.object, entry));
         let outer = || {
-            let namespace = asked.namespace?;
+            let namespace = input.namespace?;
             Some((namespace, namespace.annotation(DEFAULT_POLICY)?))
         };
         match own.or_else(outer) {
             Some((object, entry)) => {
-                let (grant, said) = by_word(entry.value.text().unwrap_or_default());
+                let (grant, message) = by_word(entry.value.text().unwrap_or_default());
                 self.grant = grant;
-                let place = object.label_at(entry.value.span(), said);
+                let place = object.label_at(entry.value.span(), message);
                 self.because.push(Reason::written(place));
             }
             None => {
                 self.grant = Grant::Open;
-                let said = "Linkerd lets everybody in by default";
-                self.because.push(Reason::said(said, None));
+                let message = "Linkerd accepts all clients by default";
+                self.because.push(Reason::without_place(message, None));
                 self.is_default = true;
             }
         }
-        if is_listed(asked, REQUIRE_IDENTITY, port) {
+        if is_listed(input, REQUIRE_IDENTITY, port) {
             self.grant = Grant::Refused;
             self.is_default = false;
-            let said = format!("`{REQUIRE_IDENTITY}` closes the port to clients without one");
-            self.because.push(Reason::said(said, None));
+            let message =
+                format!("`{REQUIRE_IDENTITY}` rejects clients without an identity on this port");
+            self.because.push(Reason::without_place(message, None));
         }
     }
 
-    /// Decides by the routes of the `Server` whether a request for this path gets in; the route
-    /// that fits best takes it.
+    /// Decides by the routes of the `Server` whether a request for this path is accepted; the route
+    /// that matches best handles it.
     pub(super) fn by_routes(&self, path: &str) -> (Grant, Option<Reason>) {
-        let fitting = self.routes.iter().copied();
-        let fitting = fitting.filter_map(|route| Some((fit(route, path)?, route)));
-        let Some((fit, route)) = fitting.max_by_key(|(fit, _)| fit.rank) else {
+        let matching = self
+            .routes
+            .iter()
+            .copied()
+            .filter_map(|route| Some((fit(route, path)?, route)));
+        let Some((fit, route)) = matching.max_by_key(|(fit, _)| fit.rank) else {
             return (Grant::Refused, None);
         };
         let policies = self.of_kind("AuthorizationPolicy");
         let best = policies
-            .filter(|one| targets(one, "HTTPRoute", route.name()))
-            .map(|one| (self.grant_of(one), one))
+            .filter(|policy| targets(policy, "HTTPRoute", route.name()))
+            .map(|policy| (self.grant_of(policy), policy))
             .max_by_key(|(grant, _)| *grant);
         let own = best.filter(|(grant, _)| *grant > self.grant);
         let (grant, reason) = match own {
@@ -176,24 +186,27 @@ impl<'a, 't> Access<'a, 't> {
             None => (self.grant, None),
         };
         if grant == Grant::Open && !fit.is_sure {
-            let said = format!("HTTPRoute `{}` is taken to fit the probe", route.name());
-            let place = route.label_at(route.name_span(), said);
-            return (Grant::Taken, Some(Reason::written(place)));
+            let message = format!("HTTPRoute `{}` is assumed to match the probe", route.name());
+            let place = route.label_at(route.name_span(), message);
+            return (Grant::Assumed, Some(Reason::written(place)));
         }
         (grant, reason)
     }
 
-    /// Whom an `AuthorizationPolicy` lets in: with a certificate among what it asks for nobody
-    /// without one, with nothing everybody, with a network its clients. Of several networks it
-    /// means nothing (`inbound/index.rs`, `policy_client_authz`).
+    /// Returns which clients an `AuthorizationPolicy` accepts. If it requires a certificate, it accepts no client
+    /// without one; if it requires nothing, it accepts all; if it requires a network, it accepts the clients of that
+    /// network. A policy with several networks has no effect (`inbound/index.rs`, `policy_client_authz`).
     fn grant_of(&self, policy: &Object<'_>) -> Grant {
         let spec = policy.node.get("spec");
-        let asked = spec.and_then(|spec| spec.get("requiredAuthenticationRefs"));
-        let asked: Vec<NodeRef<'_>> = asked.into_iter().flat_map(NodeRef::items).collect();
-        let is_network = |one: &NodeRef<'_>| is_kind(*one, "NetworkAuthentication");
-        match asked.as_slice() {
+        let references: Vec<NodeRef<'_>> = spec
+            .and_then(|spec| spec.get("requiredAuthenticationRefs"))
+            .into_iter()
+            .flat_map(NodeRef::items)
+            .collect();
+        let is_network = |reference: &NodeRef<'_>| is_kind(*reference, "NetworkAuthentication");
+        match references.as_slice() {
             [] => Grant::Open,
-            [one] if is_network(one) => self.grant_of_network(*one),
+            [reference] if is_network(reference) => self.grant_of_network(*reference),
             _ => Grant::Refused,
         }
     }
@@ -201,89 +214,94 @@ impl<'a, 't> Access<'a, 't> {
     fn grant_of_network(&self, reference: NodeRef<'_>) -> Grant {
         let field = |key: &str| reference.get(key).and_then(NodeRef::text);
         if field("namespace").is_some() {
-            return Grant::Taken;
+            return Grant::Assumed;
         }
-        let mut all = self.of_kind("NetworkAuthentication");
-        let network = all.find(|one| Some(one.name()) == field("name"));
-        let networks = network.and_then(|one| one.node.get("spec")?.get("networks"));
+        let network = self
+            .of_kind("NetworkAuthentication")
+            .find(|network| Some(network.name()) == field("name"));
+        let networks = network.and_then(|network| network.node.get("spec")?.get("networks"));
         match networks {
             Some(networks) if holds_all(networks) => Grant::Open,
-            _ => Grant::Taken,
+            _ => Grant::Assumed,
         }
     }
 
-    /// Adds what decided to a treatment.
-    pub(super) fn explain(&self, treatment: &mut Treatment) {
+    /// Adds the deciding reasons to a treatment.
+    pub(super) fn explain(&self, treatment: &mut ProbeTreatment) {
         treatment.because.extend(self.because.iter().cloned());
         let lines = self
             .because
             .iter()
-            .map(|one| ("policy", one.message.clone()));
-        treatment.trail.extend(lines);
+            .map(|reason| ("policy", reason.message.clone()));
+        treatment.explanation.extend(lines);
         if self.is_default {
-            treatment.no_surer_than(Certainty::Default);
+            treatment.limit_certainty(Certainty::Default);
         }
     }
 }
 
-/// Whom a word of the default policies lets in, and what it says. A word that Linkerd does not know
-/// leaves the policy of the installation (`inbound/workload.rs`, `from_metadata`).
+/// Returns which clients a default policy accepts, and a message. If Linkerd does not know the value,
+/// the policy of the installation applies (`inbound/workload.rs`, `from_metadata`).
 fn by_word(policy: &str) -> (Grant, &'static str) {
     match policy {
         _ if placeholder::contains(policy) => (
-            Grant::Taken,
-            "another tool fills in the policy; it is taken for one that lets everybody in",
+            Grant::Assumed,
+            "another tool fills in the policy, which is assumed to accept all clients",
         ),
-        "all-unauthenticated" | "audit" => (Grant::Open, "this policy lets everybody in"),
+        "all-unauthenticated" | "audit" => (Grant::Open, "this policy accepts all clients"),
         "cluster-unauthenticated" => (
-            Grant::Taken,
-            "lets in the networks of the cluster, which are taken to hold the nodes",
+            Grant::Assumed,
+            "this policy accepts the networks of the cluster, which are assumed to contain the \
+             nodes",
         ),
         "deny" | "all-authenticated" | "cluster-authenticated" => (
             Grant::Refused,
-            "this policy turns away clients without a certificate of the mesh",
+            "this policy rejects clients without a certificate of the mesh",
         ),
         _ => (
-            Grant::Taken,
-            "Linkerd knows no such policy; the one of its installation is taken to let everybody in",
+            Grant::Assumed,
+            "Linkerd does not know this policy; that of its installation is assumed to accept all \
+             clients",
         ),
     }
 }
 
-/// Names an authorization that lets clients without a certificate in.
+/// Returns a reason that names an authorization for clients without a certificate.
 fn admitted_by(policy: &Object<'_>, grant: Grant) -> Reason {
-    let said = match grant {
-        Grant::Taken => "lets in clients of its networks, which are taken to hold the nodes",
-        _ => "lets in clients without a certificate",
+    let message = match grant {
+        Grant::Assumed => "accepts clients of its networks, which are assumed to contain the nodes",
+        _ => "accepts clients without a certificate",
     };
-    Reason::written(policy.label_at(policy.name_span(), said))
+    Reason::written(policy.label_at(policy.name_span(), message))
 }
 
-/// Whom a `ServerAuthorization` lets in; without networks it is for all of them
+/// Returns which clients a `ServerAuthorization` accepts; without networks it applies to all of them
 /// (`policy-controller/grpc/src/inbound.rs`, `to_authz`).
 fn grant_of_client(policy: &Object<'_>) -> Grant {
-    let client = policy.node.get("spec").and_then(|one| one.get("client"));
+    let client = policy.node.get("spec").and_then(|spec| spec.get("client"));
     let field = |key: &str| client.and_then(|client| client.get(key));
     if field("unauthenticated").and_then(NodeRef::text) != Some("true") {
         return Grant::Refused;
     }
     match field("networks") {
-        Some(networks) if networks.items().len() > 0 && !holds_all(networks) => Grant::Taken,
+        Some(networks) if networks.items().len() > 0 && !holds_all(networks) => Grant::Assumed,
         _ => Grant::Open,
     }
 }
 
 /// Tells whether one of the networks is the whole of IPv4.
 fn holds_all(networks: NodeRef<'_>) -> bool {
-    networks.items().any(|one| {
-        let excepts = one.get("except").is_some_and(|all| all.items().len() > 0);
-        one.get("cidr").and_then(NodeRef::text) == Some("0.0.0.0/0") && !excepts
+    networks.items().any(|network| {
+        let excepts = network
+            .get("except")
+            .is_some_and(|all| all.items().len() > 0);
+        network.get("cidr").and_then(NodeRef::text) == Some("0.0.0.0/0") && !excepts
     })
 }
 
-/// Tells whether a `Server` is for this port of the pod; without `podSelector` it is for machines.
-fn is_server_of(server: &Object<'_>, asked: &Asked<'_, '_>, port: i64) -> bool {
-    let template = &asked.workload.template;
+/// Tells whether a `Server` applies to this port of the pod; without `podSelector` it applies to machines.
+fn is_server_of(server: &Object<'_>, input: &PodInput<'_, '_>, port: i64) -> bool {
+    let template = &input.workload.template;
     let Some(spec) = server.node.get("spec") else {
         return false;
     };
@@ -294,10 +312,14 @@ fn is_server_of(server: &Object<'_>, asked: &Asked<'_, '_>, port: i64) -> bool {
         Some(number) => number == port,
         None => {
             let containers = template.containers();
-            let mut ports = containers.iter().flat_map(|one| one.ports());
-            ports.any(|one| {
-                one.name.is_some() && one.name == node.text() && one.number == Some(port)
-            })
+            containers
+                .iter()
+                .flat_map(|container| container.ports())
+                .any(|declared| {
+                    declared.name.is_some()
+                        && declared.name == node.text()
+                        && declared.number == Some(port)
+                })
         }
     };
     selects && spec.get("port").is_some_and(is_port)
@@ -309,7 +331,7 @@ fn target<'t>(policy: &Object<'t>) -> Option<NodeRef<'t>> {
 
 fn is_kind(reference: NodeRef<'_>, kind: &str) -> bool {
     let written = reference.get("kind").and_then(NodeRef::text);
-    written.is_some_and(|one| one.eq_ignore_ascii_case(kind))
+    written.is_some_and(|written| written.eq_ignore_ascii_case(kind))
 }
 
 fn targets(policy: &Object<'_>, kind: &str, name: &str) -> bool {
@@ -322,55 +344,19 @@ fn targets_namespace(policy: &Object<'_>) -> bool {
     target(policy).is_some_and(|target| is_kind(target, "Namespace"))
 }
 
-/// Tells whether a `ServerAuthorization` is for a `Server`.
-fn is_authorization_of(one: &Object<'_>, server: &Object<'_>) -> bool {
-    let Some(spec) = one.node.get("spec") else {
+/// Tells whether a `ServerAuthorization` applies to a `Server`.
+fn is_authorization_of(authorization: &Object<'_>, server: &Object<'_>) -> bool {
+    let Some(spec) = authorization.node.get("spec") else {
         return false;
     };
-    let Some(of) = spec.get("server") else {
+    let Some(server_reference) = spec.get("server") else {
         return false;
     };
-    let is_named = of.get("name").and_then(NodeRef::text) == Some(server.name());
+    let is_named = server_reference.get("name").and_then(NodeRef::text) == Some(server.name());
     let is_selected = || {
-        let selector = of.get("selector");
+        let selector = server_reference.get("selector");
         selector.is_some()
             && Requirements::parse(selector).matches(|label| server.label(label)?.value.text())
     };
     is_named || is_selected()
-}
-
-/// Tells whether a pod or its Namespace lists a port under this annotation: numbers and ranges.
-pub(super) fn is_listed(asked: &Asked<'_, '_>, key: &str, port: i64) -> bool {
-    let own = asked.workload.template.annotation(key);
-    let entry = own.or_else(|| asked.namespace?.annotation(key));
-    let text = entry.and_then(|entry| entry.value.text());
-    let mut parts = text.unwrap_or_default().split(',').map(str::trim);
-    parts.any(|part| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        match (first.trim().parse::<i64>(), last.trim().parse::<i64>()) {
-            (Ok(first), Ok(last)) => (first..=last).contains(&port),
-            _ => false,
-        }
-    })
-}
-
-/// Tells whether the proxy is not told of the port of a startup probe: it hears of declared ports
-/// and of the numbers in liveness and readiness probes.
-pub(super) fn is_undeclared(asked: &Asked<'_, '_>, one: &Each<'_>, port: i64) -> bool {
-    if one.1.slot != Slot::Startup {
-        return false;
-    }
-    let containers = asked.workload.template.containers();
-    let others = containers.iter().filter(|one| one.name() != PROXY);
-    !others.into_iter().any(|container| {
-        let is_declared = container.ports().any(|one| one.number == Some(port));
-        is_declared
-            || container.handlers().iter().any(|handler| {
-                matches!(handler.slot, Slot::Liveness | Slot::Readiness)
-                    && matches!(
-                        &handler.action,
-                        Ok(Action::HttpGet(http)) if http.port == Port::Number(port)
-                    )
-            })
-    })
 }

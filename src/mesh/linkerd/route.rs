@@ -1,6 +1,6 @@
-//! Routes of a `Server`, and which requests they take.
+//! Routes of a `Server`, and the requests that they match.
 //!
-//! Source: the documentation of Linkerd, "Authorization Policy" (a request is taken by one route, chosen
+//! Source: the documentation of Linkerd, "Authorization Policy" (one route handles a request, chosen
 //! by the precedence of the Gateway API), and that of the Gateway API, `HTTPRouteRule`.
 
 use crate::kube::Object;
@@ -9,7 +9,7 @@ use crate::yaml::NodeRef;
 /// The group of the policies.
 const GROUP: &str = "policy.linkerd.io";
 
-/// Tells whether a route is for a `Server`.
+/// Tells whether a route belongs to a `Server`.
 pub(super) fn is_route_of(route: &Object<'_>, server: &Object<'_>) -> bool {
     parents(route).any(|parent| {
         let field = |key: &str| parent.get(key).and_then(NodeRef::text);
@@ -25,16 +25,16 @@ fn parents<'t>(route: &Object<'t>) -> impl Iterator<Item = NodeRef<'t>> + use<'t
     parents.into_iter().flat_map(NodeRef::items)
 }
 
-/// How a route fits a request; of several routes that fit, the highest rank takes it.
+/// How a route matches a request; of several routes that match, the one with the highest rank handles it.
 pub(super) struct Fit {
-    /// An exact path before a prefix, a long one before a short one, expressions last.
+    /// An exact path before a prefix, a long one before a short one, regular expressions last.
     pub(super) rank: (u8, usize),
-    /// All that it asks for is known to fit.
+    /// Whether all conditions are known to match.
     pub(super) is_sure: bool,
 }
 
-/// Returns how a route fits GET requests for a path, if it does; one without matches takes all.
-/// Expressions, headers and queries are taken to fit.
+/// Returns how a route matches GET requests for a path, if it does; a route without matches handles all requests.
+/// Regular expressions, headers and queries are assumed to match.
 pub(super) fn fit(route: &Object<'_>, path: &str) -> Option<Fit> {
     let path = path.split('?').next().unwrap_or_default();
     let all = Fit {
@@ -44,32 +44,38 @@ pub(super) fn fit(route: &Object<'_>, path: &str) -> Option<Fit> {
     let Some(rules) = route.node.get("spec").and_then(|spec| spec.get("rules")) else {
         return Some(all);
     };
-    let fits = rules.items().flat_map(|rule| {
-        let matches = rule.get("matches").into_iter().flat_map(NodeRef::items);
-        let matches: Vec<NodeRef<'_>> = matches.collect();
-        if matches.is_empty() {
-            return vec![Fit {
-                rank: (1, 0),
-                is_sure: true,
-            }];
-        }
-        let fits = matches
-            .into_iter()
-            .filter_map(|one| fit_of_match(one, path));
-        fits.collect()
-    });
-    fits.max_by_key(|fit| fit.rank)
+    rules
+        .items()
+        .flat_map(|rule| {
+            let matches: Vec<NodeRef<'_>> = rule
+                .get("matches")
+                .into_iter()
+                .flat_map(NodeRef::items)
+                .collect();
+            if matches.is_empty() {
+                return vec![Fit {
+                    rank: (1, 0),
+                    is_sure: true,
+                }];
+            }
+            matches
+                .into_iter()
+                .filter_map(|match_rule| fit_of_match(match_rule, path))
+                .collect()
+        })
+        .max_by_key(|fit| fit.rank)
 }
 
-fn fit_of_match(one: NodeRef<'_>, path: &str) -> Option<Fit> {
-    let method = one.get("method").and_then(NodeRef::text);
+fn fit_of_match(match_rule: NodeRef<'_>, path: &str) -> Option<Fit> {
+    let method = match_rule.get("method").and_then(NodeRef::text);
     if method.is_some_and(|method| method != "GET") {
         return None;
     }
-    let more = ["headers", "queryParams"].into_iter();
-    let mut more = more.filter_map(|key| one.get(key));
-    let is_plain = !more.any(|all| all.items().len() > 0);
-    let (rank, is_sure) = fit_of_path(one.get("path"), path)?;
+    let is_plain = !["headers", "queryParams"]
+        .into_iter()
+        .filter_map(|key| match_rule.get(key))
+        .any(|conditions| conditions.items().len() > 0);
+    let (rank, is_sure) = fit_of_path(match_rule.get("path"), path)?;
     Some(Fit {
         rank,
         is_sure: is_sure && is_plain,

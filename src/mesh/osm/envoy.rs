@@ -1,21 +1,22 @@
 //! The static listeners and clusters that OSM writes into the bootstrap of a pod's Envoy.
 //!
 //! Source: `pkg/injector/envoy_config_health_probes.go` of v1.2.4 and of the development head;
-//! compared with what that code writes.
+//! compared with the output of that code.
 
 use serde_json::{Value, json};
 
 use crate::kube::Slot;
 
-use super::probes::kept;
-use super::{Era, Record, Transport, listener_port, word};
+use super::keys::{listener_port, probe_kind};
+use super::probes::{Record, Transport, kept};
+use super::release::Era;
 
-/// What a bootstrap holds for the probes of one pod.
+/// The configuration in the bootstrap for the probes of one pod.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Bootstrap {
     /// One listener for each kind of probe.
     pub listeners: Vec<Value>,
-    /// One cluster for each probe that is passed on.
+    /// One cluster for each probe that is forwarded.
     pub clusters: Vec<Value>,
 }
 
@@ -25,37 +26,37 @@ const TYPES: &str = "type.googleapis.com/envoy.extensions.filters";
 #[must_use]
 pub(crate) fn bootstrap(era: Era, records: &[Record]) -> Bootstrap {
     let mut kept = kept(era, records);
-    kept.retain(|one| one.transport != Transport::Tcp);
+    kept.retain(|record| record.transport != Transport::Tcp);
     let kinds = [Slot::Liveness, Slot::Readiness, Slot::Startup];
     let listeners = kinds.iter().filter_map(|slot| {
         let of_kind: Vec<&Record> = kept
             .iter()
             .copied()
-            .filter(|one| one.slot == *slot)
+            .filter(|record| record.slot == *slot)
             .collect();
         listener(era, *slot, &of_kind)
     });
     Bootstrap {
         listeners: listeners.collect(),
-        clusters: kept.iter().map(|one| cluster(era, one)).collect(),
+        clusters: kept.iter().map(|record| cluster(era, record)).collect(),
     }
 }
 
-/// Returns the path that a probe is given.
+/// Returns the path of a rewritten probe.
 #[must_use]
 pub(crate) fn probe_path(era: Era, slot: Slot, container: &str) -> String {
     match era {
-        Era::PerContainer => format!("/osm-{}-probe/{container}", word(slot)),
-        _ => format!("/osm-{}-probe", word(slot)),
+        Era::PerContainer => format!("/osm-{}-probe/{container}", probe_kind(slot)),
+        _ => format!("/osm-{}-probe", probe_kind(slot)),
     }
 }
 
 /// Returns the name of the cluster of a probe.
 #[must_use]
-pub(crate) fn cluster_name(era: Era, one: &Record) -> String {
+pub(crate) fn cluster_name(era: Era, record: &Record) -> String {
     match era {
-        Era::PerContainer => format!("{}_{}_cluster", one.container, word(one.slot)),
-        _ => format!("{}_cluster", word(one.slot)),
+        Era::PerContainer => format!("{}_{}_cluster", record.container, probe_kind(record.slot)),
+        _ => format!("{}_cluster", probe_kind(record.slot)),
     }
 }
 
@@ -63,12 +64,14 @@ fn listener(era: Era, slot: Slot, records: &[&Record]) -> Option<Value> {
     if records.is_empty() {
         return None;
     }
-    let mut tls = records.iter().filter(|one| one.transport == Transport::Tls);
-    // The one that the loop over the containers meets last; the order of that loop is random.
+    let mut tls = records
+        .iter()
+        .filter(|record| record.transport == Transport::Tls);
+    // The last one in the loop over the containers; the order of that loop is random.
     let tls = tls.next_back();
     let http: Vec<&&Record> = records
         .iter()
-        .filter(|one| one.transport == Transport::Http)
+        .filter(|record| record.transport == Transport::Http)
         .collect();
     let mut chains = Vec::new();
     if let Some(tls) = tls {
@@ -78,7 +81,7 @@ fn listener(era: Era, slot: Slot, records: &[&Record]) -> Option<Value> {
         chains.push(http_chain(era, &http));
     }
     let mut listener = json!({
-        "name": format!("{}_listener", word(slot)),
+        "name": format!("{}_listener", probe_kind(slot)),
         "address": address("0.0.0.0", listener_port(slot)?),
         "filter_chains": chains,
     });
@@ -94,7 +97,7 @@ fn listener(era: Era, slot: Slot, records: &[&Record]) -> Option<Value> {
     Some(listener)
 }
 
-fn tcp_chain(era: Era, one: &Record) -> Value {
+fn tcp_chain(era: Era, record: &Record) -> Value {
     let is_new = era == Era::PerContainer;
     let prefix = if is_new {
         "health_probes_https"
@@ -105,7 +108,7 @@ fn tcp_chain(era: Era, one: &Record) -> Value {
         "name": "tcp_proxy",
         "typed_config": {
             "@type": format!("{TYPES}.network.tcp_proxy.v3.TcpProxy"),
-            "cluster": cluster_name(era, one),
+            "cluster": cluster_name(era, record),
             "stat_prefix": prefix,
         },
     });
@@ -124,13 +127,13 @@ fn http_chain(era: Era, records: &[&&Record]) -> Value {
     };
     let routes: Vec<Value> = records
         .iter()
-        .map(|one| {
+        .map(|record| {
             json!({
-                "match": {"prefix": probe_path(era, one.slot, &one.container)},
+                "match": {"prefix": probe_path(era, record.slot, &record.container)},
                 "route": {
-                    "cluster": cluster_name(era, one),
-                    "prefix_rewrite": one.path,
-                    "timeout": format!("{}s", timeout(era, one)),
+                    "cluster": cluster_name(era, record),
+                    "prefix_rewrite": record.path,
+                    "timeout": format!("{}s", timeout(era, record)),
                 },
             })
         })
@@ -154,18 +157,18 @@ fn http_chain(era: Era, records: &[&&Record]) -> Value {
     }]})
 }
 
-/// The development head records the timeout of a probe and does not use it: each request has one
-/// second, as the run shows.
-const fn timeout(era: Era, one: &Record) -> i64 {
+/// Returns the timeout of a request in seconds. The development head records the timeout of a probe without using it:
+/// each request has one second, as the run shows.
+const fn timeout(era: Era, record: &Record) -> i64 {
     match era {
         Era::PerContainer => 1,
-        _ => one.timeout,
+        _ => record.timeout,
     }
 }
 
-fn cluster(era: Era, one: &Record) -> Value {
-    let name = cluster_name(era, one);
-    let endpoint = json!({"endpoint": {"address": address("127.0.0.1", one.port)}});
+fn cluster(era: Era, record: &Record) -> Value {
+    let name = cluster_name(era, record);
+    let endpoint = json!({"endpoint": {"address": address("127.0.0.1", record.port)}});
     json!({
         "name": name,
         "type": "STATIC",

@@ -1,56 +1,61 @@
-//! The originals that OSM records, and which of them survive.
+//! The original probes that OSM records, and which of them are kept.
 
-use crate::kube::{Action, ContainerList, Slot};
-use crate::mesh::other::{Each, resolve};
+use crate::kube::{ContainerList, ProbeHandler, Slot};
+use crate::mesh::model::{HandlerRef, resolve};
 
 use super::release::Era;
 
-/// How a recorded probe is passed on.
+/// How a recorded probe is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// By HTTP, with the path put back.
+    /// As HTTP, with the original path.
     Http,
-    /// As bytes, since TLS cannot be looked into: any scheme that is not `HTTP`.
+    /// As bytes, because TLS cannot be read: any scheme that is not `HTTP`.
     Tls,
-    /// Not at all: the helper opens the connection.
+    /// Not by the proxy: the helper opens the connection.
     Tcp,
 }
 
 /// A probe as the webhook records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// Which of the handlers it is.
+    /// The index of the handler.
     pub index: usize,
     /// The container.
     pub container: String,
     /// The kind of probe.
     pub slot: Slot,
-    /// How it is passed on.
+    /// How it is forwarded.
     pub transport: Transport,
     /// The path; empty for `tcpSocket`.
     pub path: String,
-    /// The port; 0 where its name is declared nowhere in the container.
+    /// The port; 0 if its name is not declared in the container.
     pub port: i64,
     /// Seconds that a request of the proxy may take, at least 1.
     pub timeout: i64,
 }
 
-/// Returns the probes that the webhook looks at: those of `containers` that ask by HTTP or TCP,
-/// but for those of its own containers.
+/// Returns the probes that the webhook records: HTTP and TCP probes of `containers`, without those of its own
+/// containers.
 #[must_use]
-pub(crate) fn records(handlers: &[Each<'_>]) -> Vec<Record> {
-    let each = handlers.iter().enumerate();
-    each.filter_map(|(index, one)| record(index, one)).collect()
+pub(crate) fn records(handlers: &[HandlerRef<'_>]) -> Vec<Record> {
+    handlers
+        .iter()
+        .enumerate()
+        .filter_map(|(index, handler)| record(index, handler))
+        .collect()
 }
 
-fn record(index: usize, (container, handler): &Each<'_>) -> Option<Record> {
+fn record(index: usize, (container, handler): &HandlerRef<'_>) -> Option<Record> {
     if handler.slot.is_lifecycle() || container.list != ContainerList::Main {
         return None;
     }
     let (transport, path) = match handler.action.as_ref().ok()? {
-        Action::HttpGet(http) if http.scheme == "HTTP" => (Transport::Http, http.path.clone()),
-        Action::HttpGet(http) => (Transport::Tls, http.path.clone()),
-        Action::TcpSocket { .. } => (Transport::Tcp, String::new()),
+        ProbeHandler::HttpGet(http) if http.scheme == "HTTP" => {
+            (Transport::Http, http.path.clone())
+        }
+        ProbeHandler::HttpGet(http) => (Transport::Tls, http.path.clone()),
+        ProbeHandler::TcpSocket { .. } => (Transport::Tcp, String::new()),
         _ => return None,
     };
     let port = handler.action.as_ref().ok()?.port()?;
@@ -65,16 +70,15 @@ fn record(index: usize, (container, handler): &Each<'_>) -> Option<Record> {
     })
 }
 
-/// Returns the records that are left at the end: up to 1.2 there is room for one of each kind in
-/// a pod, and the last container wins.
+/// Returns the records that are kept: up to 1.2, a pod has one of each kind, and that of the last container
+/// takes precedence.
 pub(super) fn kept(era: Era, records: &[Record]) -> Vec<&Record> {
     if era == Era::PerContainer {
         return records.iter().collect();
     }
     let kinds = [Slot::Liveness, Slot::Readiness, Slot::Startup];
-    let last = kinds.iter().filter_map(|slot| {
-        let mut of_kind = records.iter().filter(|one| one.slot == *slot);
-        of_kind.next_back()
-    });
-    last.collect()
+    kinds
+        .iter()
+        .filter_map(|slot| records.iter().rfind(|record| record.slot == *slot))
+        .collect()
 }

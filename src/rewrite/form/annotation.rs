@@ -7,21 +7,24 @@ use crate::context::proxy_config;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::{ProxyConfig, escape};
 use crate::predict::WorkloadPrediction;
-use crate::yaml::{self, Change, NodeRef, Route, Style, Tree, Value};
+use crate::yaml::{self, Change, FieldPath, NodeRef, Style, Tree, Value};
 
-use super::super::guard::Refusal;
+use crate::rewrite::guard::failure::GuardFailure;
 
-/// Writes the env into the annotation, next to what it contains.
-pub(super) fn carry(pod: &WorkloadPrediction<'_>, json: &str) -> Result<Change, Refusal> {
+/// Returns the change that writes the env into the annotation and keeps its other content.
+pub(super) fn set_prober_env(
+    pod: &WorkloadPrediction<'_>,
+    json: &str,
+) -> Result<Change, GuardFailure> {
     let template = &pod.workload.template;
     let route = template.annotation_route(keys::PROXY_CONFIG);
     let Some(entry) = template.annotation(keys::PROXY_CONFIG) else {
-        let value = Value::Block(fresh(&escape(json)));
+        let value = Value::Block(new_text(&escape(json)));
         return Ok(Change::Set { route, value });
     };
     let refusal = |reason: String| {
-        let message = format!("`{}` can't be extended: {reason}", keys::PROXY_CONFIG);
-        Refusal::new("proxy-config-invalid", entry.key.span(), message)
+        let message = format!("cannot extend `{}`: {reason}", keys::PROXY_CONFIG);
+        GuardFailure::new("proxy-config-invalid", entry.key.span(), message)
     };
     let config = proxy_config(&pod.workload);
     let tree = config.as_ref().and_then(ProxyConfig::tree);
@@ -30,10 +33,10 @@ pub(super) fn carry(pod: &WorkloadPrediction<'_>, json: &str) -> Result<Change, 
             merge_into(tree, config.metadata_key(), escape(json)).map_err(refusal)?
         }
         _ => {
-            // It contains nothing but comments.
+            // The annotation contains only comments.
             let kept = entry.value.text().unwrap_or_default().trim_end();
             let line_break = if kept.is_empty() { "" } else { "\n" };
-            format!("{kept}{line_break}{}", fresh(&escape(json)))
+            format!("{kept}{line_break}{}", new_text(&escape(json)))
         }
     };
     let written = ProxyConfig::parse(&text).ok();
@@ -52,18 +55,20 @@ pub(super) fn carry(pod: &WorkloadPrediction<'_>, json: &str) -> Result<Change, 
     Ok(Change::Set { route, value })
 }
 
-/// The annotation from scratch, as a person would write it.
-fn fresh(escaped: &str) -> String {
+/// Returns the text of a new annotation, in the layout that a person would use.
+fn new_text(escaped: &str) -> String {
     let quoted = escaped.replace('\'', "''");
     format!("proxyMetadata:\n  {}: '{quoted}'\n", keys::PROBERS_ENV)
 }
 
-/// Adds the env to the mapping at `key` of the embedded document, whose own layout is kept.
+/// Adds the env to the mapping at `key` of the embedded document and keeps the layout of the document.
 fn merge_into(tree: &Tree, key: &str, escaped: String) -> Result<String, String> {
     if !tree.root().is_some_and(NodeRef::is_mapping) {
         return Err("it is not a mapping".to_owned());
     }
-    let route = Route::root().child(key.to_owned()).child(keys::PROBERS_ENV);
+    let route = FieldPath::root()
+        .child(key.to_owned())
+        .child(keys::PROBERS_ENV);
     let change = Change::Set {
         route,
         value: Value::Str(escaped),

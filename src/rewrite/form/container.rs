@@ -1,12 +1,12 @@
-//! The prober env in the `istio-proxy` container of the manifest: a partial container of the user, one that a rewrite
-//! added, or a complete sidecar. The injector reads it from there in every form.
+//! The prober env in the `istio-proxy` container of the manifest: a partial container of the user, a container that a
+//! rewrite added, or a complete sidecar. The injector reads the env of that container in every form.
 
 use crate::kube::Container;
 use crate::mesh::istio::keys;
 use crate::yaml::{Change, Value};
 
-/// Gives the container the env, in the place of the one it has.
-pub(super) fn carry(proxy: &Container<'_>, json: String) -> Change {
+/// Sets the env of the container, or replaces its value.
+pub(super) fn set_prober_env(proxy: &Container<'_>, json: String) -> Change {
     match proxy.env(keys::PROBERS_ENV) {
         Some(variable) => Change::Set {
             route: variable.route.child("value"),
@@ -19,7 +19,7 @@ pub(super) fn carry(proxy: &Container<'_>, json: String) -> Change {
     }
 }
 
-/// The entry of `env`.
+/// Returns the entry of `env`.
 pub(super) fn variable(json: String) -> Value {
     Value::Map(vec![
         ("name".to_owned(), Value::from(keys::PROBERS_ENV)),

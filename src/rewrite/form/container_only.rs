@@ -1,45 +1,47 @@
-//! The form `container-only`: a partial container without the opt-out. The webhook still rewrites probes, and what it
-//! records becomes a second env, which takes precedence over the one that was written ahead.
+//! The form `container-only`: a partial container without the opt-out. The webhook still rewrites probes. If it
+//! records any, it appends a second env, which takes precedence over the env of the manifest.
 
 use crate::context::Context;
-use crate::kube::{Action, Port};
+use crate::kube::{Port, ProbeHandler};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::{HOOKS, is_agent_path, rewritten_since};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Entry, NodeRef, Span};
 
-use super::super::guard::Refusal;
+use crate::rewrite::guard::failure::GuardFailure;
 
-/// What makes the injector record something after all.
+/// Returns a refusal for everything that would make the injector record a probe.
 pub(super) fn refusals(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
-) -> Vec<Refusal> {
-    let handlers = pod.handlers.iter();
-    let mut all: Vec<Refusal> = handlers
-        .filter_map(|handler| left(pod, handler, wanted))
+) -> Vec<GuardFailure> {
+    let mut all: Vec<GuardFailure> = pod
+        .handlers
+        .iter()
+        .filter_map(|handler| unrewritten_hook(pod, handler, wanted))
         .collect();
-    all.extend(foreign(context, pod));
+    all.extend(foreign_injector(context, pod));
     all
 }
 
-/// Probes that ask the agent already, but not where the injector takes them for rewritten.
-pub(super) fn loops(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Vec<Refusal> {
-    let handlers = pod.handlers.iter();
-    handlers
-        .filter_map(|handler| elsewhere(context, pod, handler))
+/// Returns a refusal for each probe that targets the agent on a port where the injector does not recognize it as
+/// rewritten.
+pub(super) fn loops(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Vec<GuardFailure> {
+    pod.handlers
+        .iter()
+        .filter_map(|handler| wrong_agent_port(context, pod, handler))
         .collect()
 }
 
-/// The injector takes a probe for rewritten only at the port of the mesh. In an injected pod the
-/// entries that are there win over what it records.
-fn elsewhere(
+/// Refuses a probe of the agent on another port than the status port of the mesh: the injector recognizes a probe as
+/// rewritten only on that port. In an injected pod, the existing entries take precedence over what it records.
+fn wrong_agent_port(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
-) -> Option<Refusal> {
-    let Ok(Action::HttpGet(http)) = &prediction.handler.action else {
+) -> Option<GuardFailure> {
+    let Ok(ProbeHandler::HttpGet(http)) = &prediction.handler.action else {
         return None;
     };
     let port = context.mesh_status_port(&pod.workload).value;
@@ -49,38 +51,45 @@ fn elsewhere(
     if !is_agent_path(&http.path) || http.port == Port::Number(port) {
         return None;
     }
-    let said = format!(
-        "{} asks the agent at another port than {port}: the injector would have the agent call itself",
+    let message = format!(
+        "{} targets the agent on a port other than {port}: the injector would make the agent send \
+         requests to itself",
         prediction.title()
     );
     let span = prediction.handler.field_span("port");
-    Some(Refusal::new("agent-calls-itself", span, said))
+    Some(GuardFailure::new("agent-calls-itself", span, message))
 }
 
-/// While the release is unknown hooks are not written, and a later injector would record them.
-fn left(
+/// Refuses hooks while the release is unknown: they are not rewritten, and the injector of a later release would
+/// record them.
+fn unrewritten_hook(
     pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
-) -> Option<Refusal> {
+) -> Option<GuardFailure> {
     let handler = &prediction.handler;
-    if pod.release.value.is_some() || wanted.iter().any(|one| one.handler.route == handler.route) {
+    if pod.release.value.is_some()
+        || wanted
+            .iter()
+            .any(|wanted_handler| wanted_handler.handler.route == handler.route)
+    {
         return None;
     }
     let since = match &handler.action {
-        Ok(Action::HttpGet(http)) if is_agent_path(&http.path) => return None,
+        Ok(ProbeHandler::HttpGet(http)) if is_agent_path(&http.path) => return None,
         Ok(action) => rewritten_since(action, handler.slot, prediction.container.list)?,
         Err(_) => HOOKS,
     };
-    let said = format!(
-        "{} is rewritten from {since} on: the injector would append a second env, which wins",
+    let message = format!(
+        "{} is rewritten by Istio {since} and later: the injector would append a second prober \
+         env, which takes precedence",
         prediction.title()
     );
     let help = "set the release with `--mesh-version`, or use `--form annotation`";
-    Some(Refusal::new("hooks-need-release", handler.key.span(), said).with_help(help))
+    Some(GuardFailure::new("hooks-need-release", handler.key.span(), message).with_help(help))
 }
 
-/// Annotations and labels with which other webhooks are asked to add containers. Sources: the
+/// Annotations and labels that make other webhooks add containers. Sources: the
 /// documentation of Dapr, OPA, Vault's agent injector and the OpenTelemetry operator.
 const FOREIGN: [&str; 4] = [
     "dapr.io/enabled",
@@ -89,35 +98,37 @@ const FOREIGN: [&str; 4] = [
     "instrumentation.opentelemetry.io/inject-",
 ];
 
-/// Another webhook adds a container: a probe of it would be recorded.
-fn foreign(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+/// Refuses pods to which another webhook adds a container: Istio's injector would record a probe of that container.
+fn foreign_injector(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let template = &pod.workload.template;
     let own = [template.annotations(), template.labels()];
-    let asks = |entry: &Entry<'_>| {
+    let enables_injection = |entry: &Entry<'_>| {
         let key = entry.key.text().unwrap_or_default();
         let is_off = matches!(entry.value.text(), Some("false" | "disabled"));
         !is_off && FOREIGN.iter().any(|start| key.starts_with(start))
     };
-    let entries = own.into_iter().flatten().flat_map(NodeRef::entries);
-    let here = entries
-        .filter(asks)
+    let in_template = own
+        .into_iter()
+        .flatten()
+        .flat_map(NodeRef::entries)
+        .filter(enables_injection)
         .map(|entry| (entry.key.text().unwrap_or_default(), entry.key.span()))
         .next();
     let namespace = context.namespace_object(&pod.workload.object);
     let labels = namespace.and_then(|found| found.metadata()?.get("labels"));
-    let there = || -> Option<(&str, Span)> {
-        let entry = labels?.entries().find(asks)?;
+    let in_namespace = || -> Option<(&str, Span)> {
+        let entry = labels?.entries().find(enables_injection)?;
         Some((entry.key.text()?, pod.workload.object.name_span()))
     };
-    let (key, span) = here.or_else(there)?;
-    let said = format!(
-        "`{key}` asks another webhook for a container; of a probe there the injector would \
-         append a second env, which wins"
+    let (key, span) = in_template.or_else(in_namespace)?;
+    let message = format!(
+        "`{key}` makes another webhook add a container; if that container has a probe, the \
+         injector would append a second prober env, which takes precedence"
     );
     let help = format!(
-        "use `--form annotation`, or `--allow foreign-injector` if that container has no probes or is \
-         added after {}",
+        "use `--form annotation`, or `--allow foreign-injector` if that container has no probes \
+         or is added after {}",
         keys::PROXY_CONTAINER
     );
-    Some(Refusal::new("foreign-injector", span, said).with_help(help))
+    Some(GuardFailure::new("foreign-injector", span, message).with_help(help))
 }

@@ -10,11 +10,11 @@ use crate::yaml::{Change, Value};
 
 use super::container::variable;
 
-/// The image that asks the injector for its own.
+/// The image name that the injector replaces with its own.
 pub(super) const IMAGE: &str = "auto";
 
-/// Adds the container.
-pub(super) fn carry(pod: &WorkloadPrediction<'_>, json: String) -> Change {
+/// Returns the change that adds the container.
+pub(super) fn set_prober_env(pod: &WorkloadPrediction<'_>, json: String) -> Change {
     let list = ContainerList::Main.key();
     Change::Push {
         route: pod.workload.template.route.child("spec").child(list),

@@ -1,49 +1,51 @@
-//! A prober env that is there already: can it be read, and does it go with what is written?
+//! Guards of an existing prober env: it must be readable and compatible with the rewrite.
 
 use crate::context::{ProberEnvPlace, proxy_container};
-use crate::kube::Action;
+use crate::kube::ProbeHandler;
 use crate::mesh::istio::rewrite::{HOOKS, is_agent_path, is_hook_path};
 use crate::mesh::istio::{keys, prober_json};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::NodeRef;
 
-use super::{Refusal, name_span};
+use crate::rewrite::guard::failure::{GuardFailure, name_span};
 
-/// It must be readable.
-pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+/// Refuses a prober env that cannot be read.
+pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let env = pod.prober_env.as_ref()?;
     let error = env.probers.as_ref().err()?;
-    let said = format!("its {} can't be read: {error}", keys::PROBERS_ENV);
-    Some(Refusal::new("prober-env-invalid", env.span, said))
+    let message = format!("its `{}` cannot be read: {error}", keys::PROBERS_ENV);
+    Some(GuardFailure::new("prober-env-invalid", env.span, message))
 }
 
-/// The agent must be able to start on every entry.
-pub(in crate::rewrite) fn deadly_entry(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+/// Refuses a prober env with an entry that prevents the agent from starting.
+pub(in crate::rewrite) fn fatal_entry(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let env = pod.prober_env.as_ref()?;
     let probers = env.probers.as_ref().ok()?;
-    let mut faults = probers.iter().filter_map(|(path, json)| {
-        let why = prober_json::refused(path, json)?;
-        Some(format!("its entry `{path}` {why}"))
-    });
-    let fault = faults.next().or_else(|| {
-        let release = pod.release.value.filter(|&release| release < HOOKS)?;
-        let path = probers.keys().find(|path| is_hook_path(path))?;
-        Some(format!(
-            "its entry `{path}` is unknown to agents of {release}"
-        ))
-    })?;
-    let said = format!(
-        "the agent does not start on the {} of the pod: {fault}",
+    let fault = probers
+        .iter()
+        .find_map(|(path, json)| {
+            let fault = prober_json::rejection_reason(path, json)?;
+            Some(format!("its entry `{path}` {fault}"))
+        })
+        .or_else(|| {
+            let release = pod.release.value.filter(|&release| release < HOOKS)?;
+            let path = probers.keys().find(|path| is_hook_path(path))?;
+            Some(format!(
+                "its entry `{path}` is unknown to agents of {release}"
+            ))
+        })?;
+    let message = format!(
+        "the agent does not start with the `{}` of the pod: {fault}",
         keys::PROBERS_ENV
     );
-    Some(Refusal::new("prober-env-invalid", env.span, said))
+    Some(GuardFailure::new("prober-env-invalid", env.span, message))
 }
 
-/// A probe that points at the agent must find its entry.
-pub(in crate::rewrite) fn lost_entry(
+/// Refuses a probe that targets the agent without an entry in the prober env.
+pub(in crate::rewrite) fn missing_entry(
     pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
-) -> Option<Refusal> {
+) -> Option<GuardFailure> {
     let path = agent_path(prediction)?;
     let probers = pod
         .prober_env
@@ -52,56 +54,60 @@ pub(in crate::rewrite) fn lost_entry(
     if probers.is_some_and(|probers| probers.contains_key(path)) {
         return None;
     }
-    let said = format!(
-        "{} asks the agent, but no prober env has {path}",
+    let message = format!(
+        "{} targets the agent, but the pod has no prober env with the entry `{path}`",
         prediction.title()
     );
     let span = prediction.handler.field_span("path");
-    Some(Refusal::new("rewritten-without-entry", span, said))
+    Some(GuardFailure::new("rewritten-without-entry", span, message))
 }
 
 fn agent_path<'a>(prediction: &'a HandlerPrediction<'_>) -> Option<&'a str> {
     match &prediction.handler.action {
-        Ok(Action::HttpGet(http)) if is_agent_path(&http.path) => Some(&http.path),
+        Ok(ProbeHandler::HttpGet(http)) if is_agent_path(&http.path) => Some(&http.path),
         _ => None,
     }
 }
 
-/// It must be there once, and be one that is extended on purpose: beside the opt-out, in an
-/// injected pod, or the work of an earlier rewrite, every entry of which has its probe.
-pub(super) fn conflict(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+/// Refuses a prober env that is set several times, or that a rewrite must not extend. It may extend the env of a pod
+/// that opts out or is injected, and the env of an earlier rewrite, in which each entry belongs to a probe.
+pub(super) fn conflict(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let env = pod.prober_env.as_ref()?;
     let count = proxy_container(&pod.workload).map_or(0, |proxy| {
-        let items = proxy.node.get("env").into_iter().flat_map(NodeRef::items);
-        let named = items
+        let named = proxy
+            .node
+            .get("env")
+            .into_iter()
+            .flat_map(NodeRef::items)
             .filter(|item| item.get("name").and_then(NodeRef::text) == Some(keys::PROBERS_ENV));
         named.count()
     });
     if count > 1 {
-        let said = format!("its {} is there {count} times", keys::PROBERS_ENV);
-        return Some(Refusal::new("prober-env-conflict", env.span, said));
+        let message = format!("its `{}` is set {count} times", keys::PROBERS_ENV);
+        return Some(GuardFailure::new("prober-env-conflict", env.span, message));
     }
-    let injected = pod.workload.template.annotation(keys::STATUS).is_some();
+    let is_injected = pod.workload.template.annotation(keys::STATUS).is_some();
     let paths: Vec<&str> = pod.handlers.iter().filter_map(agent_path).collect();
     let probers = env.probers.as_ref().ok()?;
     let stray = probers.keys().find(|key| !paths.contains(&key.as_str()))?;
-    if injected || !pod.rewrite.value {
+    if is_injected || !pod.rewrite.value {
         return None;
     }
-    let said = format!(
-        "its {} has {stray}, which no probe asks for, and not all probes",
+    let message = format!(
+        "its `{}` contains `{stray}`, which no probe targets, and does not contain all probes",
         keys::PROBERS_ENV
     );
-    Some(Refusal::new("prober-env-conflict", env.span, said))
+    Some(GuardFailure::new("prober-env-conflict", env.span, message))
 }
 
-/// Two places would carry an env: the sidecar container's own would be lost or doubled.
-pub(super) fn two_carriers(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+/// Refuses a pod with two possible carriers: the env of the sidecar container would be lost or doubled.
+pub(super) fn conflicting_carriers(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let env = pod.prober_env.as_ref()?;
     let is_double =
         env.place == ProberEnvPlace::ProxyMetadata && proxy_container(&pod.workload).is_some();
     is_double.then(|| {
-        let said = "its prober env stands in the annotation while it has an istio-proxy container";
-        Refusal::new("prober-env-conflict", name_span(pod), said)
+        let message =
+            "its prober env is in the annotation, but it also has an `istio-proxy` container";
+        GuardFailure::new("prober-env-conflict", name_span(pod), message)
     })
 }

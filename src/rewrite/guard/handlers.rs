@@ -1,42 +1,45 @@
-//! Would every handler keep its meaning?
+//! Guards of handlers: a rewrite must not change what a handler checks.
 
 use crate::context::Context;
-use crate::kube::Action;
+use crate::kube::ProbeHandler;
 use crate::mesh::Fact;
 use crate::predict::{self, HandlerPrediction, WorkloadPrediction, predict_with};
 
-use super::Refusal;
+use crate::rewrite::guard::failure::GuardFailure;
 
-/// The handlers that would not, each with its reason.
-pub(super) fn hazards<'t>(
+/// Returns a refusal for each handler that a rewrite would change in meaning.
+pub(super) fn rewrite_blockers<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
     wanted: &[&HandlerPrediction<'t>],
-) -> Vec<Refusal> {
-    let handlers = wanted.iter();
-    let hazards = handlers.flat_map(|handler| {
-        let all = predict::hazards(context, pod, handler).into_iter();
-        all.map(move |hazard| (handler, hazard))
-    });
-    let mut refusals: Vec<Refusal> = hazards
-        .map(|(handler, hazard)| {
-            let span = if hazard.field.is_empty() {
+) -> Vec<GuardFailure> {
+    let mut refusals: Vec<GuardFailure> = wanted
+        .iter()
+        .flat_map(|handler| {
+            predict::rewrite_blockers(context, pod, handler)
+                .into_iter()
+                .map(move |rewrite_blocker| (handler, rewrite_blocker))
+        })
+        .map(|(handler, rewrite_blocker)| {
+            let span = if rewrite_blocker.field.is_empty() {
                 handler.handler.kind_span()
             } else {
-                handler.handler.field_span(hazard.field)
+                handler.handler.field_span(rewrite_blocker.field)
             };
-            let said = format!("{}: {}", handler.title(), hazard.message);
-            Refusal::new(hazard.guard, span, said)
+            let message = format!("{}: {}", handler.title(), rewrite_blocker.message);
+            GuardFailure::new(rewrite_blocker.guard, span, message)
         })
         .collect();
     refusals.extend(wanted.iter().filter_map(|handler| lost_merge_key(handler)));
     refusals
 }
 
-/// A `tcpSocket` or `grpc` mapping is replaced as a whole, and with it what a merge key brings in.
-fn lost_merge_key(prediction: &HandlerPrediction<'_>) -> Option<Refusal> {
+/// Refuses a `tcpSocket` or `grpc` mapping with a merge key: the mapping is replaced as a whole, which would lose the
+/// fields of the merge key.
+fn lost_merge_key(prediction: &HandlerPrediction<'_>) -> Option<GuardFailure> {
     let handler = &prediction.handler;
-    let Ok(action @ (Action::TcpSocket { .. } | Action::Grpc { .. })) = &handler.action else {
+    let Ok(action @ (ProbeHandler::TcpSocket { .. } | ProbeHandler::Grpc { .. })) = &handler.action
+    else {
         return None;
     };
     let key = action.key();
@@ -45,19 +48,19 @@ fn lost_merge_key(prediction: &HandlerPrediction<'_>) -> Option<Refusal> {
         "{}: a merge key within `{key}` would be lost",
         prediction.title()
     );
-    Some(Refusal::new(
+    Some(GuardFailure::new(
         "unrecorded-field",
         handler.kind_span(),
         message,
     ))
 }
 
-/// While the release is unknown hooks stay as they are, and the opt-out keeps the mesh from
-/// rewriting them. Where that would break one, nothing is written.
-pub(super) fn spoiled_hooks<'t>(
+/// Refuses hooks that the opt-out would break. While the release is unknown, hooks are not rewritten, and the opt-out
+/// prevents the mesh from rewriting them.
+pub(super) fn broken_hooks<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
-) -> Vec<Refusal> {
+) -> Vec<GuardFailure> {
     if pod.release.value.is_some() || !pod.rewrite.value {
         return Vec::new();
     }
@@ -68,13 +71,15 @@ pub(super) fn spoiled_hooks<'t>(
     });
     hooks
         .map(|hook| {
-            let said = format!(
+            let message = format!(
                 "{} would no longer work: {}",
                 hook.title(),
                 hook.verdict.cause.describe()
             );
-            let help = "say the release: from `--mesh-version 1.25` on hooks are rewritten too";
-            Refusal::new("hooks-need-release", hook.handler.key.span(), said).with_help(help)
+            let help =
+                "set the release with `--mesh-version`: from 1.25 on, hooks are rewritten too";
+            GuardFailure::new("hooks-need-release", hook.handler.key.span(), message)
+                .with_help(help)
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Is there going to be a sidecar, and does it take its env from where it is written?
+//! Guards of injection: the pod must get a sidecar, and the sidecar must read the env from its carrier.
 
 use crate::context::{Context, Dataplane, proxy_container};
 use crate::finding::Certainty;
@@ -7,17 +7,20 @@ use crate::mesh::istio::install::NativeSidecars;
 use crate::predict::WorkloadPrediction;
 use crate::settings::InjectionAssumption;
 
-use super::{Refusal, name_span};
+use crate::rewrite::guard::failure::{GuardFailure, name_span};
 
-/// Injection must follow from the tree, or be assumed by option.
-pub(super) fn injection(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
-    let given = context.given(&pod.workload.object);
+/// Refuses unless injection follows from the tree, or an option assumes it.
+pub(super) fn injection(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+) -> Option<GuardFailure> {
+    let given = context.user_facts(&pod.workload.object);
     let facts = [&given.overrides, &given.assume];
     let by_option = facts
         .iter()
         .any(|facts| facts.injection == Some(InjectionAssumption::All));
     let proven = pod.dataplane.certainty >= Certainty::Default || by_option;
-    // A template without redirect is for the template guard to judge.
+    // The template guard handles templates without traffic capture.
     if pod.dataplane.value == Dataplane::Uncaptured {
         return None;
     }
@@ -35,31 +38,31 @@ pub(super) fn injection(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> 
         .because
         .iter()
         .find_map(|reason| reason.settle);
-    let said = format!(
+    let message = format!(
         "nothing proves that it will be injected ({})",
         because.join("; ")
     );
     let help = format!(
-        "add the Namespace manifest to the run (`--context`), or say `{}`",
+        "add the Namespace manifest to the run (`--context`), or use `{}`",
         settle.map_or("--assume injection=all", |settle| settle
             .trim_end_matches("|none"))
     );
-    Some(Refusal::new("injection-unproven", name_span(pod), said).with_help(help))
+    Some(GuardFailure::new("injection-unproven", name_span(pod), message).with_help(help))
 }
 
-/// A classic sidecar does not take the env of a partial `istio-proxy` among the init containers.
+/// Refuses a partial `istio-proxy` among the init containers if the sidecar may be classic: it ignores that env.
 pub(super) fn init_proxy<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
-) -> Option<Refusal> {
+) -> Option<GuardFailure> {
     let proxy = proxy_container(&pod.workload)?;
     let is_partial = proxy.image().is_none_or(|image| image == "auto");
     let native = context.native_sidecars(&pod.workload);
     let is_native = native.value == NativeSidecars::On && native.certainty >= Certainty::Default;
     (proxy.list == ContainerList::Init && is_partial && !is_native).then(|| {
-        let said = "its partial `istio-proxy` stands in `initContainers`, whose env a classic \
-                    sidecar does not take";
-        Refusal::new("proxy-in-init-containers", name_span(pod), said)
+        let message = "its partial `istio-proxy` container is in `initContainers`, and a classic \
+                       sidecar ignores its env";
+        GuardFailure::new("proxy-in-init-containers", name_span(pod), message)
             .with_help("move it to the end of `containers`")
     })
 }

@@ -1,38 +1,41 @@
-//! Do the injector and the agent mean the same port?
+//! Guards of ports: the injector and the agent must use the same port.
 
 use crate::context::Context;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
 use crate::predict::WorkloadPrediction;
 
-use super::Refusal;
+use crate::rewrite::guard::failure::GuardFailure;
 
-pub(super) fn status_port(pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+pub(super) fn status_port(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let entry = pod.workload.template.annotation(keys::STATUS_PORT)?;
     let text = entry.value.text().unwrap_or_default();
-    // The validator reads it as an unsigned number after trimming, the injector without trimming.
-    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if plain && text.parse::<u16>().is_ok_and(|port| port != 0) {
+    // The validator trims the value before it parses an unsigned number; the injector does not trim.
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && text.parse::<u16>().is_ok_and(|port| port != 0) {
         return None;
     }
-    let said = format!("`{}: \"{text}\"` is not a port", keys::STATUS_PORT);
-    Some(Refusal::new(
+    let message = format!("`{}: \"{text}\"` is not a port", keys::STATUS_PORT);
+    Some(GuardFailure::new(
         "status-port-invalid",
         entry.value.span(),
-        said,
+        message,
     ))
 }
 
-pub(super) fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Refusal> {
+pub(super) fn proxy_config(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+) -> Option<GuardFailure> {
     let template = &pod.workload.template;
     let entry = template.annotation(keys::PROXY_CONFIG)?;
     let span = entry.key.span();
     if entry.value.text().is_none() {
-        let said = format!(
-            "`{}` is not a string, as annotations must be",
+        let message = format!(
+            "`{}` is not a string, but annotations must be strings",
             keys::PROXY_CONFIG
         );
-        return Some(Refusal::new("proxy-config-invalid", span, said));
+        return Some(GuardFailure::new("proxy-config-invalid", span, message));
     }
     let config = match ProxyConfig::parse(entry.value.text().unwrap_or_default()) {
         Ok(config) => config,
@@ -45,19 +48,19 @@ pub(super) fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) 
                     format!("`{}` is ambiguous: {error}", keys::PROXY_CONFIG)
                 }
             };
-            return Some(Refusal::new("proxy-config-invalid", span, message));
+            return Some(GuardFailure::new("proxy-config-invalid", span, message));
         }
     };
     if let Some(fault) = config.fault() {
         let message = format!("the injector refuses `{}`: {fault}", keys::PROXY_CONFIG);
-        return Some(Refusal::new("proxy-config-invalid", span, message));
+        return Some(GuardFailure::new("proxy-config-invalid", span, message));
     }
     let port = config.status_port()?;
     let mesh_port = context.mesh_status_port(&pod.workload).value;
     if template.annotation(keys::STATUS_PORT).is_some() || port == mesh_port {
         return None;
     }
-    let said = format!(
+    let message = format!(
         "`{}` moves the agent to port {port}, but the injector points probes at {mesh_port}",
         keys::PROXY_CONFIG,
     );
@@ -65,5 +68,5 @@ pub(super) fn proxy_config(context: &Context<'_>, pod: &WorkloadPrediction<'_>) 
         "use the annotation `{}`, which both honour",
         keys::STATUS_PORT
     );
-    Some(Refusal::new("status-port-mismatch", span, said).with_help(help))
+    Some(GuardFailure::new("status-port-mismatch", span, message).with_help(help))
 }

@@ -1,4 +1,4 @@
-//! Does the injection template hand the env to a sidecar?
+//! Guards of injection templates: the template must pass the prober env to a sidecar.
 
 use crate::context::Context;
 use crate::mesh::Version;
@@ -6,8 +6,8 @@ use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Span;
 
-use super::super::form::{Place, Writing};
-use super::{Refusal, name_span};
+use crate::rewrite::form::rewrite_form::{EnvCarrier, RewriteForm};
+use crate::rewrite::guard::failure::{GuardFailure, name_span};
 
 /// Templates of the charts of Istio 1.31 (`manifests/charts/istio-control/istio-discovery/files`).
 const OWN: [&str; 8] = [
@@ -21,70 +21,78 @@ const OWN: [&str; 8] = [
     "agentgateway-waypoint",
 ];
 
-/// The release in which proxyless templates began to switch the rewrite off themselves.
+/// The release in which proxyless templates began to switch off the rewrite.
 const PROXYLESS_OPT_OUT: Version = Version::new(1, 12);
 
-/// The env reaches the sidecar only where its template writes `proxyMetadata` out. What stands in
-/// a container is merged into what any template makes.
-pub(super) const fn needs_metadata(writing: Writing) -> bool {
-    matches!(writing.place, Place::Annotation)
+/// Tells whether the sidecar gets the env only if its template copies `proxyMetadata`. The injector merges an env in a
+/// container into the result of any template.
+pub(super) const fn needs_metadata(writing: RewriteForm) -> bool {
+    matches!(writing.place, EnvCarrier::Annotation)
 }
 
 /// The templates that a pod is injected with.
-struct Chosen {
+struct SelectedTemplates {
     names: Vec<String>,
-    /// Where they are chosen; the name of the workload where that is not in its own file.
+    /// Where they are selected; the name of the workload if that is in another file.
     span: Span,
 }
 
 pub(super) fn template(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
-    writing: Writing,
-) -> Option<Refusal> {
-    let chosen = chosen(context, pod)?;
+    writing: RewriteForm,
+) -> Option<GuardFailure> {
+    let selected = selected(context, pod)?;
     let install = context.install(&pod.workload);
     let planes = || install.candidates.iter().chain(&install.cluster);
     let is_custom = |name: &String| {
-        let mut customs = planes().flat_map(|one| &one.custom_templates);
-        customs.any(|custom| custom.value == *name)
+        planes()
+            .flat_map(|plane| &plane.custom_templates)
+            .any(|custom| custom.value == *name)
     };
-    if let Some(name) = chosen.names.iter().find(|name| is_custom(name)) {
+    if let Some(name) = selected.names.iter().find(|name| is_custom(name)) {
         return needs_metadata(writing).then(|| {
-            let said = format!(
-                "injection template `{name}` is a custom one, which need not hand `proxyMetadata` \
-                 to the sidecar"
+            let message = format!(
+                "injection template `{name}` is a custom template, which may not pass \
+                 `proxyMetadata` to the sidecar"
             );
-            Refusal::new("custom-template", chosen.span, said)
+            GuardFailure::new("custom-template", selected.span, message)
                 .with_help("`--form container` works with every template")
         });
     }
     let is_own = |name: &String| OWN.contains(&name.as_str());
-    if let Some(name) = chosen.names.iter().find(|name| !is_own(name)) {
-        let said = format!("injection template `{name}` is not one of Istio's own");
-        let help = "where the mesh has it: `--form container --allow unknown-template`";
-        return Some(Refusal::new("unknown-template", chosen.span, said).with_help(help));
+    if let Some(name) = selected.names.iter().find(|name| !is_own(name)) {
+        let message = format!("injection template `{name}` is not one of Istio's own");
+        let help = "if the mesh has this template, use `--form container --allow unknown-template`";
+        return Some(GuardFailure::new("unknown-template", selected.span, message).with_help(help));
     }
-    brings_no_sidecar(pod, &chosen)
+    without_sidecar(pod, &selected)
 }
 
-/// Istio's own templates that bring no sidecar.
-fn brings_no_sidecar(pod: &WorkloadPrediction<'_>, chosen: &Chosen) -> Option<Refusal> {
-    let proxyless = |name: &String| matches!(name.as_str(), "grpc-agent" | "grpc-simple");
-    if chosen.names.iter().any(proxyless) {
-        let said = "a proxyless template brings no sidecar that would receive the env";
+/// Refuses those of Istio's own templates that add no sidecar.
+fn without_sidecar(
+    pod: &WorkloadPrediction<'_>,
+    selected: &SelectedTemplates,
+) -> Option<GuardFailure> {
+    let is_proxyless = |name: &String| matches!(name.as_str(), "grpc-agent" | "grpc-simple");
+    if selected.names.iter().any(is_proxyless) {
+        let message = "a proxyless template adds no sidecar that could receive the env";
         let release = pod.release.value;
-        let old = release.is_some_and(|version| version < PROXYLESS_OPT_OUT);
-        return old.then(|| Refusal::new("proxyless-template", chosen.span, said));
+        let is_old = release.is_some_and(|version| version < PROXYLESS_OPT_OUT);
+        return is_old.then(|| GuardFailure::new("proxyless-template", selected.span, message));
     }
-    chosen.names.iter().any(|name| name != "sidecar").then(|| {
-        let said = "a gateway template does not hand `proxyMetadata` to a sidecar";
-        Refusal::new("gateway-template", chosen.span, said)
-    })
+    selected
+        .names
+        .iter()
+        .any(|name| name != "sidecar")
+        .then(|| {
+            let message = "a gateway template does not pass `proxyMetadata` to a sidecar";
+            GuardFailure::new("gateway-template", selected.span, message)
+        })
 }
 
-/// The annotation names them, else the installation does; an alias stands for several.
-fn chosen(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Chosen> {
+/// Returns the templates that the annotation names, or else those of the installation. An alias represents several.
+fn selected(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<SelectedTemplates> {
     let install = context.install(&pod.workload);
     let (names, span) = if let Some(entry) = pod.workload.template.annotation(keys::TEMPLATES) {
         let names = entry
@@ -94,17 +102,18 @@ fn chosen(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Chosen>
             .map(|name| name.trim().to_owned());
         (names.collect::<Vec<_>>(), entry.value.span())
     } else {
-        let defaults = install.fact(keys::TEMPLATES, |one| one.default_templates.as_ref());
+        let defaults = install.fact(keys::TEMPLATES, |plane| plane.default_templates.as_ref());
         let names = defaults.map_or_else(|| vec!["sidecar".to_owned()], |fact| fact.value);
         (names, name_span(pod))
     };
     let planes = || install.candidates.iter().chain(&install.cluster);
     let expanded = names.into_iter().flat_map(|name| {
-        let mut aliases = planes().flat_map(|one| &one.template_aliases);
-        let alias = aliases.find(|alias| alias.value.0 == name);
+        let alias = planes()
+            .flat_map(|plane| &plane.template_aliases)
+            .find(|alias| alias.value.0 == name);
         alias.map_or_else(|| vec![name], |alias| alias.value.1.clone())
     });
-    Some(Chosen {
+    Some(SelectedTemplates {
         names: expanded.collect(),
         span,
     })

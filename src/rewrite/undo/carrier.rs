@@ -1,16 +1,16 @@
-//! What carries a prober env, and how it goes without a trace.
+//! The carriers of a prober env, and the changes that remove them.
 
 use crate::context::proxy_config;
 use crate::kube::{Container, ContainerList, EnvVar, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::ProxyConfig;
-use crate::yaml::{self, Change, Entry, NodeRef, Route, Span, Style, Tree, Value};
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::undo::leaving::AnnotationRemoval;
+use crate::yaml;
+use crate::yaml::{Change, Entry, FieldPath, NodeRef, Span, Style, Tree, Value};
 
-use super::super::guard::Refusal;
-use super::leaving::Leaving;
-
-/// One place with a prober env.
+/// A place that contains a prober env.
 pub(super) enum Carrier<'t> {
     /// `proxyMetadata` in the annotation: the form `annotation`.
     Annotation(Entry<'t>, ProxyConfig),
@@ -20,7 +20,7 @@ pub(super) enum Carrier<'t> {
 }
 
 impl<'t> Carrier<'t> {
-    /// Lists all of a pod; the sidecar takes in one of them at most.
+    /// Returns all carriers of a pod; at most one of them reaches the sidecar.
     pub(super) fn all_of(workload: &Workload<'t>) -> Vec<Self> {
         let template = &workload.template;
         let mut all = Vec::new();
@@ -52,39 +52,40 @@ impl<'t> Carrier<'t> {
         }
     }
 
-    /// Returns the changes that take the carrier away, and the opt-out that was written with it;
-    /// then what they do not restore to the letter. `by_default`: the mesh rewrites by itself.
+    /// Returns the changes that remove the carrier and the opt-out that was written with it, and remarks about values that
+    /// are not restored literally. `by_default` tells whether the mesh rewrites probes by default.
     pub(super) fn removed(
         &self,
         workload: &Workload<'t>,
         by_default: &Fact<bool>,
-    ) -> Result<(Vec<Change>, Vec<String>), Refusal> {
-        let mut leaving = Leaving::new(workload);
+    ) -> Result<(Vec<Change>, Vec<String>), GuardFailure> {
+        let mut leaving = AnnotationRemoval::new(workload);
         leaving.opt_out(by_default);
         match self {
             Self::Annotation(entry, config) => {
                 let left = left(config).map_err(|reason| {
-                    let said = format!("`{}` can't be changed: {reason}", keys::PROXY_CONFIG);
-                    Refusal::new("proxy-config-invalid", entry.key.span(), said)
+                    let message = format!("cannot change `{}`: {reason}", keys::PROXY_CONFIG);
+                    GuardFailure::new("proxy-config-invalid", entry.key.span(), message)
                 })?;
                 let key = keys::PROXY_CONFIG;
                 match left {
                     Some(text) if is_one_line(entry) && !text.trim_end().contains('\n') => {
                         leaving.set(key, Value::from(text.trim_end()));
-                        let said = "goes back to one line, which may have been quoted otherwise";
-                        leaving.remarks.push(format!("`{key}` {said}"));
+                        let remark =
+                            "is written on one line again; its quotes may have been different";
+                        leaving.remarks.push(format!("`{key}` {remark}"));
                     }
                     Some(text) => leaving.set(key, styled(text, entry.value.style())),
                     None if is_one_line(entry) => {
                         leaving.set(key, Value::from("{}"));
-                        let said = "is left as `{}`: it was there before, with nothing in it";
-                        leaving.remarks.push(format!("`{key}` {said}"));
+                        let remark = "is kept as `{}`: it existed before, without content";
+                        leaving.remarks.push(format!("`{key}` {remark}"));
                     }
                     None => leaving.take(key, ""),
                 }
             }
             Self::Variable(container, variable) => {
-                let route = gone_of_container(container, variable);
+                let route = removed_route(container, variable);
                 leaving.changes.push(Change::Remove { route });
             }
         }
@@ -93,8 +94,8 @@ impl<'t> Carrier<'t> {
     }
 }
 
-/// A block that holds no line break at its end was a text of one line: a rewrite from scratch
-/// writes one, and what was a block keeps its own.
+/// Tells whether the annotation was a text of one line before the rewrite: then its block has no line break at the end.
+/// A new annotation ends with a line break, and an existing block keeps its own.
 fn is_one_line(entry: &Entry<'_>) -> bool {
     let is_block = matches!(entry.value.style(), Style::Literal | Style::Folded);
     let text = entry.value.text().unwrap_or_default();
@@ -118,9 +119,9 @@ fn variables<'t>(container: &Container<'t>) -> Vec<EnvVar<'t>> {
         .collect()
 }
 
-/// The whole container if a rewrite added it; else the variable, with the `env` that would
-/// be empty without it.
-fn gone_of_container(container: &Container<'_>, variable: &EnvVar<'_>) -> Route {
+/// Returns the route of the whole container if a rewrite added it; else that of `env` if it would be empty without the
+/// variable; else that of the variable.
+fn removed_route(container: &Container<'_>, variable: &EnvVar<'_>) -> FieldPath {
     let env = container.node.get("env");
     let is_alone = env.is_some_and(|env| env.items().len() == 1);
     let is_bare = container.node.entries().len() == 3;
@@ -134,17 +135,17 @@ fn gone_of_container(container: &Container<'_>, variable: &EnvVar<'_>) -> Route 
     variable.route.clone()
 }
 
-/// The annotation's text without the env; `None` where nothing is left of it.
+/// Returns the annotation's text without the env; `None` if nothing remains.
 fn left(config: &ProxyConfig) -> Result<Option<String>, String> {
     let Some(tree) = config.tree() else {
         return Ok(None);
     };
-    let metadata = Route::root().child(config.metadata_key().to_owned());
-    let size = |route: &Route| {
+    let metadata = FieldPath::root().child(config.metadata_key().to_owned());
+    let size = |route: &FieldPath| {
         let node = tree.root().and_then(|root| root.at(route));
         node.map_or(0, |node| node.entries().len())
     };
-    let route = match (size(&Route::root()), size(&metadata)) {
+    let route = match (size(&FieldPath::root()), size(&metadata)) {
         (1, 1) => return Ok(comments(tree)),
         (_, 1) => metadata,
         _ => metadata.child(keys::PROBERS_ENV),
@@ -154,14 +155,14 @@ fn left(config: &ProxyConfig) -> Result<Option<String>, String> {
     Ok(Some(yaml::splice(tree.text(), &edits)))
 }
 
-/// The comments before the first entry, if there are any.
+/// Returns the comments before the first entry, if there are any.
 fn comments(tree: &Tree) -> Option<String> {
     let root = tree.root()?;
     let above = tree.text().get(..root.span().start)?;
     above.contains('#').then(|| above.to_owned())
 }
 
-/// A text of several lines needs a block; one of one line stays what it was.
+/// Returns a block for a text of several lines, and otherwise a value in the present style.
 fn styled(text: String, style: Style) -> Value {
     let is_block = matches!(style, Style::Literal | Style::Folded);
     if is_block || text.contains('\n') {
@@ -169,4 +170,9 @@ fn styled(text: String, style: Style) -> Value {
     } else {
         Value::Str(text)
     }
+}
+
+/// Counts the prober envs of a pod.
+pub(in crate::rewrite) fn carriers(workload: &Workload<'_>) -> usize {
+    Carrier::all_of(workload).len()
 }

@@ -1,10 +1,10 @@
-//! Whose line is it: a rewrite writes no comments, so a line with one was there before.
+//! Comments that belong to an entry. A rewrite writes no comments, so an entry with a comment existed before it.
 
 use crate::kube::Object;
 use crate::yaml::{Entry, NodeRef, Style, Tree};
 
-/// Tells whether a comment stands between the key and the value, behind the value, or, of a
-/// mapping, below it and deeper than the key.
+/// Tells whether a comment is between the key and the value, after the value on its line, or, for a mapping, below it
+/// and deeper than the key.
 pub(super) fn has_comment(object: &Object<'_>, entry: &Entry<'_>) -> bool {
     let Some(text) = object.document.tree().map(Tree::text) else {
         return false;
@@ -16,22 +16,22 @@ pub(super) fn has_comment(object: &Object<'_>, entry: &Entry<'_>) -> bool {
     let mut below = behind.lines();
     let same_line = if header.is_some() { None } else { below.next() };
     let before = text.get(..key.start).unwrap_or_default();
-    let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1);
+    let column = before.len() - before.rfind('\n').map_or(0, |position| position + 1);
     let is_mapping = entry.value.is_mapping();
     let deeper = below
         .take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
         .filter(|line| is_mapping && line.len() - line.trim_start().len() > column)
         .any(|line| line.contains('#'));
-    // In brackets other entries may follow, whose comment it is then.
-    let own_end = same_line.is_some_and(|rest| {
+    // In brackets, other entries may follow, and then the comment belongs to them.
+    let at_end = same_line.is_some_and(|rest| {
         let rest = rest.trim_start_matches([' ', '\t', ',']);
         rest.starts_with('#')
     });
     let above = [Some(between), header];
-    deeper || own_end || above.into_iter().flatten().any(|part| part.contains('#'))
+    deeper || at_end || above.into_iter().flatten().any(|part| part.contains('#'))
 }
 
-/// The first line of a block scalar.
+/// Returns the first line of a block scalar.
 fn header(value: NodeRef<'_>) -> Option<&str> {
     let is_block = matches!(value.style(), Style::Literal | Style::Folded);
     value.source().lines().next().filter(|_| is_block)

@@ -1,26 +1,26 @@
-//! One handler that asks the agent, and the changes that make it what the env records.
+//! Restores one handler that targets the agent to what the env records.
 
-use crate::kube::{Action, Container, Handler, HttpGet, Port};
+use crate::kube::{Container, HttpGet, Port, Probe, ProbeHandler};
 use crate::mesh::istio::recorded::{self, Recorded};
 use crate::mesh::istio::rewrite::is_agent_path;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::yaml::{Change, NodeRef, Value};
 
-use super::super::guard::Refusal;
 use super::super::handlers::empty_value;
 use super::comment::has_comment;
+use crate::rewrite::guard::failure::GuardFailure;
 
-/// A handler on its way back.
+/// The changes that restore a handler.
 pub(super) struct Restored {
-    /// The entry that records it.
+    /// The key of the entry that records it.
     pub(super) entry: String,
     pub(super) changes: Vec<Change>,
-    /// What could not be restored to the letter.
+    /// The values that are not restored literally.
     pub(super) remarks: Vec<String>,
 }
 
-/// Tells whether a handler points at the agent, whatever else is wrong with it.
-pub(super) fn asks_agent(prediction: &HandlerPrediction<'_>) -> bool {
+/// Tells whether a handler targets the agent, even if it has other faults.
+pub(super) fn targets_agent(prediction: &HandlerPrediction<'_>) -> bool {
     written_path(prediction).is_some_and(is_agent_path)
 }
 
@@ -29,20 +29,31 @@ fn written_path<'t>(prediction: &HandlerPrediction<'t>) -> Option<&'t str> {
     handler.get("path").and_then(NodeRef::text)
 }
 
-/// Returns what makes the handler the recorded one.
+/// Returns the changes that restore the recorded handler.
+///
+/// # Errors
+/// A refusal if the handler or its entry cannot be read, or if they contradict each other.
 pub(super) fn restored(
     pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
-) -> Result<Restored, Refusal> {
+) -> Result<Restored, GuardFailure> {
     let handler = &prediction.handler;
     let title = prediction.title();
     if handler.written > 1 {
-        let said = format!("{title} holds two handlers");
-        return Err(Refusal::new("two-handlers", handler.key.span(), said));
+        let message = format!("{title} has more than one handler");
+        return Err(GuardFailure::new(
+            "two-handlers",
+            handler.key.span(),
+            message,
+        ));
     }
-    let Ok(Action::HttpGet(now)) = &handler.action else {
-        let said = format!("{title} can't be read");
-        return Err(Refusal::new("invalid-handler", handler.key.span(), said));
+    let Ok(ProbeHandler::HttpGet(now)) = &handler.action else {
+        let message = format!("{title} cannot be read");
+        return Err(GuardFailure::new(
+            "invalid-handler",
+            handler.key.span(),
+            message,
+        ));
     };
     let probers = pod.prober_env.as_ref();
     let json = probers
@@ -53,8 +64,8 @@ pub(super) fn restored(
         |json| recorded::read(json),
     );
     let before = recorded.map_err(|error| {
-        let said = format!("the entry of {title} is no prober: {error}");
-        Refusal::new("undo-entry-unreadable", handler.field_span("path"), said)
+        let message = format!("the entry of {title} is not a prober: {error}");
+        GuardFailure::new("undo-entry-unreadable", handler.field_span("path"), message)
     })?;
     Ok(Restored {
         entry: now.path.clone(),
@@ -67,12 +78,12 @@ fn changes(
     pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
     now: &HttpGet,
-    before: &Action,
-) -> Result<Vec<Change>, Refusal> {
+    before: &ProbeHandler,
+) -> Result<Vec<Change>, GuardFailure> {
     let handler = &prediction.handler;
     let differs = |what: &str, field: &str| {
-        let said = format!("{} and its entry name different {what}", prediction.title());
-        Refusal::new("undo-differs", handler.field_span(field), said)
+        let message = format!("{} and its entry have different {what}", prediction.title());
+        GuardFailure::new("undo-differs", handler.field_span(field), message)
             .with_help("make the two agree, or restore the probe by hand")
     };
     let route = handler.route.child("httpGet");
@@ -81,7 +92,7 @@ fn changes(
         value,
     };
     let (key, fields) = match before {
-        Action::HttpGet(http) => {
+        ProbeHandler::HttpGet(http) => {
             if http.host != now.host.clone().filter(|host| !host.is_empty()) {
                 return Err(differs("hosts", "host"));
             }
@@ -97,19 +108,22 @@ fn changes(
             }
             return Ok(changes);
         }
-        Action::TcpSocket { port, host } => {
+        ProbeHandler::TcpSocket { port, host } => {
             let host = host.as_deref().map(Value::from);
-            ("tcpSocket", tcp(port, host.or_else(|| kept_empty(handler))))
+            (
+                "tcpSocket",
+                tcp(port, host.or_else(|| kept_empty_value(handler))),
+            )
         }
-        Action::Grpc { port, service } => {
+        ProbeHandler::Grpc { port, service } => {
             let service = Some(service.as_str()).filter(|service| !service.is_empty());
-            let empty = || kept_empty(handler).or_else(|| empty_by_comment(pod, handler));
+            let empty = || kept_empty_value(handler).or_else(|| empty_by_comment(pod, handler));
             ("grpc", grpc(*port, service.map(Value::from).or_else(empty)))
         }
-        // No entry records them.
-        Action::Exec | Action::Sleep | Action::Missing => return Ok(Vec::new()),
+        // The prober env does not record these.
+        ProbeHandler::Exec | ProbeHandler::Sleep | ProbeHandler::Missing => return Ok(Vec::new()),
     };
-    // The agent's request carries neither: somebody has added them to the rewritten probe.
+    // A request from the agent contains neither, so a person added them to the rewritten probe.
     if now.host.is_some() {
         return Err(differs("hosts", "host"));
     }
@@ -131,12 +145,13 @@ fn number(port: &Port) -> Value {
 }
 
 /// Returns the empty `host` or `service` that the rewritten probe keeps as an empty `host`.
-fn kept_empty(handler: &Handler<'_>) -> Option<Value> {
+fn kept_empty_value(handler: &Probe<'_>) -> Option<Value> {
     empty_value(handler.node.get("httpGet")?.get("host")?)
 }
 
-/// A line with a comment was one of the probe: only that of the service can have become the path's.
-fn empty_by_comment(pod: &WorkloadPrediction<'_>, handler: &Handler<'_>) -> Option<Value> {
+/// Returns an empty `service` if the line of the path has a comment: the rewrite writes no comments, so the line
+/// existed before, and only the line of the service can have become that of the path.
+fn empty_by_comment(pod: &WorkloadPrediction<'_>, handler: &Probe<'_>) -> Option<Value> {
     let line = handler.node.get("httpGet")?.entry("path")?;
     has_comment(&pod.workload.object, &line).then(|| Value::from(""))
 }
@@ -156,19 +171,19 @@ fn grpc(port: i64, service: Option<Value>) -> Vec<(String, Value)> {
 fn remarks(prediction: &HandlerPrediction<'_>, before: &Recorded) -> Vec<String> {
     let title = prediction.title();
     let mut remarks = Vec::new();
-    let named = !matches!(before.action, Action::Grpc { .. });
+    let named = !matches!(before.action, ProbeHandler::Grpc { .. });
     if let Some(port) = before.action.port().filter(|_| named)
         && let Some(name) = name_of(&prediction.container, &port)
     {
         remarks.push(format!(
-            "{title} names port {port}, which may have been written `{name}`"
+            "{title} gets port {port}, which may have been `{name}`"
         ));
     }
-    if let Action::HttpGet(http) = &before.action
+    if let ProbeHandler::HttpGet(http) = &before.action
         && http.path == "/"
     {
         remarks.push(format!(
-            "{title} names the path `/`, which may have been left out"
+            "{title} gets the path `/`, which may have been absent"
         ));
     }
     // A longer timeout of the probe has no effect while the agent gives up earlier.
@@ -176,7 +191,7 @@ fn remarks(prediction: &HandlerPrediction<'_>, before: &Recorded) -> Vec<String>
         && seconds != now
     {
         remarks.push(format!(
-            "{title} keeps its timeout of {now} s, where the entry says {seconds} s"
+            "{title} keeps its timeout of {now} s, although the entry records {seconds} s"
         ));
     }
     remarks

@@ -1,4 +1,4 @@
-//! Annotations on their way out, and the mappings that would be empty without them.
+//! Removes annotations, and the mappings that would be empty without them.
 
 use crate::finding::Certainty;
 use crate::kube::Workload;
@@ -9,60 +9,61 @@ use crate::yaml::{Change, Value};
 
 use super::comment::has_comment;
 
-/// What is to become of the annotations of a pod.
-pub(super) struct Leaving<'w, 't> {
+/// The pending changes to the annotations of a pod.
+pub(super) struct AnnotationRemoval<'w, 't> {
     workload: &'w Workload<'t>,
-    gone: Vec<&'static str>,
-    /// What is decided already.
+    removed: Vec<&'static str>,
+    /// The changes that are already decided.
     pub(super) changes: Vec<Change>,
-    /// What could not be restored to the letter.
+    /// The values that are not restored literally.
     pub(super) remarks: Vec<String>,
 }
 
-impl<'w, 't> Leaving<'w, 't> {
+impl<'w, 't> AnnotationRemoval<'w, 't> {
     pub(super) const fn new(workload: &'w Workload<'t>) -> Self {
         Self {
             workload,
-            gone: Vec::new(),
+            removed: Vec::new(),
             changes: Vec::new(),
             remarks: Vec::new(),
         }
     }
 
-    /// The opt-out beside a prober env was written with it. Where the annotation was there before
-    /// the rewrite it did not switch it off. In a mesh that does not rewrite by itself it was there
-    /// and asked for it, or the mesh was another one then: either way the pod works with it.
+    /// Removes the opt-out that was written with a prober env, or sets the value that it may have had before. An
+    /// annotation that existed before the rewrite did not switch the rewrite off. In a mesh that does not rewrite by
+    /// default, it existed and switched the rewrite on, or the mesh was different then: the pod works with "true" in
+    /// both cases.
     pub(super) fn opt_out(&mut self, by_default: &Fact<bool>) {
         let entry = self.workload.template.annotation(keys::REWRITE_PROBERS);
-        let word = entry.and_then(|entry| entry.value.text());
-        if word.and_then(parse_bool) != Some(false) {
+        let value = entry.and_then(|entry| entry.value.text());
+        if value.and_then(parse_bool) != Some(false) {
             return;
         }
         let key = keys::REWRITE_PROBERS;
         if !by_default.value && by_default.certainty > Certainty::Unknown {
             self.set(key, Value::from("true"));
             self.remarks.push(format!(
-                "`{key}` becomes \"true\": the mesh rewrites no probes by default, so the pod had \
-                 asked for it, or the mesh has changed since"
+                "`{key}` becomes \"true\": the mesh does not rewrite probes by default, so the \
+                 pod had opted in, or the mesh has changed since"
             ));
             return;
         }
         self.take(key, "true");
         if by_default.certainty < Certainty::Known {
             self.remarks.push(format!(
-                "`{key}` is dropped, which may have been \"true\": write that again if the mesh \
-                 rewrites no probes by default"
+                "`{key}` is removed; it may have been \"true\": set it again if the mesh does not \
+                 rewrite probes by default"
             ));
         }
     }
 
-    /// Takes an annotation away; one with a comment in its line becomes `else_value`.
+    /// Removes an annotation, or sets it to `else_value` if its line has a comment.
     pub(super) fn take(&mut self, key: &'static str, else_value: &str) {
         let entry = self.workload.template.annotation(key);
         if entry.is_some_and(|entry| has_comment(&self.workload.object, &entry)) {
             self.set(key, Value::from(else_value));
         } else if entry.is_some() {
-            self.gone.push(key);
+            self.removed.push(key);
         }
     }
 
@@ -71,7 +72,7 @@ impl<'w, 't> Leaving<'w, 't> {
         self.changes.push(Change::Set { route, value });
     }
 
-    /// All changes, with those to the mappings around.
+    /// Returns all changes, including those to the surrounding mappings.
     pub(super) fn changes(mut self) -> Vec<Change> {
         let (object, template) = (&self.workload.object, &self.workload.template);
         let metadata = template.node.entry("metadata");
@@ -79,14 +80,14 @@ impl<'w, 't> Leaving<'w, 't> {
         let (Some(metadata), Some(annotations)) = (metadata, annotations) else {
             return self.changes;
         };
-        if self.gone.is_empty() {
+        if self.removed.is_empty() {
             return self.changes;
         }
-        if annotations.value.entries().len() > self.gone.len() {
-            let each = self.gone.iter().map(|key| Change::Remove {
+        if annotations.value.entries().len() > self.removed.len() {
+            let removals = self.removed.iter().map(|key| Change::Remove {
                 route: template.annotation_route(key),
             });
-            self.changes.extend(each);
+            self.changes.extend(removals);
             return self.changes;
         }
         let of_metadata = template.route.child("metadata");

@@ -1,4 +1,4 @@
-//! Patches of kustomizations: parts of pods, which are never edited.
+//! Refuses to undo rewrites in patches of kustomizations: they contain parts of pods and are never edited.
 
 use crate::finding::{Finding, Severity};
 use crate::kube::{Object, Workload};
@@ -8,16 +8,16 @@ use crate::yaml::{NodeRef, Span};
 
 use super::carrier::Carrier;
 
-/// Names the patches that hold something of a rewrite.
+/// Returns a refusal for each patch that contains a part of a rewrite.
 pub(super) fn refusals(sources: &SourceSet) -> Vec<Finding> {
-    let files = sources.files.iter();
-    let documents = files
+    let documents = sources
+        .files
+        .iter()
         .filter(|file| file.role == Role::Target)
         .flat_map(|file| &file.documents);
-    let objects = documents
+    documents
         .filter(|document| document.patch)
-        .flat_map(Object::all_in);
-    objects
+        .flat_map(Object::all_in)
         .filter_map(|object| {
             let workload = Workload::from_object(&object)?;
             Some(refusal(&workload, rewritten_at(&workload)?))
@@ -25,14 +25,16 @@ pub(super) fn refusals(sources: &SourceSet) -> Vec<Finding> {
         .collect()
 }
 
-/// Where a part of a rewrite stands.
+/// Returns the position of a part of a rewrite.
 fn rewritten_at(workload: &Workload<'_>) -> Option<Span> {
     if let Some(carrier) = Carrier::all_of(workload).first() {
         return Some(carrier.span());
     }
     let containers = workload.template.containers();
-    let handlers = containers.iter().flat_map(|one| one.handlers());
-    let mut paths = handlers.filter_map(|handler| handler.node.get("httpGet")?.get("path"));
+    let mut paths = containers
+        .iter()
+        .flat_map(|container| container.handlers())
+        .filter_map(|handler| handler.node.get("httpGet")?.get("path"));
     paths
         .find(|path| path.text().is_some_and(is_agent_path))
         .map(NodeRef::span)
@@ -41,7 +43,7 @@ fn rewritten_at(workload: &Workload<'_>) -> Option<Span> {
 fn refusal(workload: &Workload<'_>, span: Span) -> Finding {
     let object = &workload.object;
     let message = format!(
-        "the rewrite of {} is not undone: it stands in a patch of a kustomization",
+        "the rewrite of {} is not undone: it is in a patch of a kustomization",
         workload.title()
     );
     let label = object.label_at(span, String::new());

@@ -1,19 +1,19 @@
-//! `ignore`: findings that are silenced, with reasons.
+//! Parses `ignore`: findings that are silenced, with reasons.
 
 use crate::yaml::{LineIndex, NodeRef};
 
 use super::super::Ignore;
 use super::super::scope::glob;
-use super::super::suggest::not_one_of;
+use super::super::suggest::unknown_value_message;
 use super::Reader;
 
 pub(super) const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
 
 impl Reader<'_> {
-    /// A list of entries. Their file and folders are for the caller to fill in.
+    /// Parses the list of entries. The caller sets their file and folders.
     pub(super) fn ignores(&mut self, list: NodeRef<'_>) {
         if !list.is_sequence() {
-            return self.problem(list.span(), "`ignore` takes a list".into());
+            return self.error(list.span(), "expected a list for `ignore`".into());
         }
         for item in list.items() {
             let entry = self.ignore(item);
@@ -34,21 +34,21 @@ impl Reader<'_> {
                 "rule" if self.found.contains(&value) => ignore.rule = value.to_owned(),
                 "rule" if self.known_rules.contains(&value) => {
                     let message = format!(
-                        "`{value}` is a guard of `rewrite`, and no finding of `check`: write `rules: {{{value}: ignore}}`"
+                        "`{value}` is a guard of `rewrite`, which `check` does not report; use `rules: {{{value}: ignore}}`"
                     );
-                    self.problem(entry.value.span(), message);
+                    self.error(entry.value.span(), message);
                 }
                 "rule" => {
-                    let message = not_one_of("rule", value, self.found);
-                    self.problem(entry.value.span(), message);
+                    let message = unknown_value_message("rule", value, self.found);
+                    self.error(entry.value.span(), message);
                 }
                 "path" => match glob(value) {
                     Ok(glob) => ignore.scope.paths = vec![glob],
-                    Err(message) => self.problem(entry.value.span(), message),
+                    Err(message) => self.error(entry.value.span(), message),
                 },
                 "reason" if value.is_empty() => {
-                    let message = "an entry of `ignore` needs a `reason`".to_owned();
-                    self.problem(entry.value.span(), message);
+                    let message = "an entry of `ignore` requires a `reason`".to_owned();
+                    self.error(entry.value.span(), message);
                 }
                 "reason" => ignore.reason = value.to_owned(),
                 _ => self.unknown(entry.key, IGNORE_KEYS),
@@ -56,7 +56,10 @@ impl Reader<'_> {
         }
         for key in ["rule", "reason"] {
             if item.is_mapping() && item.get(key).is_none() {
-                self.problem(item.span(), format!("an entry of `ignore` needs a `{key}`"));
+                self.error(
+                    item.span(),
+                    format!("an entry of `ignore` requires a `{key}`"),
+                );
             }
         }
         ignore

@@ -1,23 +1,21 @@
-//! The configuration object as a JSON schema, made from the lists that the reader goes by.
+//! The JSON schema of the configuration object, built from the lists that the parser uses.
 
 use serde_json::{Map, Value, json};
 
-use super::super::Form;
 use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
+use super::super::{Form, MeshKind};
 use super::ignores::IGNORE_KEYS;
 use super::scopes::SCOPE_KEYS;
-use super::{
-    ACTIONS, API_VERSION, EMITS, FAIL_LEVELS, KIND, MESH_KEYS, MESHES, OBJECT_KEYS, RULE_LEVELS,
-    SPEC_KEYS,
-};
+use super::values::{ACTIONS, EMITS, FAIL_LEVELS, RULE_LEVELS};
+use super::{API_VERSION, KIND, MESH_KEYS, OBJECT_KEYS, SPEC_KEYS};
 
 const ID: &str = "https://meshprobe.dev/schema/v1alpha1/meshprobe.schema.json";
 
-/// Returns the schema (draft 7) of the configuration object. `rules` are the ids that may be named
-/// in it; of them, `found` are those that `ignore` takes.
+/// Returns the schema (draft 7) of the configuration object. `rules` are the ids that the object may contain; `found` are
+/// those of them that `ignore` may contain.
 ///
-/// It is as strict as [`read`](super::read) and stricter in two things: an empty mapping is
-/// written `{}`, and modes of mutual TLS are written in capitals.
+/// It accepts the same objects as [`parse`](super::parse), except for two differences: an empty mapping is written `{}`,
+/// and modes of mutual TLS are written in capitals.
 #[must_use]
 pub fn schema(rules: &[&str], found: &[&str]) -> Value {
     let Value::Object(mut object) = object(OBJECT_KEYS, |key| object_key(key, rules, found)) else {
@@ -49,36 +47,36 @@ fn spec_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
     match key {
         "actions" => described(
             list(words(ACTIONS)),
-            "What the KRM function does, in one call; both by default. `check` sees what came in; what `rewrite` cures becomes a note.",
+            "The actions of the KRM function in one call; both by default. `check` checks the input; findings that `rewrite` removes become notes.",
         ),
         "assume" => {
-            facts("Facts that fill a gap of the manifests; what the manifests say wins over them.")
+            facts("Facts that the manifests do not state; the manifests take precedence over them.")
         }
         "context" => described(
             list(json!({"type": "string"})),
-            "Files and folders that are read for facts and not reported on, relative to the file, or to the kustomization that calls the function.",
+            "Files and folders that are read for facts, and whose findings are not reported. Relative to the file, or to the kustomization that calls the function.",
         ),
         "emit" => described(
             words(EMITS),
-            "What the KRM function gives back. `none` is for `validators:` of kustomize build only.",
+            "The items that the KRM function returns. `none` is only for `validators:` of kustomize build.",
         ),
         "failOn" => described(
             words(FAIL_LEVELS),
-            "The run fails on findings of this severity and above; by default `warning`, as a KRM function `error`.",
+            "The run fails on findings of this severity or above; `warning` by default, `error` for the KRM function.",
         ),
         "form" => described(
             words(&Form::ALL.map(Form::as_str)),
-            "How a rewrite carries the original probes; by default `annotation`.",
+            "How a rewrite carries the original probes; `annotation` by default.",
         ),
         "ignore" => described(
             list(ignore(found)),
             "Findings that are silenced, with reasons.",
         ),
-        "mesh" => described(object(MESH_KEYS, mesh_key), "The mesh to judge by."),
+        "mesh" => described(object(MESH_KEYS, mesh_key), "The service mesh."),
         "rules" => levels(rules),
         "scopes" => described(
             list(scope(rules)),
-            "Facts and levels for some files only; later ones win. Not in a functionConfig.",
+            "Facts and levels for some files only; later scopes take precedence. Not in a functionConfig.",
         ),
         _ => Value::Null,
     }
@@ -86,9 +84,18 @@ fn spec_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
 
 fn mesh_key(key: &str) -> Value {
     match key {
-        "kind" => described(words(MESHES), "By default decided from the manifests."),
+        "kind" => {
+            let names: Vec<&str> = MeshKind::all().map(MeshKind::as_str).collect();
+            described(
+                words(&names),
+                "The mesh; detected from the manifests by default.",
+            )
+        }
         "revision" => described(text(), "The revision of the control plane."),
-        "rootNamespace" => described(text(), "The namespace whose policies hold for the mesh."),
+        "rootNamespace" => described(
+            text(),
+            "The namespace whose policies apply to the whole mesh.",
+        ),
         "version" => described(version(), "The release of the mesh, such as \"1.28\"."),
         _ => Value::Null,
     }
@@ -118,7 +125,7 @@ fn ignore(found: &[&str]) -> Value {
     let mut entry = object(IGNORE_KEYS, |key| match key {
         "path" => described(
             text(),
-            "A glob; all files without it. Not in a functionConfig.",
+            "A glob; without it, the entry applies to all files. Not in a functionConfig.",
         ),
         "reason" => json!({"type": "string", "pattern": "\\S"}),
         "rule" => words(found),
@@ -130,8 +137,8 @@ fn ignore(found: &[&str]) -> Value {
 
 fn scope(rules: &[&str]) -> Value {
     let mut scope = object(SCOPE_KEYS, |key| match key {
-        "assume" => facts("As `assume` of the whole."),
-        "override" => facts("Facts that win over the manifests."),
+        "assume" => facts("Facts that the manifests do not state, like the top-level `assume`."),
+        "override" => facts("Facts that take precedence over the manifests."),
         "paths" => {
             json!({"type": "array", "minItems": 1, "items": text(), "description": "Globs, relative to the folder of the file."})
         }
@@ -151,7 +158,7 @@ fn levels(rules: &[&str]) -> Value {
     })
 }
 
-/// A mapping of these keys and no others.
+/// Returns the schema of a mapping with these keys and no others.
 fn object(keys: &[&str], value: impl Fn(&str) -> Value) -> Value {
     let properties: Map<String, Value> = keys
         .iter()
@@ -193,7 +200,7 @@ fn described(mut schema: Value, about: &str) -> Value {
 mod tests {
     use super::*;
 
-    /// A key that the reader knows and the schema does not say anything about would be `null`.
+    /// A key that the parser accepts and the schema does not describe would be `null`.
     #[test]
     fn every_key_is_described() {
         let text = schema(&["syntax-error"], &["syntax-error"]).to_string();

@@ -1,18 +1,19 @@
-//! `scopes`: facts and levels of rules for some files only.
+//! Parses `scopes`: facts and levels of rules for some files only.
 
 use crate::yaml::NodeRef;
 
-use super::super::Facts;
+use super::super::FactOverrides;
 use super::super::scope::{Scope, glob};
-use super::{Reader, is_bare_version, rule_level};
+use super::Reader;
+use super::values::{is_bare_version, rule_level};
 
 pub(super) const SCOPE_KEYS: &[&str] = &["assume", "override", "paths", "rules"];
 
 impl Reader<'_> {
-    /// A list of scopes. The folders are for the caller to fill in: the object knows no place.
+    /// Parses the list of scopes. The caller sets their folders, because the object does not contain its location.
     pub(super) fn scopes(&mut self, list: NodeRef<'_>) {
         if !list.is_sequence() {
-            return self.problem(list.span(), "`scopes` takes a list".into());
+            return self.error(list.span(), "expected a list for `scopes`".into());
         }
         for item in list.items() {
             let scope = self.scope(item);
@@ -31,9 +32,9 @@ impl Reader<'_> {
                 _ => self.unknown(entry.key, SCOPE_KEYS),
             }
         }
-        // One without would hold for nothing, which nobody means.
+        // A scope without paths would apply to no file.
         if item.is_mapping() && item.get("paths").is_none() {
-            self.problem(item.span(), "a scope needs `paths`".into());
+            self.error(item.span(), "a scope requires `paths`".into());
         }
         scope
     }
@@ -41,13 +42,13 @@ impl Reader<'_> {
     fn globs(&mut self, list: NodeRef<'_>, scope: &mut Scope) {
         let mut items = list.items().peekable();
         if !list.is_sequence() || items.peek().is_none() {
-            return self.problem(list.span(), "`paths` takes a list of globs".into());
+            return self.error(list.span(), "expected a list of globs for `paths`".into());
         }
         for item in items {
             match item.text().map(glob) {
                 Some(Ok(glob)) => scope.paths.push(glob),
-                Some(Err(message)) => self.problem(item.span(), message),
-                None => self.problem(item.span(), "`paths` takes strings".into()),
+                Some(Err(message)) => self.error(item.span(), message),
+                None => self.error(item.span(), "expected strings in `paths`".into()),
             }
         }
     }
@@ -59,13 +60,13 @@ impl Reader<'_> {
                 Ok(level) => {
                     scope.rules.insert(id.to_owned(), level);
                 }
-                Err(message) => self.problem(entry.key.span(), message),
+                Err(message) => self.error(entry.key.span(), message),
             }
         }
     }
 
-    fn facts(&mut self, name: &str, node: NodeRef<'_>) -> Facts {
-        let mut facts = Facts::default();
+    fn facts(&mut self, name: &str, node: NodeRef<'_>) -> FactOverrides {
+        let mut facts = FactOverrides::default();
         for entry in self.mapping(node, name) {
             let key = entry.key.text().unwrap_or_default();
             match entry.value.text() {
@@ -74,10 +75,10 @@ impl Reader<'_> {
                 }
                 Some(text) => {
                     if let Err(message) = facts.set(key, text) {
-                        self.problem(entry.key.span(), message);
+                        self.error(entry.key.span(), message);
                     }
                 }
-                None => self.problem(entry.value.span(), format!("`{key}` takes a string")),
+                None => self.error(entry.value.span(), format!("expected a string for `{key}`")),
             }
         }
         facts

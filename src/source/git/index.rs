@@ -1,40 +1,40 @@
-//! Reads the index of git: the list of files that it tracks.
+//! Parser for the index of git: the list of files that it tracks.
 //!
 //! Source: git 2.47, `Documentation/gitformat-index.txt`; versions 2 to 4, object names of SHA-1
-//! and SHA-256, sparse indexes. A split index is refused.
+//! and SHA-256, sparse indexes. Split indexes are not supported.
 
 use std::path::{Path, PathBuf};
 
-/// The files that git tracks in a working tree.
+/// Files that git tracks in a working tree.
 #[derive(Debug, Default)]
 pub struct TrackedFiles {
-    /// The paths, one behind the other, with `/`; sorted by their bytes.
+    /// The concatenated paths, with `/`; sorted by their bytes.
     names: Vec<u8>,
-    /// Where each path ends.
+    /// The end of each path.
     ends: Vec<usize>,
 }
 
-/// The bytes of an entry before the object name: times, device, inode, mode, owner and size.
+/// Length of an entry before the object name: times, device, inode, mode, owner and size.
 const STAT: usize = 40;
-/// The bytes of an object name: SHA-1 and SHA-256.
+/// Lengths of an object name: SHA-1 and SHA-256.
 const OBJECT_NAMES: [usize; 2] = [20, 32];
-/// The bits of the flags that hold the length of the name; all of them set for a longer one.
+/// Bits of the flags with the length of the name; all of them are set for longer names.
 const LENGTH: u16 = 0xfff;
-/// The bit of the flags for two more bytes of flags.
+/// Bit of the flags that indicates two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 
 impl TrackedFiles {
-    /// Reads the bytes of an index.
+    /// Parses the bytes of an index.
     ///
     /// # Errors
-    /// Why they cannot be read, in words.
+    /// The reason why they cannot be parsed.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        // Nothing in the file names the hash; with the wrong one the parts do not fit.
+        // The file does not name the hash. With the wrong hash, parsing fails.
         let [sha1, sha256] = OBJECT_NAMES.map(|length| Self::parse_with(bytes, length));
         match (sha1, sha256) {
-            (Err(Fault::Damaged), Ok(read)) => Ok(read),
-            (Ok(read), _) => Ok(read),
-            (Err(fault), _) => Err(fault.words()),
+            (Err(Fault::Damaged), Ok(tracked)) => Ok(tracked),
+            (Ok(tracked), _) => Ok(tracked),
+            (Err(fault), _) => Err(fault.message()),
         }
     }
 
@@ -71,17 +71,19 @@ impl TrackedFiles {
         self.name(at) == Some(&path)
     }
 
-    /// Iterates over the tracked files in a folder, and in those below it, by its path from the
-    /// root of the repository.
+    /// Iterates over the tracked files in a folder and its subfolders, by its path from the root of
+    /// the repository.
     pub fn below(&self, folder: &Path) -> impl Iterator<Item = PathBuf> {
         let mut prefix = slashed(folder);
         if !prefix.is_empty() {
             prefix.push(b'/');
         }
-        let names = (self.first_not_before(&prefix)..).map_while(|at| self.name(at));
-        let within = names.take_while(move |name| name.starts_with(&prefix));
-        // A sparse index has entries for whole folders.
-        within.filter(|name| !name.ends_with(b"/")).map(path_of)
+        (self.first_not_before(&prefix)..)
+            .map_while(|at| self.name(at))
+            .take_while(move |name| name.starts_with(&prefix))
+            // A sparse index has entries for whole folders.
+            .filter(|name| !name.ends_with(b"/"))
+            .map(path_of)
     }
 
     fn name(&self, at: usize) -> Option<&[u8]> {
@@ -104,7 +106,7 @@ impl TrackedFiles {
     }
 }
 
-/// Why an index cannot be read.
+/// Reason why an index cannot be parsed.
 #[derive(Debug)]
 enum Fault {
     Damaged,
@@ -114,7 +116,7 @@ enum Fault {
 }
 
 impl Fault {
-    fn words(self) -> String {
+    fn message(self) -> String {
         match self {
             Self::Damaged => "git's index is damaged".to_owned(),
             Self::Version(version) => format!("git's index has the unknown version {version}"),
@@ -147,7 +149,7 @@ impl<'b> Cursor<'b> {
         bytes.map(u16::from_be_bytes).map_err(|_| Fault::Damaged)
     }
 
-    /// Reads an entry; `name` has that of the entry before, and then that of this one.
+    /// Parses an entry. `name` contains the name of the previous entry, and then that of this one.
     fn entry(&mut self, version: u32, object_name: usize, name: &mut Vec<u8>) -> Result<(), Fault> {
         let start = self.at;
         self.take(STAT + object_name)?;
@@ -156,7 +158,7 @@ impl<'b> Cursor<'b> {
             self.flags()?;
         }
         if version >= 4 {
-            // The end of the name before is replaced.
+            // The entry replaces the end of the previous name.
             let cut = self.varint()?;
             let kept = name.len().checked_sub(cut).ok_or(Fault::Damaged)?;
             name.truncate(kept);
@@ -171,7 +173,7 @@ impl<'b> Cursor<'b> {
                 self.take(1)?;
             }
         }
-        // One to eight zeros bring the length to a multiple of eight.
+        // One to eight zero bytes pad the entry to a multiple of eight.
         let past = (self.at - start) % 8;
         self.take((8 - past) % 8)?;
         Ok(())
@@ -185,7 +187,7 @@ impl<'b> Cursor<'b> {
         Ok(found)
     }
 
-    /// Source: git 2.47, `varint.c`.
+    /// Parses an integer of variable length. Source: git 2.47, `varint.c`.
     fn varint(&mut self) -> Result<usize, Fault> {
         let mut byte = self.byte()?;
         let mut value = usize::from(byte & 0x7f);
@@ -203,8 +205,8 @@ impl<'b> Cursor<'b> {
         self.take(1)?.first().copied().ok_or(Fault::Damaged)
     }
 
-    /// Reads the extensions, which must fill the rest. Those that start with a capital letter may
-    /// be passed over.
+    /// Parses the extensions, which must fill the rest. Those whose name starts with a capital letter are
+    /// optional and skipped.
     fn extensions(&mut self) -> Result<(), Fault> {
         while self.at < self.bytes.len() {
             let name = self.take(4)?;

@@ -1,46 +1,51 @@
-//! From the name that a renderer gives to the file on disk.
+//! Resolves the file names in the output of renderers to files on disk.
 
 use std::collections::VecDeque;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::filesystem::{self, Kind};
+use crate::filesystem::Kind;
 use crate::source::boundary::{boundary, resolved_within};
+use crate::source::discover::candidate::Candidate;
 use crate::source::escaped_name::escaped_name;
-use crate::source::file::{Role, SourceFile};
-use crate::source::find::Candidate;
-use crate::source::kustomization::{folded, identity};
-use crate::source::read::{is_ordinary, read_resolved_text};
-use crate::source::rendered::Trail;
-use crate::yaml::{self, NodeRef, Span};
+use crate::source::model::file::{Role, SourceFile};
+use crate::source::model::rendered::Trail;
+use crate::source::origin::hint::OriginHint;
+use crate::source::origin::original::Original;
+use crate::source::origin::origins::Origin;
+use crate::source::origin::place::may_come_from;
+use crate::source::paths::without_dots;
+use crate::source::read::{is_regular_small_file, read_resolved_text};
+use crate::source::resolve::resolved_or_folded;
+use crate::source::shown_path::relative_path;
+use crate::yaml::{NodeRef, Span};
+use crate::{filesystem, yaml};
 
-use super::Origin;
-use super::original::Original;
-use super::place::may_come_from;
-use super::said::Said;
-
-/// How far below the working directory a chart is looked for.
+/// Maximum depth below the working directory for the search for charts.
 const DEPTH: usize = 3;
-/// How many folders are looked into.
+
+/// Maximum number of folders in the search for charts.
 const FOLDERS: usize = 2_000;
-/// How much text of templates is indexed, to name lines in them: bytes. An index takes more memory than the text.
+
+/// Maximum total size of indexed templates in bytes. Only lines of indexed templates are named, and an index needs more
+/// memory than the text.
 const TEMPLATE_BYTES: usize = 8 << 20;
 
-/// Finds and reads files, each once.
-pub(super) struct Files<'r> {
+/// Cache that finds files and reads each of them once.
+pub(in crate::source) struct Files<'r> {
     working_directory: &'r Path,
-    /// The folders that files may be in, by their resolved paths: the repository of the working
+    /// The folders that may contain the files, by resolved path: the repository of the working
     /// directory, and that of the rendered file.
     allowed: Vec<PathBuf>,
     read: HashMap<PathBuf, Option<Arc<Original>>>,
-    /// How much more text of templates may be indexed: bytes.
+    /// The number of bytes of templates that may still be indexed.
     template_bytes: usize,
-    /// The names of the charts in folders that were looked into.
+    /// The names of the charts in visited folders.
     chart_names: HashMap<PathBuf, Option<String>>,
-    /// The folders of the charts around, by the name of the chart; `None` for a name that
-    /// several have.
+    /// The folders of the charts below the working directory, by the name of the chart; `None` for a name of
+    /// several charts.
     charts: Option<HashMap<String, Option<PathBuf>>>,
 }
 
@@ -56,14 +61,15 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// Starts with another file: what it names may be in its repository only.
+    /// Starts with another rendered file. Files that it names must be in its repository or that of the working
+    /// directory.
     pub(super) fn enter(&mut self, file: &SourceFile, trail: Option<&Trail>) {
-        let beside = file.lies_at.as_deref().and_then(Path::parent);
+        let folder = file.disk_path.as_deref().and_then(Path::parent);
         let built = trail.map(|trail| match trail {
             Trail::Annotations { built, .. } => built.as_path(),
             Trail::Chart(folder) => folder.as_path(),
         });
-        let folders = [Some(self.working_directory), beside, built];
+        let folders = [Some(self.working_directory), folder, built];
         let mut allowed: Vec<PathBuf> = folders.into_iter().flatten().map(boundary).collect();
         allowed.dedup();
         if allowed != self.allowed {
@@ -77,99 +83,114 @@ impl<'r> Files<'r> {
     /// Returns the resolved path of a file that may be opened.
     fn permitted(&self, folder: &Path, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
-        let mut allowed = self.allowed.iter();
-        let real = allowed.find_map(|boundary| resolved_within(folder, path, boundary).ok());
-        real.filter(|real| is_ordinary(real))
+        self.allowed
+            .iter()
+            .find_map(|boundary| resolved_within(folder, path, boundary).ok())
+            .filter(|real| is_regular_small_file(real))
     }
 
-    /// The origin of one object of `file`.
+    /// Returns the origin of an object of `file`.
     pub(super) fn origin(
         &mut self,
         file: &SourceFile,
         trail: Option<&Trail>,
         object: NodeRef<'_>,
-        said: Said,
+        hint: OriginHint,
     ) -> Option<Origin> {
-        let found = match (&said, trail) {
-            (Said::Template { chart, path }, _) => self.of_chart(file, trail, chart, path),
-            (Said::Remote { .. }, _) => None,
-            (said, Some(Trail::Annotations { folder, .. })) => self.at(folder, &said.path()),
-            (Said::Generator { .. }, _) => None,
-            (said, _) => self.nearby(file, object, said),
+        let found = match (&hint, trail) {
+            (OriginHint::Template { chart, path }, _) => {
+                self.find_in_chart(file, trail, chart, path)
+            }
+            (OriginHint::Remote { .. }, _) => None,
+            (hint, Some(Trail::Annotations { folder, .. })) => self.at(folder, &hint.path()),
+            (OriginHint::Generator { .. }, _) => None,
+            (hint, _) => self.find_nearby(file, object, hint),
         };
-        self.origin_at(file, found, said)
+        self.origin_at(file, found, hint)
     }
 
-    /// The origin of a document that holds no object.
+    /// Returns the origin of a document without objects.
     pub(super) fn origin_of_text(
         &mut self,
         file: &SourceFile,
         trail: Option<&Trail>,
-        said: Said,
+        hint: OriginHint,
     ) -> Option<Origin> {
-        let found = match &said {
-            Said::Template { chart, path } => self.of_chart(file, trail, chart, path),
+        let found = match &hint {
+            OriginHint::Template { chart, path } => self.find_in_chart(file, trail, chart, path),
             _ => None,
         };
-        self.origin_at(file, found, said)
+        self.origin_at(file, found, hint)
     }
 
-    /// A real file is not passed over for one that is not there, and is not made from itself.
-    fn origin_at(&self, file: &SourceFile, found: Option<PathBuf>, said: Said) -> Option<Origin> {
-        let real = file.location.as_deref().map(folded);
+    /// Returns the origin in a file, if it was found. Returns `None` if `file` is on disk and its source was not found,
+    /// or is the file itself.
+    fn origin_at(
+        &self,
+        file: &SourceFile,
+        found: Option<PathBuf>,
+        hint: OriginHint,
+    ) -> Option<Origin> {
+        let real = file.location.as_deref().map(without_dots);
         if real.is_some() && (found.is_none() || found == real) {
             return None;
         }
         let read = found.as_ref().and_then(|place| self.read.get(place));
         let path = match &found {
             Some(place) => relative_path(place, self.working_directory),
-            None => said.path(),
+            None => hint.path(),
         };
         Some(Origin {
             path: path.into(),
             file: read.cloned().flatten(),
-            said,
+            hint,
         })
     }
 
-    /// Reads a file, if there is one; returns its path.
+    /// Reads a file and returns its path, if the file exists and may be opened.
     fn at(&mut self, folder: &Path, path: &str) -> Option<PathBuf> {
-        let place = folded(&folder.join(path));
+        let place = without_dots(&folder.join(path));
         if let Some(read) = self.read.get(&place) {
             return read.is_some().then_some(place);
         }
         let read = self.permitted(folder, path).map(|real| {
             let shown = escaped_name(place.as_os_str());
-            Candidate::on_disk(shown.into(), Role::Context, real).read()
+            let file = Candidate::on_disk(shown.into(), Role::Context, real).read();
+            Arc::new(Original::new(file, &mut self.template_bytes))
         });
-        let read = read.map(|file| Arc::new(Original::new(file, &mut self.template_bytes)));
-        let is_there = read.is_some();
+        let exists = read.is_some();
         self.read.insert(place.clone(), read);
-        is_there.then_some(place)
+        exists.then_some(place)
     }
 
-    /// The folder that was built is not known: only a file that holds the object will do.
-    fn nearby(&mut self, file: &SourceFile, object: NodeRef<'_>, said: &Said) -> Option<PathBuf> {
-        let path = said.path();
-        let beside = file.lies_at.as_deref().and_then(Path::parent);
-        let mut places: Vec<(&Path, &str)> = beside
+    /// Searches the file of an object if the folder of the build is not known. Accepts only files that contain the
+    /// object.
+    fn find_nearby(
+        &mut self,
+        file: &SourceFile,
+        object: NodeRef<'_>,
+        hint: &OriginHint,
+    ) -> Option<PathBuf> {
+        let path = hint.path();
+        let folder = file.disk_path.as_deref().and_then(Path::parent);
+        let mut places: Vec<(&Path, &str)> = folder
             .into_iter()
             .chain([self.working_directory])
             .map(|folder| (folder, path.as_str()))
             .collect();
-        // Most builds are of folders below: `../../base/web.yaml` of one is `base/web.yaml` here.
+        // Most builds are of subfolders: `../../base/web.yaml` in one of them is `base/web.yaml` here.
         let below = path.trim_start_matches("../");
         if below.len() < path.len() {
             places.push((self.working_directory, below));
         }
         places.into_iter().find_map(|(folder, path)| {
             let place = self.at(folder, path)?;
-            let there = self.read.get(&place)?.as_deref()?;
-            may_come_from(there, object, said).then_some(place)
+            let original = self.read.get(&place)?.as_deref()?;
+            may_come_from(original, object, hint).then_some(place)
         })
     }
 
-    fn of_chart(
+    fn find_in_chart(
         &mut self,
         file: &SourceFile,
         trail: Option<&Trail>,
@@ -183,10 +204,10 @@ impl<'r> Files<'r> {
         self.at(&folder, path)
     }
 
-    /// The one chart of this name around.
+    /// Returns the folder of the only chart with this name: that of `file`, or one below the working directory.
     fn chart(&mut self, file: &SourceFile, name: &str) -> Option<PathBuf> {
-        let beside = file.lies_at.as_deref().and_then(Path::parent);
-        if let Some(folder) = beside
+        let folder = file.disk_path.as_deref().and_then(Path::parent);
+        if let Some(folder) = folder
             && self.is_chart(folder, name)
         {
             return Some(folder.to_path_buf());
@@ -198,25 +219,26 @@ impl<'r> Files<'r> {
         self.charts.insert(charts).get(name)?.clone()
     }
 
-    /// Reports whether the chart in `folder` has this name. All documents of a file ask for the same folder.
+    /// Returns whether the chart in `folder` has this name. Caches the name, because all documents of a file have the
+    /// same folder.
     fn is_chart(&mut self, folder: &Path, name: &str) -> bool {
         if let Some(known) = self.chart_names.get(folder) {
             return known.as_deref() == Some(name);
         }
         let found = self.chart_name(folder);
-        let is_it = found.as_deref() == Some(name);
+        let is_same = found.as_deref() == Some(name);
         self.chart_names.insert(folder.to_path_buf(), found);
-        is_it
+        is_same
     }
 
     fn charts_below(&self, root: &Path) -> HashMap<String, Option<PathBuf>> {
         let mut found: HashMap<String, Option<PathBuf>> = HashMap::new();
         let mut left = FOLDERS;
-        let mut next = VecDeque::from([(identity(root), 0)]);
+        let mut next = VecDeque::from([(resolved_or_folded(root), 0)]);
         while let Some((folder, depth)) = next.pop_front() {
             if let Some(name) = self.chart_name(&folder) {
-                let several = found.contains_key(&name);
-                found.insert(name, (!several).then_some(folder));
+                let is_ambiguous = found.contains_key(&name);
+                found.insert(name, (!is_ambiguous).then_some(folder));
                 continue;
             }
             if depth == DEPTH {
@@ -232,41 +254,18 @@ impl<'r> Files<'r> {
                 .take(left)
                 .collect();
             left -= below.len();
-            // The order of a directory is chance.
+            // The order of directory entries is arbitrary.
             below.sort();
             next.extend(below.into_iter().map(|folder| (folder, depth + 1)));
         }
         found
     }
 
-    /// The name that the chart in `folder` has in its `Chart.yaml`.
+    /// Returns the name in the `Chart.yaml` of `folder`.
     fn chart_name(&self, folder: &Path) -> Option<String> {
         let file = self.permitted(folder, "Chart.yaml")?;
         let text: Arc<str> = read_resolved_text(&file).ok()?.into();
         let tree = yaml::parse_embedded(&text, Span::new(0, text.len())).ok()??;
         tree.root()?.get("name")?.text().map(str::to_owned)
-    }
-}
-
-/// Returns a path as seen from a folder, with `/`, and with `..` for what lies beside it. Both are
-/// absolute.
-#[must_use]
-pub fn relative_path(path: &Path, folder: &Path) -> String {
-    let parts = |path: &Path| -> Vec<String> {
-        let names = path.components().filter_map(|part| match part {
-            Component::Normal(name) => Some(escaped_name(name).into_owned()),
-            _ => None,
-        });
-        names.collect()
-    };
-    let (path, folder) = (parts(path), parts(folder));
-    let common = path.iter().zip(&folder).take_while(|(a, b)| a == b).count();
-    let up = folder.iter().skip(common).map(|_| "..");
-    let down = path.iter().skip(common).map(String::as_str);
-    let all: Vec<&str> = up.chain(down).collect();
-    if all.is_empty() {
-        ".".to_owned()
-    } else {
-        all.join("/")
     }
 }

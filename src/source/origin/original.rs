@@ -1,41 +1,41 @@
-//! A file that objects were made from, with the indexes that lookups in it need: each is made once.
+//! Source file of rendered objects, with indexes for lookups, each of which is built once.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use hashbrown::HashMap;
 
-use crate::source::file::SourceFile;
+use crate::source::model::file::SourceFile;
 use crate::yaml::NodeRef;
 
-use super::said::name_of;
 use super::template::{Template, is_template};
+use crate::source::origin::hint::name_of;
 
-/// How long the name of an object may be: bytes.
+/// Maximum length of the name of an object in bytes.
 /// Source: Kubernetes, `DNS1123SubdomainMaxLength`.
 pub(super) const LONGEST_NAME: usize = 253;
 
-/// A file that objects were made from.
+/// Source file of rendered objects.
 #[derive(Debug)]
 pub(super) struct Original {
     pub(super) file: SourceFile,
-    /// It must be read as lines.
+    /// Whether it is a template, which must be read as lines.
     pub(super) is_template: bool,
-    /// There is room for an index of its lines.
+    /// Whether there is room for an index of its lines.
     is_indexed: bool,
     kinds: OnceLock<HashMap<String, Names>>,
     template: OnceLock<Template>,
 }
 
-/// The objects of one kind.
+/// Objects of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     names: HashMap<String, Named>,
-    /// How long the names are: bytes.
+    /// The lengths of the names in bytes.
     lengths: BTreeSet<usize>,
 }
 
-/// The objects of one kind and name, by their numbers in the file.
+/// Objects of one kind and name, by their numbers in the file.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     pub(super) all: Vec<usize>,
@@ -43,8 +43,8 @@ pub(super) struct Named {
 }
 
 impl Original {
-    /// Returns a file with indexes that are made on demand; that of a template takes as many bytes as its text
-    /// from `room`, or is left out.
+    /// Creates a file whose indexes are built on demand. The index of a template subtracts the size of its text from
+    /// `room`; if there is not enough room, there is no index.
     pub(super) fn new(file: SourceFile, room: &mut usize) -> Self {
         let is_template = is_template(&file);
         let left = room.checked_sub(file.text.len()).filter(|_| is_template);
@@ -68,10 +68,10 @@ impl Original {
 
     /// Returns an object by its number in the file.
     pub(super) fn object(&self, number: usize) -> Option<NodeRef<'_>> {
-        self.file.objects().get(&self.file, number)
+        self.file.objects().get(&self.file.documents, number)
     }
 
-    /// Returns those of some objects that are in a document; all, where none is given.
+    /// Returns the objects of `numbers` that are in a document; all objects if `document` is `None`.
     pub(super) fn within<'n>(&self, numbers: &'n [usize], document: Option<usize>) -> &'n [usize] {
         let Some(document) = document else {
             return numbers;
@@ -96,7 +96,7 @@ impl Original {
                 continue;
             };
             let [_, kind, namespace, name] = name_of(object);
-            // What has no kind is not an object, and aliases could repeat a long text.
+            // A node without a kind is not an object, and aliases could repeat a long text.
             let longest = kind.len().max(namespace.len()).max(name.len());
             if kind.is_empty() || longest > LONGEST_NAME {
                 continue;
@@ -122,15 +122,17 @@ impl Names {
         Some((name.as_str(), named))
     }
 
-    /// Lists the objects whose names are part of `name`: something may have been added around them.
+    /// Lists the objects whose names are part of `name`, because renderers may add a prefix or a suffix.
     pub(super) fn parts_of(&self, name: &str) -> Vec<(&str, &Named)> {
-        let lengths = self.lengths.iter().filter(|length| **length > 0);
-        let lengths = lengths.take_while(|length| **length <= name.len());
-        let parts = lengths.flat_map(|length| {
-            let starts = 0..=name.len() - length;
-            starts.filter_map(move |start| name.get(start..start + length))
-        });
-        let distinct: BTreeSet<&str> = parts
+        let distinct: BTreeSet<&str> = self
+            .lengths
+            .iter()
+            .filter(|length| **length > 0)
+            .take_while(|length| **length <= name.len())
+            .flat_map(|length| {
+                let starts = 0..=name.len() - length;
+                starts.filter_map(move |start| name.get(start..start + length))
+            })
             .filter(|part| self.names.contains_key(*part))
             .collect();
         distinct

@@ -1,55 +1,57 @@
-//! Finds a field of a rendered object in the template that made it. A template is not YAML, but
-//! most lines of it are: keys and their indentation say where a field is.
+//! Finds a field of a rendered object in its template. A template is not YAML, but most of its lines are: keys and
+//! their indentation identify a field.
 
 use hashbrown::HashMap;
 
-use crate::source::document::Content;
-use crate::source::file::SourceFile;
+use crate::source::model::document::Content;
+use crate::source::model::file::SourceFile;
 use crate::yaml::Span;
 
-use super::hops::{Covers, Hop, Hops};
+use super::field_steps::{Covers, FieldStep, FieldSteps};
 use super::template_lines::{Line, Node, Part, read};
 
-/// How many fields of a template are compared with one of a rendered object; beyond this, no line is named.
+/// Maximum number of fields of a template that are compared with a field of a rendered object; with more, no line is
+/// named.
 const MOST_CANDIDATES: usize = 1_000;
-/// How long a mapping in braces may be to be searched for a key: bytes.
+/// Maximum length in bytes of a flow mapping that is searched for a key.
 const LONGEST_FLOW: usize = 4_096;
 
-/// Reports whether the file must be read as lines.
+/// Returns whether the file is a template, which must be read as lines.
 pub(super) fn is_template(file: &SourceFile) -> bool {
     let mut documents = file.documents.iter();
-    file.chart_template || documents.any(|one| matches!(one.content, Content::Template))
+    file.chart_template || documents.any(|document| matches!(document.content, Content::Template))
 }
 
-/// The fields of a template by the way to them.
+/// Fields of a template by their paths.
 #[derive(Debug)]
 pub(super) struct Template {
-    /// The first is that of whole documents.
+    /// The fields; the first is the root of all documents.
     fields: Vec<Field>,
 }
 
-/// A field; lines of the same way are one field.
+/// Field of a template. Lines with the same path are one field.
 #[derive(Debug, Default)]
 struct Field {
-    /// Its first line; items of lists have none of their own.
+    /// Its first line; `None` for items of lists.
     line: Option<Line>,
-    /// It has more lines.
+    /// Whether it has further lines.
     several: bool,
     keys: HashMap<String, usize>,
-    /// Items of lists by their literal names.
+    /// The items of a list by their literal names.
     named: HashMap<String, usize>,
-    /// All items of lists without one.
+    /// All items of a list without a literal name.
     unnamed: Option<usize>,
 }
 
+/// Lines that match a path.
 enum Found<'l> {
-    Never,
-    Once(&'l Line),
-    Often,
+    None,
+    One(&'l Line),
+    Several,
 }
 
 impl Template {
-    /// Reads the lines of a template.
+    /// Parses the lines of a template.
     pub(super) fn new(text: &str) -> Self {
         let nodes = read(text);
         let mut template = Self {
@@ -64,7 +66,7 @@ impl Template {
         template
     }
 
-    /// Adds one node below a field; returns the number of its field.
+    /// Adds a node below a field. Returns the number of its field.
     fn add(&mut self, text: &str, parent: usize, node: &Node) -> usize {
         let next = self.fields.len();
         let Some(parent) = self.fields.get_mut(parent) else {
@@ -85,36 +87,36 @@ impl Template {
         number
     }
 
-    /// Returns the bytes of the field; of the key above it where an expression fills in all below.
-    /// Returns `None` unless exactly one line matches.
-    pub(super) fn find(&self, text: &str, hops: &Hops<'_>) -> Option<Span> {
-        if let Some(Hop::Item { .. }) = hops.steps.last() {
-            let mut steps = hops.steps.clone();
-            steps.push(Hop::Key("name"));
+    /// Returns the bytes of the field at a path, or of an ancestor key if an expression fills in everything
+    /// below it. Returns `None` unless exactly one line matches.
+    pub(super) fn find(&self, text: &str, path: &FieldSteps<'_>) -> Option<Span> {
+        if let Some(FieldStep::Item { .. }) = path.steps.last() {
+            let mut steps = path.steps.clone();
+            steps.push(FieldStep::Key("name"));
             return match self.at(&steps) {
-                Found::Once(line) => Some(line.key),
-                Found::Never | Found::Often => None,
+                Found::One(line) => Some(line.key),
+                Found::None | Found::Several => None,
             };
         }
-        let mut steps = hops.steps.as_slice();
+        let mut steps = path.steps.as_slice();
         let mut found = self.at(steps);
-        if let Found::Once(line) = found {
+        if let Found::One(line) = found {
             let whole = Span::new(line.key.start, line.value.end.max(line.key.end));
-            return Some(match hops.covers {
+            return Some(match path.covers {
                 Covers::Key => line.key,
                 Covers::Entry => whole,
                 Covers::Value if line.value.is_empty() => line.key,
                 Covers::Value => line.value,
             });
         }
-        while let (Found::Never, [rest @ .., _]) = (&found, steps) {
+        while let (Found::None, [rest @ .., _]) = (&found, steps) {
             steps = rest;
             found = self.at(steps);
         }
-        let Found::Once(line) = found else {
+        let Found::One(line) = found else {
             return None;
         };
-        if let Some(Hop::Key(key)) = hops.steps.last()
+        if let Some(FieldStep::Key(key)) = path.steps.last()
             && let Some(span) = in_flow(text, line, key)
         {
             return Some(span);
@@ -122,78 +124,78 @@ impl Template {
         line.filled_in.then_some(line.key)
     }
 
-    /// Returns the line at the end of a way: of several, that whose items agree in the most names.
-    fn at(&self, steps: &[Hop<'_>]) -> Found<'_> {
+    /// Returns the line at the end of a path. Of several lines, returns the one whose items match the most names.
+    fn at(&self, steps: &[FieldStep<'_>]) -> Found<'_> {
         let mut reached: Vec<(usize, &Field)> = self
             .fields
             .first()
-            .map(|all| (0, all))
+            .map(|root| (0, root))
             .into_iter()
             .collect();
-        for hop in steps {
+        for step in steps {
             let mut next = Vec::new();
-            for (agree, field) in reached {
-                if next.len() + field.named.len() > MOST_CANDIDATES && is_any(hop) {
-                    return Found::Often;
+            for (matching, field) in reached {
+                if next.len() + field.named.len() > MOST_CANDIDATES && is_any(step) {
+                    return Found::Several;
                 }
-                self.step(agree, field, hop, &mut next);
+                self.step(matching, field, step, &mut next);
             }
             if next.len() > MOST_CANDIDATES {
-                return Found::Often;
+                return Found::Several;
             }
             reached = next;
         }
         let lines = || {
             reached
                 .iter()
-                .filter_map(|(agree, field)| Some((*agree, field, field.line.as_ref()?)))
+                .filter_map(|(matching, field)| Some((*matching, field, field.line.as_ref()?)))
         };
-        let Some(most) = lines().map(|(agree, ..)| agree).max() else {
-            return Found::Never;
+        let Some(maximum) = lines().map(|(matching, ..)| matching).max() else {
+            return Found::None;
         };
-        let mut best = lines().filter(|(agree, ..)| *agree == most);
+        let mut best = lines().filter(|(matching, ..)| *matching == maximum);
         match (best.next(), best.next()) {
-            (Some((_, field, line)), None) if !field.several => Found::Once(line),
-            _ => Found::Often,
+            (Some((_, field, line)), None) if !field.several => Found::One(line),
+            _ => Found::Several,
         }
     }
 
-    /// Adds the fields one step below `field`, with the number of names that agree on the way.
+    /// Adds the fields one step below `field`, with the number of names that match on the path.
     fn step<'l>(
         &'l self,
-        agree: usize,
+        matching: usize,
         field: &Field,
-        hop: &Hop<'_>,
+        step: &FieldStep<'_>,
         next: &mut Vec<(usize, &'l Field)>,
     ) {
-        let mut add = |agree: usize, number: Option<&usize>| {
+        let mut add = |matching: usize, number: Option<&usize>| {
             let field = number.and_then(|number| self.fields.get(*number));
-            next.extend(field.map(|field| (agree, field)));
+            next.extend(field.map(|field| (matching, field)));
         };
-        match hop {
-            Hop::Key(key) => add(agree, field.keys.get(*key)),
-            Hop::Item {
+        match step {
+            FieldStep::Key(key) => add(matching, field.keys.get(*key)),
+            FieldStep::Item {
                 name: Some(name), ..
             } => {
-                add(agree + 1, field.named.get(*name));
-                add(agree, field.unnamed.as_ref());
+                add(matching + 1, field.named.get(*name));
+                add(matching, field.unnamed.as_ref());
             }
-            Hop::Item { name: None, .. } => {
+            FieldStep::Item { name: None, .. } => {
                 for number in field.named.values() {
-                    add(agree, Some(number));
+                    add(matching, Some(number));
                 }
-                add(agree, field.unnamed.as_ref());
+                add(matching, field.unnamed.as_ref());
             }
         }
     }
 }
 
-/// Reports whether a step leads to items of all names.
-const fn is_any(hop: &Hop<'_>) -> bool {
-    matches!(hop, Hop::Item { name: None, .. })
+/// Returns whether a step leads to all items of a list, whatever their names.
+const fn is_any(step: &FieldStep<'_>) -> bool {
+    matches!(step, FieldStep::Item { name: None, .. })
 }
 
-/// Returns a key of a mapping in braces, all on one line.
+/// Returns the bytes of a key of a flow mapping on one line; `None` unless the key occurs exactly once.
 fn in_flow(text: &str, line: &Line, key: &str) -> Option<Span> {
     let value = line.value.slice(text);
     if !value.starts_with('{') || value.starts_with("{{") || value.len() > LONGEST_FLOW {

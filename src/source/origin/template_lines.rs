@@ -1,17 +1,17 @@
-//! Reads the lines of a template that hold a key, and what they are below. A node knows its parent only:
-//! what is kept of a line does not grow with its depth.
+//! Parses the lines of a template that have a key, with their parents. A node stores only its parent, so that the
+//! memory of a line does not grow with its depth.
 
 use crate::yaml::Span;
 
-/// A key or an item of a list.
+/// Key or item of a list.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// The number of the node that it is below; `None` at the top of a document.
+    /// The number of the parent node; `None` at the top of a document.
     pub(super) parent: Option<usize>,
     pub(super) part: Part,
 }
 
-/// One step of the way to a line.
+/// Kind of a node.
 #[derive(Debug)]
 pub(super) enum Part {
     Key(Line),
@@ -19,16 +19,16 @@ pub(super) enum Part {
     Item(Option<Span>),
 }
 
-/// A line with a key.
+/// Line with a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) key: Span,
     pub(super) value: Span,
-    /// Expressions, and nothing else, make the value.
+    /// Whether expressions alone produce the value.
     pub(super) filled_in: bool,
 }
 
-/// Returns the nodes of a template; parents come before their children.
+/// Returns the nodes of a template, parents before their children.
 pub(super) fn read(text: &str) -> Vec<Node> {
     let mut reader = Reader::default();
     let mut start = 0;
@@ -57,14 +57,14 @@ pub(super) fn read(text: &str) -> Vec<Node> {
     reader.nodes
 }
 
-/// What a line is below.
+/// Ancestor of the current line.
 struct Frame {
     indent: usize,
     node: usize,
     is_item: bool,
 }
 
-/// A key without a value on its line.
+/// Key without a value on its line.
 struct Open {
     indent: usize,
     node: usize,
@@ -75,12 +75,13 @@ struct Reader {
     nodes: Vec<Node>,
     frames: Vec<Frame>,
     open: Option<Open>,
-    /// How many lines since the last one with content are expressions.
+    /// The number of expression lines since the last line with content.
     expressions: usize,
 }
 
 impl Reader {
-    /// Decides whether expressions make what is below the last key, at the next line with content.
+    /// Handles the end of a series of expressions, at the next line with content: if that is not below the last key,
+    /// the expressions fill in the value of the key.
     fn end_of_expressions(&mut self, indent: usize, content: &str) {
         if let Some(open) = self.open.take() {
             let is_below =
@@ -119,7 +120,7 @@ impl Reader {
         let mut rest = line.trim_start();
         let mut indent = line.len() - rest.len();
         while let Some(item) = rest.strip_prefix("- ") {
-            // A list may be as far left as its key.
+            // A list may have the same indentation as its key.
             self.leave(|frame| frame.indent < indent || !frame.is_item && frame.indent == indent);
             self.push(indent, Part::Item(None));
             rest = item.trim_start();
@@ -143,7 +144,7 @@ impl Reader {
         self.open = value.is_empty().then_some(Open { indent, node });
     }
 
-    /// Sets the name of the item that is open, without quotes.
+    /// Sets the name of the current item, without quotes.
     fn name_item(&mut self, value: &str, span: Span) {
         let quotes = ['"', '\''];
         let start = span.end - value.trim_start_matches(quotes).len();
@@ -157,7 +158,7 @@ impl Reader {
     }
 }
 
-/// A key and the value after it on the line.
+/// Splits a line into a key and the value after it.
 fn entry(text: &str) -> Option<(&str, &str)> {
     let (key, value) = text.split_once(':')?;
     let is_key = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
@@ -165,7 +166,7 @@ fn entry(text: &str) -> Option<(&str, &str)> {
     (ends && !key.is_empty() && key.chars().all(is_key)).then(|| (key, value.trim_start()))
 }
 
-/// Branches and loops print nothing themselves.
+/// Returns whether an expression is a branch, a loop or the like, which does not print anything itself.
 fn is_control(expression: &str) -> bool {
     let words = expression.trim_start_matches("{{").trim_start_matches('-');
     let word = words.trim_start().split([' ', '}', '-']).next();

@@ -1,9 +1,13 @@
 use std::fs;
 use std::path::Path;
 
-use super::*;
+use crate::source::discover::Request;
+use crate::source::model::set::SourceSet;
+use crate::source::origin::mark_origins;
+use crate::source::shown_path::relative_path;
+use crate::yaml::Span;
 
-/// A folder that is gone at the end.
+/// Creates a temporary folder with files.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -14,7 +18,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// Where the first `what` in a rendered text comes from: path and line.
+/// Returns the path and the line of the source of the first `what` in a rendered text.
 fn source(folder: &Path, text: &str, what: &str) -> Option<(String, Option<usize>)> {
     let folder = crate::source::canonical(folder).unwrap();
     let mut set = SourceSet::from_text("stdin", text);
@@ -82,7 +86,7 @@ spec:
 ";
 
 #[test]
-fn a_template_is_found_by_the_name_of_its_chart_and_read_as_lines() {
+fn a_template_is_found_by_the_name_of_its_chart() {
     let chart = ("charts/x/Chart.yaml", "apiVersion: v2\nname: shop\n");
     let folder = folder(&[chart, ("charts/x/templates/web.yaml", TEMPLATE)]);
     let at = |what: &str| source(folder.path(), RENDERED, what).unwrap();
@@ -93,14 +97,14 @@ fn a_template_is_found_by_the_name_of_its_chart_and_read_as_lines() {
         at("name: web\n          image: i"),
         (file.clone(), Some(11))
     );
-    // What an expression fills in stands at the key above it.
+    // A field that an expression fills in has the line of the key above it.
     assert_eq!(at("exec"), (file.clone(), Some(17)));
     assert_eq!(at("a: b"), (file.clone(), Some(6)));
     assert_eq!(at("kind: Deployment"), (file, Some(3)));
 }
 
 #[test]
-fn without_the_chart_the_name_of_the_renderer_is_all() {
+fn without_the_chart_only_the_path_of_the_renderer_is_named() {
     let folder = folder(&[]);
     let found = source(folder.path(), RENDERED, "8080").unwrap();
     assert_eq!(found, ("shop/templates/web.yaml".to_owned(), None));
@@ -109,7 +113,7 @@ fn without_the_chart_the_name_of_the_renderer_is_all() {
 }
 
 #[test]
-fn a_line_that_might_be_another_is_not_named() {
+fn an_ambiguous_line_is_not_named() {
     let chart = ("Chart.yaml", "name: shop\n");
     let branches = TEMPLATE
         .replace("- name: web", "- name: {{ .n }}")
@@ -118,12 +122,12 @@ fn a_line_that_might_be_another_is_not_named() {
     let at = |what: &str| source(folder.path(), RENDERED, what).unwrap().1;
     assert_eq!(at("readinessProbe"), None);
     assert_eq!(at("tcpSocket"), Some(22));
-    // An item whose name is filled in may be any.
+    // An item whose name is filled in may be any item.
     assert_eq!(at("name: web\n          image: i"), None);
 }
 
 #[test]
-fn lines_that_agree_alike_are_not_named_whatever_follows() {
+fn lines_that_match_equally_well_are_not_named() {
     let chart = ("Chart.yaml", "name: shop\n");
     let other = TEMPLATE.replace("- name: web", "- name: {{ .n }}");
     let template = format!("{TEMPLATE}---\n{TEMPLATE}---\n{other}");
@@ -137,7 +141,7 @@ fn lines_that_agree_alike_are_not_named_whatever_follows() {
 }
 
 #[test]
-fn objects_of_one_name_differ_in_their_namespaces() {
+fn objects_with_the_same_name_are_distinguished_by_namespace() {
     let base = format!(
         "{}---\n{}",
         BASE.replace("{name: web}", "{name: web, namespace: a}"),
@@ -188,11 +192,11 @@ fn a_resource_of_a_build_is_found_by_kind_and_name() {
     assert_eq!(at(&text, "readinessProbe"), (file.clone(), Some(15)));
     assert_eq!(at(&text, "8080"), (file.clone(), Some(16)));
     assert_eq!(at(&text, "prod-web"), (file.clone(), Some(8)));
-    // A patch brings it in: the file is all that is known.
+    // A patch sets this field: only the file is known.
     assert_eq!(at(&text, "scheme"), (file.clone(), None));
     let other = text.replace("prod-web", "api");
-    let said = "../../base/all.yaml".to_owned();
-    assert_eq!(at(&other, "8080"), (said, None));
+    let path = "../../base/all.yaml".to_owned();
+    assert_eq!(at(&other, "8080"), (path, None));
     let before = "    internal.config.kubernetes.io/previousKinds: Deployment,Deployment\n    internal.config.kubernetes.io/previousNames: web,x\n";
     let renamed = built(&format!(
         "    config.kubernetes.io/origin: 'path: base/all.yaml'\n{before}"
@@ -219,7 +223,7 @@ fn generators_and_other_repositories_are_named() {
 }
 
 #[test]
-fn items_of_packages_are_found_by_their_number() {
+fn items_of_packages_are_found_by_the_number_of_their_document() {
     let folder = folder(&[(
         "d/all.yaml",
         &BASE.replace("name: web}\nspec", "name: prod-web}\nspec"),
@@ -249,7 +253,7 @@ fn paths_are_relative_to_the_working_directory() {
 }
 
 #[test]
-fn aliases_that_lead_up_come_to_an_end() {
+fn aliases_to_their_own_ancestors_are_not_followed() {
     let folder = folder(&[("a.yaml", BASE)]);
     let text = "apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {config.kubernetes.io/path: a.yaml}}\nspec: &s\n  ports: {x: *s}\n";
     let found = source(folder.path(), text, "s}\n");

@@ -5,9 +5,9 @@ use crate::yaml::marker::is_marker;
 use crate::yaml::span::Span;
 use crate::yaml::tree::Tree;
 
-use super::{Ambiguity, AmbiguityKind};
+use super::kind::{Ambiguity, AmbiguityKind};
 
-/// Reports the first line of a document that kubectl and kustomize do not read.
+/// Returns the first line of a document that kubectl and kustomize do not read.
 pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     let segment = tree.segment();
     let before = tree.text().get(..segment.start)?;

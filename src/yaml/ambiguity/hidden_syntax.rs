@@ -1,15 +1,15 @@
-//! Characters that end a line for libyaml's line, or that it takes for syntax, and that are text
-//! in YAML 1.2; and those that end the name of an anchor there.
+//! Characters that are text in YAML 1.2, and that libyaml and the parsers derived from it read as a line break, as
+//! syntax, or as the end of the name of an anchor.
 
 use crate::yaml::marker::byte_order_mark_end;
 use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
 use crate::yaml::verify;
 
-use super::{Ambiguity, AmbiguityKind};
+use super::kind::{Ambiguity, AmbiguityKind};
 
-/// U+0085, U+2028 and U+2029 end a line in YAML 1.1; a byte order mark within a document is text
-/// there.
+/// Characters with their names. In YAML 1.1, U+0085, U+2028 and U+2029 end a line, and a byte order mark within a
+/// document is text.
 const MARKS: [(char, &str); 4] = [
     ('\u{85}', "U+0085 (next line)"),
     ('\u{2028}', "U+2028 (line separator)"),
@@ -17,7 +17,7 @@ const MARKS: [(char, &str); 4] = [
     ('\u{feff}', "U+FEFF (byte order mark)"),
 ];
 
-/// Reports the first such character where the document has two readings because of one.
+/// Returns the first such character if the document has two readings because of it.
 pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     let place = first_mark(tree)?;
     let difference = verify::disagreement(tree)?;
@@ -28,15 +28,15 @@ pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     Some(ambiguity(place, &difference))
 }
 
-/// Reports the first such character of a text without content that has content because of one.
+/// Returns the first such character of a text that has content only because of it.
 pub(super) fn find_in_comments(text: &str, segment: Span) -> Option<Ambiguity> {
     let place = marks(text, segment).next()?;
     let difference = verify::hidden_content(segment.slice(text))?;
     Some(ambiguity(place, &difference))
 }
 
-/// Reports the first such character of a document that kubectl reads as a mapping with `keys` because of one, while it
-/// is something else in YAML 1.2: `tree`, or comments only.
+/// Returns the first such character of a document if kubectl reads a mapping with `keys` because of it. `tree` is the
+/// reading of YAML 1.2; `None` for comments only.
 pub(super) fn find_mapping(
     text: &str,
     segment: Span,
@@ -69,7 +69,7 @@ fn first_mark(tree: &Tree) -> Option<Place> {
         .or_else(|| strange_anchor(tree))
 }
 
-/// Lists the characters in question. Texts of ASCII are passed over at the speed of the memory.
+/// Iterates over the characters of [`MARKS`]. The search for their first bytes makes ASCII texts cheap.
 fn marks(text: &str, segment: Span) -> impl Iterator<Item = Place> {
     let source = segment.slice(text);
     let bytes = source.as_bytes();
@@ -78,14 +78,15 @@ fn marks(text: &str, segment: Span) -> impl Iterator<Item = Place> {
     leads.filter_map(move |at| {
         let c = source.get(at..)?.chars().next()?;
         let (_, name) = MARKS.iter().find(|(mark, _)| *mark == c)?;
-        // In front of a document the mark is what it is meant for.
+        // A byte order mark at the start of a document is valid.
         let is_first = c == '\u{feff}' && (at == 0 || at + c.len_utf8() == content);
         let start = segment.start + at;
         (!is_first).then_some((Span::new(start, start + c.len_utf8()), *name))
     })
 }
 
-/// A `?` that touches what follows in brackets is text in YAML 1.2 and marks a key in libyaml.
+/// Returns the first `?` in brackets that touches the text after it. It is text in YAML 1.2, and libyaml reads it as
+/// the mark of a key.
 fn touching_question_mark(tree: &Tree) -> Option<Place> {
     let segment = tree.segment();
     let bytes = segment.slice(tree.text()).as_bytes();
@@ -99,7 +100,8 @@ fn touching_question_mark(tree: &Tree) -> Option<Place> {
     Some((Span::new(start, start + 1), "a `?` that touches a key"))
 }
 
-/// The name of an anchor ends in libyaml at the first character that no word has.
+/// Returns the first anchor with a character in its name that is not a letter, digit, `_` or `-`. libyaml ends the name
+/// there.
 fn strange_anchor(tree: &Tree) -> Option<Place> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let found = tree.anchors().find(|anchor| {
@@ -109,7 +111,7 @@ fn strange_anchor(tree: &Tree) -> Option<Place> {
     Some((found, "the name of an anchor"))
 }
 
-/// Returns the spans of quoted scalars, in which text is expected, in order.
+/// Returns the spans of quoted scalars, in which such characters are expected, in the order of the text.
 fn quoted_spans(tree: &Tree) -> Vec<Span> {
     let is_quoted = |node: &NodeRef<'_>| {
         node.kind() == Kind::Scalar
@@ -120,9 +122,9 @@ fn quoted_spans(tree: &Tree) -> Vec<Span> {
     spans
 }
 
-/// Tells whether one of the spans, which are in order and do not overlap, contains a place.
+/// Returns whether one of the spans, which are sorted and do not overlap, contains `place`.
 fn is_within(spans: &[Span], place: Span) -> bool {
-    let behind = spans.partition_point(|span| span.start <= place.start);
-    let last = behind.checked_sub(1).and_then(|index| spans.get(index));
+    let next = spans.partition_point(|span| span.start <= place.start);
+    let last = next.checked_sub(1).and_then(|index| spans.get(index));
     last.is_some_and(|span| span.contains(place))
 }

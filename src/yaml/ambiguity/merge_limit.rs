@@ -1,13 +1,13 @@
-//! Merge keys beyond the limits up to which they are followed.
+//! Merge keys that exceed the limits on depth and on the number of mappings.
 
 use hashbrown::HashMap;
 
-use crate::yaml::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
+use crate::yaml::merge_limits::{MERGE_DEPTH, MERGED_MAPPINGS};
 use crate::yaml::tree::{Kind, NodeRef, Tree};
 
-use super::{Ambiguity, AmbiguityKind};
+use super::kind::{Ambiguity, AmbiguityKind};
 
-/// Reports the first mapping whose merge keys are not followed to their end.
+/// Returns the first mapping whose merge keys exceed the limits.
 pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     if !tree.has_merge_keys() {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     of_mapping(mapping, AmbiguityKind::MergeLimit)
 }
 
-/// Reports the root of a document if its merge keys are not followed to their end: they may bring in any key.
+/// Returns the root of a document if its merge keys exceed the limits: they may add any key.
 pub(super) fn find_at_root(tree: &Tree) -> Option<Ambiguity> {
     let root = tree.root().filter(|root| root.has_merge_key())?;
     let exceeds = Extents::default().of(root).exceeds_limits();
@@ -40,12 +40,12 @@ fn of_mapping(mapping: NodeRef<'_>, kind: AmbiguityKind) -> Option<Ambiguity> {
     })
 }
 
-/// How far the merge keys of a mapping lead.
+/// Depth and number of the mappings that the merge keys of a mapping refer to.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// The merge keys that lead from one to the next.
+    /// The length of the longest chain of merge keys.
     levels: usize,
-    /// The mappings that are looked at, counted each time that one is met.
+    /// The number of mappings that are visited, including repetitions.
     mappings: usize,
 }
 
@@ -60,15 +60,16 @@ impl Extent {
     }
 }
 
-/// The extents of mappings; `None` while one is worked out, so that a mapping that is merged into itself is noticed.
+/// The extents of mappings. The value is `None` while it is computed, which detects a mapping that is merged into
+/// itself.
 #[derive(Default)]
 struct Extents {
     known: HashMap<u32, Option<Extent>>,
 }
 
 impl Extents {
-    /// Returns the extent of a mapping. Chains of aliases can be longer than the stack is deep, so none of this is
-    /// recursive.
+    /// Returns the extent of a mapping. This function is not recursive, because long chains of aliases would overflow
+    /// the stack.
     fn of(&mut self, mapping: NodeRef<'_>) -> Extent {
         let mut waiting = vec![mapping.resolved()];
         while let Some(&node) = waiting.last() {
@@ -94,7 +95,7 @@ impl Extents {
     fn sum(&self, mapping: NodeRef<'_>) -> Extent {
         let none = Extent {
             levels: 0,
-            // The parser counts a list of mappings like a mapping.
+            // `NodeRef::entry` counts a list of mappings like a mapping.
             mappings: 1 + lists(mapping),
         };
         bases(mapping).fold(none, |sum, base| {
@@ -114,18 +115,19 @@ impl Extents {
 
 /// Returns how many merge keys of a mapping have a list as their value.
 fn lists(mapping: NodeRef<'_>) -> usize {
-    let merges = mapping.entries().filter(|entry| entry.key.is_merge_key());
-    let values = merges.map(|entry| entry.value.resolved());
-    values
-        .filter(|value| value.kind() == Kind::Sequence)
+    mapping
+        .entries()
+        .filter(|entry| entry.key.is_merge_key())
+        .filter(|entry| entry.value.resolved().kind() == Kind::Sequence)
         .count()
 }
 
-/// Returns the mappings that the merge keys of a mapping name.
+/// Returns the mappings that the merge keys of a mapping refer to.
 fn bases(mapping: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
-    let merges = mapping.entries().filter(|entry| entry.key.is_merge_key());
-    let named = merges.flat_map(|merge| std::iter::once(merge.value).chain(merge.value.items()));
-    named
+    mapping
+        .entries()
+        .filter(|entry| entry.key.is_merge_key())
+        .flat_map(|merge| std::iter::once(merge.value).chain(merge.value.items()))
         .map(NodeRef::resolved)
         .filter(|base| base.kind() == Kind::Mapping)
 }

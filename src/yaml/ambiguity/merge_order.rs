@@ -1,7 +1,7 @@
-//! Merge keys behind keys that they override.
+//! Merge keys after keys that they override.
 //!
-//! go-yaml 2 (kubectl) applies `<<` where it is written, so its entries override the keys above
-//! it. In go-yaml 3 (kustomize) the own keys of a mapping win wherever they are written.
+//! go-yaml 2 (kubectl) applies `<<` at its position, so its entries override the keys above it. In go-yaml 3
+//! (kustomize), the mapping's own keys always win.
 //! Source: go.yaml.in/yaml/v2 2.4, `decode.go`; v3 3.0, `decode.go`.
 
 use std::cell::Cell;
@@ -11,20 +11,21 @@ use hashbrown::HashMap;
 use crate::yaml::merge::{effective_entries, key_text};
 use crate::yaml::tree::{Entry, Kind, NodeRef, Tree};
 
-use super::{Ambiguity, AmbiguityKind, shown};
+use super::excerpt::excerpt;
+use super::kind::{Ambiguity, AmbiguityKind};
 
-/// Entries that are looked at beyond the size of the document; more is an attack.
+/// Limit on the entries that are visited, in addition to the size of the document; a document that needs more is an
+/// attack.
 const BUDGET: usize = 250_000;
 
-/// Reports the keys of mappings that kubectl and kustomize give different values.
+/// Returns the keys of mappings for which kubectl and kustomize read different values.
 pub(super) fn find(tree: &Tree) -> Vec<Ambiguity> {
     if !tree.has_merge_keys() {
         return Vec::new();
     }
     let budget = Cell::new(tree.node_count().saturating_add(BUDGET));
-    let mappings = tree.all().filter(|node| node.kind() == Kind::Mapping);
-    mappings
-        .filter(|mapping| mapping.has_merge_key())
+    tree.all()
+        .filter(|node| node.kind() == Kind::Mapping && node.has_merge_key())
         .flat_map(|mapping| conflicts(mapping, &budget))
         .collect()
 }
@@ -43,7 +44,7 @@ fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
             found.push(Ambiguity {
                 kind: AmbiguityKind::MergeOrder,
                 span: entry.key.span(),
-                message: "the merge keys of the document stand for too many entries".to_owned(),
+                message: "the merge keys of the document expand to too many entries".to_owned(),
                 help: "write the entries out",
             });
             break;
@@ -56,7 +57,7 @@ fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
             match above.get(&key) {
                 Some(own) if !equal(own.value, new.value, budget) => overridden.push((*own, new)),
                 Some(_) => {}
-                // Another merge key may follow, which overrides this one.
+                // A later merge key may override this entry.
                 None => drop(above.insert(key, new)),
             }
         }
@@ -65,10 +66,11 @@ fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
     found
 }
 
-/// Describes the first of the keys that a merge key overrides; `None` where there are none.
+/// Describes the first of the keys that a merge key overrides; `None` if it overrides none.
 fn conflict(merge: Entry<'_>, overridden: &[(Entry<'_>, Entry<'_>)]) -> Option<Ambiguity> {
     let ((own, new), more) = overridden.split_first()?;
-    let (key, by_kubectl, by_kustomize) = (own.key.source(), shown(new.value), shown(own.value));
+    let (key, by_kubectl, by_kustomize) =
+        (own.key.source(), excerpt(new.value), excerpt(own.value));
     let mut message = format!(
         "`{}` overrides the `{key}` above it for kubectl, which reads {by_kubectl}; kustomize reads \
          {by_kustomize}",
@@ -81,11 +83,11 @@ fn conflict(merge: Entry<'_>, overridden: &[(Entry<'_>, Entry<'_>)]) -> Option<A
         kind: AmbiguityKind::MergeOrder,
         span: own.key.span(),
         message,
-        help: "move `<<` above the keys of the mapping: all tools then read those",
+        help: "move `<<` above the other keys of the mapping; all tools then read these keys",
     })
 }
 
-/// Returns the entries that a merge key brings in; `None` beyond the budget.
+/// Returns the entries that a merge key adds; `None` if they exceed the budget.
 fn merged_entries<'t>(value: NodeRef<'t>, budget: &Cell<usize>) -> Option<Vec<Entry<'t>>> {
     let bases = std::iter::once(value).chain(value.items());
     let mut all: Vec<Entry<'t>> = Vec::new();
@@ -101,42 +103,42 @@ fn merged_entries<'t>(value: NodeRef<'t>, budget: &Cell<usize>) -> Option<Vec<En
     Some(all)
 }
 
-/// Tells whether two nodes are read as the same value; what is too large counts as different.
-fn equal(one: NodeRef<'_>, other: NodeRef<'_>, budget: &Cell<usize>) -> bool {
-    let (one, other) = (one.resolved(), other.resolved());
-    if one == other {
+/// Returns whether two nodes have the same value; values that exceed the budget count as different.
+fn equal(left: NodeRef<'_>, right: NodeRef<'_>, budget: &Cell<usize>) -> bool {
+    let (left, right) = (left.resolved(), right.resolved());
+    if left == right {
         return true;
     }
-    let Some(left) = budget.get().checked_sub(1) else {
+    let Some(remaining) = budget.get().checked_sub(1) else {
         return false;
     };
-    budget.set(left);
-    match (one.kind(), other.kind()) {
+    budget.set(remaining);
+    match (left.kind(), right.kind()) {
         (Kind::Scalar, Kind::Scalar) => {
-            one.scalar() == other.scalar()
-                || (one.text() == other.text()
-                    && one.tag() == other.tag()
-                    && one.style() == other.style())
+            left.scalar() == right.scalar()
+                || (left.text() == right.text()
+                    && left.tag() == right.tag()
+                    && left.style() == right.style())
         }
         (Kind::Sequence, Kind::Sequence) => {
-            one.items().len() == other.items().len()
-                && one
+            left.items().len() == right.items().len()
+                && left
                     .items()
-                    .zip(other.items())
-                    .all(|(one, other)| equal(one, other, budget))
+                    .zip(right.items())
+                    .all(|(left, right)| equal(left, right, budget))
         }
         (Kind::Mapping, Kind::Mapping) => {
             let entries = |node| effective_entries(node, budget).ok();
-            let (Some(ones), Some(others)) = (entries(one), entries(other)) else {
+            let (Some(left), Some(right)) = (entries(left), entries(right)) else {
                 return false;
             };
-            let keyed = others
+            let by_key: HashMap<_, _> = right
                 .iter()
-                .filter_map(|entry| Some((key_text(entry.key)?, entry.value)));
-            let keyed: HashMap<_, _> = keyed.collect();
-            ones.len() == others.len()
-                && ones.iter().all(|entry| {
-                    let value = key_text(entry.key).and_then(|key| keyed.get(&key).copied());
+                .filter_map(|entry| Some((key_text(entry.key)?, entry.value)))
+                .collect();
+            left.len() == right.len()
+                && left.iter().all(|entry| {
+                    let value = key_text(entry.key).and_then(|key| by_key.get(&key).copied());
                     value.is_some_and(|value| equal(entry.value, value, budget))
                 })
         }

@@ -1,11 +1,12 @@
-//! Tags that give a scalar another value for some readers.
+//! Tags that change the value of a scalar for some tools.
 
 use crate::yaml::scalar::{Scalar, resolve_plain};
 use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
 
-use super::{Ambiguity, AmbiguityKind, shown};
+use super::excerpt::excerpt;
+use super::kind::{Ambiguity, AmbiguityKind};
 
-/// Reports the scalars whose tag makes a difference.
+/// Returns the scalars whose tag changes their value for some tools.
 pub(super) fn find(tree: &Tree) -> Vec<Ambiguity> {
     if !tree.has_tags() {
         return Vec::new();
@@ -13,22 +14,23 @@ pub(super) fn find(tree: &Tree) -> Vec<Ambiguity> {
     tree.all().filter_map(of_node).collect()
 }
 
-/// Reports a key at the root of a document that is one of `keys` after kubectl has decoded it.
-pub(super) fn find_root_key(tree: &Tree, wanted: &[&str]) -> Option<Ambiguity> {
+/// Returns the first `!!binary` key at the root of a document that kubectl decodes to one of `keys`.
+pub(super) fn find_root_key(tree: &Tree, keys: &[&str]) -> Option<Ambiguity> {
     if !tree.has_tags() {
         return None;
     }
-    let mut keys = tree.root()?.entries().map(|entry| entry.key);
-    let is_wanted = |text: &str| wanted.iter().any(|key| is_encoded(text, key));
+    let is_one_of_keys = |text: &str| keys.iter().any(|key| is_encoded(text, key));
     let key =
-        keys.find(|key| key.core_tag() == Some("binary") && key.text().is_some_and(is_wanted))?;
+        tree.root()?.entries().map(|entry| entry.key).find(|key| {
+            key.core_tag() == Some("binary") && key.text().is_some_and(is_one_of_keys)
+        })?;
     Some(Ambiguity {
         kind: AmbiguityKind::HiddenSyntax,
         ..of_node(key)?
     })
 }
 
-/// Returns whether a text is the base64 of `plain`, whatever is in bits that do not count, and with any line breaks.
+/// Returns whether a text is the base64 encoding of `plain`. Unused bits and line breaks are ignored.
 fn is_encoded(text: &str, plain: &str) -> bool {
     let digits = text
         .bytes()
@@ -52,20 +54,21 @@ fn is_encoded(text: &str, plain: &str) -> bool {
 /// The digits of base64, by their values.
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Measured with sigs.k8s.io/yaml 1.6 (go-yaml 2) and kyaml 0.21 (go-yaml 3).
+/// Returns the ambiguity of a tagged scalar, as measured with sigs.k8s.io/yaml 1.6 (go-yaml 2) and kyaml 0.21
+/// (go-yaml 3).
 fn of_node(node: NodeRef<'_>) -> Option<Ambiguity> {
     let tag = node.tag().filter(|_| node.kind() == Kind::Scalar)?;
     let text = node.text()?;
     let message = match node.core_tag() {
-        Some("binary") => format!("{tag} {}: kubectl reads the decoded bytes", shown(node)),
-        Some("timestamp") => format!("{tag} {}: kubectl reformats the time", shown(node)),
+        Some("binary") => format!("{tag} {}: kubectl reads the decoded bytes", excerpt(node)),
+        Some("timestamp") => format!("{tag} {}: kubectl reformats the time", excerpt(node)),
         // The tag `!` means a string to go-yaml 2 and nothing to go-yaml 3.
         None if tag == "!" => {
             let is_plain = matches!(node.style(), Style::Plain | Style::Empty);
             if !is_plain || matches!(resolve_plain(text), Scalar::Str(_)) {
                 return None;
             }
-            let text = shown(node);
+            let text = excerpt(node);
             format!("`! ` before {text}: a string for kubectl, not for kustomize")
         }
         _ => return None,

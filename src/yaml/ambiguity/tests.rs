@@ -1,26 +1,26 @@
-//! What has two readings, and what only looks like it.
+//! Documents with two readings, and similar documents with one.
 
 use std::sync::Arc;
 
-use super::*;
-use crate::yaml::parse::parse;
+use crate::yaml::{AmbiguityKind, Span, ambiguities, hidden_in_comments, parse};
 
 fn found(text: &str) -> Vec<(AmbiguityKind, String)> {
     let text: Arc<str> = text.into();
     let tree = parse(&text, Span::new(0, str::len(&text))).unwrap();
-    let all = ambiguities(&tree.unwrap()).into_iter();
-    all.map(|one| (one.kind, one.span.slice(&text).to_owned()))
+    ambiguities(&tree.unwrap())
+        .into_iter()
+        .map(|ambiguity| (ambiguity.kind, ambiguity.span.slice(&text).to_owned()))
         .collect()
 }
 
 #[track_caller]
-fn clear(text: &str) {
+fn assert_unambiguous(text: &str) {
     let found = found(text);
     assert!(found.is_empty(), "{text}: {found:?}");
 }
 
 #[test]
-fn content_behind_comments_is_reported() {
+fn content_hidden_in_comments_is_reported() {
     let hidden = |text: &str| hidden_in_comments(text, Span::new(0, text.len())).is_some();
     for text in ["# a\u{2028}b: c\n", "# a\u{85}- b", "# a\u{2029}b: [\n"] {
         assert!(hidden(text), "{text}");
@@ -31,21 +31,21 @@ fn content_behind_comments_is_reported() {
 }
 
 #[test]
-fn line_breaks_of_yaml_1_1_are_reported_where_they_hide_something() {
+fn line_breaks_of_yaml_1_1_are_reported_if_they_hide_content() {
     for mark in ['\u{85}', '\u{2028}', '\u{2029}'] {
         let text = format!("a: 8080 # usual{mark}b: HTTPS\n");
         assert_eq!(
             found(&text),
             [(AmbiguityKind::HiddenSyntax, mark.to_string())]
         );
-        clear(&format!("a: 1 # one{mark}# two\n"));
+        assert_unambiguous(&format!("a: 1 # one{mark}# two\n"));
     }
     let quoted = "a: \"one\u{85}two\" # \u{2028} b: c\nd: e\u{2029}f\n";
     assert_eq!(
         found(quoted),
         [(AmbiguityKind::HiddenSyntax, "\u{2028}".to_owned())]
     );
-    clear("\u{feff}a: caf\u{e9} \u{2026} \u{ff01}\n");
+    assert_unambiguous("\u{feff}a: caf\u{e9} \u{2026} \u{ff01}\n");
 }
 
 #[test]
@@ -54,20 +54,20 @@ fn question_marks_that_touch_a_key_are_reported() {
         found("a: {b: 1, ?c: 2}\n"),
         [(AmbiguityKind::HiddenSyntax, "?".to_owned())]
     );
-    clear("a: {b: x?y, c: \"?\", ? d : e}\nf: ?g\n");
+    assert_unambiguous("a: {b: x?y, c: \"?\", ? d : e}\nf: ?g\n");
 }
 
 #[test]
-fn anchors_whose_name_ends_elsewhere_are_reported() {
+fn anchors_whose_names_end_earlier_for_libyaml_are_reported() {
     assert_eq!(
         found("a: &x?b\n  c\n"),
         [(AmbiguityKind::HiddenSyntax, "&x?b".to_owned())]
     );
-    clear("a: &x-1_y b\nc: *x-1_y\n");
+    assert_unambiguous("a: &x-1_y b\nc: *x-1_y\n");
 }
 
 #[test]
-fn merge_keys_behind_keys_that_they_override_are_reported() {
+fn merge_keys_after_keys_that_they_override_are_reported() {
     let base = "x: &x {path: /h, port: 8080, list: [a, {b: c}]}\n";
     let with = |rest: &str| found(&format!("{base}{rest}"));
     assert_eq!(
@@ -88,7 +88,7 @@ fn merge_keys_behind_keys_that_they_override_are_reported() {
         "y:\n  other: /r\n  <<: *x\n",
         "y:\n  path: /r\n  \"<<\": *x\n",
     ] {
-        clear(&format!("{base}{fine}"));
+        assert_unambiguous(&format!("{base}{fine}"));
     }
 }
 
@@ -98,11 +98,11 @@ fn tags_that_change_a_value_are_reported() {
     assert_eq!(found("a: !!binary L3I=\n"), tag("!!binary L3I="));
     assert_eq!(found("a: ! 8080\n"), tag("! 8080"));
     let core = "a: !!str 1\nb: !!int \"2\"\nc: !x 3\nd: ! text\ne: !!map {f: g}\nh: !!float 1.5\n";
-    clear(core);
+    assert_unambiguous(core);
 }
 
 #[test]
-fn what_is_hostile_ends() {
+fn merge_keys_that_multiply_each_other_are_reported() {
     let mut text = String::from("a0: &a0 {k: v}\n");
     for level in 1..16 {
         let below = vec![format!("*a{}", level - 1); 9].join(", ");

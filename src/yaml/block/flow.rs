@@ -1,19 +1,19 @@
-//! Flow collections, and so JSON.
+//! Flow collections, which include JSON.
 
 use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, Style};
 
-use super::scalars::{Found, is_flow};
-use super::{Declined, Read, Reader};
+use super::parser::{self, FastParser, ParseResult, Unsupported};
+use super::scalars::{ScalarToken, is_flow};
 
-/// Flow collections within each other.
+/// Limit on the nesting of flow collections.
 const DEPTH: usize = 64;
 
-impl Reader<'_> {
-    /// Reads the flow collection at `at`, and returns the offset behind it.
-    pub(super) fn flow(&mut self, at: usize, indicator: Option<usize>) -> Read<usize> {
-        if self.arena.depth() >= self.blocks.len() + DEPTH || self.arena.depth() >= super::DEPTH {
-            return Err(Declined);
+impl FastParser<'_> {
+    /// Reads the flow collection at `at`, and returns the offset after it.
+    pub(super) fn flow(&mut self, at: usize, indicator: Option<usize>) -> ParseResult<usize> {
+        if self.arena.depth() >= self.blocks.len() + DEPTH || self.arena.depth() >= parser::DEPTH {
+            return Err(Unsupported);
         }
         let kind = match self.byte(at) {
             Some(b'{') => Kind::Mapping,
@@ -30,36 +30,36 @@ impl Reader<'_> {
         Ok(end)
     }
 
-    /// Reads members up to the bracket `closing`, and returns the offset behind it.
+    /// Reads members up to the bracket `closing`, and returns the offset after it.
     fn flow_members(
         &mut self,
         from: usize,
         closing: u8,
-        member: fn(&mut Self, usize) -> Read<usize>,
-    ) -> Read<usize> {
+        member: fn(&mut Self, usize) -> ParseResult<usize>,
+    ) -> ParseResult<usize> {
         let mut at = self.flow_space(from)?;
         while self.byte(at) != Some(closing) {
             if self.arena.is_full() {
-                return Err(Declined);
+                return Err(Unsupported);
             }
-            let behind = member(self, at)?;
-            at = self.flow_space(behind)?;
+            let end = member(self, at)?;
+            at = self.flow_space(end)?;
             match self.byte(at) {
                 Some(b',') => at = self.flow_space(at + 1)?,
                 Some(byte) if byte == closing => {}
-                _ => return Err(Declined),
+                _ => return Err(Unsupported),
             }
         }
         Ok(at + 1)
     }
 
-    fn flow_item(&mut self, at: usize) -> Read<usize> {
+    fn flow_item(&mut self, at: usize) -> ParseResult<usize> {
         self.flow_node(at, None)
     }
 
-    fn flow_entry(&mut self, at: usize) -> Read<usize> {
+    fn flow_entry(&mut self, at: usize) -> ParseResult<usize> {
         let key = self.flow_scalar(at)?;
-        let colon = key.colon.ok_or(Declined)?;
+        let colon = key.colon.ok_or(Unsupported)?;
         self.push_scalar(&key, None)?;
         let at = self.flow_space(colon)?;
         if matches!(self.byte(at), Some(b',' | b'}')) {
@@ -71,38 +71,38 @@ impl Reader<'_> {
         self.flow_node(at, Some(colon))
     }
 
-    fn flow_node(&mut self, at: usize, indicator: Option<usize>) -> Read<usize> {
+    fn flow_node(&mut self, at: usize, indicator: Option<usize>) -> ParseResult<usize> {
         if matches!(self.byte(at), Some(b'{' | b'[')) {
             return self.flow(at, indicator);
         }
-        let found = self.flow_scalar(at)?;
-        // `[a: b]` is a mapping in one line.
-        if found.colon.is_some() {
-            return Err(Declined);
+        let token = self.flow_scalar(at)?;
+        // `[a: b]` is a mapping on one line.
+        if token.colon.is_some() {
+            return Err(Unsupported);
         }
-        self.push_scalar(&found, indicator)?;
-        Ok(found.end)
+        self.push_scalar(&token, indicator)?;
+        Ok(token.end)
     }
 
-    fn flow_scalar(&self, at: usize) -> Read<Found> {
+    fn flow_scalar(&self, at: usize) -> ParseResult<ScalarToken> {
         match (self.byte(at), self.byte(at + 1)) {
             (Some(b'\'' | b'"'), _) => self.find_quoted(at, true),
-            (Some(b'-'), Some(b' ' | b'\n' | b'\r')) => Err(Declined),
-            (Some(b'-'), Some(next)) if is_flow(next) => Err(Declined),
+            (Some(b'-'), Some(b' ' | b'\n' | b'\r')) => Err(Unsupported),
+            (Some(b'-'), Some(next)) if is_flow(next) => Err(Unsupported),
             _ => self.find_plain(at, true),
         }
     }
 
-    /// Skips blanks, breaks and comments between tokens. Lines must be deeper than the block that
-    /// the collection stands in.
-    fn flow_space(&mut self, from: usize) -> Read<usize> {
+    /// Skips blanks, line breaks and comments between tokens. Lines must be indented deeper than the block that
+    /// contains the collection.
+    fn flow_space(&mut self, from: usize) -> ParseResult<usize> {
         let mut at = self.skip_blanks(from);
         let mut comment_may_follow = at > from;
         loop {
             match self.byte(at) {
                 Some(b'\n' | b'\r') => {}
                 Some(b'#') if comment_may_follow => {}
-                Some(b'\t' | b'#') | None => return Err(Declined),
+                Some(b'\t' | b'#') | None => return Err(Unsupported),
                 Some(_) => return Ok(at),
             }
             self.line = self.next_line(at);
@@ -112,14 +112,18 @@ impl Reader<'_> {
         }
     }
 
-    fn flow_indentation(&self, at: usize) -> Read<()> {
+    fn flow_indentation(&self, at: usize) -> ParseResult<()> {
         let column = at - self.line;
         let deep = match self.blocks.last() {
             Some(top) => column > top.column,
-            // Not to meet markers and directives.
+            // Such a line may be a marker or a directive.
             None => column > 0 || !matches!(self.byte(at), Some(b'-' | b'.' | b'%')),
         };
         let blank = matches!(self.byte(at), Some(b'\n' | b'\r' | b'#'));
-        if deep || blank { Ok(()) } else { Err(Declined) }
+        if deep || blank {
+            Ok(())
+        } else {
+            Err(Unsupported)
+        }
     }
 }

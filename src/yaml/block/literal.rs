@@ -4,9 +4,9 @@ use crate::yaml::block_scalar::{block_span, without_invented_break};
 use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, Style};
 
-use super::{Declined, Read, Reader};
+use super::parser::{FastParser, ParseResult, Unsupported};
 
-/// What happens to the line breaks at the end.
+/// Treatment of the line breaks at the end of a block scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Clip,
@@ -14,35 +14,35 @@ enum Chomping {
     Keep,
 }
 
-/// What of a block scalar has been read.
+/// State of a block scalar that is being read.
 #[derive(Default)]
 struct Body {
-    /// Empty lines behind the last line.
+    /// Number of empty lines after the last line.
     empty: usize,
-    /// A line has been read, and its break.
+    /// Whether a line and its line break have been read.
     broken: bool,
-    /// The last line starts with a blank.
+    /// Whether the last line starts with a blank.
     indented: bool,
 }
 
-impl Reader<'_> {
-    /// Reads a block scalar from its header on.
-    pub(super) fn block_scalar(&mut self, at: usize, indicator: Option<usize>) -> Read<()> {
-        let column = self.blocks.last().ok_or(Declined)?.column;
+impl FastParser<'_> {
+    /// Reads a block scalar, starting at its header.
+    pub(super) fn block_scalar(&mut self, at: usize, indicator: Option<usize>) -> ParseResult<()> {
+        let column = self.blocks.last().ok_or(Unsupported)?.column;
         let style = match self.byte(at) {
             Some(b'|') => Style::Literal,
             _ => Style::Folded,
         };
-        let (chomping, behind) = match self.byte(at + 1) {
+        let (chomping, end) = match self.byte(at + 1) {
             Some(b'-') => (Chomping::Strip, at + 2),
             Some(b'+') => (Chomping::Keep, at + 2),
             _ => (Chomping::Clip, at + 1),
         };
-        self.end_line(behind)?;
+        self.end_line(end)?;
         let mut body = Body::default();
         let indent = self.body_indent(&mut body)?;
         if indent <= column {
-            return Err(Declined);
+            return Err(Unsupported);
         }
         let from = self.arena.decoded().len();
         while self.body_line(indent, style, &mut body)? {}
@@ -52,7 +52,7 @@ impl Reader<'_> {
     }
 
     /// Skips the empty lines below the header, and returns the column of the first other line.
-    fn body_indent(&mut self, body: &mut Body) -> Read<usize> {
+    fn body_indent(&mut self, body: &mut Body) -> ParseResult<usize> {
         let mut longest = 0;
         loop {
             let at = self.skip_blanks(self.at);
@@ -60,8 +60,8 @@ impl Reader<'_> {
             match self.byte(at) {
                 Some(b'\n') => self.at = at + 1,
                 Some(b'\r') => self.at = at + 2,
-                None | Some(b'\t') => return Err(Declined),
-                Some(_) if column < longest => return Err(Declined),
+                None | Some(b'\t') => return Err(Unsupported),
+                Some(_) if column < longest => return Err(Unsupported),
                 Some(_) => return Ok(column),
             }
             body.empty += 1;
@@ -69,11 +69,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads one line; `false` where it does not belong to the scalar.
-    fn body_line(&mut self, indent: usize, style: Style, body: &mut Body) -> Read<bool> {
+    /// Reads a line; returns `false` if it does not belong to the scalar.
+    fn body_line(&mut self, indent: usize, style: Style, body: &mut Body) -> ParseResult<bool> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let blanks = rest.iter().take(indent);
-        let blanks = blanks.take_while(|byte| **byte == b' ').count();
+        let blanks = rest
+            .iter()
+            .take(indent)
+            .take_while(|byte| **byte == b' ')
+            .count();
         let start = self.at + blanks;
         match self.byte(start) {
             Some(b'\n') => self.at = start + 1,
@@ -86,7 +89,7 @@ impl Reader<'_> {
                 self.at = start;
                 return Ok(false);
             }
-            Some(b'\t') => return Err(Declined),
+            Some(b'\t') => return Err(Unsupported),
             Some(_) => return Ok(false),
         }
         body.empty += 1;

@@ -1,4 +1,4 @@
-//! How serde walks through lists, mappings and variants.
+//! Access of serde to lists, mappings and variants.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,13 @@ use serde::de::{
     DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-use super::{Fault, Reader, fault};
+use super::error::{Fault, fault};
+use super::reader::Reader;
+use crate::yaml::field_path::Step;
 use crate::yaml::merge::key_text;
-use crate::yaml::route::Step;
 use crate::yaml::tree::{Entry, NodeRef};
 
-/// The items of a list.
+/// Access to the items of a list.
 pub(super) struct Items<'t, 'b> {
     pub(super) reader: Reader<'t, 'b>,
     pub(super) next: usize,
@@ -40,11 +41,11 @@ impl<'t> SeqAccess<'t> for Items<'t, '_> {
     }
 }
 
-/// The entries of a mapping, merge keys applied.
+/// Access to the entries of a mapping, with merge keys applied.
 pub(super) struct Entries<'t, 'b> {
     pub(super) reader: Reader<'t, 'b>,
     pub(super) entries: std::vec::IntoIter<Entry<'t>>,
-    /// The value that belongs to the key read last.
+    /// The entry of the key that was read last.
     pub(super) value: Option<Entry<'t>>,
 }
 
@@ -66,7 +67,7 @@ impl<'t> MapAccess<'t> for Entries<'t, '_> {
 
     fn next_value_seed<S: DeserializeSeed<'t>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let Some(entry) = self.value.take() else {
-            return Err(fault("a value was asked for before its key"));
+            return Err(fault("a value was requested before its key"));
         };
         read_value(self.reader, entry, seed)
     }
@@ -102,7 +103,7 @@ fn read_value<'t, S: DeserializeSeed<'t>>(
         })
 }
 
-/// The only entry of a mapping, read as a variant with content.
+/// Access to the only entry of a mapping, as a variant with content.
 pub(super) struct Variant<'t, 'b> {
     pub(super) reader: Reader<'t, 'b>,
     pub(super) entry: Entry<'t>,

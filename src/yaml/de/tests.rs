@@ -1,12 +1,14 @@
 //! Typed Kubernetes objects read from nodes, compared with `serde_json`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, PodSpec, Probe, Service};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::*;
-use crate::yaml::{Tree, parse};
+use super::{DeError, from_node};
+use crate::yaml::{Span, Tree, parse};
 
 fn tree(text: &str) -> Tree {
     parse(&Arc::from(text), Span::new(0, text.len()))
@@ -18,7 +20,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, DeError> {
     from_node(tree(text).root().unwrap())
 }
 
-/// The text at fault, the route and the message.
+/// Returns the faulty text, its route and the message.
 fn fault<T: DeserializeOwned + fmt::Debug>(text: &str) -> (String, String, String) {
     let error = read::<T>(text).unwrap_err();
     (
@@ -29,7 +31,7 @@ fn fault<T: DeserializeOwned + fmt::Debug>(text: &str) -> (String, String, Strin
 }
 
 #[test]
-fn a_pod_spec_equals_what_json_gives() {
+fn a_pod_spec_equals_the_same_spec_in_json() {
     let pod: PodSpec = read(
         "containers:
 - name: app
@@ -82,13 +84,13 @@ fn ports_are_integers_or_names() {
 }
 
 #[test]
-fn the_last_of_duplicate_keys_wins_whatever_the_first_holds() {
+fn the_last_of_duplicate_keys_wins_even_if_the_first_has_a_wrong_type() {
     let probe: Probe = read("periodSeconds: [1]\nperiodSeconds: 4\n").unwrap();
     assert_eq!(probe.period_seconds, Some(4));
 }
 
 #[test]
-fn errors_know_the_node() {
+fn errors_have_the_span_and_route_of_the_faulty_node() {
     let (span, route, message) = fault::<Probe>("httpGet:\n  path: /x\n  port: [1] # here\n");
     assert_eq!((span.as_str(), route.as_str()), ("[1]", "httpGet.port"));
     assert_eq!(message, "invalid type: sequence, expected IntOrString");
@@ -108,7 +110,7 @@ fn errors_know_the_node() {
 }
 
 #[test]
-fn scalars_of_the_wrong_type_are_errors_as_in_the_api() {
+fn scalars_of_the_wrong_type_are_errors_as_in_the_kubernetes_api() {
     let (span, _, _) = fault::<ConfigMap>("data: {a: yes}\n");
     assert_eq!(span, "yes");
     let (span, _, message) = fault::<Probe>("periodSeconds: .inf\n");
@@ -122,7 +124,7 @@ fn scalars_of_the_wrong_type_are_errors_as_in_the_api() {
 }
 
 #[test]
-fn the_place_of_an_error_behind_an_alias_is_the_anchored_node() {
+fn the_span_of_an_error_in_an_alias_is_in_the_anchored_node() {
     let text = "livenessProbe: &p\n  periodSeconds: x\nreadinessProbe: *p\n";
     let tree = tree(text);
     let node = tree.root().unwrap().entry("readinessProbe").unwrap().value;
@@ -131,7 +133,7 @@ fn the_place_of_an_error_behind_an_alias_is_the_anchored_node() {
 }
 
 #[test]
-fn hostile_documents_are_errors() {
+fn documents_that_multiply_or_nest_too_deep_are_errors() {
     let mut bomb = String::from("a0: &a0 [x]\n");
     for level in 1..40 {
         let below = format!("*a{}", level - 1);
@@ -159,7 +161,7 @@ fn hostile_documents_are_errors() {
 }
 
 #[test]
-fn enums_are_words_or_mappings_with_one_key() {
+fn enums_are_strings_or_mappings_with_one_key() {
     #[derive(Debug, PartialEq, serde::Deserialize)]
     #[serde(rename_all = "lowercase")]
     enum Kind {

@@ -1,36 +1,40 @@
-//! Copies of nodes as text, laid out for another place.
+//! Copies of the text of nodes, indented for another position.
 
-use super::emit::{Emitter, children};
-use super::quote::{Around, string};
-use super::write::{Owner, Text};
-use super::{Edit, EditError, splice};
+use super::children::children;
+use super::emitter::Emitter;
+use super::quote::{ScalarContext, string};
+use crate::yaml::edit::writer::{Text, ValueAnchor};
 use crate::yaml::scalar::plain_is_string;
 use crate::yaml::span::Span;
+use crate::yaml::text_edit::{Edit, EditError, splice};
 use crate::yaml::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {
-    /// Copies the text of a node, without anchors, for a place below `owner`; `offset` is how far
-    /// sequences are indented there.
+    /// Copies the text of a node, without anchors, for a position below `value_anchor`, where sequences are indented by
+    /// `offset`.
+    ///
+    /// # Errors
+    /// [`EditError`] for a block collection with a tag.
     pub(super) fn copy(
         &self,
         node: NodeRef<'t>,
-        owner: Owner,
+        value_anchor: ValueAnchor,
         offset: usize,
     ) -> Result<Text, EditError> {
         if node.tag().is_some() && node.style() == Style::Block {
             return Err(EditError {
                 offset: node.outer_span().start,
-                reason: "a collection with a tag cannot be copied to where its alias stands".into(),
+                reason: "cannot replace an alias by a copy of a collection with a tag".into(),
             });
         }
-        let old = self.slot(node).map(|slot| slot.owner);
+        let old = self.slot(node).map(|slot| slot.value_anchor);
         let column = old.map_or(0, |old| old.column);
         let text = self.without_anchors(node, node.span());
         let tag = node.tag().map(|tag| format!("{tag} ")).unwrap_or_default();
         Ok(match node.style() {
             Style::Empty => Text::Inline(format!("{tag}null")),
             Style::Literal | Style::Folded => {
-                let text = shift(&text, column, owner.column);
+                let text = shift(&text, column, value_anchor.column);
                 let (header, body) = text.split_once('\n').unwrap_or((&text, ""));
                 let header = header.split(char::is_whitespace).next().unwrap_or_default();
                 Text::Literal {
@@ -40,36 +44,39 @@ impl<'t> Emitter<'t> {
             }
             Style::Block => {
                 let from = self.column(node);
-                let to = self.copied_column(node, old, owner, offset);
+                let to = self.copied_column(node, old, value_anchor, offset);
                 Text::Lines {
                     column: to,
                     text: shift(&text, from, to),
                 }
             }
-            _ => Text::Inline(format!("{tag}{}", shift(&text, column, owner.column))),
+            _ => Text::Inline(format!(
+                "{tag}{}",
+                shift(&text, column, value_anchor.column)
+            )),
         })
     }
 
-    /// Chooses the column of a copied block collection.
+    /// Returns the column for a copied block collection.
     fn copied_column(
         &self,
         node: NodeRef<'t>,
-        old: Option<Owner>,
-        owner: Owner,
+        old: Option<ValueAnchor>,
+        value_anchor: ValueAnchor,
         offset: usize,
     ) -> usize {
         let column = self.column(node);
-        match (old, owner.dash) {
-            (_, Some(width)) => owner.column + width,
+        match (old, value_anchor.dash) {
+            (_, Some(width)) => value_anchor.column + width,
             (Some(old), None) if old.dash.is_none() => {
-                owner.column + column.saturating_sub(old.column)
+                value_anchor.column + column.saturating_sub(old.column)
             }
-            _ if node.kind() == Kind::Sequence => owner.column + offset,
-            _ => owner.column + self.layout().step,
+            _ if node.kind() == Kind::Sequence => value_anchor.column + offset,
+            _ => value_anchor.column + self.layout().step,
         }
     }
 
-    /// Returns the text of `span` without the anchors of `node` and below.
+    /// Returns the text of `span` without the anchors of `node` and its descendants.
     fn without_anchors(&self, node: NodeRef<'t>, span: Span) -> String {
         let mut edits = Vec::new();
         let mut stack = vec![node];
@@ -100,32 +107,32 @@ impl<'t> Emitter<'t> {
         splice(self.lines.slice(span.start, span.end), &edits)
     }
 
-    /// Copies a node on one line, for a place in brackets; comments are left out.
-    pub(super) fn copy_flow(&self, node: NodeRef<'t>, around: Around) -> String {
+    /// Copies a node on one line, for a position in brackets; comments are dropped.
+    pub(super) fn copy_flow(&self, node: NodeRef<'t>, context: ScalarContext) -> String {
         let tag = node.tag().map(|tag| format!("{tag} ")).unwrap_or_default();
-        let parts = |open: &str, parts: Vec<String>, close: &str| {
+        let enclose = |open: &str, parts: Vec<String>, close: &str| {
             format!("{tag}{open}{}{close}", parts.join(", "))
         };
         match node.kind() {
             Kind::Alias => node.source().to_owned(),
-            Kind::Scalar => format!("{tag}{}", scalar_copy(node, around)),
+            Kind::Scalar => format!("{tag}{}", scalar_copy(node, context)),
             Kind::Sequence => {
-                let items = node.items().map(|item| self.copy_flow(item, around));
-                parts("[", items.collect(), "]")
+                let items = node.items().map(|item| self.copy_flow(item, context));
+                enclose("[", items.collect(), "]")
             }
             Kind::Mapping => {
                 let entries = node.entries().map(|entry| {
-                    let key = self.copy_flow(entry.key, around);
-                    format!("{key}: {}", self.copy_flow(entry.value, around))
+                    let key = self.copy_flow(entry.key, context);
+                    format!("{key}: {}", self.copy_flow(entry.value, context))
                 });
-                parts("{", entries.collect(), "}")
+                enclose("{", entries.collect(), "}")
             }
         }
     }
 }
 
-/// Copies a scalar on one line: as it is written, where it may stand so in brackets.
-fn scalar_copy(node: NodeRef<'_>, around: Around) -> String {
+/// Copies a scalar on one line: unchanged if its notation is valid in brackets.
+fn scalar_copy(node: NodeRef<'_>, context: ScalarContext) -> String {
     let text = node.text().unwrap_or_default();
     let source = node.source();
     let one_line = !source.contains('\n');
@@ -134,8 +141,8 @@ fn scalar_copy(node: NodeRef<'_>, around: Around) -> String {
         // Numbers, booleans and merge keys stay plain.
         Style::Plain if !plain_is_string(text) || node.is_merge_key() => source.to_owned(),
         Style::DoubleQuoted if one_line => source.to_owned(),
-        Style::SingleQuoted if one_line && around != Around::Json => source.to_owned(),
-        style => string(text, style, around),
+        Style::SingleQuoted if one_line && context != ScalarContext::Json => source.to_owned(),
+        style => string(text, style, context),
     }
 }
 

@@ -1,22 +1,23 @@
-//! Edits inside brackets: flow mappings, flow sequences, JSON.
+//! Edits in brackets: flow mappings, flow sequences and JSON.
 
-use super::emit::{Child, Emitter, children};
-use super::fate::{Addition, Place};
+use super::children::{Child, children};
+use super::emitter::Emitter;
 use super::flow_style::FlowStyle;
-use super::write::scalar;
 use crate::yaml::change::Value;
+use crate::yaml::edit::node_plan::{Addition, InsertPosition};
+use crate::yaml::edit::writer::scalar;
 use crate::yaml::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {
     /// Replaces a value in brackets.
-    pub(super) fn put_flow(&mut self, node: NodeRef<'t>, value: &Value) {
+    pub(super) fn replace_flow_value(&mut self, node: NodeRef<'t>, value: &Value) {
         let Some(parent) = node.parent() else { return };
         let siblings = children(parent);
-        let me = siblings.iter().find(|child| child.value == node);
-        let style = self.flow_style(parent, me);
+        let own = siblings.iter().find(|child| child.value == node);
+        let style = self.flow_style(parent, own);
         let span = node.outer_span();
         let indent = self.lines.indentation(span.start);
-        let text = match scalar(value, node.style(), style.around) {
+        let text = match scalar(value, node.style(), style.context) {
             Some(text) => text,
             None => style.write(value, indent),
         };
@@ -35,12 +36,12 @@ impl<'t> Emitter<'t> {
         &mut self,
         node: NodeRef<'t>,
         children: &[Child<'t>],
-        place: Place,
+        position: InsertPosition,
         added: &[Addition],
     ) {
-        let index = match place {
-            Place::First => 0,
-            Place::After(index) => index,
+        let index = match position {
+            InsertPosition::First => 0,
+            InsertPosition::After(index) => index,
         };
         let Some(sibling) = children.get(index) else {
             return;
@@ -48,9 +49,11 @@ impl<'t> Emitter<'t> {
         let style = self.flow_style(node, Some(sibling));
         let start = self.flow_start(node, children, index);
         let indent = self.lines.indentation(start);
-        let parts = added.iter().map(|one| style.addition(one, indent));
-        let parts = parts.collect::<Vec<_>>();
-        if place == Place::First {
+        let parts: Vec<_> = added
+            .iter()
+            .map(|addition| style.addition(addition, indent))
+            .collect();
+        if position == InsertPosition::First {
             let between = self.between(&style, start);
             let text = parts.join(&between);
             self.edit(start, start, format!("{text}{between}"));
@@ -59,7 +62,7 @@ impl<'t> Emitter<'t> {
         }
     }
 
-    /// Returns where a child in brackets starts: at its `?` where it has one.
+    /// Returns the start of a child in brackets: its `?` if it has one.
     fn flow_start(&self, node: NodeRef<'t>, children: &[Child<'t>], index: usize) -> usize {
         let before = index.checked_sub(1).and_then(|before| children.get(before));
         let end = before.map_or(node.span().start, |before| before.span().end);
@@ -75,16 +78,16 @@ impl<'t> Emitter<'t> {
         if is_explicit { at } else { start }
     }
 
-    /// Returns what parts two children beside the one that starts at `start`.
+    /// Returns the text to write between two children, as around the child that starts at `start`.
     fn between(&self, style: &FlowStyle, start: usize) -> String {
-        if self.lines.leads(start) {
+        if self.lines.is_line_start(start) {
             format!(",{}{}", style.eol, self.lines.indentation(start))
         } else {
             format!(",{}", style.comma)
         }
     }
 
-    /// Inserts written entries or items behind `sibling`.
+    /// Inserts `parts`, the texts of entries or items, after `sibling`.
     pub(super) fn insert_flow_parts(
         &mut self,
         node: NodeRef<'t>,
@@ -93,24 +96,26 @@ impl<'t> Emitter<'t> {
     ) {
         let style = self.flow_style(node, Some(sibling));
         let children = children(node);
-        let index = children.iter().position(|one| one.value == sibling.value);
+        let index = children
+            .iter()
+            .position(|child| child.value == sibling.value);
         let start = self.flow_start(node, &children, index.unwrap_or_default());
         let between = self.between(&style, start);
         let text = parts.join(&between);
         let end = sibling.span().end;
         let is_open = sibling.value.indicator() == Some(end) && sibling.key.is_some();
         if is_open {
-            // `a:,` is no key for every reader.
+            // Some parsers do not read `a:,` as a key.
             self.edit(end, end, " ");
         }
-        if self.lines.leads(start) {
+        if self.lines.is_line_start(start) {
             self.insert_flow_lines(end, &text, &between);
         } else {
             self.edit(end, end, format!("{between}{text}"));
         }
     }
 
-    /// Inserts lines behind the child that ends at `end`; `between` is a comma and a new line.
+    /// Inserts lines after the child that ends at `end`; `between` is a comma and a new line.
     fn insert_flow_lines(&mut self, end: usize, text: &str, between: &str) {
         let line_break = between.strip_prefix(',').unwrap_or_default();
         let comma = self.comma(end);
@@ -118,8 +123,8 @@ impl<'t> Emitter<'t> {
         let rest_of = |at: usize| self.lines.rest(at).trim_start_matches([' ', '\t']);
         let ends_line = |at: usize| rest_of(at).is_empty() || rest_of(at).starts_with('#');
         if let Some(comma) = comma {
-            let behind = comma + 1;
-            let at = if ends_line(behind) { line_end } else { behind };
+            let after = comma + 1;
+            let at = if ends_line(after) { line_end } else { after };
             self.edit(at, at, format!("{line_break}{text},"));
         } else if rest_of(end).starts_with('#') {
             self.edit(end, end, ",");
@@ -142,9 +147,9 @@ impl<'t> Emitter<'t> {
             .and_then(|index| children.get(index))
             .map(|kept| kept.span().end);
         let last_end = children.last().map(|last| last.span().end);
-        // What follows the last that is kept goes at once where no comment stands between.
+        // One edit removes all text after the last child that is kept, unless there is a comment between them.
         let tail = match (kept_end, last_end) {
-            (Some(start), Some(end)) if start < end && !self.holds_comment(start, children) => {
+            (Some(start), Some(end)) if start < end && !self.contains_comment(start, children) => {
                 self.edit(start, end, "");
                 last_kept
             }
@@ -168,14 +173,14 @@ impl<'t> Emitter<'t> {
         }
     }
 
-    /// Returns the comma behind the child that ends at `end`.
+    /// Returns the offset of the comma after the child that ends at `end`.
     fn comma(&self, end: usize) -> Option<usize> {
         let at = self.lines.skip_trivia(end);
         (self.lines.byte(at) == Some(b',')).then_some(at)
     }
 
-    /// Tells whether a comment stands between the children behind `start`.
-    fn holds_comment(&self, start: usize, children: &[Child<'t>]) -> bool {
+    /// Returns whether there is a comment between the children after `start`.
+    fn contains_comment(&self, start: usize, children: &[Child<'t>]) -> bool {
         let mut at = start;
         for span in children
             .iter()
@@ -190,13 +195,13 @@ impl<'t> Emitter<'t> {
         false
     }
 
-    /// Removes one child with its comma, and its line where nothing else stands there.
+    /// Removes one child with its comma, and its line if that contains nothing else.
     fn remove_flow_part(&mut self, start: usize, end: usize) {
         let rest = self.lines.rest(end);
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         let ends_line =
             rest.len() == blanks || rest.trim_start_matches([' ', '\t']).starts_with('#');
-        if ends_line && self.lines.leads(start) {
+        if ends_line && self.lines.is_line_start(start) {
             self.edit(self.lines.start(start), self.lines.next(end), "");
         } else if ends_line {
             self.edit(start, end, "");

@@ -1,29 +1,30 @@
-//! The style of brackets: quotes, blanks, and whether parts have lines of their own.
+//! The style of brackets: quotes, blanks and line breaks.
 
-use super::emit::{Child, Emitter, children};
-use super::fate::Addition;
-use super::quote::{Around, string};
-use super::write::scalar;
+use super::children::{Child, children};
+use super::emitter::Emitter;
+use super::quote::{ScalarContext, string};
 use crate::yaml::change::Value;
+use crate::yaml::edit::node_plan::Addition;
+use crate::yaml::edit::writer::scalar;
 use crate::yaml::tree::{NodeRef, Style};
 
-/// How the surroundings write what stands in brackets.
+/// Style of the text in brackets, taken from the surrounding text.
 #[derive(Clone, Debug)]
 pub(super) struct FlowStyle {
-    pub(super) around: Around,
+    pub(super) context: ScalarContext,
     /// The quotes of strings.
     pub(super) quotes: Style,
-    /// Blanks behind a `:`.
+    /// Blanks after a `:`.
     colon: &'static str,
-    /// Blanks behind a `,`.
+    /// Blanks after a `,`.
     pub(super) comma: &'static str,
-    /// Indentation of one level, where new collections take several lines.
+    /// Indentation of one level, if new collections take several lines.
     unit: Option<String>,
     pub(super) eol: &'static str,
 }
 
 impl FlowStyle {
-    /// Writes a value; further lines start with `indent`.
+    /// Writes a value; all lines after the first start with `indent`.
     pub(super) fn write(&self, value: &Value, indent: &str) -> String {
         match value {
             Value::Map(entries) if !entries.is_empty() => {
@@ -38,13 +39,13 @@ impl FlowStyle {
                 let items = items.iter().map(|item| self.write(item, &inner));
                 self.bracketed("[", items.collect(), "]", indent)
             }
-            _ => scalar(value, self.quotes, self.around).unwrap_or_default(),
+            _ => scalar(value, self.quotes, self.context).unwrap_or_default(),
         }
     }
 
     fn entry(&self, key: &str, value: &Value, indent: &str) -> String {
-        let key = string(key, Style::Plain, self.around);
-        // A plain key needs the blank to be a key.
+        let key = string(key, Style::Plain, self.context);
+        // After a plain key the blank is required.
         let blank = if key.starts_with('"') {
             self.colon
         } else {
@@ -76,55 +77,56 @@ impl FlowStyle {
 }
 
 impl<'t> Emitter<'t> {
-    /// Returns what a scalar beside or below `node` stands in.
-    pub(super) fn around(&self, node: NodeRef<'t>) -> Around {
+    /// Returns the context of a scalar next to or below `node`.
+    pub(super) fn context(&self, node: NodeRef<'t>) -> ScalarContext {
         let flow = |node: &NodeRef<'t>| node.style() == Style::Flow;
         let Some(nearest) = node.parent().filter(flow) else {
-            return Around::Block;
+            return ScalarContext::Block;
         };
         let key = std::iter::successors(Some(nearest), |node| node.parent().filter(flow))
             .find_map(|node| node.entries().next())
             .map(|entry| entry.key.style());
         match key {
-            Some(Style::DoubleQuoted) => Around::Json,
-            _ => Around::Flow,
+            Some(Style::DoubleQuoted) => ScalarContext::Json,
+            _ => ScalarContext::Flow,
         }
     }
 
-    /// Returns what the entries of a collection in brackets stand in.
-    pub(super) fn around_entries(&self, node: NodeRef<'t>) -> Around {
-        // A list in brackets has no keys of its own; those of its items tell.
+    /// Returns the context of the entries of a collection in brackets.
+    pub(super) fn entry_context(&self, node: NodeRef<'t>) -> ScalarContext {
+        // A list in brackets has no keys of its own; the keys of its items decide.
         let own = node.entries().next();
         let key = own.or_else(|| node.items().find_map(|item| item.entries().next()));
         match key.map(|entry| entry.key.style()) {
-            Some(Style::DoubleQuoted) => Around::Json,
-            Some(_) => Around::Flow,
-            None => match self.around(node) {
-                Around::Block if node.style() == Style::Flow => Around::Flow,
-                around => around,
+            Some(Style::DoubleQuoted) => ScalarContext::Json,
+            Some(_) => ScalarContext::Flow,
+            None => match self.context(node) {
+                ScalarContext::Block if node.style() == Style::Flow => ScalarContext::Flow,
+                context => context,
             },
         }
     }
 
-    /// Reads the style of a collection in brackets, or of the one around it while it is empty.
+    /// Returns the style of a collection in brackets, or of its parent if it is empty.
     pub(super) fn flow_style(&self, node: NodeRef<'t>, sibling: Option<&Child<'t>>) -> FlowStyle {
-        let around = self.around_entries(node);
+        let context = self.entry_context(node);
         let item = node.items().last().map(NodeRef::style);
-        let unit =
-            sibling.filter(|one| around == Around::Json && self.lines.leads(one.span().start));
+        let unit = sibling.filter(|child| {
+            context == ScalarContext::Json && self.lines.is_line_start(child.span().start)
+        });
         FlowStyle {
-            around,
+            context,
             quotes: item.unwrap_or(Style::Plain),
             colon: if self.is_tight_colon(node) { "" } else { " " },
             comma: if self.is_tight_comma(node) { "" } else { " " },
-            unit: unit.map(|one| self.unit(node, one)),
+            unit: unit.map(|child| self.unit(node, child)),
             eol: self.lines.eol(node.span().start),
         }
     }
 
     fn is_tight_colon(&self, node: NodeRef<'t>) -> bool {
-        let around = std::iter::successors(Some(node), |node| node.parent());
-        let entry = around.flat_map(NodeRef::entries).next();
+        let ancestors = std::iter::successors(Some(node), |node| node.parent());
+        let entry = ancestors.flat_map(NodeRef::entries).next();
         entry.is_some_and(|entry| {
             entry.value.indicator() == Some(entry.value.outer_span().start)
                 && entry.value.style() != Style::Empty
@@ -134,12 +136,14 @@ impl<'t> Emitter<'t> {
     fn is_tight_comma(&self, node: NodeRef<'t>) -> bool {
         let children = children(node);
         match (children.first(), children.get(1)) {
-            (Some(one), Some(two)) => self.lines.slice(one.span().end, two.span().start) == ",",
+            (Some(first), Some(second)) => {
+                self.lines.slice(first.span().end, second.span().start) == ","
+            }
             _ => self.is_tight_colon(node),
         }
     }
 
-    /// Returns the indentation of one level: what `child` has more than its collection.
+    /// Returns the indentation of one level: the indentation of `child` without that of its collection.
     fn unit(&self, node: NodeRef<'t>, child: &Child<'t>) -> String {
         let inner = self.lines.indentation(child.span().start);
         let outer = self.lines.indentation(node.span().start);

@@ -1,11 +1,12 @@
-//! Puts new entries and items into block collections.
+//! Insertion of new entries and items into block collections.
 
-use super::emit::{Child, Emitter, last_leaf};
-use super::fate::{Addition, Place};
+use super::children::{Child, last_leaf};
+use super::emitter::{Emitter, ScalarEndGuard};
 use super::layout::{self, dash_width};
-use super::write::{Follow, Owner, Writer};
-use super::{Edit, EditError};
+use crate::yaml::edit::node_plan::{Addition, InsertPosition};
+use crate::yaml::edit::writer::{TextAfter, ValueAnchor, Writer};
 use crate::yaml::span::Span;
+use crate::yaml::text_edit::{Edit, EditError};
 use crate::yaml::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {
@@ -13,7 +14,7 @@ impl<'t> Emitter<'t> {
         &mut self,
         node: NodeRef<'t>,
         children: &[Child<'t>],
-        place: Place,
+        position: InsertPosition,
         added: Vec<Addition>,
     ) -> Result<(), EditError> {
         if added.is_empty() {
@@ -23,34 +24,34 @@ impl<'t> Emitter<'t> {
             if !node.source().starts_with(['{', '[']) {
                 return Err(EditError {
                     offset: node.span().start,
-                    reason: "a pair without braces cannot take another entry".to_owned(),
+                    reason: "cannot add an entry to a pair without braces".to_owned(),
                 });
             }
-            self.insert_flow(node, children, place, &added);
+            self.insert_flow(node, children, position, &added);
             return Ok(());
         }
-        match place {
-            Place::First => self.insert_first(node, children, &added),
-            Place::After(index) => {
+        match position {
+            InsertPosition::First => self.insert_first(node, children, &added),
+            InsertPosition::After(index) => {
                 if let Some(child) = children.get(index) {
-                    self.insert_behind(node, child, &added);
+                    self.insert_after(node, child, &added);
                 }
             }
         }
         Ok(())
     }
 
-    /// Inserts lines behind the last line of `child` and the comments that belong to it: those
-    /// below stay below.
-    fn insert_behind(&mut self, node: NodeRef<'t>, child: &Child<'t>, added: &[Addition]) {
-        self.seal(child.value);
-        let column = self.own_column(child);
-        let at = self.behind(child.span().end, column, false);
+    /// Inserts lines after the last line of `child` and the comments that belong to it. Other comments stay below the
+    /// inserted lines.
+    fn insert_after(&mut self, node: NodeRef<'t>, child: &Child<'t>, added: &[Addition]) {
+        self.guard_scalar_end(child.value);
+        let column = self.comment_column(child);
+        let at = self.end_with_comments(child.span().end, column, false);
         self.insert_lines(node, at, added);
     }
 
     fn insert_lines(&mut self, node: NodeRef<'t>, at: usize, added: &[Addition]) {
-        let writer = self.writer(node, at, self.follow(at));
+        let writer = self.writer(node, at, self.text_after(at));
         let column = self.column(node);
         let mut text = String::new();
         for addition in added {
@@ -61,25 +62,28 @@ impl<'t> Emitter<'t> {
         self.edit(at, at, text);
     }
 
-    /// Inserts before all children: below the key of the collection where it has lines of its
-    /// own, so that a comment above the first child stays with that child.
+    /// Inserts entries or items before all children. If the collection starts on a line below its key, they are
+    /// inserted directly below the key, so that a comment above the first child stays with that child.
     fn insert_first(&mut self, node: NodeRef<'t>, children: &[Child<'t>], added: &[Addition]) {
         let Some(first) = children.first() else {
             return;
         };
         let start = self.child_start(first);
         if let Some(slot) = self.slot(node) {
-            let rest = self.lines.rest(slot.head).trim_start_matches([' ', '\t']);
-            let below = self.lines.end(slot.head) < self.lines.start(start);
+            let rest = self
+                .lines
+                .rest(slot.end_of_indicator)
+                .trim_start_matches([' ', '\t']);
+            let below = self.lines.end(slot.end_of_indicator) < self.lines.start(start);
             if below && (rest.is_empty() || rest.starts_with('#')) {
-                return self.insert_lines(node, self.lines.end(slot.head), added);
+                return self.insert_lines(node, self.lines.end(slot.end_of_indicator), added);
             }
         }
-        let follow = Follow {
+        let text_after = TextAfter {
             comment: None,
             terminated: true,
         };
-        let writer = self.writer(node, start, follow);
+        let writer = self.writer(node, start, text_after);
         let column = self.column(node);
         let mut text = String::new();
         for addition in added {
@@ -110,7 +114,7 @@ impl<'t> Emitter<'t> {
         }
     }
 
-    /// Returns where a child starts: at its key or its dash.
+    /// Returns the start of a child: its key or its dash.
     pub(super) fn child_start(&self, child: &Child<'t>) -> usize {
         match child.key {
             Some(key) => key.outer_span().start,
@@ -126,17 +130,17 @@ impl<'t> Emitter<'t> {
         }
     }
 
-    /// Makes a writer for text at `at` in or below `node`.
-    pub(super) fn writer(&self, node: NodeRef<'t>, at: usize, follow: Follow) -> Writer {
+    /// Returns a writer for text at `at` in or below `node`.
+    pub(super) fn writer(&self, node: NodeRef<'t>, at: usize, text_after: TextAfter) -> Writer {
         Writer {
             layout: self.layout(),
             offset: self.offset_near(node).unwrap_or(self.layout().offset),
             eol: self.lines.eol(at),
-            follow,
+            text_after,
         }
     }
 
-    /// Returns how far the sequences of the nearest mapping are indented.
+    /// Returns the indentation of the sequences of the nearest mapping.
     fn offset_near(&self, node: NodeRef<'t>) -> Option<usize> {
         let mapping = std::iter::successors(Some(node), |node| node.parent())
             .find(|node| node.kind() == Kind::Mapping)?;
@@ -148,8 +152,8 @@ impl<'t> Emitter<'t> {
             .find_map(|sequence| self.column(sequence).checked_sub(column))
     }
 
-    /// Reads what stands behind an insertion at the line end `at`.
-    pub(super) fn follow(&self, at: usize) -> Follow {
+    /// Returns the context after an insertion at the line end `at`.
+    pub(super) fn text_after(&self, at: usize) -> TextAfter {
         let mut line = self.lines.next(at);
         while self.lines.rest_is_blank(line) && self.lines.next(line) > line {
             line = self.lines.next(line);
@@ -157,15 +161,15 @@ impl<'t> Emitter<'t> {
         let text = self.lines.rest(line);
         let indent = text.len() - text.trim_start_matches([' ', '\t']).len();
         let is_comment = text.trim_start_matches([' ', '\t']).starts_with('#');
-        Follow {
+        TextAfter {
             comment: is_comment.then_some(indent),
             terminated: self.lines.is_terminated(at),
         }
     }
 
-    /// A block scalar that the end of the file cuts off would gain a line break from text behind
-    /// it: its header is made to say what its value is.
-    pub(super) fn seal(&mut self, node: NodeRef<'t>) {
+    /// Plans a `-` in the header of a block scalar that ends with the file without a line break: text inserted after it
+    /// would add a line break to its value.
+    pub(super) fn guard_scalar_end(&mut self, node: NodeRef<'t>) {
         let leaf = last_leaf(node);
         let cut_off = !self.lines.is_terminated(leaf.span().end);
         if !cut_off || !matches!(leaf.style(), Style::Literal | Style::Folded) {
@@ -178,7 +182,7 @@ impl<'t> Emitter<'t> {
             .unwrap_or_default();
         if !header.contains('-') {
             let start = leaf.span().start;
-            self.seal = Some(Seal {
+            self.scalar_end_guard = Some(ScalarEndGuard {
                 scalar: leaf.span(),
                 header: Edit {
                     span: Span::new(start, start + header.len()),
@@ -188,11 +192,11 @@ impl<'t> Emitter<'t> {
         }
     }
 
-    /// Describes what a value in block layout hangs on; `None` for the root and in brackets.
+    /// Returns the slot of a value in block layout; `None` for the root and in brackets.
     pub(super) fn slot(&self, node: NodeRef<'t>) -> Option<Slot> {
         let parent = node.parent().filter(|p| p.style() == Style::Block)?;
         let column = self.column(parent);
-        let (head, owner) = if parent.kind() == Kind::Sequence {
+        let (end_of_indicator, value_anchor) = if parent.kind() == Kind::Sequence {
             let width = dash_width(self.lines, node).or_else(|| {
                 parent
                     .items()
@@ -200,28 +204,24 @@ impl<'t> Emitter<'t> {
                     .find_map(|item| dash_width(self.lines, item))
             });
             let width = width.unwrap_or(self.layout().dash);
-            (node.indicator()? + 1, Owner::dash(column, width))
+            (node.indicator()? + 1, ValueAnchor::dash(column, width))
         } else {
-            (node.indicator()?, Owner::key(column))
+            (node.indicator()?, ValueAnchor::key(column))
         };
-        let head = node.anchor_span().map_or(head, |anchor| anchor.end);
-        Some(Slot { head, owner })
+        let end_of_indicator = node
+            .anchor_span()
+            .map_or(end_of_indicator, |anchor| anchor.end);
+        Some(Slot {
+            end_of_indicator,
+            value_anchor,
+        })
     }
 }
 
-/// A block scalar at the very end of a file that would change with text behind it.
-#[derive(Clone, Debug)]
-pub(super) struct Seal {
-    /// The scalar, needless where it is edited itself.
-    pub(super) scalar: Span,
-    /// What makes its header say that it ends without line break.
-    pub(super) header: Edit,
-}
-
-/// The place of a value in block layout.
+/// Position of a value in block layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// Behind the `:` or `-`, and behind the anchor.
-    pub(super) head: usize,
-    pub(super) owner: Owner,
+    /// The offset after the `:` or `-` and after the anchor.
+    pub(super) end_of_indicator: usize,
+    pub(super) value_anchor: ValueAnchor,
 }

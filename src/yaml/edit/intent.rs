@@ -1,58 +1,63 @@
-//! Gathers all changes of a document into one fate per node.
+//! Combines all changes of a document into one plan per node.
 //!
-//! Changes that meet in the same new parent become one addition, and changes that contradict
-//! each other are found before any text is planned.
+//! Changes with the same new parent become one addition. Changes that contradict each other are rejected before any
+//! text is planned.
 
-use super::EditError;
-use super::fate::{Addition, Fate, Own, Place};
 use crate::yaml::change::{Change, Value};
-use crate::yaml::merge::first_duplicate;
-use crate::yaml::route::{Route, Step};
-use crate::yaml::same::same;
+use crate::yaml::duplicate_keys::first_duplicate;
+use crate::yaml::edit::node_plan::{Addition, InsertPosition, NodeAction, NodePlan};
+use crate::yaml::equality::has_value;
+use crate::yaml::field_path::{FieldPath, Step};
+use crate::yaml::text_edit::EditError;
 use crate::yaml::tree::{Kind, NodeRef};
 
-/// Keys with a place of their own: parent, key, the sibling to look for, whether it goes before.
-const PLACES: [(&str, &str, &str, bool); 3] = [
+/// Keys with a preferred position: parent, key, sibling, and whether the key is inserted before the sibling.
+const PREFERRED_POSITIONS: [(&str, &str, &str, bool); 3] = [
     ("metadata", "annotations", "labels", false),
     ("template", "metadata", "spec", true),
     ("", "metadata", "spec", true),
 ];
 
-/// Gathers `changes`; routes start at `root`.
-pub(super) fn gather(root: NodeRef<'_>, changes: &[Change]) -> Result<Fate, EditError> {
-    let mut fate = Fate::default();
-    for change in pending(root, changes) {
-        let walk = Walk {
+/// Combines `changes` into a plan; routes start at `root`.
+///
+/// # Errors
+/// [`EditError`] if a change does not fit the document, or contradicts another one.
+pub(super) fn combine(root: NodeRef<'_>, changes: &[Change]) -> Result<NodePlan, EditError> {
+    let mut plan = NodePlan::default();
+    for change in effective_changes(root, changes) {
+        let walk = ChangeWalk {
             action: Action::of(change),
             route: change.route(),
         };
-        walk.apply(&mut fate, root, "", change.route().steps())?;
+        walk.apply(&mut plan, root, "", change.route().steps())?;
     }
-    Ok(fate)
+    Ok(plan)
 }
 
-/// Returns the changes that are still to be made: all but the settings that hold already, unless
-/// another change speaks of the same place.
-pub(super) fn pending<'c>(root: NodeRef<'_>, changes: &'c [Change]) -> Vec<&'c Change> {
-    let meets = |one: &Change, other: &Change| {
-        let (one, other) = (one.route().steps(), other.route().steps());
-        one.starts_with(other) || other.starts_with(one)
+/// Returns the changes that have an effect. Leaves out settings of values that the document has already, unless another
+/// change edits the same field.
+pub(super) fn effective_changes<'c>(root: NodeRef<'_>, changes: &'c [Change]) -> Vec<&'c Change> {
+    let overlap = |left: &Change, right: &Change| {
+        let (left, right) = (left.route().steps(), right.route().steps());
+        left.starts_with(right) || right.starts_with(left)
     };
-    let holds = |index: usize, change: &Change| {
+    let is_applied = |index: usize, change: &Change| {
         let Change::Set { route, value } = change else {
             return false;
         };
         let mut others = changes.iter().enumerate().filter(|(at, _)| *at != index);
-        root.at(route).is_some_and(|node| same(node, value))
-            && !others.any(|(_, other)| meets(change, other))
+        root.at(route).is_some_and(|node| has_value(node, value))
+            && !others.any(|(_, other)| overlap(change, other))
     };
-    let all = changes.iter().enumerate();
-    all.filter(|(index, change)| !holds(*index, change))
+    changes
+        .iter()
+        .enumerate()
+        .filter(|(index, change)| !is_applied(*index, change))
         .map(|(_, change)| change)
         .collect()
 }
 
-/// What a change does at the end of its route.
+/// Action of a change at the end of its route.
 #[derive(Clone, Copy)]
 pub(super) enum Action<'c> {
     Set(&'c Value),
@@ -71,19 +76,19 @@ impl<'c> Action<'c> {
         }
     }
 
-    /// Tells whether the parent of the addressed node has to act.
+    /// Returns whether the action changes the parent of the addressed node.
     pub(super) const fn concerns_parent(self) -> bool {
         matches!(self, Self::Replace(..) | Self::Remove)
     }
 }
 
-/// One change on its way through the document.
-pub(super) struct Walk<'c> {
+/// A change whose route is followed through the document.
+pub(super) struct ChangeWalk<'c> {
     pub(super) action: Action<'c>,
-    route: &'c Route,
+    route: &'c FieldPath,
 }
 
-impl Walk<'_> {
+impl ChangeWalk<'_> {
     pub(super) fn error<T>(&self, node: NodeRef<'_>, reason: &str) -> Result<T, EditError> {
         Err(EditError {
             offset: node.span().start,
@@ -93,68 +98,68 @@ impl Walk<'_> {
 
     fn apply(
         &self,
-        fate: &mut Fate,
+        plan: &mut NodePlan,
         node: NodeRef<'_>,
         name: &str,
         steps: &[Step],
     ) -> Result<(), EditError> {
-        match &mut fate.own {
-            Own::Rename(..) | Own::Remove => {
-                return self.error(node, "another change takes it away");
+        match &mut plan.action {
+            NodeAction::Rename(..) | NodeAction::Remove => {
+                return self.error(node, "another change removes or renames it");
             }
-            Own::Become(value) => return self.inside_value(value, node, steps),
-            Own::Keep => {}
+            NodeAction::SetValue(value) => return self.apply_to_pending(value, node, steps),
+            NodeAction::Keep => {}
         }
         let Some((first, rest)) = steps.split_first() else {
-            return self.arrive(fate, node);
+            return self.apply_here(plan, node);
         };
         match (node.kind(), first) {
-            (Kind::Mapping, Step::Key(key)) => self.enter(fate, node, name, key, rest),
-            (Kind::Sequence, Step::Index(index)) => self.pass(fate, node, *index, rest),
-            (Kind::Scalar, Step::Key(_)) if node.is_null() => match self.missing(node, steps)? {
-                Some(value) => {
-                    fate.own = Own::Become(value);
-                    Ok(())
+            (Kind::Mapping, Step::Key(key)) => self.apply_to_entry(plan, node, name, key, rest),
+            (Kind::Sequence, Step::Index(index)) => self.apply_to_item(plan, node, *index, rest),
+            (Kind::Scalar, Step::Key(_)) if node.is_null() => {
+                match self.build_missing(node, steps)? {
+                    Some(value) => {
+                        plan.action = NodeAction::SetValue(value);
+                        Ok(())
+                    }
+                    None => Ok(()),
                 }
-                None => Ok(()),
-            },
-            (Kind::Alias, _) => self.error(node, "an alias stands in the way"),
+            }
+            (Kind::Alias, _) => self.error(node, "the field is inside an alias"),
             (Kind::Mapping, _) => self.error(node, "a mapping has no numbered items"),
             (Kind::Sequence, _) => self.error(node, "a list has no keys"),
-            (Kind::Scalar, _) => {
-                self.error(node, "a single value stands where fields are expected")
-            }
+            (Kind::Scalar, _) => self.error(node, "expected fields, found a single value"),
         }
     }
 
-    /// The route ends at `node`.
-    fn arrive(&self, fate: &mut Fate, node: NodeRef<'_>) -> Result<(), EditError> {
+    /// Applies the action to `node`, the end of the route.
+    fn apply_here(&self, plan: &mut NodePlan, node: NodeRef<'_>) -> Result<(), EditError> {
         match self.action {
-            Action::Set(_) if fate.takes_away() => {
-                return self.error(node, "another change takes away a part of it");
+            Action::Set(_) if plan.removes_or_renames() => {
+                return self.error(node, "another change removes or renames a part of it");
             }
-            Action::Set(value) => *fate = Fate::new(Own::Become(value.clone())),
+            Action::Set(value) => *plan = NodePlan::new(NodeAction::SetValue(value.clone())),
             Action::Push(value) => match node.kind() {
-                Kind::Sequence => fate.added.push(Addition {
-                    place: None,
+                Kind::Sequence => plan.added.push(Addition {
+                    position: None,
                     key: None,
                     value: value.clone(),
                 }),
                 Kind::Scalar if node.is_null() => {
-                    fate.own = Own::Become(Value::Seq(vec![value.clone()]));
+                    plan.action = NodeAction::SetValue(Value::Seq(vec![value.clone()]));
                 }
-                _ => return self.error(node, "it is no list"),
+                _ => return self.error(node, "expected a list"),
             },
             Action::Remove | Action::Replace(..) => {
-                return self.error(node, "the whole document cannot be taken away");
+                return self.error(node, "the whole document cannot be removed");
             }
         }
         Ok(())
     }
 
-    fn enter(
+    fn apply_to_entry(
         &self,
-        fate: &mut Fate,
+        plan: &mut NodePlan,
         node: NodeRef<'_>,
         name: &str,
         key: &str,
@@ -162,109 +167,109 @@ impl Walk<'_> {
     ) -> Result<(), EditError> {
         self.refuse_duplicates(node)?;
         let Some((index, value)) = own_entry(node, key) else {
-            return self.add(fate, node, name, key, rest);
+            return self.add(plan, node, name, key, rest);
         };
-        let taken = rest.is_empty() && self.action.concerns_parent();
+        let is_removal = rest.is_empty() && self.action.concerns_parent();
         if let Action::Replace(new, _) = self.action
-            && taken
-            && brings_in(fate, new, index)
+            && is_removal
+            && adds_key(plan, new, index)
         {
-            return self.error(node, "another change brings in the same key");
+            return self.error(node, "another change adds the same key");
         }
-        let child = fate.children.entry(index).or_default();
-        if taken {
-            return self.take_away(child, node, key, value);
+        let child = plan.children.entry(index).or_default();
+        if is_removal {
+            return self.remove_or_replace(child, node, key, value);
         }
         self.apply(child, value, key, rest)
     }
 
-    fn pass(
+    fn apply_to_item(
         &self,
-        fate: &mut Fate,
+        plan: &mut NodePlan,
         node: NodeRef<'_>,
         index: usize,
         rest: &[Step],
     ) -> Result<(), EditError> {
         let Some(item) = node.item(index) else {
-            return self.error(node, "the list has no such item");
+            return self.error(node, "the list does not have this item");
         };
-        let child = fate.children.entry(index).or_default();
+        let child = plan.children.entry(index).or_default();
         match self.action {
             Action::Replace(..) if rest.is_empty() => self.error(item, "an item has no key"),
             Action::Remove if rest.is_empty() => {
-                if !child.is_untouched() && !matches!(child.own, Own::Remove) {
-                    return self.error(item, "another change speaks of it");
+                if !child.is_untouched() && !matches!(child.action, NodeAction::Remove) {
+                    return self.error(item, "another change edits it");
                 }
-                child.own = Own::Remove;
+                child.action = NodeAction::Remove;
                 Ok(())
             }
             _ => self.apply(child, item, "", rest),
         }
     }
 
-    /// Marks an entry as removed or replaced.
-    fn take_away(
+    /// Plans the removal or replacement of an entry.
+    fn remove_or_replace(
         &self,
-        child: &mut Fate,
+        child: &mut NodePlan,
         mapping: NodeRef<'_>,
         old: &str,
         value: NodeRef<'_>,
     ) -> Result<(), EditError> {
-        if self.is_taken_alike(child) {
+        if self.is_repeated(child) {
             return Ok(());
         }
         if !child.is_untouched() {
-            return self.error(value, "another change speaks of it");
+            return self.error(value, "another change edits it");
         }
-        child.own = match self.action {
-            Action::Replace(key, new) if key == old => Own::Become(new.clone()),
+        child.action = match self.action {
+            Action::Replace(key, new) if key == old => NodeAction::SetValue(new.clone()),
             Action::Replace(key, _) if own_entry(mapping, key).is_some() => {
-                return self.error(value, &format!("`{key}` stands beside it already"));
+                return self.error(value, &format!("the mapping already has a key `{key}`"));
             }
-            Action::Replace(key, new) => Own::Rename(key.to_owned(), new.clone()),
-            _ => Own::Remove,
+            Action::Replace(key, new) => NodeAction::Rename(key.to_owned(), new.clone()),
+            _ => NodeAction::Remove,
         };
         Ok(())
     }
 
-    /// Tells whether an earlier change asks for just the same.
-    fn is_taken_alike(&self, child: &Fate) -> bool {
-        match (self.action, &child.own) {
-            (Action::Remove, Own::Remove) => true,
-            (Action::Replace(key, new), Own::Rename(name, value)) => key == name && new == value,
+    /// Returns whether an earlier change planned the same removal or replacement.
+    fn is_repeated(&self, child: &NodePlan) -> bool {
+        match (self.action, &child.action) {
+            (Action::Remove, NodeAction::Remove) => true,
+            (Action::Replace(key, new), NodeAction::Rename(name, value)) => {
+                key == name && new == value
+            }
             _ => false,
         }
     }
 
-    /// The mapping has no entry `key`.
+    /// Applies the change to a mapping without an entry `key`.
     fn add(
         &self,
-        fate: &mut Fate,
+        plan: &mut NodePlan,
         node: NodeRef<'_>,
         name: &str,
         key: &str,
         rest: &[Step],
     ) -> Result<(), EditError> {
         if rest.is_empty() && self.action.concerns_parent() {
-            return self.gone(node);
+            return self.check_missing(node);
         }
-        let renamed = |fate: &Fate| matches!(&fate.own, Own::Rename(new, _) if new == key);
-        if fate.children.values().any(renamed) {
-            return self.error(
-                node,
-                "another change puts this key in the place of an old one",
-            );
+        let renamed =
+            |plan: &NodePlan| matches!(&plan.action, NodeAction::Rename(new, _) if new == key);
+        if plan.children.values().any(renamed) {
+            return self.error(node, "another change renames a key to this one");
         }
-        if let Some(addition) = fate
+        if let Some(addition) = plan
             .added
             .iter_mut()
             .find(|addition| addition.key.as_deref() == Some(key))
         {
-            return self.inside_value(&mut addition.value, node, rest);
+            return self.apply_to_pending(&mut addition.value, node, rest);
         }
-        if let Some(value) = self.missing(node, rest)? {
-            fate.added.push(Addition {
-                place: place_of(node, name, key),
+        if let Some(value) = self.build_missing(node, rest)? {
+            plan.added.push(Addition {
+                position: preferred_position(node, name, key),
                 key: Some(key.to_owned()),
                 value,
             });
@@ -272,12 +277,12 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What a change takes away is not there: fine where the change is made already.
-    fn gone(&self, mapping: NodeRef<'_>) -> Result<(), EditError> {
+    /// Accepts a missing entry if the removal or replacement is applied already.
+    fn check_missing(&self, mapping: NodeRef<'_>) -> Result<(), EditError> {
         match self.action {
             Action::Replace(key, value) => match own_entry(mapping, key) {
-                Some((_, present)) if same(present, value) => Ok(()),
-                _ => self.error(mapping, "there is no such field"),
+                Some((_, present)) if has_value(present, value) => Ok(()),
+                _ => self.error(mapping, "the field does not exist"),
             },
             _ => Ok(()),
         }
@@ -291,7 +296,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the written entry of `key`, no merge key followed: its index and value.
+/// Returns the index and value of the mapping's own entry for `key`; merge keys are not followed.
 pub(super) fn own_entry<'t>(mapping: NodeRef<'t>, key: &str) -> Option<(usize, NodeRef<'t>)> {
     let found = mapping
         .entries()
@@ -300,22 +305,25 @@ pub(super) fn own_entry<'t>(mapping: NodeRef<'t>, key: &str) -> Option<(usize, N
     Some((found.0, found.1.value))
 }
 
-/// Tells whether a new entry, or one in the place of another than the one at `index`, has `key`.
-fn brings_in(fate: &Fate, key: &str, index: usize) -> bool {
-    let renamed = |own: &Own| matches!(own, Own::Rename(new, _) if new == key);
-    let mut others = fate.children.iter().filter(|(at, _)| **at != index);
-    others.any(|(_, child)| renamed(&child.own))
-        || fate.added.iter().any(|one| one.key.as_deref() == Some(key))
+/// Returns whether the plan adds `key` to a mapping, or renames an entry other than the one at `index` to it.
+fn adds_key(plan: &NodePlan, key: &str, index: usize) -> bool {
+    let renamed = |own: &NodeAction| matches!(own, NodeAction::Rename(new, _) if new == key);
+    let mut others = plan.children.iter().filter(|(at, _)| **at != index);
+    others.any(|(_, child)| renamed(&child.action))
+        || plan
+            .added
+            .iter()
+            .any(|addition| addition.key.as_deref() == Some(key))
 }
 
-fn place_of(mapping: NodeRef<'_>, name: &str, key: &str) -> Option<Place> {
-    let (.., sibling, before) = PLACES
+fn preferred_position(mapping: NodeRef<'_>, name: &str, key: &str) -> Option<InsertPosition> {
+    let (.., sibling, before) = PREFERRED_POSITIONS
         .iter()
         .find(|(parent, own, ..)| *parent == name && *own == key)?;
     let (index, _) = own_entry(mapping, sibling)?;
     Some(match (before, index.checked_sub(1)) {
-        (false, _) => Place::After(index),
-        (true, Some(previous)) => Place::After(previous),
-        (true, None) => Place::First,
+        (false, _) => InsertPosition::After(index),
+        (true, Some(previous)) => InsertPosition::After(previous),
+        (true, None) => InsertPosition::First,
     })
 }

@@ -1,19 +1,22 @@
-//! Documents of a stream of JSON objects, which nothing but their braces separates.
+//! Documents of a stream of JSON objects, which only their braces separate.
 
 use serde::de::IgnoredAny;
 
-use super::EditError;
+use crate::yaml::text_edit::EditError;
 use crate::yaml::tree::Tree;
 
-/// Verifies that a document of a JSON stream is still one JSON object, so that the next document still starts where
-/// it started. `after` is its edited text. Other documents pass.
+/// Verifies that a document of a JSON stream is still one JSON object, so that the start of the next document does not
+/// move. `after` is its edited text. Documents outside of a JSON stream are accepted.
+///
+/// # Errors
+/// [`EditError`] if the edited text is not one JSON object.
 pub(super) fn verify(tree: &Tree, after: &str) -> Result<(), EditError> {
     if !is_in_stream(tree) || is_object(after) {
         return Ok(());
     }
     Err(EditError {
         offset: tree.segment().start,
-        reason: "a document of a stream of JSON objects has to stay a JSON object".to_owned(),
+        reason: "a document in a stream of JSON objects must stay a JSON object".to_owned(),
     })
 }
 

@@ -1,11 +1,11 @@
-//! How a document is laid out, inferred from what is written.
+//! The layout of a document, inferred from its text.
 
 use std::collections::BTreeMap;
 
 use super::lines::Lines;
 use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
 
-/// Numbers for text that has no sibling to take its layout from.
+/// Layout for text that has no sibling to take its layout from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Columns from a key to the keys below it.
@@ -17,7 +17,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Takes what occurs most in `tree`; two columns, sequences not indented, where nothing does.
+    /// Returns the most frequent layout of `tree`. The default is two columns, with sequences that are not indented.
     pub(super) fn of(tree: &Tree, lines: Lines<'_>) -> Self {
         let mut steps = BTreeMap::new();
         let mut offsets = BTreeMap::new();
@@ -55,12 +55,14 @@ impl Layout {
 /// Returns the column of the keys of a block mapping, or of the dashes of a block sequence.
 pub(super) fn column(lines: Lines<'_>, collection: NodeRef<'_>) -> usize {
     let start = collection.span().start;
-    let first = collection.entries().next();
-    let first = first.map_or(start, |entry| entry.key.outer_span().start.min(start));
+    let first = collection
+        .entries()
+        .next()
+        .map_or(start, |entry| entry.key.outer_span().start.min(start));
     lines.column(first)
 }
 
-/// Returns the columns from the dash of an item to its text, where both stand in one line.
+/// Returns the columns from the dash of an item to its text, if both are on the same line.
 pub(super) fn dash_width(lines: Lines<'_>, item: NodeRef<'_>) -> Option<usize> {
     let dash = item.indicator()?;
     let start = item.outer_span().start;
@@ -72,7 +74,7 @@ fn count(counts: &mut BTreeMap<usize, usize>, key: usize) {
     *counts.entry(key).or_insert(0) += 1;
 }
 
-/// Returns the number that occurs most; of equals the smallest.
+/// Returns the number that occurs most often, and the smallest of several.
 fn most(counts: &BTreeMap<usize, usize>) -> Option<usize> {
     let best = counts
         .iter()

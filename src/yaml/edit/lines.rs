@@ -2,7 +2,7 @@
 
 use crate::yaml::span::Span;
 
-/// The text of a file, looked at line by line within one document.
+/// Access to the lines of one document of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<'t> {
     text: &'t str,
@@ -26,21 +26,21 @@ impl<'t> Lines<'t> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// Returns the start of the line that holds `at`.
+    /// Returns the start of the line that contains `at`.
     pub(super) fn start(self, at: usize) -> usize {
         let before = self.slice(self.segment.start, at).as_bytes();
         memchr::memrchr(b'\n', before)
             .map_or(self.segment.start, |found| self.segment.start + found + 1)
     }
 
-    /// Returns the end of the line that holds `at`, before its line break.
+    /// Returns the end of the line that contains `at`, before its line break.
     pub(super) fn end(self, at: usize) -> usize {
         let rest = self.slice(at, self.segment.end);
         let line = rest.split('\n').next().unwrap_or_default();
         at + line.strip_suffix('\r').unwrap_or(line).len()
     }
 
-    /// Returns the start of the line behind the one that holds `at`.
+    /// Returns the start of the line after the one that contains `at`.
     pub(super) fn next(self, at: usize) -> usize {
         let rest = self.slice(at, self.segment.end).as_bytes();
         memchr::memchr(b'\n', rest).map_or(self.segment.end, |found| at + found + 1)
@@ -54,12 +54,12 @@ impl<'t> Lines<'t> {
         Some(self.segment.start + line.len())
     }
 
-    /// Tells whether the line that holds `at` ends with a line break.
+    /// Returns whether the line that contains `at` ends with a line break.
     pub(super) fn is_terminated(self, at: usize) -> bool {
         self.next(at) > self.end(at)
     }
 
-    /// Returns the line break in use: that of the line that holds `at`, else of the line before.
+    /// Returns the line break to use: that of the line that contains `at`, or else of the line before.
     pub(super) fn eol(self, at: usize) -> &'static str {
         let end = self.end(at);
         let line_break = match self.slice(end, self.next(at)) {
@@ -78,14 +78,14 @@ impl<'t> Lines<'t> {
         self.slice(self.start(at), at).chars().count()
     }
 
-    /// Tells whether nothing but blanks stands before `at` in its line.
-    pub(super) fn leads(self, at: usize) -> bool {
+    /// Returns whether there are only blanks before `at` on its line.
+    pub(super) fn is_line_start(self, at: usize) -> bool {
         self.slice(self.start(at), at)
             .bytes()
             .all(|byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// Returns the blanks at the start of the line that holds `at`.
+    /// Returns the blanks at the start of the line that contains `at`.
     pub(super) fn indentation(self, at: usize) -> &'t str {
         let start = self.start(at);
         let line = self.slice(start, self.end(at));
@@ -93,17 +93,17 @@ impl<'t> Lines<'t> {
         self.slice(start, start + blanks)
     }
 
-    /// Returns what stands behind `at` in its line.
+    /// Returns the text after `at` on its line.
     pub(super) fn rest(self, at: usize) -> &'t str {
         self.slice(at, self.end(at))
     }
 
-    /// Tells whether nothing but blanks stands behind `at` in its line.
+    /// Returns whether there are only blanks after `at` on its line.
     pub(super) fn rest_is_blank(self, at: usize) -> bool {
         self.rest(at).trim_matches([' ', '\t']).is_empty()
     }
 
-    /// Steps over blanks, line breaks and comments.
+    /// Returns the first offset at or after `at` that is not in blanks, line breaks or comments.
     pub(super) fn skip_trivia(self, mut at: usize) -> usize {
         while let Some(byte) = self.byte(at) {
             match byte {

@@ -1,47 +1,48 @@
-//! How a string is written so that every reader gets back the same string.
+//! Notation of strings that all parsers read as the same string.
 
 use std::fmt::Write as _;
 
 use crate::yaml::scalar::plain_is_string;
 use crate::yaml::tree::Style;
 
-/// What a scalar stands in.
+/// Context of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum ScalarContext {
     /// Block collections.
     Block,
     /// Brackets.
     Flow,
-    /// Brackets whose keys are double-quoted: the text must stay JSON.
+    /// Brackets with double-quoted keys: the text must stay JSON.
     Json,
 }
 
-/// Writes a string on one line, in `style` where that can carry it.
-pub(super) fn string(text: &str, style: Style, around: Around) -> String {
-    match (around, style) {
-        (Around::Json, _) => double_quoted(text, true),
+/// Writes a string on one line, in `style` if that can represent it.
+pub(super) fn string(text: &str, style: Style, context: ScalarContext) -> String {
+    match (context, style) {
+        (ScalarContext::Json, _) => double_quoted(text, true),
         (_, Style::SingleQuoted) if text.chars().all(is_printable) => {
             format!("'{}'", text.replace('\'', "''"))
         }
         (_, Style::SingleQuoted | Style::DoubleQuoted) => double_quoted(text, false),
-        _ if plain_is_safe(text, around) => text.to_owned(),
-        // JSON inside YAML: what would have to be escaped stays readable.
+        _ if plain_is_safe(text, context) => text.to_owned(),
+        // JSON inside YAML stays readable in single quotes, without escapes.
         _ if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
-            string(text, Style::SingleQuoted, around)
+            string(text, Style::SingleQuoted, context)
         }
         _ => double_quoted(text, false),
     }
 }
 
-/// Tells whether a character may stand in YAML text as it is; line breaks of any kind may not.
+/// Returns whether a character can be written in YAML text without an escape. Line breaks of any kind cannot.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\t' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
-        && !is_unseen(c)
+        && !is_invisible(c)
 }
 
-/// What turns the direction of writing, or takes no room: legal, and never meant.
-const fn is_unseen(c: char) -> bool {
+/// Returns whether a character is invisible: it changes the direction of text, or has no width. Such characters are
+/// valid, but not intended.
+const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
 }
 
@@ -65,9 +66,9 @@ fn double_quoted(text: &str, json: bool) -> String {
     out
 }
 
-/// Tells whether `text` can be written plain: YAML's syntax allows it, and no dialect in use
-/// reads anything but this string.
-fn plain_is_safe(text: &str, around: Around) -> bool {
+/// Returns whether `text` can be written plain: the syntax of YAML allows it, and all dialects in use
+/// read it as this string.
+fn plain_is_safe(text: &str, context: ScalarContext) -> bool {
     let reserved_start = [
         ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '=',
     ];
@@ -85,13 +86,14 @@ fn plain_is_safe(text: &str, around: Around) -> bool {
         || !text.chars().all(is_printable);
     !broken
         && first_is_safe(text)
-        && (around == Around::Block || flow_is_safe(text))
+        && (context == ScalarContext::Block || flow_is_safe(text))
         && plain_is_string(text)
         && text != "<<"
         && !is_other_dialect(text)
 }
 
-/// `-`, `?` and `:` may start a plain scalar only before a character that is no blank.
+/// Returns whether the start of `text` is valid for a plain scalar: a `-`, `?` or `:` must be followed by a character
+/// that is not a blank.
 fn first_is_safe(text: &str) -> bool {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
@@ -111,7 +113,7 @@ fn flow_is_safe(text: &str) -> bool {
     !text.contains([',', '[', ']', '{', '}', '?']) && !colon_is_open
 }
 
-/// Plain words that only some readers take for a string: YAML 1.2 octals, sexagesimals, dates.
+/// Returns whether only some parsers read a plain text as a string: YAML 1.2 octals, sexagesimals and dates.
 fn is_other_dialect(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let date = {
@@ -135,16 +137,16 @@ fn is_other_dialect(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn plain(text: &str, around: Around) -> String {
-        string(text, Style::Plain, around)
+    fn plain(text: &str, context: ScalarContext) -> String {
+        string(text, Style::Plain, context)
     }
 
     #[test]
-    fn plain_only_where_every_reader_agrees() {
+    fn strings_are_plain_only_if_all_parsers_agree() {
         for text in [
             "a", "/x", "http", "1.2.3", "-c", "--flag", ":8080", "a:b", "x#y", "istio/a", "ü",
         ] {
-            assert_eq!(plain(text, Around::Block), text);
+            assert_eq!(plain(text, ScalarContext::Block), text);
         }
         for text in [
             "",
@@ -181,37 +183,47 @@ mod tests {
             "inf",
             "1_000",
         ] {
-            assert_eq!(plain(text, Around::Block), format!("{text:?}"));
+            assert_eq!(plain(text, ScalarContext::Block), format!("{text:?}"));
         }
     }
 
     #[test]
     fn brackets_and_json_need_more_quotes() {
-        assert_eq!(plain("http://a/b", Around::Flow), "http://a/b");
+        assert_eq!(plain("http://a/b", ScalarContext::Flow), "http://a/b");
         for text in ["a,b", "a?b", "::1", "a{b", "a]"] {
-            assert_eq!(plain(text, Around::Block) == text, text != "::1", "{text}");
-            assert_eq!(plain(text, Around::Flow), format!("{text:?}"));
+            assert_eq!(
+                plain(text, ScalarContext::Block) == text,
+                text != "::1",
+                "{text}"
+            );
+            assert_eq!(plain(text, ScalarContext::Flow), format!("{text:?}"));
         }
-        assert_eq!(plain("a", Around::Json), "\"a\"");
+        assert_eq!(plain("a", ScalarContext::Json), "\"a\"");
     }
 
     #[test]
-    fn what_cannot_be_shown_is_escaped() {
+    fn characters_that_are_not_printable_are_escaped() {
         let text = "a\u{7f}\u{85}\u{2028}\u{feff}\u{0}\n\"\\\t";
         let escaped = r#""a\x7f\x85\u2028\ufeff\x00\n\"\\\t""#;
-        assert_eq!(string(text, Style::SingleQuoted, Around::Block), escaped);
-        let escaped = r#""a\u007f\u0085\u2028\ufeff\u0000\n\"\\\t""#;
-        assert_eq!(string(text, Style::Plain, Around::Json), escaped);
         assert_eq!(
-            string("it's", Style::SingleQuoted, Around::Block),
+            string(text, Style::SingleQuoted, ScalarContext::Block),
+            escaped
+        );
+        let escaped = r#""a\u007f\u0085\u2028\ufeff\u0000\n\"\\\t""#;
+        assert_eq!(string(text, Style::Plain, ScalarContext::Json), escaped);
+        assert_eq!(
+            string("it's", Style::SingleQuoted, ScalarContext::Block),
             "'it''s'"
         );
-        assert_eq!(string("8080", Style::SingleQuoted, Around::Flow), "'8080'");
         assert_eq!(
-            plain(r#"{"a":"it's"}"#, Around::Block),
+            string("8080", Style::SingleQuoted, ScalarContext::Flow),
+            "'8080'"
+        );
+        assert_eq!(
+            plain(r#"{"a":"it's"}"#, ScalarContext::Block),
             r#"'{"a":"it''s"}'"#
         );
-        assert_eq!(plain(r#"{"a":1}"#, Around::Json), r#""{\"a\":1}""#);
-        assert_eq!(plain("\"\u{7f}", Around::Block), r#""\"\x7f""#);
+        assert_eq!(plain(r#"{"a":1}"#, ScalarContext::Json), r#""{\"a\":1}""#);
+        assert_eq!(plain("\"\u{7f}", ScalarContext::Block), r#""\"\x7f""#);
     }
 }

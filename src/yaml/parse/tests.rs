@@ -1,5 +1,7 @@
-use super::*;
-use crate::yaml::{NodeRef, Route};
+use std::sync::Arc;
+
+use super::parse_within;
+use crate::yaml::{FieldPath, NodeRef, Span, Tree, parse, parse_fully};
 
 fn tree(text: &str) -> Tree {
     parse(&Arc::from(text), Span::new(0, text.len()))
@@ -8,11 +10,11 @@ fn tree(text: &str) -> Tree {
 }
 
 fn at<'t>(tree: &'t Tree, keys: &[&'static str]) -> NodeRef<'t> {
-    tree.root().unwrap().at(&Route::keys(keys)).unwrap()
+    tree.root().unwrap().at(&FieldPath::keys(keys)).unwrap()
 }
 
 #[test]
-fn spans_are_tight() {
+fn spans_exclude_white_space_and_comments_around_values() {
     let tree = tree(
         "a:\n- x: 1\n  y:\n- 2\nb: |-\n  hello\n  w\n\nd: &x # c\n  e: f # g\n\nl: {p: , q: [1, 2]}\n",
     );
@@ -46,7 +48,7 @@ fn spans_are_tight() {
 }
 
 #[test]
-fn block_scalar_at_the_end_without_line_break_has_none() {
+fn a_block_scalar_at_the_end_of_a_file_has_no_line_break_if_the_file_has_none() {
     assert_eq!(at(&tree("a: |\n  x"), &["a"]).text(), Some("x"));
     assert_eq!(at(&tree("a: |\n  x\n"), &["a"]).text(), Some("x\n"));
     assert_eq!(at(&tree("a: |+\n  x\n\n"), &["a"]).text(), Some("x\n\n"));
@@ -96,7 +98,7 @@ fn aliases_and_merge_keys_are_followed() {
 }
 
 #[test]
-fn faults_have_a_place() {
+fn errors_have_an_offset_in_the_file() {
     let text: Arc<str> = Arc::from("---\na: b\n---\nc: [1\nd: 2\n");
     let error = parse(&text, Span::new(9, text.len())).unwrap_err();
     assert!(error.offset >= 13, "{error:?}");

@@ -12,7 +12,9 @@ use crate::yaml::arena::Arena;
 use crate::yaml::span::Span;
 use crate::yaml::tree::Style;
 
-use super::{Fault, Repair, SyntaxError, content_start};
+use super::events::{self, content_start};
+use super::fault::{Fault, Repair};
+use crate::yaml::syntax_error::SyntaxError;
 
 /// Bytes that may be parsed in total: the document is parsed again, up to its next fault, for each
 /// scalar of this kind. The fast parser reads ordinary documents with any number of them.
@@ -105,7 +107,7 @@ impl<'a> Copy<'a> {
     fn parse(&self, max_nodes: usize) -> Result<Arena, Fault> {
         let padded: Arc<str> = self.padding.applied(&self.source).into();
         let place = |at| self.base + self.padding.original(at);
-        match super::read(&padded, Span::new(0, str::len(&padded)), max_nodes) {
+        match events::read(&padded, Span::new(0, str::len(&padded)), max_nodes) {
             Ok(mut arena) => {
                 arena.relocate(self.text, self.segment, place);
                 Ok(arena)

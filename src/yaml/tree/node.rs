@@ -1,14 +1,9 @@
-//! One node of the arena, and how to get from it to others.
+//! A node of the tree, and navigation from it to other nodes.
 
-use std::cell::Cell;
-
-use hashbrown::HashSet;
-
-use super::super::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
-use super::super::route::{Route, Step};
-use super::super::scalar::{Scalar, resolve_plain};
-use super::super::span::Span;
-use super::{Kind, NONE, Node, Properties, Style, Tree};
+use super::kind::{Kind, Style};
+use super::storage::{NONE, Node, Properties, Tree};
+use crate::yaml::scalar::{Scalar, resolve_plain};
+use crate::yaml::span::Span;
 
 /// A node of a [`Tree`], cheap to copy.
 #[derive(Clone, Copy)]
@@ -45,7 +40,7 @@ pub struct Entry<'t> {
     pub key: NodeRef<'t>,
     /// The value.
     pub value: NodeRef<'t>,
-    /// The entry comes from another mapping, by a merge key (`<<`).
+    /// Whether a merge key (`<<`) adds the entry from another mapping.
     pub merged: bool,
 }
 
@@ -64,27 +59,27 @@ impl<'t> NodeRef<'t> {
         self.tree
     }
 
-    /// Returns a number that names the node within its tree.
+    /// Returns the number of the node within its tree.
     #[must_use]
     pub const fn id(self) -> u32 {
         self.id
     }
 
-    /// Returns what the node is; an alias is not followed.
+    /// Returns the kind of the node; an alias is not followed.
     #[must_use]
     pub const fn kind(self) -> Kind {
         self.node.kind
     }
 
-    /// Returns how the node is written.
+    /// Returns the notation of the node.
     #[must_use]
     pub const fn style(self) -> Style {
         self.node.style
     }
 
-    /// Returns the bytes of the value, without anchor and tag. A block scalar starts at its
+    /// Returns the span of the value, without anchor and tag. A block scalar starts at its
     /// header and ends before the line break of its last line; a block collection ends with its
-    /// last child; an empty value lies behind the `:` or `-`.
+    /// last child; the span of an empty value is after the `:` or `-`.
     #[must_use]
     pub const fn span(self) -> Span {
         self.node.span.span()
@@ -94,12 +89,12 @@ impl<'t> NodeRef<'t> {
         self.tree.properties.get(self.node.properties as usize)
     }
 
-    /// Returns the bytes of the value with its anchor and tag.
+    /// Returns the span of the value, including its anchor and tag.
     #[must_use]
     pub fn outer_span(self) -> Span {
         let span = self.span();
         Span::new(
-            self.properties().map_or(span.start, |of| of.outer),
+            self.properties().map_or(span.start, |of| of.outer_start),
             span.end,
         )
     }
@@ -134,8 +129,8 @@ impl<'t> NodeRef<'t> {
         self.tree.node(self.node.parent)
     }
 
-    /// Returns the offset of the `-` of a block sequence item, or the offset behind the `:` of a
-    /// mapping value, where one is written.
+    /// Returns the offset of the `-` of a block sequence item, or the offset after the `:` of a
+    /// mapping value; `None` if neither is written.
     #[must_use]
     pub const fn indicator(self) -> Option<usize> {
         if self.node.indicator == NONE {
@@ -145,7 +140,7 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// Follows an alias to its node; every other node is returned as it is.
+    /// Returns the target of an alias; returns every other node unchanged.
     #[must_use]
     pub fn resolved(self) -> NodeRef<'t> {
         if self.node.kind == Kind::Alias {
@@ -155,19 +150,19 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// Tells whether the node, its alias followed, is a mapping.
+    /// Returns whether the node, or the target of the alias, is a mapping.
     #[must_use]
     pub fn is_mapping(self) -> bool {
         self.resolved().kind() == Kind::Mapping
     }
 
-    /// Tells whether the node, its alias followed, is a sequence.
+    /// Returns whether the node, or the target of the alias, is a sequence.
     #[must_use]
     pub fn is_sequence(self) -> bool {
         self.resolved().kind() == Kind::Sequence
     }
 
-    /// Tells whether the node, its alias followed, is null or not written.
+    /// Returns whether the node, or the target of the alias, is null or has no text.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.scalar() == Some(Scalar::Null)
@@ -185,7 +180,7 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// Iterates over the items of a sequence; empty for all else.
+    /// Iterates over the items of a sequence; empty for every other kind.
     pub fn items(
         self,
     ) -> impl ExactSizeIterator<Item = NodeRef<'t>> + DoubleEndedIterator + use<'t> {
@@ -201,7 +196,7 @@ impl<'t> NodeRef<'t> {
             .map(move |&id| tree.node(id).unwrap_or(self))
     }
 
-    /// Iterates over the written entries of a mapping, merge keys as they stand.
+    /// Iterates over the entries of a mapping as written; merge keys are not applied.
     pub fn entries(
         self,
     ) -> impl ExactSizeIterator<Item = Entry<'t>> + DoubleEndedIterator + use<'t> {
@@ -222,107 +217,6 @@ impl<'t> NodeRef<'t> {
             })
     }
 
-    /// Lists the entries that a mapping has in effect: its own as they stand, without merge keys, then
-    /// what the merge keys bring in and it does not write itself.
-    #[must_use]
-    pub fn effective_entries(self) -> Vec<Entry<'t>> {
-        let own = self.entries().filter(|entry| !entry.key.is_merge_key());
-        let mut found: Vec<Entry<'t>> = own.collect();
-        if self.has_merge_key() {
-            let mut seen = found.iter().filter_map(|entry| entry.key.text()).collect();
-            let budget = Cell::new(MERGED_MAPPINGS);
-            self.bring_in(MERGE_DEPTH, &budget, &mut seen, &mut found);
-        }
-        found
-    }
-
-    /// Tells whether a merge key is written in the mapping: its own entries are then not all it has.
-    #[must_use]
-    pub fn has_merge_key(self) -> bool {
-        self.tree.has_merge_keys && self.entries().any(|entry| entry.key.is_merge_key())
-    }
-
-    fn bring_in(
-        self,
-        depth: usize,
-        budget: &Cell<usize>,
-        seen: &mut HashSet<&'t str>,
-        found: &mut Vec<Entry<'t>>,
-    ) {
-        let (Some(depth), Some(left)) = (depth.checked_sub(1), budget.get().checked_sub(1)) else {
-            return;
-        };
-        budget.set(left);
-        let merges = self.entries().filter(|entry| entry.key.is_merge_key());
-        for base in merges.flat_map(|merge| std::iter::once(merge.value).chain(merge.value.items()))
-        {
-            let own = base.entries().filter(|entry| !entry.key.is_merge_key());
-            let new = own.filter(|entry| entry.key.text().is_some_and(|key| seen.insert(key)));
-            found.extend(new.map(|entry| Entry {
-                merged: true,
-                ..entry
-            }));
-            base.bring_in(depth, budget, seen, found);
-        }
-    }
-
-    /// Returns the entry of `key`: the last of duplicates, else what a merge key brings in.
-    #[must_use]
-    pub fn entry(self, key: &str) -> Option<Entry<'t>> {
-        self.entry_within(key, MERGE_DEPTH, &Cell::new(MERGED_MAPPINGS))
-    }
-
-    fn entry_within(self, key: &str, depth: usize, budget: &Cell<usize>) -> Option<Entry<'t>> {
-        if let Some(own) = self.own_entry(key) {
-            return Some(own);
-        }
-        self.merged_within(key, depth.checked_sub(1)?, budget)
-    }
-
-    /// Returns the last entry that is written for `key`. Most of what a run asks of a tree is this,
-    /// so only the entry that is meant is put together.
-    fn own_entry(self, key: &str) -> Option<Entry<'t>> {
-        let tree = self.tree;
-        let node = self.resolved().node;
-        if node.kind != Kind::Mapping {
-            return None;
-        }
-        let links = tree.links.get(node.first as usize..node.last as usize)?;
-        let mut pairs = links.as_chunks::<2>().0.iter();
-        let &[found, value] = pairs.rfind(|[id, _]| tree.is_key(*id, key))?;
-        Some(Entry {
-            key: tree.node(found)?,
-            value: tree.node(value)?,
-            merged: false,
-        })
-    }
-
-    /// Returns what a merge key brings in for `key`, whether or not the mapping has its own.
-    pub(in crate::yaml) fn merged_entry(self, key: &str) -> Option<Entry<'t>> {
-        self.merged_within(key, MERGE_DEPTH, &Cell::new(MERGED_MAPPINGS))
-    }
-
-    fn merged_within(self, key: &str, depth: usize, budget: &Cell<usize>) -> Option<Entry<'t>> {
-        if !self.tree.has_merge_keys {
-            return None;
-        }
-        budget.set(budget.get().checked_sub(1)?);
-        let bases = self.entries().filter(|entry| entry.key.is_merge_key());
-        bases
-            .flat_map(|merge| std::iter::once(merge.value).chain(merge.value.items()))
-            .find_map(|base| base.entry_within(key, depth, budget))
-            .map(|entry| Entry {
-                merged: true,
-                ..entry
-            })
-    }
-
-    /// Returns the value of `key`, aliases and merge keys followed.
-    #[must_use]
-    pub fn get(self, key: &str) -> Option<NodeRef<'t>> {
-        self.entry(key).map(|entry| entry.value)
-    }
-
     /// Returns the item at `index` of a sequence.
     #[must_use]
     pub fn item(self, index: usize) -> Option<NodeRef<'t>> {
@@ -333,19 +227,7 @@ impl<'t> NodeRef<'t> {
         self.tree.node(id)
     }
 
-    /// Follows a route from this node.
-    #[must_use]
-    pub fn at(self, route: &Route) -> Option<NodeRef<'t>> {
-        route
-            .steps()
-            .iter()
-            .try_fold(self, |node, step| match step {
-                Step::Key(key) => node.get(key),
-                Step::Index(index) => node.item(*index),
-            })
-    }
-
-    /// Tells whether this key is a merge key.
+    /// Returns whether this key is a merge key.
     #[must_use]
     pub fn is_merge_key(self) -> bool {
         self.tree.has_merge_keys
@@ -354,7 +236,7 @@ impl<'t> NodeRef<'t> {
             && matches!(self.tag(), None | Some("!!merge"))
     }
 
-    /// Returns the text of a scalar after quoting, escapes and folding, its alias followed.
+    /// Returns the value of a scalar as text, with quotes, escapes and folding decoded; follows an alias.
     #[must_use]
     pub fn text(self) -> Option<&'t str> {
         let node = self.resolved();
@@ -368,15 +250,15 @@ impl<'t> NodeRef<'t> {
         self.tree.decoded.get(decoded)
     }
 
-    /// Returns the name of the explicit tag within the core schema: `str` of `!!str`.
+    /// Returns the name of the explicit tag within the core schema, such as `str` of `!!str`.
     pub(in crate::yaml) fn core_tag(self) -> Option<&'t str> {
         let tag = self.tag()?;
         let verbatim = || tag.strip_prefix("!<tag:yaml.org,2002:")?.strip_suffix('>');
         tag.strip_prefix("!!").or_else(verbatim)
     }
 
-    /// Returns the typed value of a scalar as `sigs.k8s.io/yaml` reads it, its alias followed: a tag
-    /// that names no type of a scalar makes it a string.
+    /// Returns the typed value of a scalar as `sigs.k8s.io/yaml` reads it; follows an alias. A scalar
+    /// whose tag does not name a scalar type is a string.
     #[must_use]
     pub fn scalar(self) -> Option<Scalar<'t>> {
         let text = self.text()?;
@@ -403,18 +285,24 @@ impl<'t> NodeRef<'t> {
 }
 
 impl Tree {
-    /// Tells whether a node reads as this key, and is no merge key.
-    fn is_key(&self, id: u32, key: &str) -> bool {
-        let Some(node) = self.nodes.get(id as usize) else {
-            return false;
-        };
-        // Most keys read as they are written: their length tells most of them apart.
-        if node.kind == Kind::Scalar && node.first == NONE && !self.has_merge_keys {
-            let span = node.span.span();
-            let written = self.text.as_bytes().get(span.start..span.end);
-            return written == Some(key.as_bytes());
-        }
-        self.node(id)
-            .is_some_and(|node| node.text() == Some(key) && !node.is_merge_key())
+    /// Returns the root node, or `None` for a document without content.
+    #[must_use]
+    pub fn root(&self) -> Option<NodeRef<'_>> {
+        self.node(self.root)
+    }
+
+    /// Iterates over all nodes in the order of the text.
+    pub(in crate::yaml) fn all(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        (0..).map_while(|id| self.node(id))
+    }
+
+    /// Returns the node with this number, if there is one.
+    #[must_use]
+    pub fn node(&self, id: u32) -> Option<NodeRef<'_>> {
+        self.nodes.get(id as usize).map(|node| NodeRef {
+            tree: self,
+            node,
+            id,
+        })
     }
 }

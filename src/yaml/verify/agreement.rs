@@ -1,7 +1,7 @@
-//! Our reading of a document against that of the second parser.
+//! Comparison of our reading of a document with that of the second parser.
 //!
-//! The two resolve plain scalars by different versions of YAML, so texts are compared where their
-//! types differ: `0777` is 511 for Kubernetes tooling and a string in YAML 1.2.
+//! The parsers resolve plain scalars by different versions of YAML: `0777` is 511 for Kubernetes tooling and a string
+//! in YAML 1.2. If the types differ, the texts are compared.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -9,46 +9,52 @@ use std::cell::{Cell, OnceCell};
 use hashbrown::{HashMap, HashSet};
 use serde_yaml::{Mapping, Value as Yaml};
 
+use crate::yaml::field_path::FieldPath;
 use crate::yaml::merge::{effective_entries, key_text};
-use crate::yaml::route::Route;
 use crate::yaml::scalar::{Scalar, resolve_plain};
 use crate::yaml::tree::{Entry, Kind, NodeRef, Style, Tree};
 
-use super::compare::one_line;
-use super::{
-    DEPTH, REPEATED, brackets, first_referee_value, measure, referee_value, with_own_names,
-};
+use super::brackets;
+use super::compare::describe_value;
+use super::limits::{DEPTH, REPEATED};
+use super::own_value::check_expansion;
+use super::referee::{first_referee_value, referee_value, with_unique_anchors};
 
-/// Returns how the second parser's reading of a document differs from ours, in words; `None` where
-/// both read the same.
+/// Describes how the second parser's reading of a document differs from ours; `None` if both are equal.
 pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<String> {
-    if let Err(reason) = measure(tree) {
+    if let Err(reason) = check_expansion(tree) {
         return Some(reason);
     }
-    let text = with_own_names(tree);
+    let text = with_unique_anchors(tree);
     match brackets::check(&text).and_then(|()| referee_value(&text)) {
         Ok(value) => difference(tree, &value),
         Err(reason) => Some(format!("the document {reason}")),
     }
 }
 
-/// Returns what the second parser reads from a text without content for ours, in words; `None` where
-/// it has none for both.
+/// Describes the content that the second parser reads from a text that has none for our parser; `None` if it reads none
+/// either.
 pub(in crate::yaml) fn hidden_content(text: &str) -> Option<String> {
     match brackets::check(text).and_then(|()| referee_value(text)) {
         Ok(Yaml::Null) => None,
-        Ok(value) => Some(format!("only kubectl reads {}", one_line(&value))),
+        Ok(value) => Some(format!("only kubectl reads {}", describe_value(&value))),
         Err(reason) => Some(format!("the document {reason}")),
     }
 }
 
-/// Returns what the second parser reads from a text, in words, where that is a mapping with `keys`. A text that it
-/// refuses counts if lines start with the keys: it is stricter than kubectl, for example with keys that occur twice.
+/// Describes the mapping that the second parser reads from a text, if it contains all `keys`. A text that the parser
+/// rejects counts if lines start with the keys, because the parser is stricter than kubectl, for example with duplicate
+/// keys.
 pub(in crate::yaml) fn hidden_mapping(text: &str, keys: &[&str]) -> Option<String> {
     match first_referee_value(text) {
         Ok(Some(Yaml::Mapping(mapping))) => {
             let has_keys = keys.iter().all(|key| mapping.contains_key(*key));
-            has_keys.then(|| format!("only kubectl reads {}", one_line(&Yaml::Mapping(mapping))))
+            has_keys.then(|| {
+                format!(
+                    "only kubectl reads {}",
+                    describe_value(&Yaml::Mapping(mapping))
+                )
+            })
         }
         Ok(_) => None,
         Err(reason) => {
@@ -71,13 +77,13 @@ fn starts_line(text: &str, key: &str) -> bool {
 
 /// Returns the first difference between our reading of a document and `value`.
 pub(super) fn difference(tree: &Tree, value: &Yaml) -> Option<String> {
-    let walk = Walk {
+    let comparison = Comparison {
         budget: Cell::new(tree.node_count().saturating_add(REPEATED)),
     };
-    walk.node(tree.root()?, value, &Place::Root, DEPTH)
+    comparison.node(tree.root()?, value, &Place::Root, DEPTH)
 }
 
-/// Where the walk is. Most of its places are never shown, so a [`Route`] is built only for a message.
+/// Position of the comparison. Most positions are not reported, so a [`FieldPath`] is built only for a message.
 enum Place<'a> {
     Root,
     Key(&'a Place<'a>, &'a str),
@@ -85,20 +91,21 @@ enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn route(&self) -> Route {
+    fn route(&self) -> FieldPath {
         match self {
-            Self::Root => Route::root(),
+            Self::Root => FieldPath::root(),
             Self::Key(above, key) => above.route().child((*key).to_owned()),
             Self::Index(above, index) => above.route().child(*index),
         }
     }
 }
 
-struct Walk {
+/// A comparison, with the number of nodes that it may still visit.
+struct Comparison {
     budget: Cell<usize>,
 }
 
-impl Walk {
+impl Comparison {
     fn node(
         &self,
         node: NodeRef<'_>,
@@ -109,7 +116,7 @@ impl Walk {
         let other = untagged(other);
         let (Some(depth), Some(left)) = (depth.checked_sub(1), self.budget.get().checked_sub(1))
         else {
-            return Some("the document is too large to be compared".to_owned());
+            return Some("the document is too large to compare".to_owned());
         };
         self.budget.set(left);
         match (node.resolved().kind(), other) {
@@ -124,8 +131,8 @@ impl Walk {
             _ => Some(format!(
                 "`{}` is {} for the second parser, not {}",
                 place.route(),
-                one_line(other),
-                words(node)
+                describe_value(other),
+                describe(node)
             )),
         }
     }
@@ -138,7 +145,7 @@ impl Walk {
         depth: usize,
     ) -> Option<String> {
         let Ok(entries) = effective_entries(node, &self.budget) else {
-            return Some("the merge keys of the document stand for too many entries".to_owned());
+            return Some("the merge keys of the document expand to too many entries".to_owned());
         };
         let keys = Keys::new(other);
         for entry in &entries {
@@ -146,20 +153,20 @@ impl Walk {
             let place = Place::Key(place, key);
             let Some(value) = keys.value(entry.key) else {
                 return Some(format!(
-                    "`{}` is missing for the second parser",
+                    "the second parser does not read `{}`",
                     place.route()
                 ));
             };
-            if let Some(words) = self.node(entry.value, value, &place, depth) {
-                return Some(words);
+            if let Some(difference) = self.node(entry.value, value, &place, depth) {
+                return Some(difference);
             }
         }
         if entries.len() == other.len() {
             return None;
         }
-        let extra = unknown_key(&entries, other).map_or_else(String::new, one_line);
+        let extra = unknown_key(&entries, other).map_or_else(String::new, describe_value);
         Some(format!(
-            "{extra} below `{}` is there for the second parser only",
+            "only the second parser reads {extra} below `{}`",
             place.route()
         ))
     }
@@ -196,12 +203,12 @@ impl TypedKey {
         if value.is_nan() {
             return Self::Number(f64::NAN.to_bits());
         }
-        // Both zeros are one key.
+        // `0.0` and `-0.0` are the same key.
         Self::Number((value + 0.0).to_bits())
     }
 }
 
-/// The values of a mapping of the second parser, found by our keys.
+/// Lookup of the values of a mapping of the second parser by our keys.
 struct Keys<'v> {
     other: &'v Mapping,
     typed: OnceCell<HashMap<TypedKey, &'v Yaml>>,
@@ -225,15 +232,16 @@ impl<'v> Keys<'v> {
 
     fn typed_value(&self, key: NodeRef<'_>) -> Option<&'v Yaml> {
         let typed = self.typed.get_or_init(|| {
-            let entries = self.other.iter();
-            let typed = entries.filter_map(|(key, value)| Some((TypedKey::of_yaml(key)?, value)));
-            typed.collect()
+            self.other
+                .iter()
+                .filter_map(|(key, value)| Some((TypedKey::of_yaml(key)?, value)))
+                .collect()
         });
         typed_keys(key).find_map(|key| typed.get(&key).copied())
     }
 }
 
-/// Returns what a key may be for the second parser: by its tag, and by its text.
+/// Returns the typed keys that the second parser may read for a key: by its tag, and by its text.
 fn typed_keys(key: NodeRef<'_>) -> impl Iterator<Item = TypedKey> {
     let plain = key.text().filter(|_| is_plain(key)).map(resolve_plain);
     let scalars = key.scalar().into_iter().chain(plain);
@@ -269,12 +277,12 @@ fn is_plain(node: NodeRef<'_>) -> bool {
     matches!(node.resolved().style(), Style::Plain | Style::Empty)
 }
 
-/// Tells whether both parsers read the same text from a scalar.
+/// Returns whether both parsers read the same text from a scalar.
 fn same_scalar(node: NodeRef<'_>, other: &Yaml) -> bool {
     let (Some(text), Some(scalar)) = (node.text(), node.scalar()) else {
         return false;
     };
-    // A tag decides on the type only: the second parser does not know them all.
+    // A tag affects only the type, and the second parser does not support all tags.
     let plain = if is_plain(node) {
         resolve_plain(text)
     } else {
@@ -288,10 +296,10 @@ fn same_scalar(node: NodeRef<'_>, other: &Yaml) -> bool {
             let same = |scalar| {
                 number(scalar)
                     .zip(other.as_f64())
-                    .is_some_and(|(one, other)| {
-                        one.total_cmp(&other).is_eq()
-                            || (one.is_nan() && other.is_nan())
-                            || one == other
+                    .is_some_and(|(ours, other)| {
+                        ours.total_cmp(&other).is_eq()
+                            || (ours.is_nan() && other.is_nan())
+                            || ours == other
                     })
             };
             same(scalar) || same(plain)
@@ -310,13 +318,14 @@ const fn number(scalar: Scalar<'_>) -> Option<f64> {
     }
 }
 
-fn words(node: NodeRef<'_>) -> String {
+/// Describes a node for a message.
+fn describe(node: NodeRef<'_>) -> String {
     match node.resolved().kind() {
         Kind::Mapping => "a mapping".to_owned(),
         Kind::Sequence => "a list".to_owned(),
         Kind::Scalar | Kind::Alias => {
             let text = node.text().unwrap_or_default();
-            one_line(&Yaml::String(text.to_owned()))
+            describe_value(&Yaml::String(text.to_owned()))
         }
     }
 }

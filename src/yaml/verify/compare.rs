@@ -1,14 +1,17 @@
-//! Changes made to values, and the first difference between two values.
+//! Application of changes to values, and the first difference between two values.
 
 use serde_yaml::{Mapping, Value as Yaml};
 
-use super::scalar_value;
+use super::own_value::scalar_value;
 use crate::yaml::change::{Change, Value};
-use crate::yaml::route::{Route, Step};
+use crate::yaml::field_path::{FieldPath, Step};
 use crate::yaml::tree::{NodeRef, Style};
 
-/// Compares `old`, with the changes made, with `new`; `root` is the edited document as our parser
-/// sees it.
+/// Compares `old`, with `changes` applied, with `new`. `root` is the root of the edited document in our
+/// tree.
+///
+/// # Errors
+/// The first difference, or the first change that does not fit, as a message for the user.
 pub(super) fn compare(
     old: Yaml,
     changes: &[Change],
@@ -16,88 +19,100 @@ pub(super) fn compare(
     root: Option<NodeRef<'_>>,
 ) -> Result<(), String> {
     let mut expected = old;
-    let removals = |change: &&Change| matches!(change, Change::Remove { .. });
-    for change in changes.iter().filter(|change| !removals(change)) {
-        make(&mut expected, change)?;
+    let is_removal = |change: &&Change| matches!(change, Change::Remove { .. });
+    for change in changes.iter().filter(|change| !is_removal(change)) {
+        apply(&mut expected, change)?;
     }
-    // Routes count items as they were: the last goes first.
-    let mut removed: Vec<&Route> = changes.iter().filter(removals).map(Change::route).collect();
+    // Routes refer to the indices before any removal, so the last item is removed first.
+    let mut removed: Vec<&FieldPath> = changes
+        .iter()
+        .filter(is_removal)
+        .map(Change::route)
+        .collect();
     removed.sort_unstable();
     removed.dedup();
     for route in removed.into_iter().rev() {
         remove(&mut expected, route)?;
     }
-    match difference(&expected, new, &Route::root(), root) {
-        Some(words) => Err(words),
+    match difference(&expected, new, &FieldPath::root(), root) {
+        Some(difference) => Err(difference),
         None => Ok(()),
     }
 }
 
-fn make(value: &mut Yaml, change: &Change) -> Result<(), String> {
+/// Applies a change other than a removal.
+fn apply(value: &mut Yaml, change: &Change) -> Result<(), String> {
     match change {
-        Change::Set { route, value: new } => *slot(value, route)? = written(new),
+        Change::Set { route, value: new } => *slot(value, route)? = to_yaml(new),
         Change::Replace {
             route,
             key,
             value: new,
         } => {
             let Some((parent, Step::Key(old_key))) = route.split_last() else {
-                return Err(no_such(route));
+                return Err(missing(route));
             };
             let Yaml::Mapping(entries) = slot(value, &parent)? else {
-                return Err(no_such(route));
+                return Err(missing(route));
             };
             let Some(found) = found_key(entries, old_key) else {
-                // Made already.
-                let made = found_key(entries, key).is_some();
-                return if made { Ok(()) } else { Err(no_such(route)) };
+                // The change may be applied already.
+                let is_applied = found_key(entries, key).is_some();
+                return if is_applied {
+                    Ok(())
+                } else {
+                    Err(missing(route))
+                };
             };
             entries.remove(&found);
-            entries.insert(Yaml::String(key.clone()), written(new));
+            entries.insert(Yaml::String(key.clone()), to_yaml(new));
         }
         Change::Push { route, value: new } => match slot(value, route)? {
-            Yaml::Sequence(items) => items.push(written(new)),
-            empty @ Yaml::Null => *empty = Yaml::Sequence(vec![written(new)]),
-            _ => return Err(format!("`{route}` is no list")),
+            Yaml::Sequence(items) => items.push(to_yaml(new)),
+            empty @ Yaml::Null => *empty = Yaml::Sequence(vec![to_yaml(new)]),
+            _ => return Err(format!("`{route}` is not a list")),
         },
         Change::Remove { .. } => {}
     }
     Ok(())
 }
 
-fn written(value: &Value) -> Yaml {
+fn to_yaml(value: &Value) -> Yaml {
     match value {
         Value::Null => Yaml::Null,
         Value::Bool(value) => Yaml::Bool(*value),
         Value::Int(value) => Yaml::Number((*value).into()),
         Value::Str(text) | Value::Block(text) => Yaml::String(text.clone()),
         Value::Map(entries) => {
-            let entries = entries.iter();
-            let entries = entries.map(|(key, value)| (Yaml::String(key.clone()), written(value)));
+            let entries = entries
+                .iter()
+                .map(|(key, value)| (Yaml::String(key.clone()), to_yaml(value)));
             Yaml::Mapping(entries.collect())
         }
-        Value::Seq(items) => Yaml::Sequence(items.iter().map(written).collect()),
+        Value::Seq(items) => Yaml::Sequence(items.iter().map(to_yaml).collect()),
     }
 }
 
-fn no_such(route: &Route) -> String {
-    format!("there is no `{route}`")
+fn missing(route: &FieldPath) -> String {
+    format!("`{route}` does not exist")
 }
 
-/// Returns the key as it stands in the mapping: a string, or a number or boolean written so.
+/// Returns the key of a mapping that is written as `key`: a string, a number or a boolean.
 fn found_key(entries: &Mapping, key: &str) -> Option<Yaml> {
     if entries.contains_key(key) {
         return Some(Yaml::String(key.to_owned()));
     }
-    let alike = entries.keys().find(|candidate| match candidate {
-        Yaml::Bool(value) => value.to_string() == key,
-        Yaml::Number(value) => value.to_string() == key,
-        _ => false,
-    });
-    alike.cloned()
+    entries
+        .keys()
+        .find(|candidate| match candidate {
+            Yaml::Bool(value) => value.to_string() == key,
+            Yaml::Number(value) => value.to_string() == key,
+            _ => false,
+        })
+        .cloned()
 }
 
-fn found<'v>(value: &'v Yaml, route: &Route) -> Option<&'v Yaml> {
+fn found<'v>(value: &'v Yaml, route: &FieldPath) -> Option<&'v Yaml> {
     route
         .steps()
         .iter()
@@ -108,8 +123,8 @@ fn found<'v>(value: &'v Yaml, route: &Route) -> Option<&'v Yaml> {
         })
 }
 
-/// Returns the place of a value; missing mappings on the way are made.
-fn slot<'v>(value: &'v mut Yaml, route: &Route) -> Result<&'v mut Yaml, String> {
+/// Returns the value at `route`; creates missing parent mappings.
+fn slot<'v>(value: &'v mut Yaml, route: &FieldPath) -> Result<&'v mut Yaml, String> {
     let mut place = value;
     for step in route.steps() {
         if let (Yaml::Null, Step::Key(_)) = (&*place, step) {
@@ -122,17 +137,17 @@ fn slot<'v>(value: &'v mut Yaml, route: &Route) -> Result<&'v mut Yaml, String> 
                 entries.entry(key).or_insert(Yaml::Null)
             }
             (Yaml::Sequence(items), Step::Index(index)) => {
-                items.get_mut(*index).ok_or_else(|| no_such(route))?
+                items.get_mut(*index).ok_or_else(|| missing(route))?
             }
-            _ => return Err(no_such(route)),
+            _ => return Err(missing(route)),
         };
     }
     Ok(place)
 }
 
-fn remove(value: &mut Yaml, route: &Route) -> Result<(), String> {
+fn remove(value: &mut Yaml, route: &FieldPath) -> Result<(), String> {
     let Some((parent, step)) = route.split_last() else {
-        return Err(no_such(route));
+        return Err(missing(route));
     };
     if found(value, route).is_none() {
         return Ok(());
@@ -151,11 +166,11 @@ fn remove(value: &mut Yaml, route: &Route) -> Result<(), String> {
     Ok(())
 }
 
-/// Describes the first field where two values differ.
+/// Describes the first field in which two values differ; `None` if they are equal.
 fn difference(
     expected: &Yaml,
     found: &Yaml,
-    route: &Route,
+    route: &FieldPath,
     root: Option<NodeRef<'_>>,
 ) -> Option<String> {
     match (expected, found) {
@@ -163,17 +178,17 @@ fn difference(
         (Yaml::Mapping(expected), Yaml::Mapping(found)) => {
             let step = |key: &Yaml| match key {
                 Yaml::String(key) => route.child(key.clone()),
-                other => route.child(one_line(other)),
+                other => route.child(describe_value(other)),
             };
             let changed = expected.iter().find_map(|(key, value)| {
-                let found = found_key(found, &key_words(key)).and_then(|key| found.get(&key));
+                let found = found_key(found, &key_label(key)).and_then(|key| found.get(&key));
                 match found {
                     Some(found) => difference(value, found, &step(key), root),
                     None => Some(format!("`{}` would be lost", step(key))),
                 }
             });
             changed.or_else(|| {
-                let is_extra = |key: &&Yaml| found_key(expected, &key_words(key)).is_none();
+                let is_extra = |key: &&Yaml| found_key(expected, &key_label(key)).is_none();
                 let extra = found.keys().find(is_extra)?;
                 Some(format!("`{}` would appear", step(extra)))
             })
@@ -189,18 +204,18 @@ fn difference(
             found.len(),
             expected.len()
         )),
-        _ if root.is_some_and(|root| is_dialect(root, route, expected, found)) => None,
+        _ if root.is_some_and(|root| differs_by_dialect(root, route, expected, found)) => None,
         _ => Some(format!(
             "`{route}` would be {} instead of {}",
-            one_line(found),
-            one_line(expected)
+            describe_value(found),
+            describe_value(expected)
         )),
     }
 }
 
-/// Tells whether the two parsers agree on the text of a scalar, and only its type differs: what
-/// Kubernetes tooling reads as the number 511 from `0777` is a string for YAML 1.2.
-fn is_dialect(root: NodeRef<'_>, route: &Route, expected: &Yaml, found: &Yaml) -> bool {
+/// Returns whether the two parsers read the same text from a scalar and only its type differs: `0777` is the number 511
+/// for Kubernetes tooling and a string in YAML 1.2.
+fn differs_by_dialect(root: NodeRef<'_>, route: &FieldPath, expected: &Yaml, found: &Yaml) -> bool {
     let (Some(node), Yaml::String(text)) = (root.at(route), found) else {
         return false;
     };
@@ -209,16 +224,16 @@ fn is_dialect(root: NodeRef<'_>, route: &Route, expected: &Yaml, found: &Yaml) -
         && node.scalar().map(scalar_value).as_ref() == Some(expected)
 }
 
-/// Returns a key as text: two keys that look alike are one.
-fn key_words(key: &Yaml) -> String {
+/// Returns a key as text. Keys with the same text are treated as equal.
+fn key_label(key: &Yaml) -> String {
     match key {
         Yaml::String(text) => text.clone(),
-        other => one_line(other),
+        other => describe_value(other),
     }
 }
 
-/// Shows a value in a few words.
-pub(super) fn one_line(value: &Yaml) -> String {
+/// Describes a value on one line, for a message.
+pub(super) fn describe_value(value: &Yaml) -> String {
     match value {
         Yaml::Null => "null".to_owned(),
         Yaml::Bool(value) => value.to_string(),

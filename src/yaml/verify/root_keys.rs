@@ -1,4 +1,4 @@
-//! The keys at the root of a document, without its values.
+//! The keys at the root of a document, read without building the values.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use serde::de::{
     VariantAccess as _, Visitor,
 };
 
-/// A value, as far as the keys of a document are concerned.
+/// Kind of a value, with the keys of a mapping.
 pub(super) enum Outline {
-    /// A mapping, with its keys that are strings.
+    /// A mapping, with the keys that are strings.
     Mapping(Vec<String>),
     Text(String),
     Null,

@@ -1,17 +1,17 @@
-//! What the referee lets pass, and what it refuses.
+//! Edits that the referee accepts, and edits that it rejects.
 
-use super::*;
-use crate::yaml::{Route, Value};
+use super::verify;
+use crate::yaml::{Change, FieldPath, Value};
 
 fn set(keys: &[&'static str], value: impl Into<Value>) -> Change {
     Change::Set {
-        route: Route::keys(keys),
+        route: FieldPath::keys(keys),
         value: value.into(),
     }
 }
 
 #[test]
-fn the_intended_change_and_nothing_else() {
+fn only_the_intended_change_is_accepted() {
     let before = "a: {b: 1} # c\nd: [x]\n";
     let changes = [set(&["a", "b"], 2)];
     assert_eq!(verify(before, &changes, "a: {b: 2} # c\nd: [x]\n"), Ok(()));
@@ -32,14 +32,14 @@ fn the_intended_change_and_nothing_else() {
             "`a.b` would be \"2\" instead of 2",
         ),
     ];
-    for (after, words) in cases {
-        assert_eq!(verify(before, &changes, after), Err(words.to_owned()));
+    for (after, message) in cases {
+        assert_eq!(verify(before, &changes, after), Err(message.to_owned()));
     }
 }
 
 #[test]
-fn removals_count_items_as_they_were() {
-    let list = Route::keys(&["l"]);
+fn removals_refer_to_the_original_indices() {
+    let list = FieldPath::keys(&["l"]);
     let changes = [
         Change::Remove {
             route: list.child(0),
@@ -60,7 +60,7 @@ fn removals_count_items_as_they_were() {
 }
 
 #[test]
-fn words_of_the_older_dialect_count_as_what_kubernetes_reads() {
+fn scalars_of_yaml_1_1_have_the_value_that_kubernetes_reads() {
     let changes = [set(&["port"], 511), set(&["host"], Value::Bool(true))];
     assert_eq!(
         verify("port: 1\nhost: no\n", &changes, "port: 0777\nhost: yes\n"),
@@ -78,26 +78,26 @@ fn merge_keys_are_applied_before_comparing() {
 }
 
 #[test]
-fn what_one_parser_alone_accepts_is_refused() {
-    // libyaml takes no tab behind a dash, our parser does.
-    let words = verify("a:\n-\tx\n", &[], "a:\n-\tx\n").unwrap_err();
+fn documents_that_only_one_parser_accepts_are_refused() {
+    // libyaml rejects a tab after a dash, our parser accepts it.
+    let message = verify("a:\n-\tx\n", &[], "a:\n-\tx\n").unwrap_err();
     assert!(
-        words.starts_with("the document is refused by the second parser"),
-        "{words}"
+        message.starts_with("the document is refused by the second parser"),
+        "{message}"
     );
-    let words = verify("a: 1\n", &[], "a: [1\n").unwrap_err();
+    let message = verify("a: 1\n", &[], "a: [1\n").unwrap_err();
     assert!(
-        words.starts_with("the edited document is no YAML"),
-        "{words}"
+        message.starts_with("the edited document is not YAML"),
+        "{message}"
     );
-    let words = verify("a: 1\na: 2\n", &[], "a: 1\na: 2\n").unwrap_err();
-    assert!(words.contains("duplicate"), "{words}");
+    let message = verify("a: 1\na: 2\n", &[], "a: 1\na: 2\n").unwrap_err();
+    assert!(message.contains("duplicate"), "{message}");
     assert!(verify("", &[], "a: 1\n").is_err());
 }
 
-/// kpt puts files into one list that use the same name for an anchor, each for itself.
+/// kpt puts several files into one list, and each may define an anchor with the same name.
 #[test]
-fn an_alias_means_the_nearest_anchor_above() {
+fn an_alias_refers_to_the_nearest_anchor_above() {
     let before = "a: &x 1\nb: *x\nc: &x {k: 2}\nd:\n  <<: *x\n";
     let after = "a: &x 1\nb: *x\nc: &x {k: 2}\nd:\n  <<: *x\n  l: 3\n";
     assert_eq!(verify(before, &[set(&["d", "l"], 3)], after), Ok(()));
@@ -108,14 +108,17 @@ fn an_alias_means_the_nearest_anchor_above() {
 }
 
 #[test]
-fn hostile_documents_are_refused_at_once() {
+fn documents_that_multiply_or_nest_too_deep_are_refused() {
     let mut bomb = String::from("a0: &a0 [x]\n");
     for level in 1..40 {
         let below = vec![format!("*a{}", level - 1); 9].join(", ");
         bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
     }
-    let words = verify(&bomb, &[], &bomb).unwrap_err();
-    assert_eq!(words, "the document repeats too many nodes through aliases");
+    let message = verify(&bomb, &[], &bomb).unwrap_err();
+    assert_eq!(
+        message,
+        "the document repeats too many nodes through aliases"
+    );
     let cycle = "a: &a\n  b: *a\n";
     assert!(verify(cycle, &[], cycle).is_err());
     let mut merges = String::from("a0: &a0 {k: v}\n");
@@ -125,16 +128,16 @@ fn hostile_documents_are_refused_at_once() {
     }
     assert!(verify(&merges, &[], &merges).is_err());
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    let words = verify(&deep, &[], &deep).unwrap_err();
-    assert_eq!(words, "the document nests deeper than 128");
+    let message = verify(&deep, &[], &deep).unwrap_err();
+    assert_eq!(message, "the document nests deeper than 128");
 }
 
 #[test]
-fn tags_and_byte_order_marks_are_read_alike() {
+fn both_parsers_read_tags_and_byte_order_marks_alike() {
     let before = "\u{feff}a: !!str 5\nb: !custom {c: 1}\n";
     let after = "\u{feff}a: !!str 5\nb: !custom {c: 2}\n";
-    let words = verify(before, &[set(&["b", "c"], 2)], after);
-    assert_eq!(words, Err("there is no `b.c`".to_owned()));
+    let message = verify(before, &[set(&["b", "c"], 2)], after);
+    assert_eq!(message, Err("`b.c` does not exist".to_owned()));
     let after = "\u{feff}a: \"6\"\nb: !custom {c: 1}\n";
     assert_eq!(verify(before, &[set(&["a"], "6")], after), Ok(()));
 }

@@ -1,5 +1,5 @@
-//! What is fine as far as the tree says, and spoiled if a fact that nobody settled is another one:
-//! a note, and only where something in the tree speaks for that other fact.
+//! Notes about probes that work with the facts of the tree, and fail if an unsettled fact has another value.
+//! A note requires evidence in the tree for the other value.
 
 use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, Pod, join};
 use crate::support::project::Project;
@@ -21,8 +21,8 @@ fn operator(name: &str, rewrite: bool) -> String {
     Manifest::operator(name, &format!("values: {{{webhook}}}")).to_string()
 }
 
-/// What `check` says of one file: rule, severity, message and assumptions, line by line.
-fn said(parts: &[&str], options: &[&str]) -> String {
+/// Runs `check` on one file; returns severity, rule, message and assumptions of each finding, one per line.
+fn report_lines(parts: &[&str], options: &[&str]) -> String {
     let project = Project::with(&[("web.yaml", &join(parts))]);
     let mut arguments = vec!["check", "--output-format", "json"];
     arguments.extend(options);
@@ -39,69 +39,74 @@ fn said(parts: &[&str], options: &[&str]) -> String {
             text("message")
         ));
         let assumptions = finding.get("assumptions").unwrap().as_array().unwrap();
-        let texts = assumptions.iter().filter_map(|one| one.as_str());
-        lines.extend(texts.map(|one| format!("  assumed: {one}")));
+        let texts = assumptions
+            .iter()
+            .filter_map(|assumption| assumption.as_str());
+        lines.extend(texts.map(|assumption| format!("  assumed: {assumption}")));
     }
     lines.join("\n")
 }
 
 #[test]
-fn what_is_settled_has_no_other_world() {
+fn a_settled_fact_has_no_alternative() {
     let tree = [INJECTED, &pod(OPT_OUT)];
-    assert_eq!(said(&tree, &["--override", "mtls=PERMISSIVE"]), "");
-    assert_eq!(said(&tree, &["--assume", "mtls=PERMISSIVE"]), "");
+    assert_eq!(report_lines(&tree, &["--override", "mtls=PERMISSIVE"]), "");
+    assert_eq!(report_lines(&tree, &["--assume", "mtls=PERMISSIVE"]), "");
     let permissive = policy("default", "PERMISSIVE");
-    assert_eq!(said(&[INJECTED, &permissive, &pod(OPT_OUT)], &[]), "");
+    assert_eq!(
+        report_lines(&[INJECTED, &permissive, &pod(OPT_OUT)], &[]),
+        ""
+    );
 }
 
 #[test]
-fn a_tree_without_a_mesh_has_one_world() {
-    assert_eq!(said(&[&pod("")], &[]), "");
+fn a_tree_without_a_mesh_has_no_alternatives() {
+    assert_eq!(report_lines(&[&pod("")], &[]), "");
     let plain = Manifest::namespace("shop").to_string();
-    assert_eq!(said(&[&plain, &pod("")], &[]), "");
-    assert_eq!(said(&[INJECTED, &pod("")], &[]), "");
-    // That the mesh demands mutual TLS is possible, but nothing here says so.
-    assert_eq!(said(&[INJECTED, &pod(OPT_OUT)], &[]), "");
+    assert_eq!(report_lines(&[&plain, &pod("")], &[]), "");
+    assert_eq!(report_lines(&[INJECTED, &pod("")], &[]), "");
+    // The mesh may require mutual TLS, but the tree contains no evidence for it.
+    assert_eq!(report_lines(&[INJECTED, &pod(OPT_OUT)], &[]), "");
 }
 
 #[test]
 fn a_rival_policy_may_be_the_older_one() {
     let (soft, hard) = (policy("a", "PERMISSIVE"), policy("b", "STRICT"));
-    insta::assert_snapshot!(said(&[INJECTED, &soft, &hard, &pod(OPT_OUT)], &[]));
+    insta::assert_snapshot!(report_lines(&[INJECTED, &soft, &hard, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
 fn a_mode_may_be_filled_in_by_another_tool() {
     let filled = policy("default", "'${MTLS_MODE}'");
-    insta::assert_snapshot!(said(&[INJECTED, &filled, &pod(OPT_OUT)], &[]));
+    insta::assert_snapshot!(report_lines(&[INJECTED, &filled, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
 fn the_switch_of_the_rewrite_may_be_filled_in() {
     let open = pod("sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'");
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[INJECTED, &strict, &open], &[]));
+    insta::assert_snapshot!(report_lines(&[INJECTED, &strict, &open], &[]));
 }
 
 #[test]
 fn two_facts_may_be_other_than_they_are_taken_for() {
     let open = pod("sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'");
     let (soft, hard) = (policy("a", "PERMISSIVE"), policy("b", "STRICT"));
-    insta::assert_snapshot!(said(&[INJECTED, &soft, &hard, &open], &[]));
+    insta::assert_snapshot!(report_lines(&[INJECTED, &soft, &hard, &open], &[]));
 }
 
 #[test]
 fn the_label_of_the_namespace_may_be_filled_in() {
     let open = INJECTED.replace("enabled", "'${INJECTION}'");
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[&open, &strict, &pod(OPT_OUT)], &[]));
+    insta::assert_snapshot!(report_lines(&[&open, &strict, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
 fn another_control_plane_may_serve() {
     let (on, off) = (operator("a", true), operator("b", false));
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[&on, &off, INJECTED, &strict, &pod("")], &[]));
+    insta::assert_snapshot!(report_lines(&[&on, &off, INJECTED, &strict, &pod("")], &[]));
 }
 
 #[test]
@@ -115,11 +120,11 @@ spec:
   valuesFrom: [{kind: Secret, name: mesh}]
 ";
     let strict = policy("default", "STRICT");
-    insta::assert_snapshot!(said(&[release, INJECTED, &strict, &pod("")], &[]));
+    insta::assert_snapshot!(report_lines(&[release, INJECTED, &strict, &pod("")], &[]));
 }
 
 #[test]
-fn explain_shows_the_other_world() {
+fn explain_shows_the_alternative() {
     let project = Project::with(&[("web.yaml", &join(&[INJECTED, &pod(OPT_OUT)]))]);
     project
         .run(&["predict", "--explain"])

@@ -1,4 +1,4 @@
-//! Whatever is wrong with the input, the user learns where, and nothing else is lost.
+//! Bad input is reported with its location, and does not prevent the checks of other input.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use crate::support::{PROGRAM, command};
 
 const GOOD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: good\n";
 
-/// Runs `check` over one file beside a good one; the good one must be counted all the same.
+/// Runs `check` on one file next to a valid one, which must be counted in any case.
 #[track_caller]
 fn concise(text: impl AsRef<[u8]>) -> (i32, String) {
     let project = Project::with(&[("good.yaml", GOOD)]);
@@ -20,12 +20,12 @@ fn concise(text: impl AsRef<[u8]>) -> (i32, String) {
 }
 
 #[test]
-fn a_missing_path_is_named_and_the_others_are_checked() {
+fn a_missing_path_is_reported_and_the_other_paths_are_checked() {
     let project = Project::with(&[("bad.yaml", "apiVersion: v1\nkind: Pod\nx: [\n")]);
     project
         .run(&["check", "--output-format", "concise", "missing.yaml", "bad.yaml"])
         .exits(2)
-        .says("missing.yaml: error[unreadable-file] cannot read missing.yaml: no such file or directory\n")
+        .says("missing.yaml: error[unreadable-file] cannot read `missing.yaml`: no such file or directory\n")
         .says("bad.yaml:3:4: error[syntax-error]");
     project
         .run(&["predict", "missing.yaml"])
@@ -55,30 +55,30 @@ fn a_document_that_does_not_parse_costs_only_itself() {
 }
 
 #[test]
-fn a_tab_as_indentation_has_its_place() {
+fn a_tab_used_as_indentation_is_reported_with_its_location() {
     let (code, stdout) = concise("apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x\n");
     assert_eq!(code, 1);
     assert!(stdout.starts_with("bad.yaml:4:"), "{stdout}");
     Project::with(&[("a.yaml", "a:\n\tb: 1\n")])
         .run(&["check"])
         .exits(0)
-        .says("help: indent with blanks");
+        .says("help: indent with spaces");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_that_cannot_be_read_is_named() {
-    // Every user may open this file, and nobody may read its first byte.
+fn a_file_that_cannot_be_read_is_reported() {
+    // Every user may open this file, but reading its first byte fails.
     let project = Project::with(&[("good.yaml", GOOD)]);
     project
         .run(&["check", "/proc/self/mem", "good.yaml"])
         .exits(2)
-        .says("error[unreadable-file]: cannot read /proc/self/mem: Input/output error")
+        .says("error[unreadable-file]: cannot read `/proc/self/mem`: Input/output error")
         .says("in 1 file");
 }
 
 #[test]
-fn bytes_that_are_not_utf_8_have_their_place() {
+fn bytes_that_are_not_utf_8_are_reported_with_their_location() {
     let (code, stdout) = concise(b"apiVersion: v1\nkind: Pod\nmetadata: {name: caf\xe9}\n");
     assert_eq!(code, 1);
     assert!(
@@ -88,7 +88,7 @@ fn bytes_that_are_not_utf_8_have_their_place() {
     let project = Project::new();
     project.write("wide.yaml", b"\xff\xfeb\0i\0n\0");
     project.run(&["check"]).exits(0).says(
-        "note[not-utf8]: the file is not UTF-8 from here on, and was not judged\n  --> wide.yaml\n",
+        "note[not-utf8]: the file was not checked: the text is not UTF-8 from here on\n  --> wide.yaml\n",
     );
     let (code, stdout) = concise(b"\xff\xfeb\0i\0n\0");
     assert_eq!(code, 0);
@@ -113,7 +113,7 @@ fn duplicate_keys_are_shown_at_both_places() {
 }
 
 #[test]
-fn a_scalar_of_ten_megabytes_is_read_and_never_printed() {
+fn a_scalar_of_ten_megabytes_is_read_and_not_printed() {
     let long = "x".repeat(10 << 20);
     let text =
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {long}}}\n");
@@ -131,7 +131,7 @@ fn a_scalar_of_ten_megabytes_is_read_and_never_printed() {
 }
 
 #[test]
-fn nesting_without_end_is_refused_at_once() {
+fn excessive_nesting_is_rejected_immediately() {
     let start = Instant::now();
     for text in [
         "[".repeat(20_000),
@@ -153,7 +153,7 @@ fn nesting_without_end_is_refused_at_once() {
 }
 
 #[test]
-fn an_alias_bomb_is_refused_at_once() {
+fn an_alias_bomb_is_rejected_immediately() {
     let mut bomb = String::from("apiVersion: v1\nkind: Pod\nmetadata: {name: bomb}\na0: &a0 [x]\n");
     for level in 1..40 {
         let below = level - 1;
@@ -173,7 +173,7 @@ fn an_alias_bomb_is_refused_at_once() {
 }
 
 #[test]
-fn a_directory_may_be_named_like_a_file() {
+fn a_directory_with_the_name_of_a_manifest_is_searched() {
     let project = Project::with(&[("x.yaml/inner.yaml", "apiVersion: v1\nkind: Pod\nx: [\n")]);
     for arguments in [["check", "."], ["check", "x.yaml"]] {
         project
@@ -184,7 +184,7 @@ fn a_directory_may_be_named_like_a_file() {
 }
 
 #[test]
-fn an_empty_standard_input_is_a_mistake() {
+fn an_empty_standard_input_is_an_error() {
     let project = Project::new();
     for stdin in ["", "\n \n"] {
         project
@@ -199,7 +199,7 @@ fn an_empty_standard_input_is_a_mistake() {
 }
 
 #[test]
-fn an_unknown_option_or_command_is_met_with_a_suggestion() {
+fn an_unknown_option_or_command_is_reported_with_a_suggestion() {
     let project = Project::new();
     project
         .run(&["check", "--outptu-format", "json"])
@@ -221,7 +221,7 @@ fn an_unknown_option_or_command_is_met_with_a_suggestion() {
 }
 
 #[test]
-fn a_closed_pipe_is_success() {
+fn a_closed_output_pipe_is_not_an_error() {
     let project = Project::new();
     for number in 0..2000 {
         project.write(
@@ -283,7 +283,7 @@ fn templates_are_noted_once_with_the_way_to_render_them() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_are_never_opened_in_a_walk() {
+fn a_directory_walk_does_not_open_pipes_and_devices() {
     let project = Project::with(&[("good.yaml", GOOD)]);
     project.pipe_file("pipe.yaml");
     project.run(&["check"]).exits(0).says("in 1 file");
@@ -299,7 +299,7 @@ fn pipes_and_devices_are_never_opened_in_a_walk() {
 
 #[cfg(unix)]
 #[test]
-fn links_in_a_circle_are_not_followed() {
+fn circular_links_are_not_followed() {
     let project = Project::with(&[("a/good.yaml", GOOD)]);
     std::os::unix::fs::symlink("..", project.path("a/up")).unwrap();
     std::os::unix::fs::symlink("nowhere", project.path("a/broken.yaml")).unwrap();
@@ -315,7 +315,7 @@ fn links_in_a_circle_are_not_followed() {
 }
 
 #[test]
-fn nothing_is_left_beside_the_files() {
+fn no_temporary_file_remains_next_to_the_written_files() {
     let project = Project::with(&[("a.yaml", GOOD)]);
     project.run(&["rewrite", "--write", "."]).exits(0);
     assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 2);
@@ -336,7 +336,7 @@ fn a_broken_kustomization_is_an_error_without_api_version_and_kind() {
             run.exits(1).says(&format!("error[{rule}]"));
         }
     }
-    // A template of a kustomization is not one yet.
+    // A kustomization that is still a template is not an error.
     let project = Project::with(&[("good.yaml", GOOD)]);
     project.write("kustomization.yaml", "resources: [{{ cookiecutter.x }}\n");
     let run = project.run(&["check"]).exits(0);

@@ -1,4 +1,4 @@
-//! What is not certain is said, with its cause and with the option that settles it.
+//! Uncertain facts are reported with their cause and with the option that settles them.
 
 use crate::support::manifest::{INJECTED, Manifest, OPT_OUT};
 use crate::support::project::Project;
@@ -19,11 +19,11 @@ fn explained(files: &[(&str, &str)], options: &[&str]) -> String {
 #[test]
 fn installations_that_differ_are_settled_by_an_override() {
     let install = |name: &str, spec: &str| Manifest::operator(name, spec).to_string();
-    let one = "meshConfig: {rootNamespace: a, defaultConfig: {statusPort: 15030}}, values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}, global: {proxy: {statusPort: 15030}}}, components: {cni: {enabled: true}}";
-    let (one, two) = (install("one", one), install("two", "tag: 1.28.1"));
+    let first = "meshConfig: {rootNamespace: a, defaultConfig: {statusPort: 15030}}, values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}, global: {proxy: {statusPort: 15030}}}, components: {cni: {enabled: true}}";
+    let (first, second) = (install("one", first), install("two", "tag: 1.28.1"));
     let files = [
-        ("i1.yaml", &*one),
-        ("i2.yaml", &*two),
+        ("i1.yaml", &*first),
+        ("i2.yaml", &*second),
         ("ns.yaml", INJECTED),
         ("w.yaml", POD),
     ];
@@ -83,7 +83,7 @@ metadata: {name: values, namespace: istio-system}
 data:
   values.yaml: 'meshConfig: ['
 ";
-    let told = [
+    let explanations = [
         ("argo.yaml", application),
         ("mesh.yaml", mesh),
         ("flux.yaml", flux),
@@ -101,7 +101,7 @@ data:
         project.run(&["predict"]).exits(1).complains("is not YAML");
         run.stdout
     });
-    insta::assert_snapshot!(told.join("---\n"));
+    insta::assert_snapshot!(explanations.join("---\n"));
 }
 
 fn webhooks(more: &str, selector: &str) -> String {
@@ -123,12 +123,15 @@ fn webhooks(more: &str, selector: &str) -> String {
 #[test]
 fn webhooks_that_do_not_select_the_pod_say_so() {
     let hooks = webhooks("", "{matchLabels: {team: other}}");
-    let said = explained(
+    let explanation = explained(
         &[("h.yaml", &hooks), ("ns.yaml", INJECTED), ("w.yaml", POD)],
         &[],
     );
-    assert!(!said.contains("serves `default`, not `default`"), "{said}");
-    insta::assert_snapshot!(said);
+    assert!(
+        !explanation.contains("serves `default`, not `default`"),
+        "{explanation}"
+    );
+    insta::assert_snapshot!(explanation);
 }
 
 #[test]
@@ -136,11 +139,11 @@ fn what_a_webhook_asks_beside_its_selectors_is_an_assumption() {
     let conditions = "  matchConditions: [{name: x, expression: 'false'}]\n";
     let gt = "{matchExpressions: [{key: team, operator: Gt, values: ['1']}]}";
     let hooks = [webhooks(conditions, "{}"), webhooks("", gt)];
-    let said = hooks.map(|hooks| {
+    let explanations = hooks.map(|hooks| {
         let files = [("h.yaml", &*hooks), ("ns.yaml", INJECTED), ("w.yaml", POD)];
         explained(&files, &[])
     });
-    insta::assert_snapshot!(said.join("---\n"));
+    insta::assert_snapshot!(explanations.join("---\n"));
 }
 
 #[test]
@@ -152,29 +155,29 @@ fn a_revision_that_the_pod_names_and_the_tree_serves_is_a_sign() {
             &format!("namespace: shop, labels: {{istio.io/rev: {name}}}"),
         )
     };
-    let said = ["stable", "other"]
+    let explanations = ["stable", "other"]
         .map(|name| explained(&[("i.yaml", &plane), ("w.yaml", &named(name))], &[]));
-    insta::assert_snapshot!(said.join("---\n"));
+    insta::assert_snapshot!(explanations.join("---\n"));
 }
 
 #[test]
-fn releases_that_are_not_known_are_said_or_refused() {
+fn unsupported_releases_are_replaced_with_a_note_or_rejected() {
     let project = Project::with(&[("ns.yaml", INJECTED), ("w.yaml", POD)]);
     let run = |version: &str| project.run(&["predict", "--mesh-version", version]);
     assert_eq!(run("1.31").exits(0).stderr, "");
     run("1.99")
         .exits(0)
-        .complains("note: Istio 1.99 is taken as 1.31");
+        .complains("note: Istio 1.99 is treated as 1.31");
     run("2.0")
         .exits(2)
-        .complains("`2.0` is no release of Istio: 1.0 to 1.31 are known");
+        .complains("`2.0` is not a release of Istio; expected 1.0 to 1.31");
     let settings =
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {mesh: {version: '2.0'}}\n";
     project.write(".meshprobe.yaml", settings);
     project
         .run(&["predict"])
         .exits(2)
-        .complains("1.0 to 1.31 are known");
+        .complains("expected 1.0 to 1.31");
 }
 
 #[test]
@@ -195,11 +198,13 @@ fn the_last_line_names_what_kept_workloads_from_being_judged() {
         &[("ns.yaml", INJECTED), ("w.yaml", &port)],
         &[("w.yaml", &none)],
     ];
-    let told = cases.map(|files| {
+    let summaries = cases.map(|files| {
         let run = Project::with(files).run(&["check"]);
         let lines = run.stdout.lines().chain(run.stderr.lines());
-        let lines: Vec<&str> = lines.filter(|line| line.contains("not judged:")).collect();
+        let lines: Vec<&str> = lines
+            .filter(|line| line.contains("without a verdict:"))
+            .collect();
         lines.join("\n")
     });
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(summaries.join("\n"));
 }

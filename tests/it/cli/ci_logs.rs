@@ -1,4 +1,4 @@
-//! Names and values of manifests are never commands of the system whose log shows them.
+//! Names and values in manifests never act as commands of the CI system that shows the log.
 
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
@@ -45,13 +45,13 @@ fn commands(text: &str) -> Vec<&str> {
     text.lines().filter(is_command).collect()
 }
 
-/// What some system takes for a command anywhere in a line.
+/// Markers that some CI system takes for a command anywhere in a line.
 const MARKS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
 
 const SYSTEMS: [&str; 3] = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
 
 #[test]
-fn text_for_people_has_no_command_in_ci() {
+fn text_output_contains_no_commands_in_ci() {
     let project = project();
     let runs: [&[&str]; 10] = [
         &["check"],
@@ -74,7 +74,7 @@ fn text_for_people_has_no_command_in_ci() {
     }
     let run = in_ci(&project, "GITHUB_ACTIONS", &["check", "--x\n::error::y"]);
     assert_eq!(commands(&run.stderr), [""; 0]);
-    // Elsewhere nothing is changed.
+    // Outside of CI the text is unchanged.
     let run = project
         .run(&["check", "--output-format", "concise"])
         .exits(1);
@@ -82,7 +82,7 @@ fn text_for_people_has_no_command_in_ci() {
 }
 
 #[test]
-fn reports_for_machines_have_only_commands_of_their_own() {
+fn machine_readable_reports_contain_only_their_own_commands() {
     let project = project();
     for format in ["json", "sarif", "gitlab", "junit"] {
         let run = in_ci(&project, "TF_BUILD", &["check", "--output-format", format]);
@@ -95,7 +95,7 @@ fn reports_for_machines_have_only_commands_of_their_own() {
 }
 
 #[test]
-fn workflow_commands_contain_no_command_of_another_system() {
+fn workflow_commands_contain_no_commands_of_other_systems() {
     let hostile = POD
         .replace("##[group]x", "##teamcity[x]")
         .replace("path: /,", "path: \"/##[error]\",");
@@ -136,7 +136,7 @@ fn workflow_commands_contain_no_command_of_another_system() {
 }
 
 #[test]
-fn manifests_are_printed_as_they_are() {
+fn manifests_are_printed_unchanged() {
     let project = project();
     let run = in_ci(
         &project,
@@ -147,7 +147,7 @@ fn manifests_are_printed_as_they_are() {
 }
 
 #[test]
-fn characters_that_cannot_be_seen_are_shown() {
+fn invisible_characters_are_shown() {
     let hidden = "a\u{ad}b\u{e0041}c\u{fe0f}d\u{200d}e";
     let project = Project::with(&[("x.yaml", &POD.replace("##[group]x", hidden))]);
     let shown = "a\\u{ad}b\\u{e0041}c\\u{fe0f}d\\u{200d}e";
@@ -158,7 +158,7 @@ fn characters_that_cannot_be_seen_are_shown() {
 }
 
 #[test]
-fn a_message_in_sarif_has_no_link() {
+fn a_sarif_message_contains_no_link() {
     let project = Project::with(&[(
         "x.yaml",
         &POD.replace("##vso[task.complete]", "[l](https://x)"),
@@ -176,7 +176,7 @@ fn a_message_in_sarif_has_no_link() {
 }
 
 #[test]
-fn a_function_prints_no_command_in_ci() {
+fn the_krm_function_prints_no_commands_in_ci() {
     let item = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: '::error::x'\n  \
                 annotations:\n    internal.config.kubernetes.io/path: \"::add-mask::x\"\n\
                 spec:\n  containers:\n  - name: '##[group]'\n    \

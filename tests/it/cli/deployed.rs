@@ -1,11 +1,11 @@
-//! What Flux and Argo CD objects make of the folders that they deploy.
+//! How Flux and Argo CD objects affect the predictions for the folders that they deploy.
 
 #![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
 
 use crate::support::manifest::{INJECTED, Manifest, PROBED, STRICT_MESH, join};
 use crate::support::project::Project;
 
-/// An injected namespace, and one that is not.
+/// An injected namespace, and one without injection.
 fn namespaces() -> String {
     let plain = Manifest::namespace("plain").labels("istio-injection: disabled");
     join(&[INJECTED, &plain.to_string()])
@@ -57,8 +57,8 @@ fn tree<'a>(files: &[(&'a str, &'a str)]) -> Project {
     Project::with(&all)
 }
 
-/// One line per workload: what it is, where it comes from, and what comes of its probe.
-fn told(project: &Project, arguments: &[&str]) -> String {
+/// Returns one line per workload: its name, its origin, and the outcome of its probe.
+fn predicted_lines(project: &Project, arguments: &[&str]) -> String {
     let mut all = vec!["predict", "--output-format", "json"];
     all.extend(arguments);
     let report = project.run(&all).exits(0);
@@ -91,8 +91,8 @@ fn flux_changes_what_it_deploys() {
         ("clusters/a/web.yaml", &flux("web", &changes)),
         ("apps/web/web.yaml", WEB),
     ]);
-    insta::assert_snapshot!(told(&project, &[]));
-    // The finding stands at the line of the base and names the patch of the Flux object.
+    insta::assert_snapshot!(predicted_lines(&project, &[]));
+    // The finding is reported at the line of the base and names the patch of the Flux object.
     let run = project.run(&["check", "--output-format", "json"]).exits(1);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     let finding = &report["findings"][0];
@@ -116,7 +116,7 @@ fn one_file_may_deploy_a_folder_twice() {
     ];
     let both = both.join("---\n");
     let project = tree(&[("clusters/a/web.yaml", &both), ("apps/web/web.yaml", WEB)]);
-    insta::assert_snapshot!(told(&project, &[]));
+    insta::assert_snapshot!(predicted_lines(&project, &[]));
 }
 
 #[test]
@@ -132,11 +132,11 @@ fn variables_with_a_known_value_are_filled_in() {
         ("clusters/a/web.yaml", &flux("web", spec)),
         ("apps/web/web.yaml", &web),
     ]);
-    insta::assert_snapshot!("variables_known", told(&project, &[]));
-    // Others are unknown, and so are defaults that they may hide.
+    insta::assert_snapshot!("variables_known", predicted_lines(&project, &[]));
+    // Other variables are unknown, and so are the defaults that they may override.
     let open = "  path: apps/web\n  targetNamespace: shop\n  postBuild:\n    substitute: {OTHER: x}\n    substituteFrom: [{kind: ConfigMap, name: vars}]\n";
     project.write("clusters/a/web.yaml", flux("web", open));
-    insta::assert_snapshot!("variables_unknown", told(&project, &[]));
+    insta::assert_snapshot!("variables_unknown", predicted_lines(&project, &[]));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn common_metadata_and_components_count() {
         ("apps/web/namespace.yaml", &namespace),
         ("components/off/kustomization.yaml", component),
     ]);
-    insta::assert_snapshot!("common_metadata", told(&project, &[]));
+    insta::assert_snapshot!("common_metadata", predicted_lines(&project, &[]));
     project.write(
         "clusters/a/web.yaml",
         flux(
@@ -158,7 +158,7 @@ fn common_metadata_and_components_count() {
             &format!("{spec}  components: [../../components/off]\n"),
         ),
     );
-    insta::assert_snapshot!("with_component", told(&project, &[]));
+    insta::assert_snapshot!("with_component", predicted_lines(&project, &[]));
 }
 
 #[test]
@@ -169,24 +169,24 @@ fn the_root_of_the_repository_can_be_deployed() {
             ("clusters/web.yaml", &flux("web", &spec)),
             ("apps/web.yaml", WEB),
         ]);
-        let told = told(&project, &[]);
+        let predictions = predicted_lines(&project, &[]);
         assert!(
-            told.starts_with("shop web clusters/web.yaml"),
-            "{path:?}: {told}"
+            predictions.starts_with("shop web clusters/web.yaml"),
+            "{path:?}: {predictions}"
         );
     }
-    // Another source has a root of its own.
+    // Paths of another source do not start in this repository.
     let spec =
         "  path: ./\n  targetNamespace: shop\n  sourceRef: {kind: OCIRepository, name: web}\n";
     let project = tree(&[
         ("clusters/web.yaml", &flux("web", spec)),
         ("apps/web.yaml", WEB),
     ]);
-    assert!(told(&project, &[]).starts_with("- web - "));
+    assert!(predicted_lines(&project, &[]).starts_with("- web - "));
 }
 
 #[test]
-fn what_deploys_may_be_deployed_and_changed_itself() {
+fn a_deploying_object_can_be_deployed_and_changed_itself() {
     let root = flux(
         "all",
         "  path: clusters/a\n  postBuild: {substitute: {TEAM: shop}}\n",
@@ -198,9 +198,9 @@ fn what_deploys_may_be_deployed_and_changed_itself() {
         ("apps/web/web.yaml", WEB),
     ]);
     assert!(
-        told(&project, &[]).starts_with("shop web clusters/a/web.yaml sidecar ok"),
+        predicted_lines(&project, &[]).starts_with("shop web clusters/a/web.yaml sidecar ok"),
         "{}",
-        told(&project, &[])
+        predicted_lines(&project, &[])
     );
 }
 
@@ -216,7 +216,7 @@ fn argo_writes_into_the_kustomization() {
         ("apps/web/web.yaml", WEB),
         ("apps/web/kustomization.yaml", "resources: [web.yaml]\n"),
     ]);
-    insta::assert_snapshot!(told(&project, &[]));
+    insta::assert_snapshot!(predicted_lines(&project, &[]));
 }
 
 #[test]
@@ -250,7 +250,7 @@ spec:
         ("apps/a/web.yaml", WEB),
         ("apps/b/web.yaml", WEB),
     ]);
-    insta::assert_snapshot!("application_set_list", told(&project, &[]));
+    insta::assert_snapshot!("application_set_list", predicted_lines(&project, &[]));
     let named = with(
         "git: {directories: [{path: teams/*}, {path: teams/old, exclude: true}]}",
         "{{path.basename}}",
@@ -261,8 +261,11 @@ spec:
         ("teams/shop/web.yaml", WEB),
         ("teams/old/web.yaml", WEB),
     ]);
-    insta::assert_snapshot!("application_set_directories", told(&project, &[]));
-    // What only the cluster knows stays open: it is not the namespace `default`.
+    insta::assert_snapshot!(
+        "application_set_directories",
+        predicted_lines(&project, &[])
+    );
+    // A value that only the cluster knows stays unknown: it is not the namespace `default`.
     let open = with("clusters: {}", "{{metadata.labels.team}}", "apps/a");
     let defaults = namespaces().replace("name: shop", "name: default");
     let project = Project::with(&[
@@ -270,7 +273,7 @@ spec:
         ("apps/a/web.yaml", WEB),
         ("infra/ns.yaml", &defaults),
     ]);
-    insta::assert_snapshot!("application_set_open", told(&project, &[]));
+    insta::assert_snapshot!("application_set_open", predicted_lines(&project, &[]));
     project
         .run(&["predict", "--explain"])
         .exits(0)
@@ -279,17 +282,17 @@ spec:
 
 #[test]
 fn rows_that_would_look_the_same_name_their_overlay() {
-    let one = flux("web", "  path: apps/web\n");
+    let deploying = flux("web", "  path: apps/web\n");
     let web = WEB.replace("{name: web}", "{name: web, namespace: shop}");
     let project = tree(&[
-        ("clusters/a/web.yaml", &one),
-        ("clusters/b/web.yaml", &one),
+        ("clusters/a/web.yaml", &deploying),
+        ("clusters/b/web.yaml", &deploying),
         ("apps/web/web.yaml", &web),
     ]);
     insta::assert_snapshot!(project.run(&["predict"]).exits(0).stdout);
 }
 
-/// Argo CD merges the parameters of such a file into the source of the Application.
+/// Argo CD merges the parameters of this file into the source of the Application.
 #[test]
 fn a_file_that_overrides_parameters_is_reported_and_its_pods_are_not_rewritten() {
     for name in [".argocd-source.yaml", ".argocd-source-f.yaml"] {
@@ -307,7 +310,12 @@ fn a_file_that_overrides_parameters_is_reported_and_its_pods_are_not_rewritten()
             ("real/web.yaml", PROBED),
         ]);
         let rewrite = ["rewrite", "--diff", "--mesh-version", "1.28", "."];
-        assert!(!project.run(&rewrite).shown().contains("cannot be seen"));
+        assert!(
+            !project
+                .run(&rewrite)
+                .shown()
+                .contains("makes changes that are not known")
+        );
         project.write(&format!("real/{name}"), "kustomize: {patches: []}\n");
         let shown = project
             .run(&["check", "--fail-on", "note"])
@@ -318,6 +326,9 @@ fn a_file_that_overrides_parameters_is_reported_and_its_pods_are_not_rewritten()
             "{shown}"
         );
         let shown = project.run(&rewrite).exits(1).shown();
-        assert!(shown.contains("cannot be seen"), "{shown}");
+        assert!(
+            shown.contains("makes changes that are not known"),
+            "{shown}"
+        );
     }
 }

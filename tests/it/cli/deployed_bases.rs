@@ -1,4 +1,4 @@
-//! What several kustomizations and Flux make of documents that they take in as they are.
+//! Documents that several kustomizations and Flux include unchanged.
 
 #![allow(clippy::indexing_slicing, reason = "the report has what it always has")]
 
@@ -32,7 +32,7 @@ fn flux(path: &str, more: &str) -> String {
 }
 
 #[test]
-fn flux_fills_in_what_a_kustomization_has_set() {
+fn flux_substitutes_variables_in_values_that_a_kustomization_sets() {
     let namespace = Manifest::namespace("prod").labels("istio.io/rev: one");
     let project = Project::with(&[
         (
@@ -54,7 +54,7 @@ fn flux_fills_in_what_a_kustomization_has_set() {
 }
 
 #[test]
-fn scopes_tell_kustomizations_of_one_base_apart() {
+fn scopes_distinguish_kustomizations_of_one_base() {
     let kustomization = "resources: [../../base/web.yaml]\n";
     let settings = "\
 apiVersion: meshprobe.dev/v1alpha1
@@ -85,21 +85,24 @@ spec:
             threads,
         ]);
         let report: serde_json::Value = serde_json::from_str(&run.exits(0).stdout).unwrap();
-        let told: Vec<(String, String)> = report["workloads"]
+        let workloads: Vec<(String, String)> = report["workloads"]
             .as_array()
             .unwrap()
             .iter()
-            .map(|one| {
-                let outcome = one["handlers"][0]["outcome"].as_str().unwrap();
+            .map(|workload| {
+                let outcome = workload["handlers"][0]["outcome"].as_str().unwrap();
                 (
-                    one["overlay"].as_str().unwrap().to_owned(),
+                    workload["overlay"].as_str().unwrap().to_owned(),
                     outcome.to_owned(),
                 )
             })
             .collect();
-        let told: Vec<(&str, &str)> = told.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let outcomes: Vec<(&str, &str)> = workloads
+            .iter()
+            .map(|(a, b)| (a.as_str(), b.as_str()))
+            .collect();
         assert_eq!(
-            told,
+            outcomes,
             [
                 ("apps/a/kustomization.yaml", "ok"),
                 ("apps/b/kustomization.yaml", "always-passes"),
@@ -108,7 +111,7 @@ spec:
     }
 }
 
-/// The workloads of a kustomization that is deployed without a change, by two objects.
+/// The workloads of a kustomization that two objects deploy unchanged.
 fn deployed_unchanged(deploying: &str) -> Project {
     Project::with(&[
         (
@@ -140,7 +143,7 @@ fn a_kustomization_that_is_deployed_unchanged_is_rewritten() {
 }
 
 #[test]
-fn a_kustomization_that_is_deployed_with_a_lost_change_is_not_rewritten() {
+fn a_kustomization_is_not_rewritten_if_its_deployment_discards_the_change() {
     let patch = "  patches:\n  - patch: |-\n      apiVersion: apps/v1\n      kind: Deployment\n      metadata: {name: web}\n      \
                  spec: {template: {metadata: {$patch: replace, labels: {app: web}}}}\n";
     let project = deployed_unchanged(&flux("./app", patch));

@@ -1,4 +1,4 @@
-//! Which facts hold for which workload.
+//! The scope of a fact: the workloads that it applies to.
 
 use crate::support::manifest::{INJECTED, Manifest, STRICT};
 use crate::support::predictions::{texts, workloads};
@@ -27,8 +27,10 @@ fn outcomes(project: &Project) -> String {
         "/handlers/0/outcome",
         "/handlers/0/certainty",
     ];
-    let workloads = workloads(&report).into_iter();
-    let lines: Vec<String> = workloads.map(|one| texts(&one, &fields)).collect();
+    let lines: Vec<String> = workloads(&report)
+        .into_iter()
+        .map(|workload| texts(&workload, &fields))
+        .collect();
     lines.join("\n")
 }
 
@@ -55,7 +57,7 @@ fn the_nearest_namespace_counts() {
         ("apps/shop/web.yaml", WEB),
         ("infra/mtls.yaml", STRICT),
     ]);
-    // Two folders with one Namespace are two environments: the policy of the other says nothing.
+    // Two folders with one Namespace are two environments: the policy of one does not apply to the other.
     insta::assert_snapshot!(outcomes(&project), @"apps/shop/web.yaml PERMISSIVE ok default");
 }
 
@@ -109,19 +111,19 @@ fn an_option_fills_the_gap_and_another_wins_over_the_tree() {
 #[test]
 fn clusters_environments_and_releases_are_told_apart() {
     let root = crate::support::fixture("gitops");
-    let told = |arguments: &[&str]| {
+    let shown = |arguments: &[&str]| {
         let mut command =
             crate::support::command(std::path::Path::new(crate::support::PROGRAM), &root);
         crate::support::run(command.args(arguments), b"").shown()
     };
-    insta::assert_snapshot!("gitops_predict", told(&["predict", "--isolated"]));
+    insta::assert_snapshot!("gitops_predict", shown(&["predict", "--isolated"]));
     insta::assert_snapshot!(
         "gitops_explain",
-        told(&["predict", "--isolated", "--explain"])
+        shown(&["predict", "--isolated", "--explain"])
     );
     insta::assert_snapshot!(
         "gitops_check",
-        told(&["check", "--isolated", "--color", "never"])
+        shown(&["check", "--isolated", "--color", "never"])
     );
 }
 

@@ -1,10 +1,10 @@
-//! What decides a verdict and is not in the tree is said, and takes the finding one step down; what is
-//! in the tree is read as the mesh reads it.
+//! Facts that decide a verdict and are not in the tree are reported, and lower the severity of the finding by one step.
+//! Facts in the tree are read as the mesh reads them.
 
 use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, Pod, join};
 use crate::support::project::Project;
 
-/// A pod that switched the rewrite off.
+/// A pod that opts out of the probe rewrite.
 fn pod(handlers: &str) -> String {
     let pod = Pod::new("web").within("shop").labels("app: web");
     pod.annotations(OPT_OUT)
@@ -44,7 +44,7 @@ fn filter(namespace: &str, context: &str, applies: &str) -> String {
         .to_string()
 }
 
-/// A native sidecar of the application, which starts before or after that of the mesh.
+/// A native sidecar of the application, which starts before or after the sidecar of the mesh.
 fn helper(annotations: &str, handlers: &str) -> String {
     let pod = Pod::new("web").within("shop").annotations(annotations);
     pod.init_container("log")
@@ -57,9 +57,9 @@ fn helper(annotations: &str, handlers: &str) -> String {
 
 const STARTS: &str = "startupProbe: {httpGet: {port: 8081}}";
 
-/// What `predict` says: slot, mode, outcome, certainty and assumptions of each handler, then what
-/// `check` finds: severity, rule, message, assumptions.
-fn said(parts: &[&str], options: &[&str]) -> String {
+/// Returns slot, mode, outcome, certainty and assumptions of each handler from `predict`, then
+/// severity, rule, message and assumptions of each finding of `check`.
+fn predicted_and_checked(parts: &[&str], options: &[&str]) -> String {
     let project = Project::with(&[("web.yaml", &join(parts))]);
     let report = |command: &str| -> serde_json::Value {
         let arguments = [&[command, "--output-format", "json"], options].concat();
@@ -68,7 +68,7 @@ fn said(parts: &[&str], options: &[&str]) -> String {
     let text = |value: &serde_json::Value, name: &str| {
         value
             .get(name)
-            .and_then(|one| one.as_str())
+            .and_then(|value| value.as_str())
             .unwrap_or("-")
             .to_owned()
     };
@@ -82,8 +82,10 @@ fn said(parts: &[&str], options: &[&str]) -> String {
                 .join(" "),
         );
         let assumptions = value.get("assumptions").unwrap().as_array().unwrap();
-        let texts = assumptions.iter().filter_map(|one| one.as_str());
-        lines.extend(texts.map(|one| format!("  assumed: {one}")));
+        let texts = assumptions
+            .iter()
+            .filter_map(|assumption| assumption.as_str());
+        lines.extend(texts.map(|assumption| format!("  assumed: {assumption}")));
     };
     let predicted = report("predict");
     for handler in predicted
@@ -104,9 +106,9 @@ fn said(parts: &[&str], options: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// The outcome of the one handler, as `predict` says it.
+/// Returns the outcome that `predict` reports for the only handler.
 fn outcome(parts: &[&str], options: &[&str]) -> String {
-    let all = said(parts, options);
+    let all = predicted_and_checked(parts, options);
     all.split(' ').nth(2).unwrap().to_owned()
 }
 
@@ -142,18 +144,18 @@ fn the_oldest_of_several_services_decides_which_no_manifest_tells() {
     let (http, grpc) = (service("s1", "name: http"), service("s2", "name: grpc"));
     insta::assert_snapshot!(
         "rival_services_http_first",
-        said(&[INJECTED, &http, &grpc, &pod(READY)], &[])
+        predicted_and_checked(&[INJECTED, &http, &grpc, &pod(READY)], &[])
     );
     let (grpc, http) = (service("s1", "name: grpc"), service("s2", "name: http"));
     insta::assert_snapshot!(
         "rival_services_grpc_first",
-        said(&[INJECTED, &http, &grpc, &pod(READY)], &[])
+        predicted_and_checked(&[INJECTED, &http, &grpc, &pod(READY)], &[])
     );
 }
 
 #[test]
-fn services_that_lead_to_one_verdict_leave_nothing_open() {
-    let alone = said(&[INJECTED, &service("s1", "name: http"), &pod(READY)], &[]);
+fn services_with_the_same_verdict_cause_no_assumption() {
+    let alone = predicted_and_checked(&[INJECTED, &service("s1", "name: http"), &pod(READY)], &[]);
     assert!(
         alone.starts_with("readinessProbe PERMISSIVE ok default"),
         "{alone}"
@@ -161,23 +163,23 @@ fn services_that_lead_to_one_verdict_leave_nothing_open() {
     for other in ["name: tcp", "name: http-other", "name: web"] {
         let both = [service("s1", "name: http"), service("s2", other)];
         assert_eq!(
-            said(&[INJECTED, &both[0], &both[1], &pod(READY)], &[]),
+            predicted_and_checked(&[INJECTED, &both[0], &both[1], &pod(READY)], &[]),
             alone,
             "{other}"
         );
     }
-    // Of one name in two protocols the second is no rival either.
+    // A second Service with the same port name in another protocol does not conflict either.
     let https = READY.replace("port: 8080", "port: 8080, scheme: HTTPS");
     let both = [service("s1", "name: http"), service("s2", "name: grpc")];
-    let told = said(&[INJECTED, &both[0], &both[1], &pod(&https)], &[]);
+    let lines = predicted_and_checked(&[INJECTED, &both[0], &both[1], &pod(&https)], &[]);
     assert!(
-        told.starts_with("readinessProbe PERMISSIVE fails default"),
-        "{told}"
+        lines.starts_with("readinessProbe PERMISSIVE fails default"),
+        "{lines}"
     );
 }
 
 #[test]
-fn ports_for_datagrams_lead_no_probe_anywhere() {
+fn ports_for_datagrams_do_not_affect_probes() {
     for transport in ["UDP", "SCTP"] {
         let other = service("s1", &format!("name: grpc, protocol: {transport}"));
         assert_eq!(
@@ -193,8 +195,14 @@ fn ports_for_datagrams_lead_no_probe_anywhere() {
 #[test]
 fn the_nodes_decide_whether_the_sidecar_comes_first() {
     let tree = [INJECTED, &helper("", STARTS)];
-    insta::assert_snapshot!("native_auto", said(&tree, &["--mesh-version", "1.28"]));
-    insta::assert_snapshot!("native_off", said(&tree, &["--mesh-version", "1.26"]));
+    insta::assert_snapshot!(
+        "native_auto",
+        predicted_and_checked(&tree, &["--mesh-version", "1.28"])
+    );
+    insta::assert_snapshot!(
+        "native_off",
+        predicted_and_checked(&tree, &["--mesh-version", "1.26"])
+    );
     for (options, wanted) in [
         (["--assume", "node-version=1.33"], "ok"),
         (["--assume", "node-version=1.32"], "fails"),
@@ -203,39 +211,40 @@ fn the_nodes_decide_whether_the_sidecar_comes_first() {
         (["--override", "native-sidecars=false"], "fails"),
     ] {
         let options = [&options[..], &["--mesh-version", "1.28"]].concat();
-        let told = said(&tree, &options);
-        assert_eq!(told.split(' ').nth(2), Some(wanted), "{options:?}");
-        assert!(!told.contains("node version unknown"), "{told}");
+        let lines = predicted_and_checked(&tree, &options);
+        assert_eq!(lines.split(' ').nth(2), Some(wanted), "{options:?}");
+        assert!(!lines.contains("the node version is unknown"), "{lines}");
     }
     let chosen = helper("sidecar.istio.io/nativeSidecar: 'true'", STARTS);
-    let told = said(&[INJECTED, &chosen], &["--mesh-version", "1.28"]);
-    assert!(!told.contains("node version"), "{told}");
+    let lines = predicted_and_checked(&[INJECTED, &chosen], &["--mesh-version", "1.28"]);
+    assert!(!lines.contains("node version"), "{lines}");
 }
 
 #[test]
-fn where_the_order_plays_no_part_nobody_asks_for_the_nodes() {
+fn the_node_version_is_not_reported_if_the_start_order_has_no_effect() {
     let ready = STARTS.replace("startupProbe", "readinessProbe");
     for handlers in [
         ready.as_str(),
         "startupProbe: {exec: {command: [\"true\"]}}",
     ] {
-        let told = said(
+        let lines = predicted_and_checked(
             &[INJECTED, &helper("", handlers)],
             &["--mesh-version", "1.28"],
         );
-        assert!(!told.contains("native sidecars"), "{told}");
+        assert!(!lines.contains("native sidecars"), "{lines}");
     }
     let plain = helper("", "").replace(
         "image: registry.example/web:1\n",
         "image: registry.example/web:1\n    livenessProbe: {httpGet: {port: 8080}, periodSeconds: 1}\n",
     );
-    let told = said(&[INJECTED, &plain], &["--mesh-version", "1.28"]);
-    assert!(!told.contains("native sidecars"), "{told}");
+    let lines = predicted_and_checked(&[INJECTED, &plain], &["--mesh-version", "1.28"]);
+    assert!(!lines.contains("native sidecars"), "{lines}");
 }
 
 #[test]
 fn what_a_policy_asks_of_the_cluster_is_a_warning() {
-    let by = |spec: &str| said(&[INJECTED, &authorization(spec), &pod(READY)], &[]);
+    let by =
+        |spec: &str| predicted_and_checked(&[INJECTED, &authorization(spec), &pod(READY)], &[]);
     let blocks = "from: [{source: {ipBlocks: [10.0.0.0/8]}}]";
     insta::assert_snapshot!("in_doubt_allow", by(&format!("rules: [{{{blocks}}}]")));
     insta::assert_snapshot!(
@@ -250,9 +259,9 @@ fn what_a_policy_asks_of_the_cluster_is_a_warning() {
 }
 
 #[test]
-fn what_another_rule_settles_is_in_no_doubt() {
+fn a_rule_that_certainly_matches_settles_the_verdict() {
     let by = |spec: &str, handlers: &str| {
-        let all = said(&[INJECTED, &authorization(spec), &pod(handlers)], &[]);
+        let all = predicted_and_checked(&[INJECTED, &authorization(spec), &pod(handlers)], &[]);
         all.lines()
             .filter(|line| line.contains("[authz") || line.contains("authz-"))
             .count()
@@ -271,7 +280,7 @@ fn what_another_rule_settles_is_in_no_doubt() {
     assert_eq!(by(&elsewhere, READY), 0);
     let rewritten = pod(READY).replace("'false'", "'true'");
     let policy = authorization(&format!("rules: [{{{blocks}}}]"));
-    let all = said(&[INJECTED, &policy, &rewritten], &[]);
+    let all = predicted_and_checked(&[INJECTED, &policy, &rewritten], &[]);
     assert!(!all.contains("authz-"), "{all}");
 }
 
@@ -282,9 +291,9 @@ fn a_patch_of_the_sidecar_takes_what_it_may_change_one_step_down() {
     let both = format!("{READY}\n{TCP}");
     insta::assert_snapshot!(
         "patched",
-        said(&[INJECTED, &strict, &patch, &pod(&both)], &[])
+        predicted_and_checked(&[INJECTED, &strict, &patch, &pod(&both)], &[])
     );
-    let plain = said(&[INJECTED, &strict, &pod(&both)], &[]);
+    let plain = predicted_and_checked(&[INJECTED, &strict, &pod(&both)], &[]);
     for harmless in [
         filter("shop", "SIDECAR_OUTBOUND", "FILTER_CHAIN"),
         filter("shop", "SIDECAR_INBOUND", "CLUSTER"),
@@ -292,28 +301,31 @@ fn a_patch_of_the_sidecar_takes_what_it_may_change_one_step_down() {
         filter("shop", "SIDECAR_INBOUND", "FILTER_CHAIN").replace("app: web", "app: other"),
     ] {
         assert_eq!(
-            said(&[INJECTED, &strict, &harmless, &pod(&both)], &[]),
+            predicted_and_checked(&[INJECTED, &strict, &harmless, &pod(&both)], &[]),
             plain,
             "{harmless}"
         );
     }
     let rooted = filter("istio-system", "ANY", "LISTENER");
-    let told = said(&[INJECTED, &strict, &rooted, &pod(READY)], &[]);
+    let lines = predicted_and_checked(&[INJECTED, &strict, &rooted, &pod(READY)], &[]);
     assert!(
-        told.contains("warning strict-probe-not-rewritten assumed"),
-        "{told}"
+        lines.contains("warning strict-probe-not-rewritten assumed"),
+        "{lines}"
     );
-    // A rewritten probe passes the filter by.
+    // A rewritten probe bypasses the filter.
     let rewritten = pod(READY).replace("'false'", "'true'");
-    let told = said(&[INJECTED, &strict, &patch, &rewritten], &[]);
-    assert!(told.starts_with("readinessProbe - ok known"), "{told}");
+    let lines = predicted_and_checked(&[INJECTED, &strict, &patch, &rewritten], &[]);
+    assert!(lines.starts_with("readinessProbe - ok known"), "{lines}");
 }
 
 #[test]
 fn a_mode_that_is_filled_in_later_is_no_mode() {
     let open = authentication("'${MODE}'");
-    insta::assert_snapshot!("mode_filled_in", said(&[INJECTED, &open, &pod(READY)], &[]));
-    let settled = said(
+    insta::assert_snapshot!(
+        "mode_filled_in",
+        predicted_and_checked(&[INJECTED, &open, &pod(READY)], &[])
+    );
+    let settled = predicted_and_checked(
         &[INJECTED, &open, &pod(READY)],
         &["--override", "mtls=STRICT"],
     );
@@ -321,15 +333,15 @@ fn a_mode_that_is_filled_in_later_is_no_mode() {
         settled.starts_with("readinessProbe STRICT fails known"),
         "{settled}"
     );
-    // The agent's port, captured by hand, asks for the mode too.
+    // The agent's port, captured by an annotation, depends on the mode too.
     let captured = pod(READY).replace(
         "sidecar.istio.io/rewriteAppHTTPProbers: 'false'",
         "traffic.sidecar.istio.io/includeInboundPorts: '15020'",
     );
-    let told = said(&[INJECTED, &open, &captured], &[]);
+    let lines = predicted_and_checked(&[INJECTED, &open, &captured], &[]);
     assert!(
-        told.starts_with("readinessProbe - unknown unknown"),
-        "{told}"
+        lines.starts_with("readinessProbe - unknown unknown"),
+        "{lines}"
     );
     let project = Project::with(&[("web.yaml", &join(&[INJECTED, &open, &pod(READY)]))]);
     project

@@ -1,4 +1,4 @@
-//! One file is one file, whatever names lead to it, and a name says where it lies.
+//! A file with several names is read once, and its name determines its location.
 
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use crate::support::project::Project;
 
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 
-/// The files that `-v` names.
+/// Returns the files that `-v` lists.
 #[track_caller]
 fn read(project: &Project, directory: &str, arguments: &[&str]) -> String {
     let arguments = [&["check", "-v"], arguments].concat();
@@ -34,13 +34,13 @@ fn a_file_with_two_names_is_read_once_under_the_first() {
         (&["."], "a.yaml"),
         (&["--no-ignore", "."], "a.yaml"),
     ] {
-        let told = read(&project, "x", arguments);
-        assert_eq!(told, format!("{shown}: Kubernetes\n"), "{arguments:?}");
+        let listed = read(&project, "x", arguments);
+        assert_eq!(listed, format!("{shown}: Kubernetes\n"), "{arguments:?}");
     }
 }
 
 #[test]
-fn a_file_is_a_target_under_one_name_and_no_context_under_another() {
+fn a_file_that_is_a_target_by_one_name_is_not_context_by_another() {
     let (namespace, strict) = NAMESPACE.split_once("---\n").unwrap();
     let project = Project::with(&[
         ("x/ns.yaml", namespace),
@@ -71,7 +71,7 @@ fn a_file_is_a_target_under_one_name_and_no_context_under_another() {
 }
 
 #[test]
-fn links_to_files_are_followed_and_others_accounted_for() {
+fn links_to_files_are_followed_and_other_links_are_reported() {
     let broken = "apiVersion: v1\nkind: Pod\nx: [\n";
     let project = Project::with(&[("tree/a.yaml", POD), ("beyond/b.yaml", broken)]);
     symlink("../beyond/b.yaml", project.path("tree/link.yaml")).unwrap();
@@ -82,13 +82,13 @@ fn links_to_files_are_followed_and_others_accounted_for() {
             .run(&["check", "tree", option])
             .exits(1)
             .says("tree/link.yaml:3:4")
-            .says("note[unreadable-file]: cannot read tree/lost.yaml: no such file or directory")
+            .says("note[unreadable-file]: cannot read `tree/lost.yaml`: no such file or directory")
             .says("in 2 files");
     }
 }
 
 #[test]
-fn standard_input_lies_where_its_name_says() {
+fn standard_input_is_located_by_its_given_name() {
     let project = Project::with(&[
         (
             "overlay/kustomization.yaml",
@@ -96,7 +96,7 @@ fn standard_input_lies_where_its_name_says() {
         ),
         ("chart/Chart.yaml", "name: x\n"),
     ]);
-    for (name, told) in [
+    for (name, message) in [
         (
             "overlay/patch.yaml",
             "overlay/patch.yaml: patch of a kustomization\n",
@@ -108,7 +108,7 @@ fn standard_input_lies_where_its_name_says() {
         ),
     ] {
         let run = project.pipe(&["check", "-v", "--stdin-filename", name, "-"], POD);
-        run.exits(0).complains(told);
+        run.exits(0).complains(message);
     }
     let patch = format!("{NAMESPACE}---\n{}", opted_out());
     let arguments = ["rewrite", "--stdin-filename", "overlay/patch.yaml", "-"];
@@ -127,7 +127,7 @@ fn a_template_of_a_chart_is_none_less_for_parsing() {
     ]);
     let run = project.run(&["check", "chart", "--output-format", "concise"]);
     insta::assert_snapshot!(run.exits(0).stdout, @r"
-    chart/templates/deep/web.yaml:34:30: note[unrendered-template] chart/templates/deep/web.yaml is a template and no YAML yet: it was not judged
+    chart/templates/deep/web.yaml:34:30: note[unrendered-template] `chart/templates/deep/web.yaml` is an unrendered template, not YAML: it was not checked
     Found 1 note in 3 files (0 workloads, 0 handlers).
     ");
     let report = project.run(&["check", "chart", "--output-format", "json"]);
@@ -136,7 +136,7 @@ fn a_template_of_a_chart_is_none_less_for_parsing() {
         .run(&["rewrite", "--diff", "chart"])
         .exits(0)
         .complains("Nothing to rewrite");
-    // Without a chart around it, the same text is a manifest with a value that is not known.
+    // Without a chart around it, the same text is a manifest with an unknown value.
     project
         .run(&["check", "templates"])
         .exits(1)

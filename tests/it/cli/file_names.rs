@@ -1,4 +1,4 @@
-//! Files whose names look alike are different files.
+//! Files with similar names are different files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,7 +23,7 @@ fn pod(name: &str) -> String {
 
 /// Checks that each of two files is checked, predicted and rewritten.
 #[track_caller]
-fn both_are_read(project: &Project, files: &[PathBuf; 2]) {
+fn assert_both_are_read(project: &Project, files: &[PathBuf; 2]) {
     let texts = ["weba", "webb"].map(pod);
     for (file, text) in files.iter().zip(&texts) {
         let path = project.path("").join(file);
@@ -57,19 +57,19 @@ fn project() -> Project {
 
 #[test]
 fn a_byte_and_its_escaped_form_are_two_names() {
-    both_are_read(&project(), &NAMES.map(|one| name(one, ".yaml")));
-    both_are_read(&project(), &NAMES.map(|one| name(one, "/web.yaml")));
+    assert_both_are_read(&project(), &NAMES.map(|bytes| name(bytes, ".yaml")));
+    assert_both_are_read(&project(), &NAMES.map(|bytes| name(bytes, "/web.yaml")));
 }
 
 #[test]
 fn findings_of_files_with_similar_names_are_all_reported() {
     let project = project();
-    for (at, one) in NAMES.into_iter().enumerate() {
+    for (at, bytes) in NAMES.into_iter().enumerate() {
         let text = pod(&format!("web{at}")).replace(
             "namespace: shop",
             &format!("namespace: shop, annotations: {{{OPT_OUT}}}"),
         );
-        fs::write(project.path("").join(name(one, ".yaml")), text).unwrap();
+        fs::write(project.path("").join(name(bytes, ".yaml")), text).unwrap();
     }
     for format in ["concise", "json", "sarif", "gitlab", "junit", "github"] {
         let run = project
@@ -117,8 +117,8 @@ fn a_kustomization_finds_a_file_with_a_name_like_an_escaped_byte() {
 #[test]
 fn a_copy_does_not_replace_a_file_whose_name_a_list_only_seems_to_contain() {
     let project = project();
-    for one in ["tree/a\nb.yaml", "tree/#c.yaml"] {
-        project.write(one, pod("weba"));
+    for path in ["tree/a\nb.yaml", "tree/#c.yaml"] {
+        project.write(path, pod("weba"));
     }
     fs::write(
         project.path("tree").join(name(b"d\xff", ".yaml")),
@@ -127,9 +127,9 @@ fn a_copy_does_not_replace_a_file_whose_name_a_list_only_seems_to_contain() {
     .unwrap();
     let copy = ["rewrite", "-o", "out", "--assume", "injection=all", "tree"];
     project.run(&copy).exits(0);
-    // The same files again, with other contents: each is known as a copy.
-    for one in ["out/a\nb.yaml", "out/#c.yaml"] {
-        project.write(one, "");
+    // The same files again, with other contents: each is recognized as a copy.
+    for path in ["out/a\nb.yaml", "out/#c.yaml"] {
+        project.write(path, "");
     }
     project.run(&copy).exits(0);
     for (place, text) in [("b.yaml", b"mine"), ("d\u{fffd}.yaml", b"mine")] {
@@ -137,7 +137,7 @@ fn a_copy_does_not_replace_a_file_whose_name_a_list_only_seems_to_contain() {
         project.write(&format!("tree/{place}"), "a: b\n");
         let run = project.run(&copy).exits(2);
         assert!(
-            run.stderr.contains("is no copy of an earlier run"),
+            run.stderr.contains("is not a copy of an earlier run"),
             "{}",
             run.stderr
         );

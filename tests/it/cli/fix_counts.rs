@@ -1,9 +1,9 @@
-//! What is said about fixes is what was done.
+//! The counts of fixes in the summary.
 
 use super::fixes::{NAMESPACE, WEB, opted_out};
 use crate::support::project::Project;
 
-/// Three probes that one annotation makes fail.
+/// Three probes that fail because of one annotation.
 fn three() -> String {
     let probe = "            httpGet: {path: /healthz, port: 8080}\n";
     let others =
@@ -12,7 +12,7 @@ fn three() -> String {
 }
 
 #[test]
-fn findings_are_counted_and_not_fixes() {
+fn the_summary_counts_findings_and_not_edits() {
     let project = Project::with(&[("infra/ns.yaml", NAMESPACE), ("apps/web.yaml", &three())]);
     project
         .run(&["check"])
@@ -31,7 +31,7 @@ fn findings_are_counted_and_not_fixes() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_written_is_still_reported() {
+fn findings_in_files_that_cannot_be_written_are_still_reported() {
     use std::os::unix::fs::PermissionsExt as _;
     let locked = opted_out().replace("name: web ", "name: two ");
     let project = Project::with(&[
@@ -47,7 +47,7 @@ fn what_cannot_be_written_is_still_reported() {
         .says("apps/locked.yaml:20:11: error[strict-probe-not-rewritten]")
         .says("Found 1 error")
         .says("Fixed 1 finding.")
-        .complains("error: cannot write apps/locked.yaml: it is read-only");
+        .complains("error: cannot write `apps/locked.yaml`: it is read-only");
     assert!(!run.stdout.contains("apps/web.yaml"), "{}", run.stdout);
     assert_eq!(project.read("apps/locked.yaml"), locked);
     project
@@ -57,7 +57,7 @@ fn what_cannot_be_written_is_still_reported() {
 }
 
 #[test]
-fn a_mark_before_the_first_key_stays_and_hinders_nothing() {
+fn a_byte_order_mark_is_kept_and_does_not_prevent_fixes() {
     let (_, first_key) = WEB.split_once('\n').unwrap();
     let (_, opted_out) = opted_out()
         .split_once('\n')

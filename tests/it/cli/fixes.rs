@@ -1,4 +1,4 @@
-//! Fixes and rewrites, written and shown.
+//! Fixes and rewrites, previewed and written.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ spec:
             httpGet: {path: /healthz, port: 8080}
 ";
 
-/// The same with the rewrite switched off, which STRICT makes fail.
+/// A probe that fails under STRICT, because the rewrite is switched off.
 pub(crate) fn opted_out() -> String {
     WEB.replace(
         "      labels: {app: web}\n    spec",
@@ -124,7 +124,7 @@ fn fixes_are_shown_then_applied_and_then_there_is_nothing_left() {
 }
 
 #[test]
-fn fixes_of_standard_input_go_to_standard_output() {
+fn fixes_of_standard_input_are_written_to_standard_output() {
     let project = Project::new();
     let input = format!("{NAMESPACE}---\n{}", opted_out());
     let run = project
@@ -156,7 +156,7 @@ fn a_rewrite_is_shown_then_written_and_the_second_changes_nothing() {
 }
 
 #[test]
-fn one_file_goes_to_standard_output() {
+fn one_file_is_written_to_standard_output() {
     let project = project(WEB);
     let run = project
         .run(&["rewrite", "apps/web.yaml", "--context", "infra"])
@@ -176,7 +176,7 @@ fn one_file_goes_to_standard_output() {
 }
 
 #[test]
-fn half_a_file_is_never_printed() {
+fn a_file_is_never_printed_in_part() {
     let project = Project::new();
     let input = b"apiVersion: v1\nkind: Pod\nx: \xff\n";
     for command in [
@@ -190,7 +190,7 @@ fn half_a_file_is_never_printed() {
 }
 
 #[test]
-fn line_ends_marks_and_the_missing_line_break_stay() {
+fn line_endings_byte_order_marks_and_a_missing_final_line_break_are_kept() {
     let crlf = format!("\u{feff}{}", WEB.trim_end().replace('\n', "\r\n"));
     let project = project(&crlf);
     project.run(&["rewrite", "--write", "."]).exits(0);
@@ -204,7 +204,7 @@ fn line_ends_marks_and_the_missing_line_break_stay() {
 }
 
 #[test]
-fn a_broken_neighbour_stays_as_it_is() {
+fn an_invalid_document_in_the_same_file_is_kept_unchanged() {
     let both = format!("{WEB}---\napiVersion: v1\nkind: Pod\nx: [\n");
     let project = project(&both);
     project
@@ -217,14 +217,14 @@ fn a_broken_neighbour_stays_as_it_is() {
 
 #[cfg(unix)]
 #[test]
-fn a_read_only_file_is_left_alone_and_the_others_are_written() {
+fn a_read_only_file_is_not_changed_and_the_others_are_written() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = project(WEB);
     project.write("apps/locked.yaml", WEB.replace("name: web ", "name: two "));
     let locked = project.path("apps/locked.yaml");
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o444)).unwrap();
     let run = project.run(&["rewrite", "--write", "."]).exits(2);
-    run.complains("error: cannot write apps/locked.yaml: it is read-only")
+    run.complains("error: cannot write `apps/locked.yaml`: it is read-only")
         .complains("Rewrote 1 of 2 files.");
     assert!(project.read("apps/web.yaml").contains("app-health"));
     assert!(!project.read("apps/locked.yaml").contains("app-health"));
@@ -261,7 +261,7 @@ fn patches_and_encrypted_documents_are_never_edited() {
 }
 
 #[test]
-fn guards_that_cannot_be_passed_are_not_accepted() {
+fn guards_that_cannot_be_overridden_are_rejected_in_allow() {
     let project = project(WEB);
     project
         .run(&["rewrite", "--diff", "--allow", "knative", "."])
@@ -301,7 +301,7 @@ fn predict_shows_what_becomes_of_each_probe() {
 }
 
 #[test]
-fn an_alias_to_itself_ends() {
+fn a_self_referencing_alias_does_not_block_the_run() {
     let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: &a\n  template: *a\n  items: [*a]\n";
     let project = Project::with(&[("a.yaml", text)]);
     project.run(&["check"]);

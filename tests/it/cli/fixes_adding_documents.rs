@@ -65,7 +65,7 @@ fn bare() -> String {
 }
 
 #[test]
-fn a_document_is_added_behind_the_last_one() {
+fn a_document_is_added_after_the_last_one() {
     assert_eq!(fixed(SERVICE), format!("{}\n{ADDED}", bare()));
 }
 
@@ -77,7 +77,7 @@ fn a_document_is_added_between_others() {
 }
 
 #[test]
-fn line_breaks_stay_those_of_the_file() {
+fn an_added_document_uses_the_line_breaks_of_the_file() {
     let windows = |text: &str| text.replace('\n', "\r\n");
     let all = windows(&format!("{SERVICE}\n"));
     assert_eq!(fixed(&all), windows(&format!("{}\n{ADDED}", bare())));

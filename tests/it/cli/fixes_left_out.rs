@@ -1,4 +1,4 @@
-//! What fixes leave alone: labels that are selected by, pods that work, what the user has decided.
+//! What fixes do not change: labels that a selector uses, pods that work, and decisions of the user.
 
 use crate::support::Run;
 use crate::support::project::Project;
@@ -40,15 +40,15 @@ fn run(text: &str, arguments: &[&str]) -> (String, Run) {
     (project.read("m.yaml"), run)
 }
 
-/// `--fix` leaves the text alone; returns what is said.
-fn is_kept(text: &str) -> Run {
+/// Checks that `--fix` does not change the text; returns the run.
+fn assert_unchanged(text: &str) -> Run {
     let (after, run) = run(text, &["--fix"]);
     assert_eq!(after, text, "{}", run.stdout);
     run
 }
 
 #[test]
-fn a_label_that_is_selected_by_stays() {
+fn a_label_that_a_selector_uses_is_kept() {
     let inject = "sidecar.istio.io/inject: \"true\"";
     let labels = format!("app: ledger, {inject}");
     let host = |selector: &str| {
@@ -58,23 +58,23 @@ fn a_label_that_is_selected_by_stays() {
             text.replace("    spec:\n", "    spec:\n      hostNetwork: true\n")
         )
     };
-    is_kept(&host(&labels))
-        .says("a selector in this tree asks for the label `sidecar.istio.io/inject`");
+    assert_unchanged(&host(&labels))
+        .says("a selector in this tree uses the label `sidecar.istio.io/inject`");
     let service = format!(
         "---\napiVersion: v1\nkind: Service\nmetadata: {{name: ledger, namespace: pay}}\nspec:\n  selector: {{{inject}}}\n"
     );
-    is_kept(&format!("{}{service}", host("app: ledger")));
+    assert_unchanged(&format!("{}{service}", host("app: ledger")));
     let (after, _) = run(&host("app: ledger"), &["--fix"]);
     assert!(!after.contains("inject:"), "{after}");
 
     let system = MESH.replace("pay", "kube-system");
     let pod = deployment(&labels, &labels, "a: b", TCP)
         .replace("namespace: pay", "namespace: kube-system");
-    is_kept(&format!(
+    assert_unchanged(&format!(
         "apiVersion: v1\nkind: Namespace\nmetadata: {{name: kube-system}}\n---\n{pod}"
     ));
     let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: np, namespace: x}\nspec:\n  podSelector: {}\n  ingress:\n    - from:\n        - namespaceSelector:\n            matchExpressions: [{key: istio-injection, operator: Exists}]\n";
-    is_kept(&format!("{system}{policy}"));
+    assert_unchanged(&format!("{system}{policy}"));
     let (after, _) = run(&system, &["--fix"]);
     assert!(!after.contains("istio-injection"), "{after}");
 
@@ -90,7 +90,7 @@ fn a_label_that_is_selected_by_stays() {
 }
 
 #[test]
-fn all_that_goes_is_named() {
+fn the_message_names_all_removed_annotations_and_labels() {
     let text = deployment(
         "app: ledger, sidecar.istio.io/inject: \"true\"",
         "app: ledger",
@@ -100,24 +100,25 @@ fn all_that_goes_is_named() {
     .replace("    spec:\n", "    spec:\n      hostNetwork: true\n");
     let (after, _) = run(&format!("{MESH}{text}"), &["--fix"]);
     assert!(!after.contains("sidecar.istio.io"), "{after}");
-    let (_, said) = run(&format!("{MESH}{text}"), &[]);
-    said.says("`sidecar.istio.io/proxyCPU` and `sidecar.istio.io/inject` have no effect");
+    let (_, run_without_fix) = run(&format!("{MESH}{text}"), &[]);
+    run_without_fix
+        .says("`sidecar.istio.io/proxyCPU` and `sidecar.istio.io/inject` have no effect");
 }
 
 #[test]
-fn a_switch_that_would_spoil_a_working_pod_is_left_alone() {
+fn a_fix_that_would_break_a_working_pod_is_not_applied() {
     let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: np, namespace: pay}\nspec:\n  podSelector: {}\n  ingress:\n    - from: [{ipBlock: {cidr: 10.0.0.0/8}}]\n      ports: [{port: 9191}]\n---\n";
     let pod = deployment("app: ledger", "app: ledger", OFF, TCP);
-    is_kept(&format!("{MESH}{policy}{pod}")).says("netpol-ipblock-misses-status-port");
+    assert_unchanged(&format!("{MESH}{policy}{pod}")).says("netpol-ipblock-misses-status-port");
     let bound = format!("command: [app, '--bind=127.0.0.1:9191']\n          {TCP}");
     let pod = deployment("app: ledger", "app: ledger", OFF, &bound);
-    is_kept(&format!("{MESH}{pod}")).says("localhost-destination-changed");
+    assert_unchanged(&format!("{MESH}{pod}")).says("localhost-destination-changed");
     let open = pod.replace("127.0.0.1", "");
     let (after, _) = run(&format!("{MESH}{open}"), &["--fix"]);
     assert!(!after.contains(OFF) && after.contains("--bind"), "{after}");
 }
 
-/// Two containers; something silences the finding about the second.
+/// Two containers; a comment or annotation silences the finding about the second.
 fn two(above: &str, annotation: &str) -> String {
     let first = format!(
         "{TCP}\n        - name: other\n          image: other:1\n{above}          livenessProbe: {{tcpSocket: {{port: 2}}}}"
@@ -130,30 +131,30 @@ fn two(above: &str, annotation: &str) -> String {
 }
 
 #[test]
-fn what_is_silenced_stays_decided() {
+fn a_setting_with_a_silenced_finding_is_not_fixed() {
     let comment = two(
         "          # meshprobe: ignore[tcp-probe-always-passes] ok\n",
         "",
     );
-    is_kept(&comment).says("a silenced finding rests on the same setting");
-    is_kept(&two(
+    assert_unchanged(&comment).says("a silenced finding is about the same setting");
+    assert_unchanged(&two(
         "",
         "\n        meshprobe.dev/ignore: \"tcp-probe-always-passes@other: ok\"",
     ));
-    // With consent the switch goes, the comment of the user does not.
+    // With `--unsafe-fixes` the annotation is removed, and the comment of the user is kept.
     let (after, _) = run(&comment, &["--fix", "--unsafe-fixes"]);
     assert!(
         !after.contains(OFF) && after.contains("# meshprobe: ignore["),
         "{after}"
     );
-    // One that silenced nothing from the start goes as before.
+    // An unused suppression is removed as before.
     let idle = comment.replace("tcp-probe-always-passes] ok", "tcp-probe-host-dropped] ok");
     let (after, _) = run(&idle, &["--fix"]);
     assert!(!after.contains("# meshprobe"), "{after}");
 }
 
 #[test]
-fn the_opposite_of_a_fix_is_never_written() {
+fn a_fix_never_writes_the_opposite_of_the_setting() {
     let http = "livenessProbe: {httpGet: {path: /, port: 9191}}";
     let word = OFF.replace("false", "no");
     let bad = format!(
@@ -166,10 +167,10 @@ fn the_opposite_of_a_fix_is_never_written() {
         &format!("namespace: pay, annotations: {{{OFF}}}}}\nspec:\n  selector"),
     );
     for text in [&bad, &slip, &misplaced] {
-        let (after, said) = run(text, &["--fix", "--unsafe-fixes"]);
-        assert_eq!(&after, text, "{}", said.stdout);
-        said.says("decide what is meant");
-        // Where the probe bears it, it is done.
+        let (after, checked) = run(text, &["--fix", "--unsafe-fixes"]);
+        assert_eq!(&after, text, "{}", checked.stdout);
+        checked.says("decide which setting is intended");
+        // A probe that works with the change is fixed.
         let bears = text.replace(STRICT, "");
         let (after, _) = run(&bears, &["--fix", "--unsafe-fixes"]);
         assert!(after != bears && after.contains(OFF), "{after}");

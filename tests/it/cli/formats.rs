@@ -1,4 +1,4 @@
-//! What the outputs look like.
+//! The output formats.
 
 use crate::support::project::Project;
 
@@ -41,13 +41,13 @@ fn json_has_every_field() {
 }
 
 #[test]
-fn quiet_prints_results_only() {
+fn quiet_output_contains_results_only() {
     let run = project().run(&["check", "-q", "apps/good.yaml"]).exits(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
 }
 
 #[test]
-fn the_limit_of_failure_can_be_moved() {
+fn the_fail_level_can_be_changed() {
     let project = project();
     for (fail_on, code) in [("note", 1), ("warning", 0), ("never", 0)] {
         project
@@ -77,14 +77,14 @@ fn exit_codes_are_the_same_in_every_format() {
 }
 
 #[test]
-fn threads_are_never_visible() {
+fn the_number_of_threads_does_not_affect_the_output() {
     let project = Project::new();
     for number in 0..50 {
         project.write(&format!("{number}.yaml"), BAD);
     }
-    let one = project.run(&["check", "--output-format", "json", "--threads", "1"]);
+    let single = project.run(&["check", "--output-format", "json", "--threads", "1"]);
     let many = project.run(&["check", "--output-format", "json", "--threads", "8"]);
-    assert_eq!(one.stdout, many.stdout);
+    assert_eq!(single.stdout, many.stdout);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::support::project::Project;
 
 const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."];
 
-/// A folder with a manifest, and a kustomization with this text.
+/// A folder with a manifest and a kustomization with the given text.
 fn project(kustomization: &str) -> Project {
     Project::with(&[
         ("ns.yaml", INJECTED),
@@ -25,7 +25,7 @@ fn a_file_that_a_generator_copies_is_not_rewritten() {
             "secretGenerator:\n- name: s\n  files:\n  - key.yaml=../apps/web.yaml\n",
             "Secret `s`",
         ),
-        // In the capitalization of Go, and next to the resource itself.
+        // With the capitalization of Go field names, and in addition to the resource itself.
         (
             "resources: [../apps/web.yaml]\nConfigMapGenerator: [{Name: c, Files: [../apps/web.yaml]}]\n",
             "ConfigMap `c`",

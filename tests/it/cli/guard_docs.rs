@@ -1,4 +1,4 @@
-//! The guards of `rewrite` are explained and configured as rules are.
+//! The guards of `rewrite` are documented and configured like rules.
 
 use super::fixes::{NAMESPACE, WEB};
 use crate::support::project::Project;
@@ -10,12 +10,12 @@ fn config(rules: &str) -> String {
 }
 
 /// A probe whose port no container declares.
-fn nowhere() -> String {
+fn pod_with_undeclared_port() -> String {
     WEB.replace("port: 8080", "port: htpt")
 }
 
 #[test]
-fn every_guard_is_explained_and_listed_apart() {
+fn every_guard_is_explained_and_listed_separately() {
     let project = Project::new();
     let listed = project.run(&["rule"]).exits(0).stdout;
     let (rules, guards) = listed.split_once("\nGuards of rewrite:\n").unwrap();
@@ -35,22 +35,22 @@ fn every_guard_is_explained_and_listed_apart() {
         .complains("did you mean `probe-host`");
 }
 
-/// Whatever the sources name is known; the names stand in them as plain strings.
+/// Every guard id in the sources has a page; the sources contain the ids as plain strings.
 #[test]
-fn no_guard_of_the_sources_is_missing() {
+fn every_guard_in_the_sources_is_documented() {
     let listed = Project::new().run(&["rule"]).exits(0).stdout;
     let mut found = 0;
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let rewrite = walkdir::WalkDir::new(root.join("rewrite")).into_iter();
     let files = rewrite.map(|entry| entry.unwrap().into_path());
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
-    for path in files.chain([root.join("predict/hazard.rs")]) {
+    for path in files.chain([root.join("predict/istio/rewrite_blocker.rs")]) {
         let text = std::fs::read_to_string(&path).unwrap();
         let path = path.display();
         let packed: String = text.split_whitespace().collect();
         for start in [
-            "Refusal::new(\"",
-            "Hazard::new(\"",
+            "GuardFailure::new(\"",
+            "RewriteBlocker::new(\"",
             "Finding::new(\"",
             "note(pod,\"",
             "note_at(pod,\"",
@@ -66,8 +66,11 @@ fn no_guard_of_the_sources_is_missing() {
 }
 
 #[test]
-fn a_guard_can_be_silenced_and_lowered() {
-    let project = Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &nowhere())]);
+fn a_guard_can_be_ignored_and_lowered() {
+    let project = Project::with(&[
+        ("ns.yaml", NAMESPACE),
+        ("web.yaml", &pod_with_undeclared_port()),
+    ]);
     let rewrite = ["rewrite", "--diff", "."];
     project
         .run(&rewrite)
@@ -87,10 +90,10 @@ fn a_guard_can_be_silenced_and_lowered() {
 }
 
 #[test]
-fn a_refusal_where_a_check_has_failed_is_told_once() {
+fn a_guard_is_reported_once_if_a_check_reports_the_same_error() {
     let items: String = NAMESPACE
         .split("---\n")
-        .chain([nowhere().as_str()])
+        .chain([pod_with_undeclared_port().as_str()])
         .map(|item| {
             let mut lines = item.lines().filter(|line| !line.starts_with('#'));
             let first = lines.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Pods that `rewrite` must leave exactly as they are, and what it must keep of those it changes.
+//! Pods that `rewrite` must not change, and what it must keep of the pods that it changes.
 
 use crate::support::manifest::{INJECTED, STRICT, join};
 use crate::support::project::Project;
@@ -11,8 +11,8 @@ fn project(annotations: &str, rest: &str) -> Project {
     Project::with(&[("pod.yaml", &join(&[INJECTED, STRICT, &pod]))])
 }
 
-/// The guard refuses, says its name, and the file stays as it is.
-fn refused(project: &Project, guard: &str) {
+/// Checks that the guard prevents the rewrite, is named, and that the file is unchanged.
+fn assert_refused(project: &Project, guard: &str) {
     let before = project.read("pod.yaml");
     let run = project.run(&["rewrite", "--write", "pod.yaml"]).exits(1);
     assert!(
@@ -24,19 +24,19 @@ fn refused(project: &Project, guard: &str) {
 }
 
 #[test]
-fn a_proxy_config_that_is_no_text_is_left_alone() {
+fn a_proxy_config_that_is_not_a_string_is_not_changed() {
     let mapping = "    proxy.istio.io/config: {concurrency: 2}\n";
-    refused(&project(mapping, ""), "proxy-config-invalid");
+    assert_refused(&project(mapping, ""), "proxy-config-invalid");
     let block = "    proxy.istio.io/config:\n      concurrency: 2\n";
-    refused(&project(block, ""), "proxy-config-invalid");
-    refused(
+    assert_refused(&project(block, ""), "proxy-config-invalid");
+    assert_refused(
         &project("    proxy.istio.io/config: '['\n", ""),
         "proxy-config-invalid",
     );
 }
 
 #[test]
-fn comments_inside_the_proxy_config_stay() {
+fn comments_inside_the_proxy_config_are_kept() {
     let comment = "    proxy.istio.io/config: |\n      # keep this\n";
     let project = project(comment, "");
     project.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
@@ -49,22 +49,22 @@ fn comments_inside_the_proxy_config_stay() {
 }
 
 #[test]
-fn a_switch_that_another_tool_fills_in_is_left_alone() {
+fn a_placeholder_in_the_rewrite_annotation_is_not_changed() {
     let switch = "    sidecar.istio.io/rewriteAppHTTPProbers: ${REWRITE}\n";
-    refused(&project(switch, ""), "placeholder");
+    assert_refused(&project(switch, ""), "placeholder");
     let inject = "    sidecar.istio.io/inject: ${INJECT}\n";
-    refused(&project(inject, ""), "injection-unproven");
+    assert_refused(&project(inject, ""), "injection-unproven");
 }
 
 #[test]
-fn hooks_that_the_opt_out_would_break_need_the_release() {
+fn hooks_that_the_opt_out_would_break_require_the_release() {
     let hook = "    lifecycle: {preStop: {httpGet: {path: /stop, port: 8080}}}\n";
     let pod = project("    team: shop\n", hook);
-    refused(&pod, "hooks-need-release");
+    assert_refused(&pod, "hooks-need-release");
     let release = ["rewrite", "--write", "--mesh-version", "1.28", "pod.yaml"];
     pod.run(&release).exits(0);
     assert!(pod.read("pod.yaml").contains("/app-lifecycle/web/prestopz"));
-    // A hook that works as it is may stay.
+    // A hook that works without a change is allowed.
     let exec = "    lifecycle: {preStop: {exec: {command: [sleep, '5']}}}\n";
     project("    team: shop\n", exec)
         .run(&["rewrite", "--write", "pod.yaml"])
@@ -72,25 +72,25 @@ fn hooks_that_the_opt_out_would_break_need_the_release() {
 }
 
 #[test]
-fn a_partial_sidecar_among_the_init_containers_is_left_alone() {
+fn a_partial_sidecar_among_the_init_containers_is_not_changed() {
     let init = "  initContainers:\n  - name: istio-proxy\n    image: auto\n";
-    refused(
+    assert_refused(
         &project("    team: shop\n", init),
         "proxy-in-init-containers",
     );
 }
 
 #[test]
-fn an_env_from_elsewhere_cannot_be_read() {
+fn an_env_from_a_config_map_cannot_be_read() {
     let env = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      \
                valueFrom: {configMapKeyRef: {name: a, key: b}}\n";
     let pod = project("    team: shop\n", env);
-    refused(&pod, "prober-env-invalid");
+    assert_refused(&pod, "prober-env-invalid");
     pod.run(&["rewrite", "--diff", "pod.yaml"]).exits(1);
 }
 
 #[test]
-fn a_pod_rewritten_ahead_is_never_fixed_by_dropping_its_opt_out() {
+fn the_opt_out_of_a_pre_rewritten_pod_is_never_removed_by_a_fix() {
     let pod = project("    team: shop\n", "");
     pod.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
     let rewritten = pod.read("pod.yaml");
@@ -102,7 +102,7 @@ fn a_pod_rewritten_ahead_is_never_fixed_by_dropping_its_opt_out() {
     pod.run(&["check", "--fix", "--unsafe-fixes", "pod.yaml"])
         .exits(1);
     assert_eq!(pod.read("pod.yaml"), with_probe);
-    // A second rewrite takes the new probe in.
+    // A second rewrite adds the new probe.
     pod.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
     let after = pod.read("pod.yaml");
     assert!(after.contains("/app-health/web/readyz") && after.contains("/app-health/web/livez"));
@@ -110,7 +110,7 @@ fn a_pod_rewritten_ahead_is_never_fixed_by_dropping_its_opt_out() {
 }
 
 #[test]
-fn a_file_that_one_cluster_deploys_without_the_mesh_is_left_alone() {
+fn a_file_that_one_cluster_deploys_without_the_mesh_is_not_rewritten() {
     let flux = |namespace: &str| {
         format!(
             "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: web}}\n\
@@ -137,9 +137,9 @@ fn a_file_that_one_cluster_deploys_without_the_mesh_is_left_alone() {
     }
 }
 
-/// The injector writes it too, so leaving it out would not help; but it is told.
+/// The injector makes the same rewrite, so a refusal would not help; a warning is reported.
 #[test]
-fn a_rewrite_that_spoils_a_probe_says_so() {
+fn a_rewrite_that_breaks_a_probe_is_reported() {
     let rest = "  initContainers:\n  - name: db\n    restartPolicy: Always\n    startupProbe: \
                 {httpGet: {path: /, port: 8081}}\n";
     let project = project("    a: b\n", rest);
@@ -170,9 +170,9 @@ fn a_rewrite_that_spoils_a_probe_says_so() {
     ));
 }
 
-/// Kubernetes' own parser is of the line that does not take a tab behind a dash.
+/// The YAML parser of Kubernetes rejects a tab after a dash.
 #[test]
-fn a_document_that_only_one_parser_reads_is_left_alone_and_named() {
+fn a_document_that_only_some_parsers_accept_is_reported_and_not_changed() {
     let project = project("    a: b\n", "  volumes:\n  -\tname: x\n");
     let good = project
         .read("pod.yaml")
@@ -190,7 +190,7 @@ fn a_document_that_only_one_parser_reads_is_left_alone_and_named() {
 }
 
 #[test]
-fn an_env_that_the_agent_does_not_start_on_is_not_extended() {
+fn an_env_that_prevents_the_agent_from_starting_is_not_extended() {
     let env = |entries: &str| {
         format!(
             "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: '{{{entries}}}'\n"
@@ -208,9 +208,9 @@ fn an_env_that_the_agent_does_not_start_on_is_not_extended() {
         r#""/app-health/web/readyz":{}"#,
         r#""/app-health/web/readyz":null"#,
     ] {
-        refused(&project(opt_out, &env(entry)), "prober-env-invalid");
+        assert_refused(&project(opt_out, &env(entry)), "prober-env-invalid");
     }
-    // Agents before 1.25 know no hooks.
+    // Agents before 1.25 do not support hooks.
     let hook = r#""/app-lifecycle/web/prestopz":{"tcpSocket":{"port":1}}"#;
     let old = project(opt_out, &env(hook));
     let run = old.run(&["rewrite", "--mesh-version", "1.24", "--diff", "pod.yaml"]);
@@ -218,7 +218,7 @@ fn an_env_that_the_agent_does_not_start_on_is_not_extended() {
 }
 
 #[test]
-fn pods_that_get_no_sidecar_are_left_with_a_note() {
+fn pods_without_a_sidecar_are_not_rewritten_and_a_note_is_reported() {
     let grpc = project("    inject.istio.io/templates: grpc-agent\n", "");
     let before = grpc.read("pod.yaml");
     let run = grpc.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
@@ -239,8 +239,8 @@ fn pods_that_get_no_sidecar_are_left_with_a_note() {
 }
 
 #[test]
-fn what_the_api_server_refuses_is_not_rewritten() {
-    for (wrong, guard, said) in [
+fn pods_that_the_api_server_rejects_are_not_rewritten() {
+    for (wrong, guard, message) in [
         (
             "    readinessProbe: {httpGet: {port: 8080}, timeoutSeconds: -1}\n",
             "invalid-handler",
@@ -254,19 +254,19 @@ fn what_the_api_server_refuses_is_not_rewritten() {
         (
             "    readinessProbe: {tcpSocket: {port: 8080}, terminationGracePeriodSeconds: 5}\n",
             "invalid-handler",
-            "a readiness probe has no `terminationGracePeriodSeconds`",
+            "`terminationGracePeriodSeconds` is not allowed on a readiness probe",
         ),
         (
             "    readinessProbe: {httpGet: {path: /x}}\n",
             "port-range",
-            "it names no port",
+            "it does not name a port",
         ),
     ] {
         let pod = project("    team: shop\n", wrong);
-        refused(&pod, guard);
+        assert_refused(&pod, guard);
         let run = pod.run(&["rewrite", "--diff", "pod.yaml"]);
         let text = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(message), "{text}");
         assert!(!text.contains("0 is not a port"), "{text}");
     }
     let fine =
@@ -286,7 +286,7 @@ fn what_the_api_server_refuses_is_not_rewritten() {
 }
 
 #[test]
-fn a_proxy_config_that_is_no_mapping_is_refused_in_every_form() {
+fn a_proxy_config_that_is_not_a_mapping_is_refused_in_every_form() {
     for config in ["'[1, 2]'", "text", "'- a'"] {
         let pod = project(&format!("    proxy.istio.io/config: {config}\n"), "");
         let before = pod.read("pod.yaml");

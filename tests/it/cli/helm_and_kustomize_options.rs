@@ -1,4 +1,4 @@
-//! Manifests that a tool has made: findings name the file that a person edits.
+//! Manifests that another tool renders: findings name the file that the user edits.
 
 #![cfg(unix)]
 
@@ -51,7 +51,7 @@ spec:
           port: 8080
 ";
 
-/// Why a pod is taken as injected where its Namespace is unknown.
+/// The evidence that a pod is injected if its Namespace is unknown.
 const SIGN: &str = "  labels: {sidecar.istio.io/inject: \"true\"}\n";
 
 /// The output of `helm template`.
@@ -114,7 +114,7 @@ fn a_piped_chart_is_reported_at_its_templates() {
 }
 
 #[test]
-fn settings_may_name_the_file_that_a_person_edits() {
+fn suppressions_can_name_the_file_that_the_user_edits() {
     let project = chart();
     let arguments = [
         "check",
@@ -150,7 +150,7 @@ fn predict_names_the_template_too() {
 }
 
 #[test]
-fn a_rendered_file_of_the_tree_keeps_its_place_where_the_source_is_not_there() {
+fn a_rendered_file_keeps_its_path_if_its_source_is_missing() {
     let project = Project::with(&[("rendered/all.yaml", &helm_output())]);
     let run = project
         .run(&[
@@ -201,7 +201,7 @@ fn a_rendered_file_of_the_tree_keeps_its_place_where_the_source_is_not_there() {
 }
 
 #[test]
-fn a_build_is_reported_at_its_base() {
+fn findings_of_a_build_are_reported_at_its_base() {
     let project = Project::with(&[("base/web.yaml", POD), ("base/mtls.yaml", STRICT_MESH)]);
     let origin =
         |path: &str| format!("    config.kubernetes.io/origin: |\n      path: ../base/{path}\n");
@@ -229,7 +229,7 @@ fn a_build_is_reported_at_its_base() {
 }
 
 #[test]
-fn a_function_names_the_file_and_the_line() {
+fn the_krm_function_reports_the_file_and_the_line() {
     let project = Project::with(&[("base/web.yaml", POD)]);
     let origin = "    config.kubernetes.io/origin: |\n      path: ../base/web.yaml\n    internal.config.kubernetes.io/previousKinds: Pod\n    internal.config.kubernetes.io/previousNames: x-web\n";
     let pod = POD.replace("x-web", "other");
@@ -248,7 +248,7 @@ fn a_function_names_the_file_and_the_line() {
     assert!(!run.stderr.contains("stdin"), "{}", run.stderr);
 }
 
-/// A project with programs of its own on the PATH.
+/// Adds executables to a folder on the PATH of the project.
 fn with_programs(project: &Project, programs: &[(&str, &str)]) {
     for (name, script) in programs {
         let path = format!("bin/{name}");
@@ -317,44 +317,47 @@ fn a_failed_rendering_is_a_finding_and_the_files_are_checked() {
     insta::assert_snapshot!("failed", run.shown());
     let run = run_with_programs(&project, &["rewrite", "--kustomize", "k"]).exits(2);
     insta::assert_snapshot!("failed_rewrite", run.shown());
-    // Without any renderer; a PATH that is not set has a default.
+    // Without a renderer. The PATH is set, because an unset PATH has a default.
     let mut alone = command(Path::new(PROGRAM), &project.path(""));
-    let told = crate::support::run(alone.args(arguments).env("PATH", "/nowhere"), b"").exits(1);
-    insta::assert_snapshot!("no_renderer", told.shown());
+    let run = crate::support::run(alone.args(arguments).env("PATH", "/nowhere"), b"").exits(1);
+    insta::assert_snapshot!("no_renderer", run.shown());
 }
 
 #[test]
-fn what_is_not_there_or_cannot_be_edited_is_wrong_usage() {
+fn missing_and_uneditable_inputs_are_usage_errors() {
     let project = chart();
     for (arguments, message) in [
         (
             vec!["check", "--kustomize", "none"],
-            "--kustomize: cannot read none: no such file",
+            "cannot read `none` for `--kustomize`: no such file",
         ),
         (
             vec!["check", "--kustomize", "https://example.com/x"],
-            "--kustomize: cannot read",
+            "cannot read `https://example.com/x` for `--kustomize`",
         ),
         (
             vec!["check", "--kustomize", "deploy/Chart.yaml"],
             "is not a folder",
         ),
-        (vec!["check", "--helm", "none"], "--helm: cannot read none"),
+        (
+            vec!["check", "--helm", "none"],
+            "cannot read `none` for `--helm`",
+        ),
         (
             vec!["check", "--helm", "deploy", "--values", "none"],
-            "--values: cannot read none",
+            "cannot read `none` for `--values`",
         ),
         (
             vec!["check", "--helm", "deploy", "--fix"],
-            "--fix cannot edit what",
+            "`--fix` cannot edit manifests that",
         ),
         (
             vec!["rewrite", "--helm", "deploy", "--write"],
-            "goes to standard output",
+            "`--write` and `-o` cannot be used with",
         ),
         (
             vec!["rewrite", "--helm", "deploy", "--kustomize", "deploy"],
-            "standard output takes one file only",
+            "only one file can be printed to standard output",
         ),
     ] {
         project.run(&arguments).exits(2).complains(message);
@@ -379,12 +382,14 @@ fn what_a_function_should_have_rewritten_is_required() {
     ];
     let run = project.pipe(&arguments, &plain).exits(1);
     insta::assert_snapshot!("required", run.shown());
-    // Where nothing says whether a mesh is there, nothing is proven.
+    // If no file shows whether there is a mesh, no rewrite is required.
     let unknown = project.pipe(
         &["check", "--require-rewritten", "-"],
         plain.replace(SIGN, ""),
     );
-    let unknown = unknown.exits(1).says("nothing proves that readinessProbe");
+    let unknown = unknown
+        .exits(1)
+        .says("may need a rewrite: the files do not show");
     unknown.says("`--assume injection=all`");
     let rewritten = project
         .pipe(&["rewrite", "--assume", "injection=all", "-"], &plain)
@@ -392,7 +397,7 @@ fn what_a_function_should_have_rewritten_is_required() {
         .stdout;
     assert!(rewritten.contains("/app-health/web/readyz"));
     project.pipe(&arguments, &rewritten).exits(0);
-    // A pod that opted out, and one outside of the mesh, are nobody's to rewrite.
+    // A pod that opted out and a pod outside of the mesh do not require a rewrite.
     project.pipe(&arguments, POD).exits(0);
     project
         .pipe(

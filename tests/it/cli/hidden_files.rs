@@ -1,4 +1,4 @@
-//! A gate reports what ignore files hide from it, and every summary counts what is left out.
+//! A gate reports manifests that ignore files hide from it, and every summary counts the files left out.
 
 use crate::support::manifest::{INJECTED, STRICT, join};
 use crate::support::project::Project;
@@ -40,18 +40,18 @@ fn a_tracked_manifest_cannot_be_hidden_from_a_gate() {
         (".git/info/exclude", "/apps/web.yaml"),
     ] {
         project.write(file, format!("# not much\n{line}\n"));
-        // Not a gate: nothing is looked for.
+        // This run is not a gate: it does not look for hidden files.
         project.run(&["check"]).exits(0);
         let gate = project.run(&["check", "--fail-on", "warning"]).exits(1);
         let gate = gate.says("error[tracked-file-hidden]: this hides a manifest that git tracks");
         let gate = gate.says("which was not checked: `apps/web.yaml`");
         let gate = gate.says(&format!("{file}:2:1"));
-        gate.says("Not checked because an ignore file hides it: 1 tracked manifest.");
+        gate.says("Not checked because of an ignore file: 1 tracked manifest.");
         project
             .run(&["check", "--fail-on", "warning", "--no-ignore"])
             .exits(1)
             .says("strict-probe-not-rewritten");
-        // What the gate itself leaves out is visible where it is called.
+        // Files that the gate itself excludes are visible in its command line.
         project
             .run(&["check", "--fail-on", "warning", "--exclude", "apps/"])
             .exits(0);
@@ -60,7 +60,7 @@ fn a_tracked_manifest_cannot_be_hidden_from_a_gate() {
 }
 
 #[test]
-fn a_hidden_manifest_is_found_however_its_keys_are_written() {
+fn a_hidden_manifest_is_found_in_every_notation_of_its_keys() {
     let project = project();
     project.write(".gitignore", "web.yaml\n");
     let text = std::fs::read_to_string(project.path("apps/web.yaml")).unwrap();
@@ -214,7 +214,7 @@ fn a_hidden_link_kustomization_and_encoding_is_found() {
     });
 }
 
-/// A pipe in the place of a tracked manifest would block a run that opens it.
+/// Opening a pipe in place of a tracked manifest would block the run.
 #[cfg(unix)]
 #[test]
 fn a_hidden_pipe_is_not_opened() {
@@ -240,7 +240,7 @@ fn a_manifest_in_a_folder_of_another_version_control_system_is_checked() {
 }
 
 #[test]
-fn a_run_in_ci_and_a_configured_limit_are_gates() {
+fn a_run_in_ci_and_a_run_with_a_configured_fail_level_are_gates() {
     let project = project();
     project.write(".ignore", "apps/\n");
     let mut program = command(PROGRAM.as_ref(), &project.path(""));
@@ -281,7 +281,7 @@ fn hidden_facts_are_reported_by_the_function() {
 }
 
 #[test]
-fn a_folder_is_not_hidden_by_the_name_of_a_temporary_file() {
+fn a_folder_named_like_a_temporary_file_is_not_hidden() {
     let project = project();
     let folder = project.path(".meshprobe-x.tmp");
     std::fs::rename(project.path("apps"), folder).unwrap();
@@ -289,7 +289,7 @@ fn a_folder_is_not_hidden_by_the_name_of_a_temporary_file() {
 }
 
 #[test]
-fn what_git_does_not_track_may_be_hidden() {
+fn untracked_files_may_be_hidden() {
     let project = project();
     project.write("build/out.yaml", WEB);
     project.write(".gitignore", "build/\nvalues.yaml\n");
@@ -307,7 +307,7 @@ fn every_version_of_the_index_is_read_and_a_split_one_is_reported() {
         let project = project();
         project.write("intent.yaml", WEB);
         project.git("", &["update-index", "--index-version", version]);
-        // An intention to add is what version 3 is for.
+        // Version 3 of the index exists for entries with an intention to add.
         project.git("", &["add", "--intent-to-add", "intent.yaml"]);
         project.write(".ignore", "intent.yaml\napps\n");
         let gate = project.run(&["check", "--fail-on", "warning"]).exits(1);
@@ -319,7 +319,8 @@ fn every_version_of_the_index_is_read_and_a_split_one_is_reported() {
     project.git("", &["add", "more.yaml"]);
     project.write(".ignore", "apps\n");
     let gate = project.run(&["check", "--fail-on", "error"]).exits(0);
-    let gate = gate.says("note[tracked-file-hidden]: it is not known whether this hides manifests");
+    let gate =
+        gate.says("note[tracked-file-hidden]: cannot determine whether this hides manifests");
     gate.says("git's index is split")
         .says("(`core.splitIndex`)");
     project.write(".git/index", "DIRC\0\0\0\u{2}\0\0\0\u{9}");
@@ -348,7 +349,7 @@ fn object_names_of_sha256_and_worktrees_are_read() {
 }
 
 #[test]
-fn every_summary_counts_what_is_left_out() {
+fn every_summary_counts_the_files_left_out() {
     let project = project();
     project.write(
         ".meshprobe.yaml",
@@ -364,7 +365,7 @@ fn every_summary_counts_what_is_left_out() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let run = project.run(&arguments).exits(1);
     let run = run.says("Not shown: 1 finding ignored by the settings.\n");
-    run.says("Not checked because an ignore file hides it: 1 tracked manifest.\n");
+    run.says("Not checked because of an ignore file: 1 tracked manifest.\n");
     let json = project.read("json.out");
     assert!(json.contains("\"ignored\": 1,"), "{json}");
     assert!(json.contains("\"tracked_hidden\": 1"), "{json}");
@@ -372,7 +373,7 @@ fn every_summary_counts_what_is_left_out() {
     assert!(sarif.contains("\"ignored\": 1,"), "{sarif}");
     assert!(sarif.contains("\"trackedHidden\": 1"), "{sarif}");
     let sentences = "Not shown: 1 finding ignored by the settings. \
-                     Not checked because an ignore file hides it: 1 tracked manifest.";
+                     Not checked because of an ignore file: 1 tracked manifest.";
     let junit = project.read("junit.out");
     assert!(
         junit.contains(&format!("<skipped message=\"{sentences}\"/>")),

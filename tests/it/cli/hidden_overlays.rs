@@ -7,7 +7,7 @@ const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."]
 
 const PATCH: &str = "patches:\n- target: {kind: Deployment}\n  patch: '[{op: remove, path: /spec/template/metadata/annotations}]'\n";
 
-/// A base, and a folder `hidden` with these files that git tracks and `.gitignore` hides.
+/// A base, and a folder `hidden` with the given files, which git tracks and `.gitignore` hides.
 fn project(files: &[(&str, &str)]) -> Project {
     let project = Project::with(&[
         ("ns.yaml", INJECTED),
@@ -24,13 +24,13 @@ fn project(files: &[(&str, &str)]) -> Project {
 }
 
 #[track_caller]
-fn refused(project: &Project, overlay: &str) {
+fn assert_refused(project: &Project, overlay: &str) {
     let run = project.run(&REWRITE).exits(1);
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "error[kustomize-overlay]",
         &format!(
-            "Deployment/web is not rewritten: what `{overlay}` makes of it is not known: an ignore file hides it"
+            "Deployment/web is not rewritten: the effect of `{overlay}` on it is not known: an ignore file hides it"
         ),
         &format!("help: read it with `--no-ignore`, or leave it out with `--exclude {overlay}`"),
     ] {
@@ -40,7 +40,7 @@ fn refused(project: &Project, overlay: &str) {
 }
 
 #[track_caller]
-fn rewritten(project: &Project, arguments: &[&str]) {
+fn assert_rewritten(project: &Project, arguments: &[&str]) {
     project.run(&[&REWRITE, arguments].concat()).exits(0);
     assert_ne!(project.read("base/web.yaml"), ANNOTATED_WEB);
 }
@@ -51,10 +51,10 @@ fn a_base_of_a_hidden_kustomization_is_not_rewritten() {
     let broken = format!("resources: [../base\n{PATCH}");
     for text in [&overlay, &broken] {
         let project = project(&[("kustomization.yaml", text)]);
-        refused(&project, "hidden/kustomization.yaml");
-        rewritten(&project, &["--exclude", "hidden/"]);
+        assert_refused(&project, "hidden/kustomization.yaml");
+        assert_rewritten(&project, &["--exclude", "hidden/"]);
     }
-    // Read, the overlay refuses for what it does.
+    // If the overlay is read, it prevents the rewrite by its changes.
     let project = project(&[("kustomization.yaml", &overlay)]);
     let run = project.run(&[&REWRITE[..], &["--no-ignore"]].concat());
     run.exits(1).complains("error[kustomize-overlay]");
@@ -62,7 +62,7 @@ fn a_base_of_a_hidden_kustomization_is_not_rewritten() {
 }
 
 #[test]
-fn a_base_of_a_hidden_kustomization_of_another_one_is_not_rewritten() {
+fn a_base_of_nested_hidden_kustomizations_is_not_rewritten() {
     let project = project(&[
         (
             "a/kustomization.yaml",
@@ -70,13 +70,13 @@ fn a_base_of_a_hidden_kustomization_of_another_one_is_not_rewritten() {
         ),
         ("b/kustomization.yaml", "resources: [../../base]\n"),
     ]);
-    refused(&project, "hidden/b/kustomization.yaml");
+    assert_refused(&project, "hidden/b/kustomization.yaml");
 }
 
 #[test]
 fn a_file_that_a_hidden_generator_copies_is_not_rewritten() {
     let generator = "configMapGenerator: [{name: c, files: [k=../base/web.yaml]}]\n";
-    refused(
+    assert_refused(
         &project(&[("kustomization.yaml", generator)]),
         "hidden/kustomization.yaml",
     );
@@ -92,28 +92,28 @@ fn a_folder_that_a_hidden_object_deploys_with_changes_is_not_rewritten() {
         format!("{argo}    kustomize: {{patches: [{{patch: x}}]}}\n"),
     ];
     for text in &changed {
-        refused(&project(&[("apps.yaml", text)]), "hidden/apps.yaml");
+        assert_refused(&project(&[("apps.yaml", text)]), "hidden/apps.yaml");
     }
     for text in [flux, argo] {
-        rewritten(&project(&[("apps.yaml", text)]), &[]);
+        assert_rewritten(&project(&[("apps.yaml", text)]), &[]);
     }
 }
 
 #[test]
-fn what_is_hidden_and_does_not_depend_on_a_file_does_not_refuse_it() {
+fn hidden_files_do_not_prevent_the_rewrite_of_unrelated_files() {
     let other = "resources: [web.yaml]\n";
     for files in [
         &[("kustomization.yaml", other), ("web.yaml", ANNOTATED_WEB)][..],
         &[("web.yaml", ANNOTATED_WEB)],
     ] {
-        rewritten(&project(files), &[]);
+        assert_rewritten(&project(files), &[]);
     }
     let untracked = project(&[]);
     untracked.write(
         "hidden/kustomization.yaml",
         format!("resources: [../base]\n{PATCH}"),
     );
-    rewritten(&untracked, &[]);
+    assert_rewritten(&untracked, &[]);
 }
 
 #[test]

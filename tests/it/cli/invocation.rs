@@ -1,4 +1,4 @@
-//! Help, rules, completions, the manual page; rewriting as far as it needs no workload.
+//! Help, rules, completions, the manual page, and `rewrite` without workloads.
 
 use crate::support::project::Project;
 
@@ -13,7 +13,7 @@ fn help_is_stable() {
 }
 
 #[test]
-fn rules_are_explained() {
+fn rule_documentation_is_printed() {
     let project = Project::new();
     project
         .run(&["rule", "syntax-error"])
@@ -30,7 +30,7 @@ fn rules_are_explained() {
 }
 
 #[test]
-fn shells_and_man_are_served() {
+fn completions_and_the_manual_page_are_printed() {
     let project = Project::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         project
@@ -51,7 +51,7 @@ fn shells_and_man_are_served() {
 }
 
 #[test]
-fn standard_output_takes_one_file_only() {
+fn only_one_file_can_be_written_to_standard_output() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
     let project = Project::with(&[("a.yaml", pod), ("b/c.yaml", pod)]);
     for paths in [
@@ -68,7 +68,7 @@ fn standard_output_takes_one_file_only() {
 }
 
 #[test]
-fn standard_input_can_be_named() {
+fn standard_input_can_have_a_file_name() {
     Project::new()
         .pipe(
             &[
@@ -86,12 +86,12 @@ fn standard_input_can_be_named() {
 }
 
 #[test]
-fn verbose_says_how_long_it_took() {
+fn verbose_output_contains_the_times() {
     let project = Project::with(&[("a.yaml", "apiVersion: v1\nkind: Pod\n")]);
     for command in ["check", "predict", "rewrite"] {
         let run = project.run(&[command, "-v", "a.yaml"]);
         let run = run.complains("time: reading files 0.");
-        run.complains("time: judging 0.");
+        run.complains("time: analysing 0.");
         let run = project.run(&[command, "a.yaml"]);
         assert!(!run.stderr.contains("time: "), "{}", run.stderr);
     }

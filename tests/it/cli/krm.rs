@@ -38,7 +38,7 @@ fn with_config(spec: &str) -> String {
 }
 
 #[test]
-fn a_list_without_probes_comes_back_byte_for_byte() {
+fn a_list_without_probes_is_returned_unchanged() {
     for text in [
         LIST.to_owned(),
         LIST.replace('\n', "\r\n"),
@@ -55,7 +55,7 @@ fn a_list_without_probes_comes_back_byte_for_byte() {
 
 #[cfg(unix)]
 #[test]
-fn it_runs_under_its_other_name_and_without_arguments() {
+fn the_function_runs_as_meshprobe_krm_and_without_arguments() {
     let project = Project::new();
     assert_eq!(project.pipe(&[], LIST).exits(0).stdout, LIST);
     let other = project.path("meshprobe-krm");
@@ -69,18 +69,18 @@ fn it_runs_under_its_other_name_and_without_arguments() {
 }
 
 #[test]
-fn only_one_document_comes_back() {
+fn the_output_is_one_document() {
     let run = function(&format!("{LIST}---\n# end\n")).exits(0);
     assert_eq!(run.stdout, LIST);
 }
 
 #[test]
-fn wrong_input_is_told_and_nothing_is_printed() {
+fn invalid_input_is_reported_and_nothing_is_printed() {
     for (stdin, message) in [
         ("", "standard input is empty"),
         ("foo: [\n", "stdin:1:6: the input is not YAML"),
-        ("apiVersion: v1\nkind: Pod\n", "not one ResourceList"),
-        ("a: 1\n", "not one ResourceList"),
+        ("apiVersion: v1\nkind: Pod\n", "not a single ResourceList"),
+        ("a: 1\n", "not a single ResourceList"),
         (
             "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: foo\n",
             "stdin:3:8: `items` is not a list",
@@ -95,7 +95,7 @@ fn wrong_input_is_told_and_nothing_is_printed() {
     }
     let run = function(&format!("{LIST}---\n{LIST}"))
         .exits(2)
-        .complains("not one ResourceList");
+        .complains("not a single ResourceList");
     assert_eq!(run.stdout, "");
 }
 
@@ -105,7 +105,7 @@ fn wrong_configuration_is_told_with_its_place() {
     insta::assert_snapshot!(run.shown(), @r"
     --- exit 2
     --- stderr
-    error: stdin:21:10: functionConfig: unknown key `msh`: did you mean `mesh`?
+    error: stdin:21:10: functionConfig: unknown key `msh`; did you mean `mesh`?
     ");
 }
 
@@ -194,16 +194,16 @@ fn findings_are_results_and_lines_and_the_exit_code() {
     function(&lenient).exits(0).says("results:\n");
 }
 
-/// The fault has one name in `check` and in `rewrite`.
+/// The error has the same id in `check` and in `rewrite`.
 #[test]
-fn a_refusal_that_is_a_rule_too_is_told_once() {
+fn a_guard_that_is_also_a_rule_is_reported_once() {
     let list = SHOP
         .replace("path: /healthz", "path: /app-health/web/livez")
         .replace("port: 8080", "port: 15020")
         .replace("OPTION", "true");
     let run = function(&list).exits(1);
-    let told = run.stderr.matches("[rewritten-without-entry]").count();
-    assert_eq!(told, 1, "{}", run.stderr);
+    let count = run.stderr.matches("[rewritten-without-entry]").count();
+    assert_eq!(count, 1, "{}", run.stderr);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_legacy_plugin_gets_a_file_and_a_stream() {
     let again = project.pipe(&["krm", "config.yaml"], &run.stdout).exits(0);
     assert_eq!(again.stdout, run.stdout);
 
-    // Arguments of a function are its caller's business: a list stays a list.
+    // With arguments for a function the output format is the caller's decision: a list is returned as a list.
     let list = project.pipe(&["krm", "config.yaml"], LIST).exits(0);
     assert_eq!(list.stdout, LIST);
 }
@@ -242,14 +242,14 @@ fn a_legacy_plugin_gets_a_file_and_a_stream() {
 const HEAD: &str = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\n";
 
 #[test]
-fn a_legacy_plugin_never_gives_back_less() {
+fn a_legacy_plugin_never_returns_fewer_resources() {
     let project = Project::with(&[
         ("ok.yaml", &format!("{HEAD}spec: {{failOn: never}}\n")),
         ("none.yaml", &format!("{HEAD}spec: {{emit: none}}\n")),
         ("typo.yaml", &format!("{HEAD}spec:\n  fialOn: never\n")),
     ]);
     for (config, stdin, message) in [
-        ("ok.yaml", "", "holds no resources"),
+        ("ok.yaml", "", "contains no resources"),
         ("ok.yaml", "kind: [\n", "stdin:1:7: the input is not YAML"),
         (
             "none.yaml",
@@ -264,7 +264,7 @@ fn a_legacy_plugin_never_gives_back_less() {
         (
             "gone.yaml",
             "apiVersion: v1\nkind: Pod\n",
-            "no configuration file gone.yaml",
+            "the configuration file `gone.yaml` does not exist",
         ),
     ] {
         let run = project
@@ -291,7 +291,7 @@ fn pod(name: &str, annotations: &str, probes: &str) -> String {
 const NOWHERE: &str = "      livenessProbe: {httpGet: {path: /, port: nowhere}}\n";
 
 #[test]
-fn items_may_use_one_anchor_name_for_different_things() {
+fn items_can_use_one_anchor_name_for_different_values() {
     let probes = |path: &str| {
         format!(
             "      livenessProbe: &p {{httpGet: {{path: {path}, port: 8080}}}}\n      readinessProbe: *p\n"
@@ -305,7 +305,7 @@ fn items_may_use_one_anchor_name_for_different_things() {
 }
 
 #[test]
-fn the_index_of_a_build_is_none_of_the_file() {
+fn the_index_of_a_build_is_not_the_index_in_a_file() {
     let index = "      internal.config.kubernetes.io/index: '3'\n";
     let origin = "      config.kubernetes.io/origin: |\n        path: ../base/all.yaml\n";
     let built = pod("a", &format!("{index}{origin}"), NOWHERE);
@@ -317,7 +317,7 @@ fn the_index_of_a_build_is_none_of_the_file() {
 }
 
 #[test]
-fn results_of_other_functions_stay() {
+fn results_of_other_functions_are_kept() {
     let list = format!("{MESH}{}", pod("a", "", NOWHERE));
     for results in [
         "results:\n- message: old # mine\n  severity: info\n",

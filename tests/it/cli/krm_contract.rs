@@ -1,5 +1,5 @@
-//! What orchestrators demand of a function, whatever it does: nothing is lost, one document comes
-//! back, and everything said is also a result.
+//! The contract between orchestrators and a function: no resource is lost, the output is one document,
+//! and every message is also a result.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
 
-/// An item that is nobody's business, written as oddly as it may come.
+/// An item that the function does not interpret, in unusual notation.
 const ODD: &str = "\
 - apiVersion: v1
   kind: ConfigMap
@@ -85,7 +85,7 @@ fn results(run: &Run) -> Vec<Value> {
 }
 
 #[test]
-fn a_rewrite_leaves_every_other_byte() {
+fn a_rewrite_keeps_every_other_byte() {
     for newline in ["\n", "\r\n"] {
         let text = list().replace('\n', newline);
         let answer = function(&text).exits(0).stdout;
@@ -107,7 +107,7 @@ fn a_rewrite_leaves_every_other_byte() {
 }
 
 #[test]
-fn the_answer_is_one_document() {
+fn the_output_is_one_document() {
     let refused = list().replace("port: 8080", "port: nowhere");
     for text in [list(), refused] {
         for text in [
@@ -129,7 +129,7 @@ fn the_answer_is_one_document() {
 }
 
 #[test]
-fn json_comes_back_as_json() {
+fn json_input_gives_json_output() {
     let value: Value = serde_json::from_str(
         r#"{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"istio-injection": "enabled"}}},
@@ -149,7 +149,7 @@ fn json_comes_back_as_json() {
 }
 
 #[test]
-fn a_list_without_items_gets_some() {
+fn a_list_without_items_gets_an_empty_list() {
     for items in ["", "items:\n", "items: null\n"] {
         let text = format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n{items}");
         let answer = function(&text).exits(0).stdout;
@@ -162,10 +162,10 @@ fn a_list_without_items_gets_some() {
     }
 }
 
-/// kpt hands over its own files and the configurations of functions; `kustomize fn run` whatever
-/// YAML lies around.
+/// kpt also passes its own files and the configurations of functions; `kustomize fn run` passes any
+/// YAML of the folder.
 #[test]
-fn what_is_no_workload_is_passed_by_and_lists_are_looked_into() {
+fn other_items_are_passed_through_and_lists_are_expanded() {
     let text = "\
 apiVersion: config.kubernetes.io/v1
 kind: ResourceList
@@ -203,7 +203,7 @@ items:
     assert!(answer.starts_with(head), "{answer}");
     assert!(answer.contains("path: /app-health/web/livez"), "{answer}");
 
-    // The path of a field counts from the object that the result names, not from the list.
+    // The path of a field starts at the object that the result names, not at the list.
     let strict = format!("{text}functionConfig: {{apiVersion: v1, kind: ConfigMap, data: {{actions: check, assume.mtls: STRICT}}}}\n")
         .replace("labels: {app: web}\n", "annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n");
     let run = function(&strict);
@@ -248,16 +248,21 @@ fn every_result_is_complete() {
         assert!(["safe", "unsafe", "display-only", "no"].contains(&text("/tags/fixable")));
         let tags = result.get("tags").and_then(Value::as_object).unwrap();
         assert!(tags.values().all(Value::is_string), "{result}");
-        // A warning and above is also told to people, in plain characters.
-        let told = run.stderr.contains(&format!("[{rule}]"));
-        assert_eq!(told, text("/severity") != "info", "{rule}: {}", run.stderr);
+        // Findings of severity warning and above are also printed for people, as plain characters.
+        let is_printed = run.stderr.contains(&format!("[{rule}]"));
+        assert_eq!(
+            is_printed,
+            text("/severity") != "info",
+            "{rule}: {}",
+            run.stderr
+        );
     }
     assert!(!run.stderr.contains('\u{1b}'), "{}", run.stderr);
 }
 
-/// The caller takes an empty answer with exit code 0 for "delete everything".
+/// The caller interprets an empty output with exit code 0 as "delete everything".
 #[test]
-fn an_answer_that_cannot_be_written_is_a_failure() {
+fn output_that_cannot_be_written_is_a_failure() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let project = Project::with(&[("list.yaml", &list())]);
     let input = std::fs::File::open(project.path("list.yaml")).unwrap();
@@ -275,10 +280,10 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
     );
 }
 
-/// A container has no home, no `/tmp`, and nothing but its own program.
+/// A container has no home folder, no `/tmp`, and only its own program.
 #[test]
-fn it_needs_nothing_but_its_input() {
-    // `command` clears the environment, and nothing of ours lies in /proc.
+fn the_function_needs_only_its_input() {
+    // `command` clears the environment, and `/proc` contains none of our files.
     let mut bare = command(Path::new(PROGRAM), Path::new("/proc"));
     let run = run(bare.arg("krm"), list().as_bytes()).exits(0);
     assert!(run.stdout.contains("app-health"));
@@ -341,7 +346,7 @@ kind: ResourceList
         let results = results(&run);
         let counts = results
             .iter()
-            .filter_map(|one| one.get("message")?.as_str());
+            .filter_map(|result| result.get("message")?.as_str());
         assert_eq!(
             counts.filter(|text| *text == sentence).count(),
             1,

@@ -1,4 +1,4 @@
-//! The configuration of the KRM function: what each key does, and what is refused.
+//! The configuration of the KRM function: the effect of each key, and the values that are rejected.
 
 use crate::support::Run;
 use crate::support::manifest::STRICT_MESH;
@@ -35,15 +35,15 @@ items:
               port: 8080
 ";
 
-/// Switches the rewrite off, so that the probe fails.
+/// Opts out of the rewrite, so that the probe fails.
 const OPT_OUT: &str = "\n        annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}";
 
-/// Names a port that no container has, which refuses the rewrite.
-fn refused() -> String {
+/// A probe that names an undeclared port, which prevents the rewrite.
+fn items_with_undeclared_port() -> String {
     ITEMS.replace("port: 8080", "port: nowhere")
 }
 
-fn failing() -> String {
+fn failing_items() -> String {
     let labels = "labels: {app: web}";
     ITEMS.replace(labels, &format!("{labels}{OPT_OUT}"))
 }
@@ -62,20 +62,20 @@ fn run_map(items: &str, data: &str) -> Run {
     Project::new().pipe(&["krm"], format!("{items}{config}"))
 }
 
-fn refuses(run: Run, message: &str) {
+fn assert_rejected(run: Run, message: &str) {
     let run = run.exits(2).complains(message);
-    assert_eq!(run.stdout, "", "a refused call gives nothing back");
+    assert_eq!(run.stdout, "", "a rejected call prints nothing");
 }
 
 #[test]
 fn fail_on_decides_the_exit_code() {
     let assumed = "assume: {rewrite: \"false\"}";
     for (items, spec, code) in [
-        (failing(), "{}", 1),
-        (failing(), "{failOn: error}", 1),
-        (failing(), "{failOn: warning}", 1),
-        (failing(), "{failOn: never}", 0),
-        // What rests on an assumption is a warning: below the default of a function.
+        (failing_items(), "{}", 1),
+        (failing_items(), "{failOn: error}", 1),
+        (failing_items(), "{failOn: warning}", 1),
+        (failing_items(), "{failOn: never}", 0),
+        // A finding with an assumption is a warning: below the default fail level of a function.
         (ITEMS.to_owned(), &format!("{{{assumed}}}"), 0),
         (
             ITEMS.to_owned(),
@@ -84,12 +84,12 @@ fn fail_on_decides_the_exit_code() {
         ),
         (ITEMS.to_owned(), "{failOn: warning}", 0),
         (ITEMS.to_owned(), "{failOn: note}", 0),
-        // That the owner has switched the rewrite off is a note.
-        (failing(), "{actions: [rewrite], failOn: note}", 1),
-        (failing(), "{actions: [rewrite]}", 0),
+        // A switched-off rewrite is a note.
+        (failing_items(), "{actions: [rewrite], failOn: note}", 1),
+        (failing_items(), "{actions: [rewrite]}", 0),
     ] {
         let run = run(&items, spec).exits(code);
-        // Even a failing call gives back everything: kpt shows the results of it.
+        // Even a failing call returns all resources: kpt shows its results.
         assert!(run.stdout.starts_with("apiVersion"), "{spec}");
     }
 }
@@ -97,16 +97,18 @@ fn fail_on_decides_the_exit_code() {
 #[test]
 fn a_refused_rewrite_reaches_the_fail_level() {
     for spec in ["{}", "{actions: [rewrite]}"] {
-        let run = run(&refused(), spec).exits(1).says("rule: port-unresolved");
+        let run = run(&items_with_undeclared_port(), spec)
+            .exits(1)
+            .says("rule: port-unresolved");
         assert!(!run.stdout.contains("app-health"), "{}", run.stdout);
     }
-    run(&refused(), "{actions: [rewrite]}").complains("error[port-unresolved]");
-    run(&refused(), "{failOn: never}")
+    run(&items_with_undeclared_port(), "{actions: [rewrite]}").complains("error[port-unresolved]");
+    run(&items_with_undeclared_port(), "{failOn: never}")
         .exits(0)
         .says("rule: port-unresolved");
-    // A refusal is an error however it is configured, unless the user lowers that guard.
+    // A guard is an error in every configuration, unless the user lowers its level.
     run(
-        &refused(),
+        &items_with_undeclared_port(),
         "{actions: [rewrite], rules: {port-unresolved: note}}",
     )
     .exits(0);
@@ -114,7 +116,7 @@ fn a_refused_rewrite_reaches_the_fail_level() {
 
 #[test]
 fn what_the_same_call_cures_is_a_note() {
-    let bad = failing().replace("\"false\"", "\"0.0\"");
+    let bad = failing_items().replace("\"false\"", "\"0.0\"");
     run(&bad, "{actions: [check]}")
         .exits(1)
         .complains("error[annotation-bad-boolean]");
@@ -123,10 +125,13 @@ fn what_the_same_call_cures_is_a_note() {
 }
 
 #[test]
-fn actions_decide_what_is_done() {
-    refuses(run(ITEMS, "{actions: []}"), "`actions` is empty");
-    refuses(run_map(ITEMS, "{actions: ' , '}"), "`actions` is empty");
-    let checked = run(&failing(), "{actions: [check], failOn: never}").exits(0);
+fn the_actions_select_check_and_rewrite() {
+    assert_rejected(run(ITEMS, "{actions: []}"), "`actions` must not be empty");
+    assert_rejected(
+        run_map(ITEMS, "{actions: ' , '}"),
+        "`actions` must not be empty",
+    );
+    let checked = run(&failing_items(), "{actions: [check], failOn: never}").exits(0);
     let checked = checked.says("strict-probe-not-rewritten").stdout;
     assert!(!checked.contains("app-health"), "{checked}");
     let rewritten = run(ITEMS, "{actions: [rewrite]}").exits(0);
@@ -135,7 +140,7 @@ fn actions_decide_what_is_done() {
 }
 
 #[test]
-fn forms_are_chosen() {
+fn the_form_of_the_rewrite_can_be_set() {
     run(ITEMS, "{}").says("proxy.istio.io/config");
     run(ITEMS, "{form: annotation}").says("proxy.istio.io/config");
     let container = run(ITEMS, "{form: container}").exits(0);
@@ -147,7 +152,7 @@ fn forms_are_chosen() {
 }
 
 #[test]
-fn mesh_and_facts_are_those_of_the_command_line() {
+fn mesh_and_facts_are_set_as_on_the_command_line() {
     run(ITEMS, "{mesh: {kind: none}}").exits(0);
     let none = run(ITEMS, "{mesh: {kind: none}}").stdout;
     assert!(!none.contains("app-health"));
@@ -155,7 +160,7 @@ fn mesh_and_facts_are_those_of_the_command_line() {
         .exits(1)
         .says("rule: release-too-old");
     run(ITEMS, "{assume: {status-port: 15099}}").says("port: 15099");
-    // Without the namespace nothing proves injection.
+    // Without the namespace there is no evidence of injection.
     let (_, workload) = ITEMS.split_once("- apiVersion: apps/v1").unwrap();
     let (head, _) = ITEMS.split_once("- apiVersion: v1").unwrap();
     let alone = format!("{head}- apiVersion: apps/v1{workload}");
@@ -165,13 +170,13 @@ fn mesh_and_facts_are_those_of_the_command_line() {
 }
 
 #[test]
-fn levels_and_ignores_hold() {
+fn levels_and_suppressions_apply() {
     let id = "strict-probe-not-rewritten";
-    run(&failing(), &format!("{{rules: {{{id}: note}}}}"))
+    run(&failing_items(), &format!("{{rules: {{{id}: note}}}}"))
         .exits(0)
         .says("severity: info");
     let spec = format!("{{ignore: [{{rule: {id}, reason: moves away in June}}]}}");
-    let silenced = run(&failing(), &spec).exits(0);
+    let silenced = run(&failing_items(), &spec).exits(0);
     let counted = "meshprobe: Not shown: 1 finding silenced by the user.\n";
     assert_eq!(silenced.stderr, counted);
     assert!(!silenced.stdout.contains(&format!("rule: {id}\n")));
@@ -180,7 +185,7 @@ fn levels_and_ignores_hold() {
 #[test]
 fn context_is_read_for_facts() {
     let project = Project::with(&[("infra/mtls.yaml", STRICT_MESH)]);
-    let lenient = failing().replace("mode: STRICT", "mode: UNSET");
+    let lenient = failing_items().replace("mode: STRICT", "mode: UNSET");
     let with = |context: &str| {
         format!(
             "{lenient}functionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: {{context: [{context}]}}\n"
@@ -191,39 +196,39 @@ fn context_is_read_for_facts() {
     assert!(!run.stdout.contains("istio-system"), "{}", run.stdout);
     let run = project.pipe(&["krm"], with("nowhere")).exits(2);
     assert_eq!(run.stdout, "");
-    assert_eq!(run.stderr, "error: context: cannot read nowhere\n");
+    assert_eq!(run.stderr, "error: cannot read `nowhere` for `context`\n");
 }
 
 #[test]
-fn mistakes_are_refused_with_a_suggestion() {
+fn mistakes_are_rejected_with_a_suggestion() {
     for (spec, message) in [
         (
             "{action: [check]}",
-            "unknown key `action`: did you mean `actions`?",
+            "unknown key `action`; did you mean `actions`?",
         ),
         ("{fialOn: error}", "did you mean `failOn`?"),
         (
             "{failOn: eror}",
-            "unknown level `eror`: did you mean `error`?",
+            "unknown level `eror`; did you mean `error`?",
         ),
         ("{emit: item}", "did you mean `items`?"),
         ("{form: annotaton}", "did you mean `annotation`?"),
         (
             "{actions: [chek]}",
-            "unknown action `chek`: did you mean `check`?",
+            "unknown action `chek`; did you mean `check`?",
         ),
-        ("{actions: check}", "`actions` takes a list"),
+        ("{actions: check}", "expected a list for `actions`"),
         ("{mesh: {kinds: istio}}", "did you mean `kind`?"),
-        ("{mesh: istio}", "`mesh` takes a mapping"),
+        ("{mesh: istio}", "expected a mapping for `mesh`"),
         ("{assume: {mtsl: STRICT}}", "did you mean `mtls`?"),
         (
             "{rules: {sintax-error: note}}",
             "did you mean `syntax-error`?",
         ),
-        ("{ignore: [{rule: syntax-error}]}", "needs a `reason`"),
+        ("{ignore: [{rule: syntax-error}]}", "requires a `reason`"),
         (
             "{form: annotation, form: container}",
-            "the key `form` is there twice",
+            "duplicate key `form`",
         ),
         (
             "{scopes: [{paths: [a]}]}",
@@ -233,42 +238,48 @@ fn mistakes_are_refused_with_a_suggestion() {
             "{ignore: [{rule: syntax-error, reason: x, path: a}]}",
             "items of a function have no path",
         ),
-        // kustomize hands 1.30 over as 1.3.
+        // kustomize passes 1.30 as 1.3.
         (
             "{mesh: {version: 1.30}}",
-            "`mesh.version` takes a string: write \"1.30\" in quotes",
+            "expected a string for `mesh.version`; write \"1.30\" in quotes",
         ),
         ("{assume: {node-version: 1.30}}", "write \"1.30\" in quotes"),
-        ("[]", "`spec` takes a mapping"),
+        ("[]", "expected a mapping for `spec`"),
     ] {
-        refuses(run(ITEMS, spec), message);
+        assert_rejected(run(ITEMS, spec), message);
     }
 }
 
 #[test]
-fn a_config_map_is_as_strict() {
+fn a_config_map_is_validated_like_a_mesh_probe_object() {
     let rewritten = run_map(
         ITEMS,
         "{mesh.kind: istio, mesh.version: \"1.28\", form: container, actions: \"check, rewrite\", failOn: warning, assume.mtls: STRICT, rules.opt-out: ignore}",
     );
     rewritten.exits(0).says("name: istio-proxy");
-    run_map(&failing(), "{actions: check}").exits(1);
-    run_map(&failing(), "{actions: check, failOn: never}").exits(0);
+    run_map(&failing_items(), "{actions: check}").exits(1);
+    run_map(&failing_items(), "{actions: check, failOn: never}").exits(0);
     run_map(ITEMS, "{}").exits(0).says("app-health");
-    // So kustomize writes `-- mesh.version=1.30`.
+    // With this form kustomize passes `-- mesh.version=1.30`.
     run_map(ITEMS, "{mesh.version: 1.30}").exits(0);
     run_map(ITEMS, "{mesh.version: 1.09}").exits(1);
     for (data, message) in [
         ("{mesh.versoin: \"1.28\"}", "did you mean `mesh.version`?"),
         (
             "{mesh: istio}",
-            "unknown key `mesh`: did you mean `mesh.kind`?",
+            "unknown key `mesh`; did you mean `mesh.kind`?",
         ),
-        ("{assume: all}", "`assume` is no string: give `assume.KEY`"),
-        ("{rules: \"\"}", "`rules` is no string: give `rules.KEY`"),
+        (
+            "{assume: all}",
+            "`assume` cannot be set as a string; use `assume.KEY`",
+        ),
+        (
+            "{rules: \"\"}",
+            "`rules` cannot be set as a string; use `rules.KEY`",
+        ),
         (
             "{scopes: \"\"}",
-            "`scopes` is no string: give an object of kind `MeshProbe`",
+            "`scopes` cannot be set in a ConfigMap; use an object of kind `MeshProbe`",
         ),
         ("{failon: error}", "did you mean `failOn`?"),
         ("{form.x: annotation}", "did you mean `form`?"),
@@ -276,19 +287,19 @@ fn a_config_map_is_as_strict() {
             "{actions: \"check rewrite\"}",
             "unknown action `check rewrite`",
         ),
-        ("{actions: [check]}", "`actions` takes a string"),
+        ("{actions: [check]}", "expected a string for `actions`"),
         ("{assume.injection: al}", "did you mean `all`?"),
-        ("[]", "`data` takes a mapping"),
+        ("[]", "expected a mapping for `data`"),
     ] {
-        refuses(run_map(ITEMS, data), message);
+        assert_rejected(run_map(ITEMS, data), message);
     }
     let dta = "functionConfig: {apiVersion: v1, kind: ConfigMap, dta: {actions: check}}\n";
     let run = Project::new().pipe(&["krm"], format!("{ITEMS}{dta}"));
-    refuses(run, "unknown key `dta`: did you mean `data`?");
+    assert_rejected(run, "unknown key `dta`; did you mean `data`?");
 }
 
 #[test]
-fn another_kind_is_refused() {
+fn a_configuration_of_another_kind_is_rejected() {
     for (config, message) in [
         (
             "{apiVersion: v1, kind: Secret}",
@@ -305,23 +316,23 @@ fn another_kind_is_refused() {
         ("[]", "expected an object of kind `MeshProbe`"),
     ] {
         let run = Project::new().pipe(&["krm"], format!("{ITEMS}functionConfig: {config}\n"));
-        refuses(run, message);
+        assert_rejected(run, message);
     }
-    // Whatever the orchestrator writes on it is its own business.
+    // Annotations of the orchestrator on the configuration are ignored.
     let annotated = "functionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  metadata:\n    name: x\n    annotations: {config.kubernetes.io/local-config: 'true', config.kubernetes.io/function: \"exec: {path: x}\"}\n";
     Project::new()
         .pipe(&["krm"], format!("{ITEMS}{annotated}"))
         .exits(0);
-    // No configuration at all is one.
+    // The configuration is optional.
     Project::new()
         .pipe(&["krm"], ITEMS)
         .exits(0)
         .says("app-health");
 }
 
-/// `kustomize build` marks every item; one that it has not marked is somebody's file.
+/// `kustomize build` marks every item; an item without the mark is a file of the user.
 #[test]
-fn nothing_is_given_back_only_where_all_items_come_from_a_build() {
+fn the_output_is_empty_only_if_all_items_come_from_a_build() {
     let id = "annotations: {kustomize.config.k8s.io/id: \"kind: x\"}";
     let marked = "metadata: {name: a, annotations: {kustomize.config.k8s.io/id: 'kind: x'}}";
     let list = |items: &str| {
@@ -329,8 +340,8 @@ fn nothing_is_given_back_only_where_all_items_come_from_a_build() {
     };
     let item = |metadata: &str| format!("\n- {{apiVersion: v1, kind: ConfigMap, {metadata}}}");
     let both = item(marked) + &item("metadata: {name: b}");
-    refuses(run(&list(&both), "{emit: none}"), "delete every resource");
-    refuses(
+    assert_rejected(run(&list(&both), "{emit: none}"), "delete every resource");
+    assert_rejected(
         run(&list(&item("metadata: {name: b}")), "{emit: none}"),
         "delete every resource",
     );
@@ -338,12 +349,12 @@ fn nothing_is_given_back_only_where_all_items_come_from_a_build() {
         let answer = run(&list(&items), "{emit: none}").exits(0).stdout;
         assert!(answer.contains("items: []"), "{answer}");
     }
-    refuses(
+    assert_rejected(
         run_map(&list(&both), "{emit: none}"),
         "delete every resource",
     );
-    // What is found is told all the same, and fails the call.
-    let web = failing()
+    // Findings are reported nevertheless, and fail the call.
+    let web = failing_items()
         .replace(
             "    name: web\n    namespace",
             &format!("    {id}\n    name: web\n    namespace"),
@@ -367,12 +378,12 @@ fn nothing_is_given_back_only_where_all_items_come_from_a_build() {
 }
 
 #[test]
-fn a_release_that_may_have_lost_a_digit_is_refused_in_a_config_map() {
+fn a_release_that_may_have_lost_a_digit_is_rejected_in_a_config_map() {
     for bare in [
         "{mesh.version: 1.3}",
         "{mesh.kind: kuma, mesh.version: 2.1}",
     ] {
-        refuses(run_map(ITEMS, bare), "write the release in quotes");
+        assert_rejected(run_map(ITEMS, bare), "write the release in quotes");
     }
     for whole in [
         "{mesh.version: 1.30}",
@@ -385,25 +396,25 @@ fn a_release_that_may_have_lost_a_digit_is_refused_in_a_config_map() {
 }
 
 #[test]
-fn a_guard_is_silenced_by_its_level_alone() {
-    refuses(
+fn a_guard_is_silenced_only_by_its_level() {
+    assert_rejected(
         run(
-            &refused(),
+            &items_with_undeclared_port(),
             "{ignore: [{rule: port-unresolved, reason: later}]}",
         ),
-        "write `rules: {port-unresolved: ignore}`",
+        "use `rules: {port-unresolved: ignore}`",
     );
     run(
-        &refused(),
+        &items_with_undeclared_port(),
         "{ignore: [{rule: named-port-unresolved, reason: later}], rules: {port-unresolved: ignore}}",
     )
     .exits(0);
 }
 
 #[test]
-fn a_release_that_cannot_be_is_refused() {
-    let message = "`2.5` is no release of Istio";
-    refuses(run(ITEMS, "{mesh: {version: \"2.5\"}}"), message);
-    refuses(run_map(ITEMS, "{mesh.version: '2.5'}"), message);
+fn an_impossible_release_is_rejected() {
+    let message = "`2.5` is not a release of Istio";
+    assert_rejected(run(ITEMS, "{mesh: {version: \"2.5\"}}"), message);
+    assert_rejected(run_map(ITEMS, "{mesh.version: '2.5'}"), message);
     run(ITEMS, "{mesh: {kind: kuma, version: \"2.5\"}}").exits(0);
 }

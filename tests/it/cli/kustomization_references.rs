@@ -1,4 +1,4 @@
-//! Files that a kustomization names and that lie outside of the paths of the run.
+//! Files that a kustomization names and that are outside of the paths of the run.
 
 use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
@@ -38,10 +38,10 @@ fn an_overlay_is_judged_with_the_base_that_it_names() {
             .run(&[&concise[..], &["overlays/prod"]].concat())
             .shown()
     );
-    // The same from within.
+    // The same check, run in the folder of the overlay.
     let run = project.run_in("overlays/prod", &concise, "");
     insta::assert_snapshot!("overlay_from_within", run.shown());
-    // A base that no overlay of the run names is none of its business.
+    // A base that no overlay of the run includes is not checked.
     project
         .run(&["check", "overlays/prod/namespace.yaml"])
         .exits(0);
@@ -62,7 +62,7 @@ fn a_base_that_is_only_context_is_never_edited() {
         .exits(1);
     insta::assert_snapshot!("context_not_rewritten", run.shown());
     assert_eq!(project.read("base/web.yaml"), sound);
-    // Named, it is rewritten.
+    // A base that is a path of the run is rewritten.
     project
         .run(&["rewrite", "--write", "overlays/prod", "base"])
         .exits(0);
@@ -90,7 +90,7 @@ fn what_cannot_be_seen_is_counted() {
         .run(&["predict"])
         .exits(0)
         .complains("is remote and not fetched");
-    // Also where the base that names it is only context.
+    // The same for a base that is only context.
     project.write("o/kustomization.yaml", "resources: [../k]\n");
     project
         .run(&["check", "o"])
@@ -119,7 +119,7 @@ fn only_files_of_the_repository_are_read() {
 }
 
 #[test]
-fn circles_end() {
+fn circular_references_do_not_block_the_run() {
     let project = Project::with(&[
         ("a/kustomization.yaml", "resources: [../b]\n"),
         (
@@ -128,11 +128,11 @@ fn circles_end() {
         ),
         ("base/web.yaml", BASE),
     ]);
-    project.run(&["check", "a"]).exits(1).says("in a circle");
+    project.run(&["check", "a"]).exits(1).says("in a cycle");
 }
 
 #[test]
-fn what_is_excluded_is_not_read() {
+fn excluded_files_are_not_read() {
     let project = shop();
     project
         .run(&["check", "--exclude", "base/", "overlays/prod"])

@@ -70,7 +70,7 @@ fn deployed(path: &str, patch: &str) -> [(&'static str, Project); 2] {
 }
 
 #[track_caller]
-fn is_found(project: &Project, name: &str) {
+fn assert_found(project: &Project, name: &str) {
     let run = project.run(&["check", "--output-format", "concise"]);
     let shown = run.exits(1).shown();
     assert!(
@@ -81,7 +81,7 @@ fn is_found(project: &Project, name: &str) {
 }
 
 #[track_caller]
-fn is_refused(project: &Project, name: &str) {
+fn assert_refused(project: &Project, name: &str) {
     let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
     let run = run.exits(1);
     let message = &run.stderr;
@@ -95,25 +95,25 @@ fn is_refused(project: &Project, name: &str) {
 #[test]
 fn an_overlay_of_a_linked_base_is_checked() {
     for entry in ENTRIES {
-        is_found(&overlay(entry, OPT_OUT), entry);
+        assert_found(&overlay(entry, OPT_OUT), entry);
     }
 }
 
 #[test]
 fn a_base_is_not_rewritten_below_an_overlay_that_names_a_link() {
     for entry in ENTRIES {
-        is_refused(&overlay(entry, REPLACED), entry);
+        assert_refused(&overlay(entry, REPLACED), entry);
     }
 }
 
 #[test]
-fn what_is_deployed_through_a_link_is_checked_and_not_rewritten() {
+fn workloads_deployed_through_a_link_are_checked_and_not_rewritten() {
     for path in PATHS {
         for (name, project) in deployed(path, OPT_OUT) {
-            is_found(&project, &format!("{name} {path}"));
+            assert_found(&project, &format!("{name} {path}"));
         }
         for (name, project) in deployed(path, REPLACED) {
-            is_refused(&project, &format!("{name} {path}"));
+            assert_refused(&project, &format!("{name} {path}"));
         }
     }
 }
@@ -127,7 +127,7 @@ fn predict_shows_an_overlay_of_a_linked_base_like_any_other() {
     assert_eq!(linked, plain);
 }
 
-/// The base is read for the overlay alone, by the name of its real folder.
+/// The base is read only because of the overlay, by the name of its real folder.
 #[test]
 fn a_linked_base_outside_of_the_paths_of_the_run_is_read() {
     for (entry, paths) in [("../link", &["over"][..]), ("../link", &["over", "deep"])] {
@@ -193,7 +193,7 @@ fn a_linked_base_of_an_overlay_in_the_working_directory_is_checked() {
     let text = project.read("over/kustomization.yaml");
     remove("over/kustomization.yaml");
     project.write("kustomization.yaml", text.replace("../link", "link"));
-    is_found(&project, "in the root");
+    assert_found(&project, "in the root");
 }
 
 /// The first path of the run is a link, which names the files of the base.

@@ -35,7 +35,7 @@ fn linked_in_folder(patch: &str) -> Project {
     project
 }
 
-/// Two overlays with one kustomization, which names a patch of its folder.
+/// Two overlays with the same kustomization, which names a patch of its own folder.
 fn linked_to_other_folder(patch: &str) -> Project {
     let project = base();
     let overlay =
@@ -56,7 +56,7 @@ const CHECK: [&str; 3] = ["check", "--output-format", "concise"];
 const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."];
 
 #[track_caller]
-fn is_found(project: &Project, paths: &[&str]) {
+fn assert_found(project: &Project, paths: &[&str]) {
     let run = project.run(&[&CHECK, paths].concat());
     let shown = run.exits(1).shown();
     assert!(
@@ -66,7 +66,7 @@ fn is_found(project: &Project, paths: &[&str]) {
 }
 
 #[track_caller]
-fn is_refused(project: &Project) {
+fn assert_refused(project: &Project) {
     let run = project.run(&REWRITE);
     let run = run.exits(1);
     let message = &run.stderr;
@@ -84,22 +84,22 @@ fn an_overlay_whose_kustomization_is_a_link_is_checked() {
         &["base", "over/kustomization.yaml"],
         &["over/kustomization.prod.yaml", "."],
     ] {
-        is_found(&project, paths);
+        assert_found(&project, paths);
     }
 }
 
 #[test]
 fn a_base_of_a_linked_kustomization_is_not_rewritten() {
-    is_refused(&linked_in_folder(REPLACED));
-    is_refused(&linked_to_other_folder(REPLACED));
+    assert_refused(&linked_in_folder(REPLACED));
+    assert_refused(&linked_to_other_folder(REPLACED));
 }
 
-/// The link is the same overlay as a copy of its target.
+/// A linked kustomization gives the same overlay as a copy of its target.
 #[test]
 fn a_linked_kustomization_names_files_in_the_folder_of_the_link() {
     let project = linked_to_other_folder(OPT_OUT);
     for paths in [&["."][..], &["overlays"], &["overlays/b"]] {
-        is_found(&project, paths);
+        assert_found(&project, paths);
     }
     project.run(&["check", "overlays/a"]).exits(0);
     let linked = project.run(&["predict", "."]).shown();
@@ -116,7 +116,7 @@ fn a_linked_kustomization_is_read_where_its_folder_is_named() {
     let project = linked_to_other_folder(OPT_OUT);
     project.write("top/kustomization.yaml", "resources: [../overlays/b]\n");
     for paths in [&["top"][..], &["top", "overlays/a"], &["overlays/a", "top"]] {
-        is_found(&project, paths);
+        assert_found(&project, paths);
     }
     project.write("top/kustomization.yaml", "resources: [../overlays/a]\n");
     project.run(&["check", "top", "base"]).exits(0);
@@ -124,12 +124,12 @@ fn a_linked_kustomization_is_read_where_its_folder_is_named() {
                 metadata: {name: f, namespace: flux-system}\n\
                 spec: {sourceRef: {kind: GitRepository, name: x}, path: ./overlays/b}\n";
     project.write("clusters/f.yaml", flux);
-    is_found(&project, &["."]);
+    assert_found(&project, &["."]);
 }
 
-/// A comment that is unused in one folder may be in use in the other one.
+/// A comment that is unused in one folder may be used in the other one.
 #[test]
-fn a_text_that_a_linked_kustomization_repeats_is_not_fixed() {
+fn a_text_shared_through_a_linked_kustomization_is_not_fixed() {
     let project = linked_to_other_folder(OPT_OUT);
     let overlay = project.read("overlays/a/kustomization.yaml");
     let commented = format!("# meshprobe: ignore[strict-probe-not-rewritten] why\n{overlay}");
@@ -144,22 +144,22 @@ fn a_text_that_a_linked_kustomization_repeats_is_not_fixed() {
 }
 
 #[test]
-fn a_fault_of_a_text_with_a_linked_kustomization_is_reported_once() {
+fn an_error_in_a_text_shared_through_a_link_is_reported_once() {
     let project = linked_to_other_folder(OPT_OUT);
     project.write("overlays/a/kustomization.yaml", "resources: [\n");
     let shown = project.run(&CHECK).exits(1).shown();
     assert_eq!(shown.matches("error[syntax-error]").count(), 1, "{shown}");
 }
 
-/// kustomize skips a link to nothing, and takes the next name.
+/// kustomize skips a broken link, and tries the next file name.
 #[test]
-fn a_kustomization_that_is_a_link_to_nothing_is_not_an_overlay() {
+fn a_kustomization_that_is_a_broken_link_is_not_an_overlay() {
     let project = base();
     project.write("over/kustomization.yaml", "resources: [../base]\n");
     std::fs::create_dir(project.path("docs")).unwrap();
     symlink("../missing", project.path("docs/kustomization.yaml")).unwrap();
     let run = project.run(&REWRITE).exits(0);
-    let note = "cannot read docs/kustomization.yaml: no such file or directory";
+    let note = "cannot read `docs/kustomization.yaml`: no such file or directory";
     assert!(run.stderr.contains(note), "{}", run.stderr);
     let web = project.read("base/web.yaml");
     assert!(web.contains("/app-health/web/readyz"), "{web}");
@@ -170,5 +170,5 @@ fn a_kustomization_that_is_a_link_to_nothing_is_not_an_overlay() {
         project.read("over/kustomization.prod.yaml"),
     );
     std::fs::remove_file(project.path("over/kustomization.prod.yaml")).unwrap();
-    is_refused(&project);
+    assert_refused(&project);
 }

@@ -1,4 +1,4 @@
-//! Which files are patches, where links and ignore files stand between them and their kustomization.
+//! Which files are patches, if links and ignore files are between them and their kustomization.
 #![cfg(unix)]
 
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use crate::support::project::Project;
 
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 
-/// The files that are taken for patches.
+/// Returns the files that `-v` reports as patches.
 fn patches(project: &Project) -> Vec<String> {
     let run = project.run(&["check", "-v"]).exits(0);
     let shown = run.untimed();
@@ -19,7 +19,7 @@ fn patches(project: &Project) -> Vec<String> {
 }
 
 #[test]
-fn a_link_named_as_patch_marks_the_file_that_it_leads_to() {
+fn a_link_used_as_patch_marks_its_target() {
     let project = Project::with(&[
         ("app/kustomization.yaml", "patches:\n- path: link.yaml\n"),
         ("common/p.yaml", POD),
@@ -30,7 +30,7 @@ fn a_link_named_as_patch_marks_the_file_that_it_leads_to() {
 }
 
 #[test]
-fn up_from_a_linked_folder_is_up_from_where_it_leads() {
+fn the_parent_of_a_linked_folder_is_the_parent_of_its_target() {
     let project = Project::with(&[
         (
             "app/kustomization.yaml",
@@ -51,7 +51,7 @@ fn up_from_a_linked_folder_is_up_from_where_it_leads() {
 }
 
 #[test]
-fn a_linked_kustomization_names_the_files_beside_the_link() {
+fn a_linked_kustomization_names_the_files_next_to_the_link() {
     let project = Project::with(&[
         ("common/kustomization.yaml", "patches:\n- path: p.yaml\n"),
         ("common/p.yaml", POD),

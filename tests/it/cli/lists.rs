@@ -1,4 +1,4 @@
-//! Objects with the field `items`, which kubectl expands whatever their kind.
+//! Objects with the field `items`, which kubectl expands for every kind.
 
 use crate::support::Run;
 use crate::support::manifest::OPT_OUT;
@@ -80,11 +80,11 @@ fn items_of_a_policy_list_need_no_kind() {
 }
 
 #[test]
-fn lists_that_kubectl_refuses_are_not_expanded() {
+fn lists_that_kubectl_rejects_are_not_expanded() {
     let policy = format!("{POLICY}{STRICT}");
     let bare = body(OPT_OUT);
     for text in [
-        // The type of an item is that of the list, which has none.
+        // An item inherits the type of the list, which has none.
         list("apiVersion: v1\nkind: List\n", &bare),
         list("kind: DeploymentList\n", &bare),
         list(
@@ -128,7 +128,7 @@ fn lists_of_any_kind_are_rewritten_and_restored() {
 }
 
 #[test]
-fn a_kustomization_may_contain_lists_of_any_kind() {
+fn lists_of_any_kind_are_expanded_in_a_kustomization() {
     let policy = format!("{POLICY}{STRICT}");
     for text in lists(OPT_OUT) {
         let project = project(&text, &policy);

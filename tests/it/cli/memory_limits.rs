@@ -1,4 +1,4 @@
-//! Input that would take more memory than the limits allow is refused, and the message names the option.
+//! Input that would need more memory than the limits allow is not read, and the message names the option.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::support::Run;
 use crate::support::manifest::{INJECTED, OPT_OUT, PROBED as WEB, STRICT};
 use crate::support::project::Project;
 
-/// A document with one list of so many short values.
+/// A document with one list of the given number of short values.
 fn dense(head: &str, values: usize) -> String {
     format!("{head}data: [a{}]\n", ",a".repeat(values - 1))
 }
@@ -36,7 +36,7 @@ fn a_dense_manifest_is_left_out_and_all_others_are_checked() {
     project.write("dense.yaml", dense(CONFIG_MAP, 200_000));
     check(&project, &["--max-parsed", "4MiB", "."])
         .exits(1)
-        .says("dense.yaml: error[file-left-out] not checked: `dense.yaml` has 390 KiB")
+        .says("dense.yaml: error[file-left-out] not checked: `dense.yaml` has a size of 390 KiB")
         .says("the memory limit of 4 MiB")
         .says("web.yaml");
     let full = project.run(&["check", "--max-parsed", "4MiB", "."]);
@@ -122,13 +122,13 @@ fn which_files_are_left_out_does_not_depend_on_threads() {
             &["--threads", threads, "--max-parsed", "4MiB", "."],
         )
     };
-    let one = run("1").exits(1);
-    assert!(one.stdout.contains("file-left-out"), "{}", one.stdout);
-    assert_eq!(one.stdout, run("4").stdout);
+    let single = run("1").exits(1);
+    assert!(single.stdout.contains("file-left-out"), "{}", single.stdout);
+    assert_eq!(single.stdout, run("4").stdout);
 }
 
 #[test]
-fn a_dense_text_within_a_document_is_refused() {
+fn a_dense_text_within_a_document_is_rejected() {
     let project = Project::with(&[
         ("base/ns.yaml", INJECTED),
         ("base/web.yaml", WEB),
@@ -146,7 +146,7 @@ fn a_dense_text_within_a_document_is_refused() {
 }
 
 #[test]
-fn the_krm_function_refuses_a_list_that_is_too_large() {
+fn the_krm_function_rejects_a_list_that_is_too_large() {
     // 8 bytes for each line, more than the default allows.
     let list = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n{}",
@@ -158,7 +158,7 @@ fn the_krm_function_refuses_a_list_that_is_too_large() {
         .complains("standard input is too large");
 }
 
-/// A base, and an overlay that leaves it as it is.
+/// A base, and an overlay that does not change it.
 fn overlaid() -> Project {
     let base = "resources: [ns.yaml, web.yaml]\n";
     let over = "resources: [../base]\nnamePrefix: a-\n";
@@ -199,7 +199,7 @@ fn the_base_of_an_overlay_that_was_left_out_is_not_rewritten() {
     assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
-/// An ApplicationSet with so many parameters of so many bytes, and a template that repeats one of them.
+/// An ApplicationSet with the given number and size of parameters, and a template that repeats one of them.
 fn application_set(elements: usize, bytes: usize, times: usize) -> String {
     let mut text = "\
 apiVersion: argoproj.io/v1alpha1
@@ -244,9 +244,9 @@ fn applications_that_multiply_are_left_out() {
     assert!(!run.stdout.contains("overlay-left-out"), "{}", run.stdout);
 }
 
-/// Parsing takes several times the size of a text, whatever is kept of it.
+/// Parsing takes several times the size of a text, independent of what is kept of it.
 #[test]
-fn a_large_file_must_fit_several_times() {
+fn several_times_the_size_of_a_file_must_fit_in_memory() {
     let lines = |megabytes: usize| format!("a: |\n{}", "  xxxxxxxxxxxx\n".repeat(megabytes << 16));
     let project = Project::with(&[("ns.yaml", INJECTED), ("values.yaml", &lines(5))]);
     check(&project, &["--max-parsed", "18MiB", "."])

@@ -1,4 +1,4 @@
-//! What a merge key brings in counts like what is written.
+//! Values that a merge key adds count like written values.
 
 use crate::support::project::Project;
 
@@ -12,7 +12,7 @@ fn merged(key: &str) -> String {
 }
 
 #[test]
-fn a_handler_may_come_by_a_merge_key() {
+fn a_merge_key_can_add_a_handler() {
     for key in ["<<", "!!merge <<"] {
         let project = Project::with(&[("web.yaml", &merged(key))]);
         project
@@ -20,7 +20,7 @@ fn a_handler_may_come_by_a_merge_key() {
             .exits(0)
             .says("No findings");
     }
-    // What the base lacks is missing all the same.
+    // A field that the merged mapping lacks is missing nevertheless.
     let bare = merged("<<").replace("httpGet: {path: /, port: 80}", "timeoutSeconds: 2");
     Project::with(&[("web.yaml", &bare)])
         .run(&["check", "--output-format", "concise"])
@@ -29,7 +29,7 @@ fn a_handler_may_come_by_a_merge_key() {
 }
 
 #[test]
-fn two_handlers_are_two_wherever_they_come_from() {
+fn a_written_and_a_merged_handler_are_two_handlers() {
     let two = merged("<<").replace("periodSeconds: 5", "tcpSocket: {port: 81}");
     Project::with(&[("web.yaml", &two)])
         .run(&["check", "--output-format", "concise"])

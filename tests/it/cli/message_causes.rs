@@ -1,4 +1,4 @@
-//! A message names the cause, and nothing that is not one.
+//! A message names the actual cause, and only that.
 
 use crate::support::Run;
 use crate::support::manifest::Manifest;
@@ -19,35 +19,35 @@ fn findings_with(policy: Option<&Manifest>, pod: &str) -> String {
     let namespace = Manifest::namespace("pay").injected();
     let policy = policy.map(|policy| format!("---\n{policy}"));
     let policy = policy.unwrap_or_default();
-    said(&format!("{namespace}{policy}---\n{pod}"))
+    report_of(&format!("{namespace}{policy}---\n{pod}"))
 }
 
-/// The policy that demands mutual TLS in the namespace of the pods.
+/// The policy that requires mutual TLS in the namespace of the pods.
 fn strict() -> Manifest {
     Manifest::peer_authentication("pay", "STRICT")
 }
 
-/// What is said, on one line each.
-fn said(text: &str) -> String {
+/// Returns the JSON report of `check` for a manifest.
+fn report_of(text: &str) -> String {
     let project = Project::with(&[("m.yaml", text)]);
     let run: Run = project.run(&["check", "--isolated", "--output-format", "json"]);
     run.stdout
 }
 
 #[test]
-fn a_quoted_port_is_told_once() {
+fn a_quoted_port_is_reported_once() {
     let text = pod(OFF, "livenessProbe: {tcpSocket: {port: \"80\"}}");
-    let said = findings_with(None, &text);
-    assert!(said.contains("probe-port-quoted-number"), "{said}");
-    assert!(!said.contains("port 0"), "{said}");
-    assert!(!said.contains("tcp-probe-always-passes"), "{said}");
+    let report = findings_with(None, &text);
+    assert!(report.contains("probe-port-quoted-number"), "{report}");
+    assert!(!report.contains("port 0"), "{report}");
+    assert!(!report.contains("tcp-probe-always-passes"), "{report}");
     let http = text.replace("tcpSocket", "httpGet");
-    let said = findings_with(Some(&strict()), &http);
-    assert!(said.contains("port 80 demands mutual TLS"), "{said}");
+    let report = findings_with(Some(&strict()), &http);
+    assert!(report.contains("port 80 requires mutual TLS"), "{report}");
 }
 
 #[test]
-fn a_policy_refuses_for_what_it_names() {
+fn a_denial_names_the_fields_of_the_policy_that_cause_it() {
     let policy = |action: &str, rules: &str| {
         let pod = pod(
             OFF,
@@ -63,39 +63,39 @@ fn a_policy_refuses_for_what_it_names() {
         (
             "ALLOW",
             "[{to: [{operation: {ports: ['80']}}]}]",
-            "as it does not fit `ports`",
+            "because it does not match `ports`",
         ),
         (
             "ALLOW",
             "[{to: [{operation: {methods: [POST], ports: ['80']}}]}]",
-            "as it does not fit `methods` and `ports`",
+            "because it does not match `methods` and `ports`",
         ),
         (
             "ALLOW",
             "[{from: [{source: {principals: ['*']}}], to: [{operation: {paths: [/x]}}]}]",
-            "as it does not fit `paths`",
+            "because it does not match `paths`",
         ),
         (
             "ALLOW",
             "[{when: [{key: destination.port, values: ['80']}]}]",
-            "as it does not fit `destination.port`",
+            "because it does not match `destination.port`",
         ),
         ("ALLOW", "[]", "because the policy has no rule"),
         (
             "DENY",
             "[{to: [{operation: {ports: ['8080']}}]}]",
-            "matches it, whoever calls",
+            "matches every client",
         ),
     ];
     for (action, rules, expected) in cases {
-        let said = policy(action, rules);
-        assert!(said.contains(expected), "{rules}: {said}");
+        let report = policy(action, rules);
+        assert!(report.contains(expected), "{rules}: {report}");
         assert!(
-            !said.contains(identity) && !said.contains(deny_identity),
-            "{said}"
+            !report.contains(identity) && !report.contains(deny_identity),
+            "{report}"
         );
     }
-    // Where the rest fits, it is the identity.
+    // If all other fields match, the identity is the cause.
     let who = "[{from: [{source: {principals: ['*']}}], to: [{operation: {ports: ['8080']}}]}]";
     assert!(policy("ALLOW", who).contains(identity));
     let others = "[{from: [{source: {notPrincipals: [x]}}]}]";
@@ -103,7 +103,7 @@ fn a_policy_refuses_for_what_it_names() {
 }
 
 #[test]
-fn what_the_injector_pastes_is_escaped() {
+fn quotes_in_a_value_that_the_injector_inserts_must_be_escaped() {
     let env = r#"{"/app-health/app/livez":{"httpGet":{"path":"/alive","port":9191,"scheme":"HTTP"},"timeoutSeconds":1}}"#;
     let config = format!(
         "proxy.istio.io/config: |\n      proxyMetadata:\n        ISTIO_KUBE_APP_PROBERS: '{env}'"
@@ -111,7 +111,7 @@ fn what_the_injector_pastes_is_escaped() {
     let probe = "livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}";
     let raw = findings_with(None, &pod(&config, probe));
     assert!(
-        raw.contains("the injector pastes it between double quotes"),
+        raw.contains("the injector pastes the value between double quotes"),
         "{raw}"
     );
     let escaped = config.replace('"', "\\\"");
@@ -120,23 +120,23 @@ fn what_the_injector_pastes_is_escaped() {
 }
 
 #[test]
-fn the_way_back_is_named() {
+fn the_message_names_the_undo_command() {
     let probe = "livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}";
-    let said = said(&pod("sidecar.istio.io/inject: \"false\"", probe));
-    assert!(said.contains("`meshprobe rewrite --undo`"), "{said}");
+    let report = report_of(&pod("sidecar.istio.io/inject: \"false\"", probe));
+    assert!(report.contains("`meshprobe rewrite --undo`"), "{report}");
 }
 
 #[test]
-fn a_comma_too_many_is_called_so() {
+fn an_extra_comma_is_named_in_the_message() {
     let list = "traffic.sidecar.istio.io/excludeInboundPorts: \"80,\"";
     let text = pod(list, "livenessProbe: {httpGet: {path: /, port: 80}}");
-    let said = findings_with(None, &text);
-    assert!(said.contains("nothing stands between two commas"), "{said}");
+    let report = findings_with(None, &text);
+    assert!(report.contains("an entry between two commas"), "{report}");
 }
 
 #[test]
-fn a_hook_calls_and_does_not_check() {
+fn the_message_about_a_hook_does_not_describe_a_check() {
     let hook = "lifecycle: {preStop: {httpGet: {path: /drain, port: 8080}}}";
-    let said = findings_with(Some(&strict()), &pod(OFF, hook));
-    assert!(said.contains("makes the call"), "{said}");
+    let report = findings_with(Some(&strict()), &pod(OFF, hook));
+    assert!(report.contains("makes the call"), "{report}");
 }

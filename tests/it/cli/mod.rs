@@ -1,4 +1,4 @@
-//! The program from outside: arguments, streams, files, exit codes.
+//! The command line interface: arguments, streams, files, exit codes.
 
 mod alternatives;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! What a repository contains never makes a run read or write anything outside of it.
+//! The content of a repository never makes a run read or write files outside of the repository.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use crate::support::{PROGRAM, command, run};
 const SECRET: &str = "outside-secret";
 
 /// A repository at `repo/` of the project, and a folder `home/` outside of it.
-fn beside_a_home() -> Project {
+fn repository_next_to_home() -> Project {
     let project = Project::with(&[("repo/.git/x", ""), ("home/.ssh/authorized_keys", SECRET)]);
     fs::remove_dir(project.path(".git")).unwrap();
     project
@@ -31,7 +31,7 @@ fn keys(project: &Project) -> String {
 
 #[test]
 fn a_copy_is_not_written_through_a_committed_link() {
-    let project = beside_a_home();
+    let project = repository_next_to_home();
     project.write("repo/sub/authorized_keys", "attacker");
     project.write("repo/a.yaml", WEB);
     project.write("repo/out/.meshprobe-copy", "sub/authorized_keys\n");
@@ -39,20 +39,20 @@ fn a_copy_is_not_written_through_a_committed_link() {
     track(&project);
     let run = project.run_in("repo", &["rewrite", "-o", "out", "."], "");
     let run = run.exits(2);
-    run.complains("out/sub/authorized_keys cannot be written: a symbolic link is in the way");
+    run.complains("`out/sub/authorized_keys` cannot be written: a symbolic link is in the way");
     assert_eq!(keys(&project), SECRET);
 }
 
 #[test]
 fn a_copy_is_not_written_through_a_committed_link_to_a_folder_outside() {
-    let project = beside_a_home();
+    let project = repository_next_to_home();
     project.write("repo/new_file", "attacker");
     project.write("repo/a.yaml", format!("{NAMESPACE}---\n{WEB}"));
     symlink("../home", project.path("repo/out")).unwrap();
     track(&project);
     let run = project.run_in("repo", &["rewrite", "-o", "out", "."], "");
     run.exits(2)
-        .complains("-o: the link out leads out of the repository");
+        .complains("invalid value `out` for `-o`: the link `out` leads out of the repository");
     assert!(!project.path("home/new_file").exists());
     let vm = project.run_in(
         "repo",
@@ -61,7 +61,7 @@ fn a_copy_is_not_written_through_a_committed_link_to_a_folder_outside() {
     );
     assert!(!vm.stderr.contains("Wrote 1 file"), "{}", vm.stderr);
     assert!(!project.path("home/workloadgroup.yaml").exists());
-    // What git does not track is the user's own link.
+    // A link that git does not track belongs to the user.
     fs::remove_file(project.path("repo/out")).unwrap();
     track(&project);
     symlink("../home", project.path("repo/out")).unwrap();
@@ -72,8 +72,8 @@ fn a_copy_is_not_written_through_a_committed_link_to_a_folder_outside() {
 }
 
 #[test]
-fn a_committed_list_of_copies_does_not_vouch_for_other_files() {
-    let project = beside_a_home();
+fn a_committed_list_of_copies_does_not_permit_overwriting_other_files() {
+    let project = repository_next_to_home();
     project.write("repo/tool", "attacker");
     project.write("repo/tracked", "new");
     project.write("repo/dist/tracked", "old");
@@ -81,7 +81,7 @@ fn a_committed_list_of_copies_does_not_vouch_for_other_files() {
     track(&project);
     project.write("repo/dist/tool", "built");
     let run = project.run_in("repo", &["rewrite", "-o", "dist", "."], "");
-    run.exits(2).complains("dist/tool is there already");
+    run.exits(2).complains("`dist/tool` already exists");
     assert_eq!(project.read("repo/dist/tool"), "built");
     fs::remove_file(project.path("repo/dist/tool")).unwrap();
     project
@@ -92,7 +92,7 @@ fn a_committed_list_of_copies_does_not_vouch_for_other_files() {
 
 #[test]
 fn a_report_replaces_a_link_and_is_not_written_through_a_linked_folder() {
-    let project = beside_a_home();
+    let project = repository_next_to_home();
     project.write("repo/a.yaml", NAMESPACE);
     symlink(
         "../home/.ssh/authorized_keys",
@@ -113,7 +113,7 @@ fn a_report_replaces_a_link_and_is_not_written_through_a_linked_folder() {
         "json=rep/new",
     ] {
         let run = project.run_in("repo", &["check", "--report", report], "");
-        run.exits(2).complains("rep leads out of the repository");
+        run.exits(2).complains("`rep` leads out of the repository");
     }
     assert_eq!(keys(&project), SECRET);
     assert!(!project.path("home/.ssh/new").exists());
@@ -124,8 +124,8 @@ fn a_report_replaces_a_link_and_is_not_written_through_a_linked_folder() {
 }
 
 #[test]
-fn a_found_configuration_names_no_context_outside() {
-    let project = beside_a_home();
+fn a_discovered_configuration_cannot_name_context_outside_of_the_repository() {
+    let project = repository_next_to_home();
     project.write("repo/a.yaml", NAMESPACE);
     project.write("home/policy.yaml", format!("a: [ # {SECRET}\n"));
     let spec = |context: &str| {
@@ -151,7 +151,7 @@ fn a_found_configuration_names_no_context_outside() {
     project.write("repo/.meshprobe.yaml", spec("facts"));
     project.write("repo/facts/ns.yaml", NAMESPACE);
     project.run_in("repo", &["check"], "").exits(0);
-    // A named configuration is the user's word.
+    // A configuration that the user names is trusted.
     project.write("repo/.meshprobe.yaml", "");
     project.write("home/own.yaml", spec("../home/.ssh"));
     project
@@ -160,8 +160,8 @@ fn a_found_configuration_names_no_context_outside() {
 }
 
 #[test]
-fn a_found_configuration_names_no_pipe() {
-    let project = beside_a_home();
+fn a_discovered_configuration_cannot_name_a_pipe() {
+    let project = repository_next_to_home();
     project.write("repo/a.yaml", NAMESPACE);
     project.write(
         "repo/.meshprobe.yaml",
@@ -173,8 +173,8 @@ fn a_found_configuration_names_no_pipe() {
 }
 
 #[test]
-fn a_configuration_that_is_a_link_out_is_refused_unread() {
-    let project = beside_a_home();
+fn a_configuration_that_is_a_link_out_of_the_repository_is_not_read() {
+    let project = repository_next_to_home();
     project.write("repo/a.yaml", NAMESPACE);
     project.write(
         "home/kubeconfig",
@@ -182,12 +182,12 @@ fn a_configuration_that_is_a_link_out_is_refused_unread() {
     );
     symlink("../home/kubeconfig", project.path("repo/.meshprobe.yaml")).unwrap();
     let run = project.run_in("repo", &["check"], "").exits(2);
-    let run = run.complains("cannot read .meshprobe.yaml: it leads out of the repository");
+    let run = run.complains("cannot read `.meshprobe.yaml`: it leads out of the repository");
     assert!(!run.stderr.contains(SECRET), "{}", run.stderr);
     project
         .run_in("repo", &["check", "--isolated"], "")
         .exits(0);
-    // Named by the user, and tracked by git: the link is still that of the repository.
+    // The user names it, but git tracks it: the link belongs to the repository.
     track(&project);
     let run = project.run_in("repo", &["check", "--config", ".meshprobe.yaml"], "");
     let run = run.exits(2).complains("leads out of the repository");
@@ -195,8 +195,8 @@ fn a_configuration_that_is_a_link_out_is_refused_unread() {
 }
 
 #[test]
-fn a_link_out_that_the_user_names_is_not_followed_if_git_tracks_it() {
-    let project = beside_a_home();
+fn a_tracked_link_out_of_the_repository_is_not_followed_even_if_named() {
+    let project = repository_next_to_home();
     project.write("home/web.yaml", format!("{NAMESPACE}---\n{WEB}"));
     symlink("../home/web.yaml", project.path("repo/web.yaml")).unwrap();
     track(&project);
@@ -205,7 +205,7 @@ fn a_link_out_that_the_user_names_is_not_followed_if_git_tracks_it() {
     run.exits(2)
         .complains("the link web.yaml leads out of the repository");
     assert_eq!(project.read("home/web.yaml"), before);
-    // The user's own link is followed.
+    // A link of the user is followed.
     symlink("../home/web.yaml", project.path("repo/own.yaml")).unwrap();
     project
         .run_in("repo", &["rewrite", "--write", "own.yaml"], "")
@@ -214,8 +214,8 @@ fn a_link_out_that_the_user_names_is_not_followed_if_git_tracks_it() {
 }
 
 #[test]
-fn links_out_of_a_tree_without_repository_are_not_followed() {
-    let project = beside_a_home();
+fn links_out_of_a_tree_without_a_repository_are_not_followed() {
+    let project = repository_next_to_home();
     fs::remove_dir_all(project.path("repo/.git")).unwrap();
     project.write("home/web.yaml", format!("{NAMESPACE}---\n{WEB}"));
     symlink("../home/web.yaml", project.path("repo/web.yaml")).unwrap();
@@ -225,7 +225,7 @@ fn links_out_of_a_tree_without_repository_are_not_followed() {
     assert_eq!(project.read("home/web.yaml"), before);
 }
 
-/// Runs the program, and returns whether it read a file, by the time of its last access.
+/// Runs the program and returns whether it read a file, which the access time of the file shows.
 fn reads(project: &Project, arguments: &[&str], stdin: &str, path: &str) -> bool {
     let file = project.path(path);
     fs::write(&file, "metadata: {name: web}\nkind: Pod\napiVersion: v1\n").unwrap();
@@ -238,8 +238,8 @@ fn reads(project: &Project, arguments: &[&str], stdin: &str, path: &str) -> bool
 }
 
 #[test]
-fn origins_lead_to_files_of_the_repository_only() {
-    let project = beside_a_home();
+fn origins_refer_only_to_files_of_the_repository() {
+    let project = repository_next_to_home();
     let outside = project.path("home/pod.yaml");
     let outside = outside.to_str().unwrap();
     let annotated = |key: &str, value: &str| {
@@ -265,14 +265,14 @@ fn origins_lead_to_files_of_the_repository_only() {
             format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {items}");
         assert!(!reads(&project, &["krm"], &list, "home/pod.yaml"), "{list}");
     }
-    // The measurement itself, which needs a file system that records the time of access.
+    // Checks the measurement itself, which requires a file system that records access times.
     let text = annotated("config.kubernetes.io/path", "pod.yaml");
     assert!(reads(&project, &["check", "-"], &text, "repo/pod.yaml"));
 }
 
 #[test]
-fn a_function_reads_no_context_outside() {
-    let project = beside_a_home();
+fn the_krm_function_reads_no_context_outside_of_the_repository() {
+    let project = repository_next_to_home();
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  \
                 apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    context: [../home]\n";
     let run = project.run_in("repo", &["krm"], list);
@@ -284,8 +284,8 @@ fn a_function_reads_no_context_outside() {
 }
 
 #[test]
-fn ignore_files_and_charts_that_are_links_out_are_not_opened() {
-    let project = beside_a_home();
+fn ignore_files_and_charts_that_link_out_of_the_repository_are_not_opened() {
+    let project = repository_next_to_home();
     project.write("repo/a.yaml", NAMESPACE);
     symlink("../home/ignore", project.path("repo/.ignore")).unwrap();
     assert!(!reads(&project, &["check"], "", "home/ignore"));
@@ -302,22 +302,22 @@ fn ignore_files_and_charts_that_are_links_out_are_not_opened() {
 
 #[test]
 fn a_git_file_that_names_a_foreign_folder_is_not_followed() {
-    let project = beside_a_home();
+    let project = repository_next_to_home();
     project.write("repo/a.yaml", NAMESPACE);
     fs::remove_dir_all(project.path("repo/.git")).unwrap();
     project.write("repo/.git", "gitdir: ../home/git\n");
     project.write("home/git/commondir", ".\n");
     project.write("home/git/info/exclude", "*.yaml\n");
     project.run_in("repo", &["check"], "").says("in 1 file");
-    // Git writes the way back for a worktree of its own.
+    // Git writes this back reference for its own worktrees.
     let back = project.path("repo/.git");
     project.write("home/git/gitdir", format!("{}\n", back.display()));
     project.run_in("repo", &["check"], "").says("in 0 files");
 }
 
 #[test]
-fn an_option_that_is_the_name_of_a_file_is_rejected() {
-    let project = beside_a_home();
+fn an_option_that_is_also_the_name_of_a_file_is_rejected() {
+    let project = repository_next_to_home();
     project.write("repo/a.yaml", NAMESPACE);
     for option in [
         "--isolated",
@@ -327,7 +327,7 @@ fn an_option_that_is_the_name_of_a_file_is_rejected() {
         project.write(&format!("repo/{option}"), "");
         let run = project.run_in("repo", &["check", option, "a.yaml"], "");
         run.exits(2).complains(&format!(
-            "`{option}` is an option and also the name of a file; put `--` before"
+            "`{option}` is an option and also the name of a file\nhelp: put `--` before"
         ));
         let after_dashes = ["check", "--", option, "a.yaml"];
         project.run_in("repo", &after_dashes, "");
@@ -336,8 +336,8 @@ fn an_option_that_is_the_name_of_a_file_is_rejected() {
 }
 
 #[test]
-fn a_link_swapped_in_during_the_run_leads_nowhere() {
-    let project = beside_a_home();
+fn a_link_that_changes_during_the_run_is_not_followed_out_of_the_repository() {
+    let project = repository_next_to_home();
     for number in 0..200 {
         project.write(&format!("repo/{number}.yaml"), NAMESPACE);
     }
@@ -367,4 +367,44 @@ fn a_link_swapped_in_during_the_run_leads_nowhere() {
         }
         is_done.store(true, Ordering::Relaxed);
     });
+}
+
+/// Lists the files of a tree in which another process exchanges a folder with a link to a folder outside.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_exchanged_with_a_link_during_the_walk_is_not_listed() {
+    use meshprobe::source::{Folders, Input, Request, find};
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    let project = repository_next_to_home();
+    for number in 0..20 {
+        project.write(&format!("repo/d{number}/a.yaml"), NAMESPACE);
+    }
+    project.write("home/secret.yaml", SECRET);
+    // The longer the listing, the more time there is to exchange the folder back.
+    for number in 0..500 {
+        project.write(&format!("home/{number}"), "");
+    }
+    symlink(project.path("home"), project.path("link")).unwrap();
+    let request = Request {
+        targets: vec![Input::Path(project.path("repo"))],
+        working_directory: project.path("repo"),
+        ..Request::default()
+    };
+    let (folder, link) = (project.path("repo/d7"), project.path("link"));
+    let is_done = AtomicBool::new(false);
+    let listed = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                let _ = renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE);
+            }
+        });
+        let listed = (0..500).any(|_| {
+            let found = find(&request, &mut Folders::default());
+            found.iter().any(|file| file.path.ends_with("secret.yaml"))
+        });
+        is_done.store(true, Ordering::Relaxed);
+        listed
+    });
+    assert!(!listed, "the folder outside was listed");
 }

@@ -23,37 +23,37 @@ fn fixture(rule: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The findings of one rule, one line each.
-fn found(project: &Project, rule: &str) -> String {
+/// Returns the findings of one rule, one per line.
+fn findings_of(project: &Project, rule: &str) -> String {
     let options = ["check", "--select", rule, "--output-format", "concise", "."];
     project.run(&options).stdout
 }
 
 #[track_caller]
-fn is_found_in_an_overlay_too(rule: &str) {
+fn assert_found_in_an_overlay(rule: &str) {
     let project = Project::with(&[("manifest.yaml", &fixture(rule))]);
-    let plain = found(&project, rule);
+    let plain = findings_of(&project, rule);
     assert!(plain.contains(&format!("[{rule}]")), "{plain}");
     let line = |text: &str| text.lines().next().unwrap().to_owned();
     project.write(
         "kustomization.yaml",
         "resources: [manifest.yaml]\ncommonAnnotations: {owner: us}\n",
     );
-    assert_eq!(line(&found(&project, rule)), line(&plain));
+    assert_eq!(line(&findings_of(&project, rule)), line(&plain));
 }
 
 #[test]
-fn an_exception_that_no_probe_needs() {
-    is_found_in_an_overlay_too("stale-probe-exception");
+fn an_unneeded_port_exception_is_reported_in_an_overlay() {
+    assert_found_in_an_overlay("stale-probe-exception");
 }
 
 #[test]
-fn several_services_behind_the_transparent_proxy() {
-    is_found_in_an_overlay_too("consul-multiport-tproxy");
+fn several_services_behind_the_transparent_proxy_are_reported_in_an_overlay() {
+    assert_found_in_an_overlay("consul-multiport-tproxy");
 }
 
 #[test]
-fn a_value_that_a_patch_sets() {
+fn a_finding_about_a_patched_value_is_reported_at_the_patch() {
     let patch = "\
 resources: [manifest.yaml]
 patches:
@@ -64,7 +64,7 @@ patches:
       value: maybe
 ";
     let project = Project::with(&[("manifest.yaml", CONSUL), ("kustomization.yaml", patch)]);
-    let text = found(&project, "mesh-value-refused");
+    let text = findings_of(&project, "mesh-value-refused");
     assert!(text.contains("error[mesh-value-refused]"), "{text}");
     assert!(text.contains("kustomization.yaml:7:"), "{text}");
 }

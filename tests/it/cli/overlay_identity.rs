@@ -1,4 +1,4 @@
-//! A workload of a base is found in every overlay by where it was written, whatever its name there.
+//! A workload of a base is identified in every overlay by its source location, not by its name there.
 
 use crate::support::Run;
 use crate::support::project::Project;
@@ -40,7 +40,7 @@ fn list() -> String {
     format!("apiVersion: v1\nkind: List\nitems:\n{items}")
 }
 
-/// A base with this manifest, and an overlay with these fields.
+/// A base with the given manifest, and an overlay with the given fields.
 fn project(manifest: &str, overlay: &str) -> Project {
     Project::with(&[
         ("base/web.yaml", manifest),
@@ -61,7 +61,7 @@ fn rewrite(project: &Project) -> Run {
 }
 
 #[track_caller]
-fn refused(project: &Project, why: &str) {
+fn assert_refused(project: &Project, why: &str) {
     let before = project.read("base/web.yaml");
     let run = rewrite(project).exits(1);
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -71,7 +71,7 @@ fn refused(project: &Project, why: &str) {
 }
 
 #[track_caller]
-fn rewritten(project: &Project, pods: usize) {
+fn assert_rewritten(project: &Project, pods: usize) {
     let message = format!("Rewrote {pods} pod");
     rewrite(project).exits(0).complains(&message);
     rewrite(project).exits(0).complains("Nothing to");
@@ -84,7 +84,7 @@ fn json(operations: &str) -> String {
 const RENAME: &str = "{op: replace, path: /metadata/name, value: shop-front}";
 
 #[test]
-fn a_renamed_pod_that_no_mesh_injects_is_left_alone() {
+fn a_renamed_pod_that_no_mesh_injects_is_not_changed() {
     let out = "{op: add, path: /spec/template/metadata/labels/sidecar.istio.io~1inject, value: \"false\"}";
     for overlay in [
         json(&format!("{RENAME}, {out}")),
@@ -104,21 +104,18 @@ fn a_renamed_pod_that_no_mesh_injects_is_left_alone() {
 fn a_renamed_pod_whose_annotations_are_replaced_is_refused() {
     let annotations = "{op: add, path: /spec/template/metadata/annotations, value: {a: b}}";
     let overlay = json(&format!("{RENAME}, {annotations}"));
-    refused(
+    assert_refused(
         &project(&web("web"), &overlay),
-        "would not take over what is written",
+        "would not keep the rewrite",
     );
     let kind = "patches:\n- options: {allowNameChange: true, allowKindChange: true}\n  target: {kind: Deployment}\n  patch: |\n    \
                 apiVersion: apps/v1\n    kind: StatefulSet\n    metadata: {name: other}\n    \
                 spec: {template: {metadata: {annotations: {$patch: replace, a: b}}}}";
-    refused(
-        &project(&web("web"), kind),
-        "would not take over what is written",
-    );
+    assert_refused(&project(&web("web"), kind), "would not keep the rewrite");
 }
 
 #[test]
-fn a_renamed_pod_is_rewritten_where_nothing_else_changes() {
+fn a_renamed_pod_is_rewritten_if_nothing_else_changes() {
     for overlay in [
         json(RENAME),
         "patches:\n- options: {allowNameChange: true}\n  target: {kind: Deployment}\n  patch: |\n    \
@@ -128,16 +125,16 @@ fn a_renamed_pod_is_rewritten_where_nothing_else_changes() {
          targets: [{select: {kind: Deployment}}]"
             .to_owned(),
     ] {
-        rewritten(&project(&web("web"), &overlay), 1);
+        assert_rewritten(&project(&web("web"), &overlay), 1);
     }
 }
 
 #[test]
-fn items_of_a_list_are_told_apart() {
+fn items_of_a_list_are_distinguished() {
     for overlay in ["", "namePrefix: a-", &json(RENAME)] {
-        rewritten(&project(&list(), overlay), 2);
+        assert_rewritten(&project(&list(), overlay), 2);
     }
-    // The first item alone is changed by the overlay.
+    // The overlay changes only the first item.
     let path = "/spec/template/spec/containers/0/readinessProbe/httpGet/path";
     let overlay = json(&format!("{{op: replace, path: {path}, value: /new}}"));
     let project = project(&list(), &overlay);
@@ -152,9 +149,9 @@ fn items_of_a_list_are_told_apart() {
 }
 
 #[test]
-fn undoing_finds_a_renamed_pod() {
+fn undo_finds_a_renamed_pod() {
     let project = project(&web("web"), &json(RENAME));
-    rewritten(&project, 1);
+    assert_rewritten(&project, 1);
     let rewritten = project.read("base/web.yaml");
     let path = "/spec/template/spec/containers/0/readinessProbe/timeoutSeconds";
     let change = format!("{RENAME}, {{op: add, path: {path}, value: 7}}");
@@ -182,7 +179,7 @@ fn a_renamed_pod_of_a_base_that_is_only_context_is_not_edited() {
 }
 
 #[test]
-fn a_patch_that_is_for_other_objects_after_the_rewrite_is_seen() {
+fn a_patch_that_selects_other_objects_after_the_rewrite_is_detected() {
     let pod = "\
 apiVersion: v1
 kind: Pod
@@ -196,11 +193,14 @@ spec:
 ";
     let overlay = "patches:\n- target: {kind: Pod, annotationSelector: '!proxy.istio.io/config'}\n  \
                    patch: '[{op: replace, path: /spec/containers/0/image, value: other}]'";
-    refused(&project(pod, overlay), "would change in other fields, too");
+    assert_refused(
+        &project(pod, overlay),
+        "would also render other fields differently",
+    );
 }
 
 #[test]
-fn what_a_replacement_copies_from_a_probe_keeps_the_base_as_it_is() {
+fn a_replacement_that_copies_from_a_probe_prevents_the_rewrite() {
     let replacement = |path: &str| {
         format!(
             "replacements:\n- source: {{kind: Deployment, name: web, fieldPath: {path}}}\n  \
@@ -209,34 +209,34 @@ fn what_a_replacement_copies_from_a_probe_keeps_the_base_as_it_is() {
     };
     let container = "spec.template.spec.containers.0";
     let probe = replacement(&format!("{container}.readinessProbe.httpGet.port"));
-    refused(
+    assert_refused(
         &project(&web("web"), &probe),
         "may copy its probes into other objects",
     );
     let port = replacement(&format!("{container}.ports.0.name"));
-    rewritten(&project(&web("web"), &port), 1);
+    assert_rewritten(&project(&web("web"), &port), 1);
 }
 
 #[test]
-fn a_replacement_that_may_change_the_namespace_keeps_the_base_as_it_is() {
+fn a_replacement_that_may_change_the_namespace_prevents_the_rewrite() {
     let replacement = |path: &str| {
         format!(
             "replacements:\n- source: {{kind: Deployment, name: web, fieldPath: metadata.name}}\n  \
              targets: [{{select: {{kind: Namespace}}, fieldPaths: [{path}]}}]"
         )
     };
-    let hidden = "is not modelled: what it changes is not seen";
+    let hidden = "is not modelled: its changes are unknown";
     for path in ["metadata.name", "metadata.labels.istio-injection"] {
-        refused(&project(&web("web"), &replacement(path)), hidden);
+        assert_refused(&project(&web("web"), &replacement(path)), hidden);
     }
-    rewritten(
+    assert_rewritten(
         &project(&web("web"), &replacement("metadata.labels.team")),
         1,
     );
 }
 
 #[test]
-fn a_probe_that_an_overlay_alone_brings_in_is_reported() {
+fn a_probe_that_only_an_overlay_adds_is_reported() {
     let bare = web("web").replace(
         "        readinessProbe: {httpGet: {path: /ready, port: http}}\n",
         "",
@@ -244,5 +244,5 @@ fn a_probe_that_an_overlay_alone_brings_in_is_reported() {
     let path = "/spec/template/spec/containers/0/livenessProbe";
     let probe = format!("{{op: add, path: {path}, value: {{tcpSocket: {{port: 8080}}}}}}");
     let project = project(&bare, &json(&probe));
-    refused(&project, "changes its probes or how they are rewritten");
+    assert_refused(&project, "changes its probes or how they are rewritten");
 }

@@ -1,4 +1,4 @@
-//! Bases of kustomizations: what is written must arrive in everything that is made of them.
+//! Bases of kustomizations: every overlay that renders a base must keep the rewrite.
 
 use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
@@ -22,7 +22,7 @@ spec:
 ";
 const BASE: &str = "resources: [web.yaml, ns.yaml]\n";
 
-/// A base, and an overlay with these fields and files.
+/// A base, and an overlay with the given fields and files.
 fn project(overlay: &str, files: &[(&str, &str)]) -> Project {
     let project = Project::with(&[
         ("base/web.yaml", WEB),
@@ -51,19 +51,19 @@ fn rewrite(project: &Project, form: &str) -> crate::support::Run {
     ])
 }
 
-/// The base stays as it is, and the guard says why.
+/// Checks that the base is unchanged, and that the message of the guard contains `why`.
 #[track_caller]
-fn refused(project: &Project, form: &str, why: &str) {
+fn assert_refused(project: &Project, form: &str, why: &str) {
     let run = rewrite(project, form).exits(1);
-    let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("error[kustomize-overlay]"), "{said}");
-    assert!(said.contains(why), "{why}\n{said}");
-    assert!(said.contains("Nothing to rewrite."), "{said}");
+    let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains("error[kustomize-overlay]"), "{message}");
+    assert!(message.contains(why), "{why}\n{message}");
+    assert!(message.contains("Nothing to rewrite."), "{message}");
     assert_eq!(project.read("base/web.yaml"), WEB, "{form}");
 }
 
 #[track_caller]
-fn rewritten(project: &Project, form: &str) {
+fn assert_rewritten(project: &Project, form: &str) {
     rewrite(project, form).exits(0).complains("Rewrote 1 pod");
     assert_ne!(project.read("base/web.yaml"), WEB);
     rewrite(project, form).exits(0).complains("Nothing to");
@@ -80,10 +80,10 @@ fn merge(template: &str) -> String {
     )
 }
 
-const LOST: &str = "what over/kustomization.yaml makes of it would not take over what is written";
+const LOST: &str = "`over/kustomization.yaml` would not keep the rewrite";
 
 #[test]
-fn what_an_overlay_puts_in_place_of_the_annotations_is_not_written_below_it() {
+fn a_base_whose_annotations_an_overlay_replaces_is_not_rewritten() {
     let annotations = "/spec/template/metadata/annotations";
     for overlay in [
         json(&format!(
@@ -102,34 +102,34 @@ fn what_an_overlay_puts_in_place_of_the_annotations_is_not_written_below_it() {
         )),
     ] {
         for form in ["annotation", "container"] {
-            refused(&project(&overlay, &[]), form, LOST);
+            assert_refused(&project(&overlay, &[]), form, LOST);
         }
-        // Nothing of this form stands there.
-        rewritten(&project(&overlay, &[]), "container-only");
+        // The replaced fields contain nothing of this form.
+        assert_rewritten(&project(&overlay, &[]), "container-only");
     }
 }
 
 #[test]
-fn what_an_overlay_does_to_the_partial_container_or_the_probes_is_seen_too() {
+fn changes_of_an_overlay_to_the_partial_container_or_the_probes_are_detected() {
     let image = "images: [{name: auto, newName: registry.example/proxy}]";
-    refused(&project(image, &[]), "container", LOST);
-    rewritten(&project(image, &[]), "annotation");
+    assert_refused(&project(image, &[]), "container", LOST);
+    assert_rewritten(&project(image, &[]), "annotation");
     let last = json(
         r#"{"op": "add", "path": "/spec/template/spec/containers/1", "value": {"name": "other"}},
             {"op": "remove", "path": "/spec/template/spec/containers/1"}"#,
     );
     for form in ["annotation", "container"] {
-        rewritten(&project(&last, &[]), form);
+        assert_rewritten(&project(&last, &[]), form);
     }
-    // It means the same to the probe of today, and does not fit the one that is written.
+    // The patch does not change the original probe, but would change the rewritten one.
     let port = json(
         r#"{"op": "replace", "path": "/spec/template/spec/containers/0/livenessProbe/tcpSocket/port", "value": 8080}"#,
     );
-    refused(&project(&port, &[]), "annotation", "would no longer fit");
+    assert_refused(&project(&port, &[]), "annotation", "would no longer apply");
 }
 
 #[test]
-fn an_overlay_that_adds_a_second_action_to_a_probe_is_seen() {
+fn an_overlay_that_adds_a_second_handler_to_a_probe_is_detected() {
     for (probe, actions) in [
         (
             "readinessProbe: {tcpSocket: {port: 8080}}",
@@ -143,13 +143,13 @@ fn an_overlay_that_adds_a_second_action_to_a_probe_is_seen() {
         ));
         let reason = format!("several handlers {actions}, which the API server rejects");
         for form in ["annotation", "container-only"] {
-            refused(&project(&overlay, &[]), form, &reason);
+            assert_refused(&project(&overlay, &[]), form, &reason);
         }
     }
 }
 
 #[test]
-fn a_field_that_only_an_overlay_has_and_no_prober_records_is_seen() {
+fn a_field_that_only_an_overlay_adds_and_the_prober_env_cannot_record_is_detected() {
     for fields in [
         "readinessProbe: {httpGet: {protocol: HTTP2}}",
         "livenessProbe: {tcpSocket: {mode: x}}",
@@ -157,12 +157,12 @@ fn a_field_that_only_an_overlay_has_and_no_prober_records_is_seen() {
         let overlay = merge(&format!(
             "{{spec: {{containers: [{{name: web, {fields}}}]}}}}"
         ));
-        refused(&project(&overlay, &[]), "annotation", "changes its probes");
+        assert_refused(&project(&overlay, &[]), "annotation", "changes its probes");
     }
 }
 
 #[test]
-fn a_patch_of_a_flux_kustomization_is_seen_and_the_help_can_be_followed() {
+fn a_patch_of_a_flux_kustomization_is_detected_and_the_help_works() {
     let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  path: ./apps\n  \
                 patches:\n  - target: {kind: Deployment}\n    patch: |\n      - {op: add, path: /spec/template/metadata/annotations, value: {a: b}}\n";
     let project = Project::with(&[
@@ -171,15 +171,15 @@ fn a_patch_of_a_flux_kustomization_is_seen_and_the_help_can_be_followed() {
         ("clusters/prod/apps.yaml", flux),
     ]);
     let run = rewrite(&project, "annotation").exits(1);
-    let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     let help = "flux build kustomization apps --path apps --kustomization-file clusters/prod/apps.yaml --dry-run | meshprobe rewrite -";
-    assert!(said.contains("error[kustomize-overlay]"), "{said}");
-    assert!(said.contains(help), "{said}");
+    assert!(message.contains("error[kustomize-overlay]"), "{message}");
+    assert!(message.contains(help), "{message}");
     assert_eq!(project.read("apps/web.yaml"), WEB);
 }
 
 #[test]
-fn only_the_pods_that_an_overlay_spoils_are_left() {
+fn only_the_pods_that_an_overlay_breaks_are_not_rewritten() {
     let other = WEB.replace("name: web, namespace", "name: other, namespace");
     let overlay = "patches:\n- target: {kind: Deployment, name: web}\n  patch: '[{op: add, path: /spec/template/metadata/annotations, value: {}}]'";
     let project = project(overlay, &[]);
@@ -195,11 +195,11 @@ fn only_the_pods_that_an_overlay_spoils_are_left() {
 }
 
 #[test]
-fn undoing_goes_by_the_same_check() {
+fn undo_applies_the_same_check() {
     let project = project("", &[]);
-    rewritten(&project, "annotation");
+    assert_rewritten(&project, "annotation");
     let rewritten = project.read("base/web.yaml");
-    // The annotation comes in beside those of the rewrite, which are all there are.
+    // The annotation is added to those of the rewrite, which are the only ones.
     let patch =
         json(r#"{"op": "add", "path": "/spec/template/metadata/annotations/a", "value": "b"}"#);
     project.write(
@@ -212,10 +212,10 @@ fn undoing_goes_by_the_same_check() {
     assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
-const HIDDEN: &str = "is not modelled: what it changes is not seen";
+const HIDDEN: &str = "is not modelled: its changes are unknown";
 
 #[test]
-fn what_is_not_modelled_and_may_change_a_probe_keeps_the_base_as_it_is() {
+fn fields_that_are_not_modelled_and_may_change_a_probe_prevent_the_rewrite() {
     let patch = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\ntarget: {kind: Deployment}\n\
                  patch: '[{op: replace, path: /spec/template/spec/containers/0/readinessProbe/httpGet/path, value: /new}]'\n";
     let foreign = "apiVersion: example.test/v1\nkind: Anything\nmetadata: {name: t}\n";
@@ -223,7 +223,7 @@ fn what_is_not_modelled_and_may_change_a_probe_keeps_the_base_as_it_is() {
                  fieldSpecs: [{path: spec/template/metadata/labels}]\n";
     for config in [patch, foreign, label] {
         let project = project("transformers: [t.yaml]", &[("t.yaml", config)]);
-        refused(&project, "annotation", HIDDEN);
+        assert_refused(&project, "annotation", HIDDEN);
     }
     let replacement = |path: &str| {
         format!(
@@ -231,23 +231,23 @@ fn what_is_not_modelled_and_may_change_a_probe_keeps_the_base_as_it_is() {
         )
     };
     let path = "spec.template.spec.containers.0.readinessProbe.httpGet.path";
-    refused(&project(&replacement(path), &[]), "annotation", HIDDEN);
+    assert_refused(&project(&replacement(path), &[]), "annotation", HIDDEN);
     let in_file = "source: {kind: Namespace, name: shop}\ntargets: [{select: {kind: Deployment}, fieldPaths: [spec.template]}]\n";
     let file = project("replacements: [{path: r.yaml}]", &[("r.yaml", in_file)]);
-    refused(&file, "annotation", HIDDEN);
+    assert_refused(&file, "annotation", HIDDEN);
     let gone = project("replacements: [{path: gone.yaml}]", &[]);
-    refused(&gone, "annotation", HIDDEN);
+    assert_refused(&gone, "annotation", HIDDEN);
     let missing = project(
         "patches: [{path: gone.yaml, target: {kind: Deployment}}]",
         &[],
     );
-    refused(
+    assert_refused(
         &missing,
         "annotation",
         "`gone.yaml` is not among the files read",
     );
     let remote = project("components: ['https://example.test/x?ref=1']", &[]);
-    refused(&remote, "annotation", "is remote and not fetched");
+    assert_refused(&remote, "annotation", "is remote and not fetched");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_patch_that_hides_text_from_yaml_1_2_is_not_modelled() {
         format!("patchesStrategicMerge: [\"{head}# x\\L{probe}\\n\"]"),
     ] {
         let project = project(&overlay, &[]);
-        refused(&project, "annotation", "U+2028 (line separator)");
+        assert_refused(&project, "annotation", "U+2028 (line separator)");
         let run = project.run(&["check", "--output-format", "concise"]);
         assert!(
             run.stdout.contains("over/kustomization.yaml:2:") && run.stdout.contains("U+2028"),
@@ -275,12 +275,12 @@ fn a_patch_that_hides_text_from_yaml_1_2_is_not_modelled() {
     for patch in [merge, format!("# x\u{2028}{operation}\n")] {
         let overlay = format!("patches: [{{{target}, path: p.yaml}}]");
         let project = project(&overlay, &[("p.yaml", &patch)]);
-        refused(&project, "annotation", "U+2028 (line separator)");
+        assert_refused(&project, "annotation", "U+2028 (line separator)");
     }
 }
 
 #[test]
-fn what_cannot_touch_a_probe_is_noted() {
+fn fields_that_are_not_modelled_and_cannot_change_a_probe_cause_a_note() {
     let image = "replacements:\n- source: {kind: Namespace, name: shop}\n  \
                  targets: [{select: {kind: Deployment}, fieldPaths: ['spec.template.spec.containers.[name=web].image', metadata.name]}]";
     let service = "replacements:\n- source: {kind: Namespace, name: shop}\n  targets: [{select: {kind: Service}, fieldPaths: [spec]}]";
@@ -297,7 +297,7 @@ fn what_cannot_touch_a_probe_is_noted() {
 }
 
 #[test]
-fn a_prediction_that_rests_on_what_is_not_seen_says_so() {
+fn a_prediction_that_depends_on_unmodelled_fields_is_assumed() {
     let config = "apiVersion: example.test/v1\nkind: Anything\nmetadata: {name: t}\n";
     let project = project("transformers: [t.yaml]", &[("t.yaml", config)]);
     let run = project.run(&["predict", "--output-format", "json", "."]);

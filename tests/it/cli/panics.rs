@@ -1,5 +1,5 @@
-//! A panic can be reported: one message with the version, the location, the payload, and where to
-//! report it. It costs the file that caused it, and no other.
+//! A panic is reported in one message with the version, the location, the payload, and the address for
+//! bug reports. It affects only the file that caused it.
 //!
 //! `MESHPROBE_TEST_PANIC` plants the panics. It exists only with debug assertions, for the reasons in
 //! `src/engine/planted_panic.rs`.
@@ -36,7 +36,7 @@ fn planted(project: &Project, stage: &str, arguments: &[&str], stdin: &str) -> R
 
 #[cfg(not(debug_assertions))]
 #[test]
-fn a_release_has_no_switch() {
+fn a_release_build_cannot_plant_a_panic() {
     for stage in ["main", "worker", "load:bad.yaml", "check:bad.yaml"] {
         let run = planted(&files(), stage, &["check"], "").exits(1);
         assert_eq!(run.stderr, "", "{stage}");
@@ -62,9 +62,9 @@ items:
 
     const ISSUES: &str = "https://github.com/meshprobe/meshprobe/issues";
 
-    /// Standard error has exactly the two lines, without control characters and line breaks of the
+    /// Checks that standard error contains exactly the two lines, without control characters and line breaks of the
     /// payload.
-    fn is_reported(run: Run, stage: &str) {
+    fn assert_reported(run: Run, stage: &str) {
         let run = run.exits(2);
         assert_eq!(run.stdout, "");
         let lines: Vec<&str> = run.stderr.lines().collect();
@@ -85,21 +85,21 @@ items:
     }
 
     #[test]
-    fn of_the_main_thread() {
-        is_reported(planted(&files(), "main", &["check"], ""), "main");
+    fn a_panic_of_the_main_thread_is_reported() {
+        assert_reported(planted(&files(), "main", &["check"], ""), "main");
     }
 
     #[test]
-    fn of_a_worker_thread() {
+    fn a_panic_of_a_worker_thread_is_reported() {
         for threads in ["1", "4"] {
             let run = planted(&files(), "worker", &["check", "--threads", threads], "");
-            is_reported(run, "worker");
+            assert_reported(run, "worker");
         }
     }
 
-    /// The proof of fixes panics, so a run without a panic proves none.
+    /// The check of a fix panics, so a run without a panic has checked no fix.
     #[test]
-    fn only_fixes_of_reported_findings_are_proven() {
+    fn only_fixes_of_reported_findings_are_checked() {
         let rule = "strict-probe-not-rewritten";
         let project = Project::with(&[
             ("ns.yaml", NAMESPACE),
@@ -122,7 +122,7 @@ items:
     }
 
     #[test]
-    fn a_stack_trace_on_demand() {
+    fn a_stack_trace_is_printed_on_request() {
         let project = files();
         let mut command = command(Path::new(PROGRAM), &project.path(""));
         command
@@ -132,7 +132,7 @@ items:
         let run = run(&mut command, b"")
             .exits(2)
             .complains("stack backtrace:");
-        // With line tables the name of a function comes without its module.
+        // With line tables the name of a function appears without its module.
         let names = ["planted_panic::trip\n", ": trip\n"];
         let is_named = names.iter().any(|name| run.stderr.contains(name));
         assert!(is_named, "{}", run.stderr);
@@ -145,15 +145,17 @@ items:
         serde_json::from_str(&run.stdout).unwrap()
     }
 
-    /// The panic is a finding of its file; the other file is checked.
+    /// The panic is a finding about its file; the other file is checked.
     #[test]
-    fn of_one_file() {
+    fn a_panic_of_one_file_is_a_finding() {
         for stage in ["load:bad.yaml", "check:bad.yaml"] {
             let report = report_of(&[], stage);
             let findings = report["findings"].as_array().unwrap();
             let of = |path: &str| -> Vec<&serde_json::Value> {
-                let all = findings.iter();
-                all.filter(|one| one["path"] == path).collect()
+                findings
+                    .iter()
+                    .filter(|finding| finding["path"] == path)
+                    .collect()
             };
             let internal = of("bad.yaml");
             assert_eq!(internal.len(), 1, "{stage}: {findings:#?}");
@@ -176,15 +178,15 @@ items:
         }
     }
 
-    /// No option of a run hides it from the exit code.
+    /// No option removes the panic from the exit code.
     #[test]
-    fn a_selection_of_rules_does_not_hide_it() {
+    fn a_selection_of_rules_does_not_hide_a_panic() {
         let report = report_of(&["--select", "osm-archived"], "check:bad.yaml");
         assert_eq!(report["findings"][0]["rule"], "internal-error");
     }
 
     #[test]
-    fn it_fails_the_run_whatever_the_limit_is() {
+    fn a_panic_fails_the_run_at_every_fail_level() {
         let arguments = ["check", "--fail-on", "never"];
         planted(&files(), "check:bad.yaml", &arguments, "").exits(1);
         let list = format!(
@@ -194,7 +196,7 @@ items:
     }
 
     #[test]
-    fn no_report_has_its_control_characters() {
+    fn reports_do_not_contain_the_control_characters_of_a_panic() {
         for format in [
             "full", "concise", "github", "gitlab", "junit", "summary", "sarif",
         ] {
@@ -210,9 +212,9 @@ items:
         }
     }
 
-    /// Every command that goes over files reports it and fails.
+    /// Every command that reads files reports the panic and fails.
     #[test]
-    fn of_each_command() {
+    fn every_command_reports_a_panic() {
         let commands: [&[&str]; 7] = [
             &["check", "--fix"],
             &["predict"],
@@ -232,9 +234,9 @@ items:
         }
     }
 
-    /// The caller would delete what is missing in a list: there is none.
+    /// The caller would delete resources that are missing from the output, so there is no output.
     #[test]
-    fn of_reading_a_resource_list() {
+    fn a_panic_while_reading_a_resource_list_prevents_output() {
         let run = planted(&Project::new(), "load:stdin", &["krm"], LIST).exits(2);
         assert_eq!(run.stdout, "");
         assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
@@ -248,9 +250,9 @@ items:
         assert!(!run.stderr.contains('\u{1b}'), "{}", run.stderr);
     }
 
-    /// The same through the protocol of legacy plugins.
+    /// The same check through the protocol of legacy plugins.
     #[test]
-    fn of_reading_the_stream_of_a_plugin() {
+    fn a_panic_while_reading_the_stream_of_a_plugin_prevents_output() {
         let config = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: x}\n";
         let project = Project::with(&[("config.yaml", config)]);
         let arguments = ["krm", "config.yaml"];
@@ -259,9 +261,9 @@ items:
         run.complains("error: meshprobe panicked on standard input: ");
     }
 
-    /// The list is given back unchanged, with the panic among its results.
+    /// The list is returned unchanged, with the panic in its results.
     #[test]
-    fn of_checking_a_resource_list() {
+    fn a_panic_while_checking_a_resource_list_is_a_result() {
         let run = planted(&Project::new(), "check:stdin", &["krm"], LIST).exits(1);
         let (items, results) = run.stdout.split_once("results:").unwrap();
         assert_eq!(items, LIST);

@@ -1,4 +1,4 @@
-//! Where `predict` says that a handler stands: in the file that a person wrote.
+//! The location that `predict` reports for a handler: in the file that the user wrote.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ spec:
 ";
 
 #[test]
-fn a_handler_stands_where_it_was_written() {
+fn a_handler_is_reported_at_the_location_where_it_was_written() {
     let project = Project::with(&[
         ("base/kustomization.yaml", "resources: [web.yaml]\n"),
         ("base/web.yaml", BASE),
@@ -48,7 +48,7 @@ fn a_handler_stands_where_it_was_written() {
         .exits(0);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     let handlers = report["workloads"][0]["handlers"].as_array().unwrap();
-    let told: Vec<(&str, Option<&str>, u64)> = handlers
+    let locations: Vec<(&str, Option<&str>, u64)> = handlers
         .iter()
         .map(|handler| {
             let text = |key: &str| handler[key].as_str();
@@ -57,7 +57,7 @@ fn a_handler_stands_where_it_was_written() {
         })
         .collect();
     assert_eq!(
-        told,
+        locations,
         [
             ("livenessProbe", None, 12),
             ("readinessProbe", Some("prod/ready.yaml"), 9),

@@ -10,7 +10,7 @@ kind: Namespace
 metadata: {name: shop, labels: {istio-injection: enabled}}
 ";
 
-/// A Deployment with this text in the annotation.
+/// A Deployment with the given text in the annotation.
 fn web(config: &str) -> String {
     let config = config.replace('\n', "\n          ");
     format!(
@@ -44,7 +44,7 @@ fn rewrite(project: &Project) -> Run {
     project.run(&["rewrite", "--write", "--mesh-version", "1.31", "."])
 }
 
-/// The outcome of the only handler.
+/// Returns the outcome of the only handler.
 fn outcome(project: &Project) -> String {
     let arguments = [
         "predict",
@@ -60,7 +60,7 @@ fn outcome(project: &Project) -> String {
     outcome.as_str().unwrap().to_owned()
 }
 
-/// The text of the annotation.
+/// Returns the parsed value of the annotation.
 fn annotation(project: &Project) -> serde_json::Value {
     let text = project.read("web.yaml");
     let object: serde_json::Value = serde_yaml::from_str(&text).unwrap();
@@ -72,12 +72,12 @@ fn annotation(project: &Project) -> serde_json::Value {
 }
 
 #[test]
-fn the_env_is_added_to_the_spelling_that_is_written() {
+fn the_env_is_added_to_the_field_in_its_existing_spelling() {
     for (config, key) in [
         ("proxy_metadata:\n  OWN: kept", "proxy_metadata"),
         ("proxy_metadata: {OWN: kept}", "proxy_metadata"),
         ("proxyMetadata: {OWN: kept}", "proxyMetadata"),
-        // Istio takes the one of JSON.
+        // Istio uses the JSON name if both are set.
         (
             "proxy_metadata: {LOST: x}\nproxyMetadata: {OWN: kept}",
             "proxyMetadata",
@@ -103,7 +103,7 @@ fn the_env_is_added_to_the_spelling_that_is_written() {
 }
 
 #[test]
-fn an_empty_field_is_filled_in_the_spelling_that_is_written() {
+fn an_empty_field_is_set_in_its_existing_spelling() {
     for config in ["proxy_metadata:", "proxy_metadata: null"] {
         let project = project(config);
         rewrite(&project).exits(0);
@@ -115,7 +115,7 @@ fn an_empty_field_is_filled_in_the_spelling_that_is_written() {
 }
 
 #[test]
-fn a_moved_agent_is_seen_however_the_port_is_written() {
+fn a_changed_status_port_is_detected_in_every_spelling() {
     for config in [
         "statusPort: 15099",
         "status_port: 15099",
@@ -141,7 +141,7 @@ fn a_moved_agent_is_seen_however_the_port_is_written() {
 }
 
 #[test]
-fn the_way_of_interception_is_read_by_name_and_by_number() {
+fn the_interception_mode_is_read_as_a_name_and_as_a_number() {
     let strict = "\
 apiVersion: security.istio.io/v1
 kind: PeerAuthentication
@@ -164,12 +164,12 @@ spec: {mtls: {mode: STRICT}}
 }
 
 #[test]
-fn values_that_the_injector_refuses_are_reported_and_not_extended() {
+fn values_that_the_injector_rejects_are_reported_and_not_extended() {
     for (config, field) in [
-        ("proxyMetadata: {X: true}", "`proxyMetadata` in it must be"),
-        ("proxy_metadata: {X: 1}", "`proxy_metadata` in it must be"),
-        ("proxyMetadata: []", "`proxyMetadata` in it must be"),
-        ("concurrency: one", "`concurrency` in it must be"),
+        ("proxyMetadata: {X: true}", "`proxyMetadata` must be"),
+        ("proxy_metadata: {X: 1}", "`proxy_metadata` must be"),
+        ("proxyMetadata: []", "`proxyMetadata` must be"),
+        ("concurrency: one", "`concurrency` must be"),
         (
             "holdApplicationUntilProxyStarts: 'true'",
             "must be a boolean",
@@ -180,7 +180,7 @@ fn values_that_the_injector_refuses_are_reported_and_not_extended() {
         ),
         (
             "statusPort: '0x3afb'",
-            "`statusPort` in it must be a whole number",
+            "`statusPort` must be a whole number",
         ),
     ] {
         let project = project(config);
@@ -221,7 +221,7 @@ fn the_mesh_configuration_is_read_by_the_same_rules() {
         ("status_port: '15099'", "fails"),
         ("status_port: 15099\n      statusPort: 15020", "ok"),
     ] {
-        // The chart's own port stays what it is, so that the redirect takes the other one.
+        // The status port of the chart does not change, so the traffic capture excludes only that port.
         let project = project("{}");
         let strict = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: shop}\nspec: {mtls: {mode: STRICT}}\n";
         project.write("strict.yaml", strict);

@@ -1,4 +1,4 @@
-//! Input beyond a limit of rendering is reported, and limits that the memory budget makes superfluous do not exist.
+//! Input beyond a limit of rendering is reported. Limits that the memory budget replaces do not exist.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ spec:
 
 const BASE: &str = "resources: [web.yaml]\n";
 
-/// A base that only fails where something deploys it to namespace `shop`.
+/// A base that fails only if something deploys it to namespace `shop`.
 fn project() -> Project {
     Project::with(&[
         ("shop.yaml", &shop()),
@@ -38,12 +38,12 @@ fn check(project: &Project, arguments: &[&str]) -> Run {
     project.run(&all).exits(1)
 }
 
-fn refuses_the_overlay(project: &Project) {
+fn assert_overlay_prevents_rewrite(project: &Project) {
     let run = project.run(&["rewrite", "--diff", "."]).exits(1);
     run.complains("error[kustomize-overlay]");
 }
 
-fn finds_the_probe(project: &Project) {
+fn assert_probe_is_reported(project: &Project) {
     let run = check(project, &["."]).says("[strict-probe-not-rewritten]");
     assert!(!run.stdout.contains("left-out"), "{}", run.stdout);
 }
@@ -62,7 +62,7 @@ fn kustomizations_that_are_nested_too_deep_are_reported() {
     check(&project, &["."])
         .says("k39/kustomization.yaml:1:1: error[overlay-left-out]")
         .says("more than 32 kustomizations are nested");
-    refuses_the_overlay(&project);
+    assert_overlay_prevents_rewrite(&project);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_patch_of_a_long_list_is_reported() {
     check(&project, &["."])
         .says("over/kustomization.yaml:1:1: error[overlay-left-out]")
         .says("a list of more than 2000 items");
-    refuses_the_overlay(&project);
+    assert_overlay_prevents_rewrite(&project);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn all_objects_of_a_kustomization_are_checked() {
         "base/kustomization.yaml",
         "namespace: shop\nresources: [many.yaml, web.yaml]\n",
     );
-    finds_the_probe(&project);
+    assert_probe_is_reported(&project);
     check(&project, &["--max-rendered", "4MiB", "."])
         .says("error[overlay-left-out]")
         .says("would exceed the memory limit");
@@ -177,7 +177,7 @@ spec:
     }
     text.push_str("      - {name: shop}\n");
     project.write("set.yaml", text);
-    finds_the_probe(&project);
+    assert_probe_is_reported(&project);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn all_deployments_are_checked() {
         );
     }
     project.write("flux.yaml", text);
-    finds_the_probe(&project);
+    assert_probe_is_reported(&project);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn copies_of_a_folder_that_exceed_the_limit_are_reported() {
 }
 
 #[test]
-fn only_the_folder_that_is_left_out_is_not_rewritten() {
+fn only_the_folder_of_a_left_out_rendering_is_not_rewritten() {
     let project = copies();
     let options = [
         "rewrite",

@@ -1,4 +1,4 @@
-//! Where reports go, and what is in them when there is nothing to say.
+//! Where reports are written, and their content without findings.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::project::Project;
 
-/// Broken, so that there is something to report.
+/// An invalid manifest, which causes a finding.
 const BROKEN: &str = "apiVersion: v1\nkind: [\n";
 
 const GOOD: &str =
@@ -19,39 +19,39 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn a_misspelt_format_is_recognised() {
+fn a_misspelled_format_is_reported_with_a_suggestion() {
     let project = Project::with(&[("a.yaml", BROKEN)]);
-    for (given, meant) in [("sarfi", "sarif"), ("JSON", "json"), ("gitHub", "github")] {
+    for (given, suggestion) in [("sarfi", "sarif"), ("JSON", "json"), ("gitHub", "github")] {
         let report = format!("{given}=x");
         let run = project.run(&["check", "--report", &report]).exits(2);
         run.complains(&format!(
-            "unknown format `{given}`: did you mean `{meant}`?"
+            "unknown format `{given}`; did you mean `{suggestion}`?"
         ));
     }
     assert!(!project.path("x").exists());
 }
 
-/// One of two reports would be lost.
+/// Two reports with the same file would overwrite each other.
 #[test]
-fn a_file_is_named_once_however_it_is_written() {
+fn two_reports_cannot_have_the_same_file() {
     let project = Project::with(&[("sub/a.yaml", BROKEN), ("there.sarif", "")]);
     let whole = project.path("there.sarif");
     let whole = whole.to_str().unwrap();
-    for (one, other) in [
+    for (first, second) in [
         ("x", "./x"),
         ("x", "sub/../x"),
         ("sub/x", "./sub/x"),
         ("there.sarif", whole),
         ("there.sarif", "sub/../there.sarif"),
     ] {
-        let reports = [format!("json={one}"), format!("sarif={other}")];
+        let reports = [format!("json={first}"), format!("sarif={second}")];
         let run = project.run(&["check", "--report", &reports[0], "--report", &reports[1]]);
         run.exits(2)
-            .complains(&format!("error: --report: {other} is named twice"));
+            .complains(&format!("error: two reports have the same file `{second}`"));
     }
     assert!(!project.path("x").exists());
     assert_eq!(project.read("there.sarif"), "");
-    // Files of one name in several folders are several files.
+    // Files with the same name in different folders are different files.
     let reports = ["--report", "json=x", "--report", "sarif=sub/x"];
     project
         .run(&[&["check", "sub/a.yaml"], &reports[..]].concat())
@@ -61,18 +61,18 @@ fn a_file_is_named_once_however_it_is_written() {
 
 #[cfg(unix)]
 #[test]
-fn links_lead_to_one_file_and_devices_take_many_reports() {
+fn two_reports_cannot_share_a_file_through_a_link_but_can_share_a_device() {
     let project = Project::with(&[("a.yaml", BROKEN), ("there", "")]);
     std::os::unix::fs::symlink("there", project.path("link")).unwrap();
     let named_twice = ["--report", "json=there", "--report", "sarif=link"];
     project
         .run(&[&["check"], &named_twice[..]].concat())
         .exits(2)
-        .complains("link is named twice");
+        .complains("two reports have the same file `link`");
     let nowhere = ["--report", "json=/dev/null", "--report", "sarif=/dev/null"];
     let run = project.run(&[&["check"], &nowhere[..]].concat()).exits(1);
     assert_eq!(run.stderr, "");
-    // The link is replaced, not what it leads to.
+    // The link is replaced, and its target is not changed.
     project.run(&["check", "--report", "json=link"]).exits(1);
     assert_eq!(json(&project.read("link"))["version"], 1);
     assert_eq!(project.read("there"), "");
@@ -80,7 +80,7 @@ fn links_lead_to_one_file_and_devices_take_many_reports() {
 
 #[cfg(unix)]
 #[test]
-fn a_read_only_report_is_left_as_it_is() {
+fn a_read_only_report_is_not_changed() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = Project::with(&[("a.yaml", BROKEN), ("kept.json", "kept")]);
     fs::set_permissions(project.path("kept.json"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -88,14 +88,14 @@ fn a_read_only_report_is_left_as_it_is() {
     project
         .run(&[&["check"], &reports[..]].concat())
         .exits(2)
-        .complains("error: cannot write kept.json: it is read-only");
+        .complains("error: cannot write `kept.json`: it is read-only");
     assert_eq!(project.read("kept.json"), "kept");
     assert!(project.path("other").is_file());
 }
 
-/// GitHub shows nothing of a summary that is too long.
+/// GitHub does not show a summary that is too long.
 #[test]
-fn a_full_summary_is_left_alone() {
+fn a_full_summary_is_not_changed() {
     let project = Project::with(&[("a.yaml", BROKEN)]);
     for written in [LIMIT - 1000, LIMIT - 100, LIMIT, LIMIT + 1] {
         project.write("summary.md", "x".repeat(usize::try_from(written).unwrap()));
@@ -113,9 +113,9 @@ fn a_full_summary_is_left_alone() {
     assert!(text.contains("**1 error**") && text.len() < 1024 * 1024);
 }
 
-/// Tools read these files on every run, not only on bad days.
+/// Other tools read these files after every run, including runs without findings.
 #[test]
-fn without_findings_every_report_is_whole() {
+fn reports_without_findings_are_complete() {
     let project = Project::with(&[("a.yaml", GOOD)]);
     let text = |format: &str| {
         let run = project.run(&["check", "--output-format", format]).exits(0);
@@ -142,7 +142,7 @@ fn without_findings_every_report_is_whole() {
     assert_eq!(json(&text("json"))["findings"], Value::Array(Vec::new()));
 }
 
-/// What a run has written is no manifest of the next one.
+/// The next run does not read the reports of a run as manifests.
 #[test]
 fn reports_in_the_tree_change_nothing() {
     let project = Project::with(&[("a.yaml", BROKEN)]);
@@ -161,10 +161,10 @@ fn reports_in_the_tree_change_nothing() {
     assert_eq!(findings.as_array().unwrap().len(), 1, "{findings}");
 }
 
-/// The runner looks the file up by what it is given.
+/// The runner looks the file up by its literal name.
 #[cfg(unix)]
 #[test]
-fn an_annotation_names_its_file_as_it_is() {
+fn a_github_annotation_contains_the_literal_file_name() {
     let project = Project::with(&[("a\nb%,c:d\t\r\u{1b}.yaml", BROKEN)]);
     let run = project
         .run(&["check", "--output-format", "github"])
@@ -174,10 +174,10 @@ fn an_annotation_names_its_file_as_it_is() {
     assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
 }
 
-/// A runner may name its workspace by a link, and the user what lies in it.
+/// The paths of the workspace and of the files may contain links, independent of each other.
 #[cfg(unix)]
 #[test]
-fn paths_through_links_start_at_the_root() {
+fn paths_through_links_are_relative_to_the_root() {
     let project = Project::with(&[("real/apps/a.yaml", BROKEN)]);
     std::os::unix::fs::symlink("real", project.path("link")).unwrap();
     let whole = |path: &str| project.path(path).to_str().unwrap().to_owned();

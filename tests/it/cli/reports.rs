@@ -1,4 +1,4 @@
-//! Reports for machines: what they hold, and how they are written.
+//! The content and the output of machine-readable reports.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -94,7 +94,7 @@ fn summary_of_a_job() {
     insta::assert_snapshot!(report("summary"));
 }
 
-/// The rules are another test's: they would change this one with every rule.
+/// Another test checks the list of rules: it would change this snapshot with every rule.
 #[test]
 fn sarif_results() {
     let mut report = json(&report("sarif"));
@@ -138,18 +138,18 @@ fn sarif_lists_every_rule_with_its_texts() {
             .run(&["rule", "--output-format", "json"])
             .stdout,
     );
-    let listed = listed["rules"].as_array().unwrap().iter();
-    let listed = listed.filter(|rule| rule["kind"] != "guard");
+    let listed = listed["rules"].as_array().unwrap();
+    let listed = listed.iter().filter(|rule| rule["kind"] != "guard");
     let listed: BTreeSet<&str> = listed.map(|rule| rule["id"].as_str().unwrap()).collect();
     assert_eq!(ids, listed);
 }
 
-/// Every place is within one line, has all four numbers, and none of its paths is absolute.
+/// Checks that every region is within one line, that it has all four numbers, and that no path is absolute.
 #[test]
-fn sarif_places_are_what_code_scanning_shows() {
+fn sarif_locations_conform_to_code_scanning() {
     let report = json(&report("sarif"));
     let mut regions = 0;
-    each(&report, &mut |key, value| match key {
+    visit(&report, &mut |key, value| match key {
         "region" if value.get("startColumn").is_some() => {
             regions += 1;
             assert_eq!(value["startLine"], value["endLine"], "{value}");
@@ -164,13 +164,13 @@ fn sarif_places_are_what_code_scanning_shows() {
     assert!(regions > 5, "{regions}");
 }
 
-fn each(value: &Value, seen: &mut impl FnMut(&str, &Value)) {
+fn visit(value: &Value, visitor: &mut impl FnMut(&str, &Value)) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| each(item, seen)),
+        Value::Array(items) => items.iter().for_each(|item| visit(item, visitor)),
         Value::Object(map) => {
             for (key, value) in map {
-                seen(key, value);
-                each(value, seen);
+                visitor(key, value);
+                visit(value, visitor);
             }
         }
         _ => {}
@@ -213,8 +213,8 @@ fn a_summary_is_appended_and_others_are_replaced() {
             .starts_with("before\n## meshprobe\n")
     );
     assert_eq!(json(&project.read("report.json"))["version"], 1);
-    let beside = fs::read_dir(project.path("")).unwrap().count();
-    assert_eq!(beside, 6, "a temporary file is left");
+    let entries = fs::read_dir(project.path("")).unwrap().count();
+    assert_eq!(entries, 6, "a temporary file remains");
 }
 
 #[test]
@@ -228,8 +228,8 @@ fn a_summary_stays_below_the_limit() {
         .exits(1);
     assert!(run.stdout.len() < 1024 * 1024, "{}", run.stdout.len());
     assert!(run.stdout.len() > 1000 * 1024, "{}", run.stdout.len());
-    run.says(" findings more, which do not fit in here");
-    // What is there already counts.
+    run.says(" more findings not shown here; see the log.");
+    // The existing content counts.
     project.write("summary.md", "x".repeat(1024 * 1024 - 5000));
     project
         .run(&[
@@ -253,7 +253,7 @@ fn a_report_that_cannot_be_written_is_a_failure_and_the_others_are_written() {
             let run = project.run(&["check", "--report", &bad, "--report", "json=good.json"]);
             let run = run
                 .exits(2)
-                .complains(&format!("error: cannot write {path}: "));
+                .complains(&format!("error: cannot write `{path}`: "));
             assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
             run.says("strict-probe-not-rewritten");
             fs::remove_file(project.path("good.json")).unwrap();
@@ -262,39 +262,42 @@ fn a_report_that_cannot_be_written_is_a_failure_and_the_others_are_written() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_done() {
+fn mistakes_are_reported_before_anything_is_written() {
     let project = project();
-    for (arguments, says) in [
+    for (arguments, message) in [
         (
             &["--report", "sarif"][..],
-            "write a format, `=`, and a file",
+            "expected a format, `=` and a file",
         ),
         (
             &["--report", "json=-"],
-            "standard output takes --output-format",
+            "use `--output-format` for standard output",
         ),
         (
             &["--report", "pdf=x"],
-            "unknown format `pdf`: known are `full`, ",
+            "unknown format `pdf`; expected one of `full`, ",
         ),
         (
             &["--report", "json=x", "--report", "sarif=x"],
-            "x is named twice",
+            "two reports have the same file `x`",
         ),
-        (&["--report-root", "nowhere"], "there is no folder nowhere"),
+        (
+            &["--report-root", "nowhere"],
+            "the folder `nowhere` for `--report-root` does not exist",
+        ),
         (
             &["--statistics", "--output-format", "sarif"],
-            "--statistics goes with",
+            "`--statistics` requires the format",
         ),
     ] {
         let run = project.run(&[&["check"], arguments].concat());
-        run.exits(2).complains(says);
+        run.exits(2).complains(message);
         assert!(!project.path("x").exists());
     }
 }
 
 #[test]
-fn paths_start_at_the_root_of_reports() {
+fn paths_are_relative_to_the_report_root() {
     let project = project();
     let paths = |format: &str| {
         let arguments = [
@@ -311,12 +314,12 @@ fn paths_start_at_the_root_of_reports() {
         let text = paths(format);
         assert!(text.contains("apps/web.yaml"), "{format}\n{text}");
     }
-    // Programs that read JSON open the files from where they are.
+    // Programs that read JSON open the files relative to the working directory.
     assert!(!paths("json").contains("apps/web.yaml"));
 }
 
 #[test]
-fn what_lies_outside_of_the_root_has_its_whole_path() {
+fn files_outside_of_the_root_are_reported_with_their_absolute_path() {
     let project = project();
     let arguments = ["check", "--output-format", "sarif", "../other.yaml"];
     let report = json(&project.run_in("apps", &arguments, "").stdout);
@@ -330,7 +333,7 @@ fn what_lies_outside_of_the_root_has_its_whole_path() {
 }
 
 #[test]
-fn reports_tell_what_is_left_after_fixes() {
+fn reports_contain_the_findings_that_remain_after_fixes() {
     let project = project();
     let run = project.run(&[
         "check",
@@ -345,15 +348,17 @@ fn reports_tell_what_is_left_after_fixes() {
     assert!(!run.stdout.contains("readinessProbe of container"));
 }
 
-/// GitLab compares two branches: a finding that has only moved is the same.
+/// GitLab compares two branches: a finding that has only moved must keep its fingerprint.
 #[test]
-fn fingerprints_outlive_lines_above() {
+fn fingerprints_do_not_depend_on_lines_above() {
     let project = project();
     let prints = |text: &str| {
         let issues = json(text);
-        let issues = issues.as_array().unwrap().iter();
-        let prints = issues.map(|issue| issue["fingerprint"].to_string());
-        prints.collect::<Vec<String>>()
+        let issues = issues.as_array().unwrap();
+        issues
+            .iter()
+            .map(|issue| issue["fingerprint"].to_string())
+            .collect::<Vec<String>>()
     };
     let arguments = ["check", "--output-format", "gitlab"];
     let before = prints(&project.run(&arguments).stdout);
@@ -373,10 +378,10 @@ fn github_shows_ten_of_a_type() {
         .run(&["check", "--output-format", "github"])
         .exits(1);
     assert_eq!(run.stdout.matches("::error ").count(), 10);
-    run.says("\n3 more errors without annotation: GitHub shows 10 of a type\n");
+    run.says("\n3 more errors without annotation; GitHub shows 10 annotations of each type\n");
 }
 
-/// What a manifest holds must neither give commands to the runner nor leave its cell.
+/// Values of a manifest must neither act as commands of the runner nor break the table cell.
 #[test]
 fn nothing_breaks_out() {
     let project = Project::new();

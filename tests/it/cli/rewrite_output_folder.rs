@@ -1,4 +1,4 @@
-//! `rewrite -o DIR`: a copy of the tree that can be used in its place.
+//! `rewrite -o DIR`: a copy of the tree that can replace it.
 
 use crate::support::manifest::{INJECTED, PROBED as WEB};
 use crate::support::project::Project;
@@ -19,13 +19,13 @@ fn project() -> Project {
 }
 
 #[test]
-fn the_copy_is_whole_and_the_tree_stays_as_it_is() {
+fn the_copy_is_complete_and_the_tree_is_not_changed() {
     let project = project();
     project.write("k8s/blob.bin", [0xff, 0xfe, 0]);
     project
         .run(&["rewrite", "-o", "out", "k8s"])
         .exits(0)
-        .complains("Rewrote 1 pod template in 1 file; each such workload rolls when applied. Copied 6 files to out.");
+        .complains("Rewrote 1 pod template in 1 file; applying the changes triggers rollouts. Copied 6 files to out.");
     assert!(
         project
             .read("out/apps/web.yaml")
@@ -51,7 +51,7 @@ fn the_copy_is_whole_and_the_tree_stays_as_it_is() {
 }
 
 #[test]
-fn places_are_relative_to_what_holds_all_paths() {
+fn copied_paths_are_relative_to_the_common_folder_of_all_paths() {
     let project = project();
     project
         .run(&["rewrite", "-o", "out", "k8s/apps", "k8s/infra"])
@@ -77,7 +77,7 @@ fn places_are_relative_to_what_holds_all_paths() {
 }
 
 #[test]
-fn a_copy_inside_the_tree_is_no_part_of_it() {
+fn a_copy_inside_the_tree_is_not_part_of_the_tree() {
     let project = project();
     for _ in 0..2 {
         project.run(&["rewrite", "-o", "out", "."]).exits(0);
@@ -87,10 +87,10 @@ fn a_copy_inside_the_tree_is_no_part_of_it() {
 }
 
 #[test]
-fn a_copy_never_takes_the_place_of_its_original() {
+fn a_copy_never_overwrites_its_original() {
     let project = project();
     let run = project.run(&["rewrite", "-o", "k8s", "k8s"]).exits(2);
-    run.complains("--write rewrites in place");
+    run.complains("help: use `--write` to rewrite in place");
     assert_eq!(project.read("k8s/apps/web.yaml"), WEB);
     for other in ["--write", "--diff"] {
         project
@@ -100,11 +100,11 @@ fn a_copy_never_takes_the_place_of_its_original() {
 }
 
 #[test]
-fn standard_input_goes_to_standard_output() {
+fn standard_input_is_written_to_standard_output() {
     let project = project();
     let text = format!("{INJECTED}---\n{WEB}");
     let run = project.pipe(&["rewrite", "-o", "out", "-"], &text).exits(2);
-    run.complains("standard input goes to standard output");
+    run.complains("`-o` cannot be used for standard input");
     assert!(!project.path("out").exists());
     let run = project
         .pipe(&["rewrite", "-o", "out", "-", "k8s/apps"], &text)
@@ -119,7 +119,7 @@ fn standard_input_goes_to_standard_output() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_come_along_and_links_become_files() {
+fn permissions_are_copied_and_links_become_files() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let project = project();
     let locked = std::fs::Permissions::from_mode(0o440);
@@ -137,11 +137,11 @@ fn permissions_come_along_and_links_become_files() {
             "{name}"
         );
     }
-    // A folder in the way.
+    // A folder has the name of a file to write.
     std::fs::remove_file(project.path("out/kustomization.yaml")).unwrap();
     std::fs::create_dir(project.path("out/kustomization.yaml")).unwrap();
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
-    run.complains("error: cannot write out/kustomization.yaml");
+    run.complains("error: cannot write `out/kustomization.yaml`");
 }
 
 #[cfg(unix)]
@@ -160,19 +160,19 @@ fn linked_folders_are_found_in_the_copy() {
         let run = project.run(&["rewrite", "-o", "out", "."]).exits(0);
         run.complains("Copied 6 files to out.");
     }
-    // The folder is copied too: the link leads there.
+    // The target folder is copied too, so the link refers to the copy.
     let link = std::fs::symlink_metadata(project.path("out/app/linked")).unwrap();
     assert!(link.is_symlink());
-    let there = project.read("out/app/linked/web.yaml");
-    assert!(there.contains("/app-health/web/livez"), "{there}");
+    let copied = project.read("out/app/linked/web.yaml");
+    assert!(copied.contains("/app-health/web/livez"), "{copied}");
     assert_eq!(project.read("common/web.yaml"), WEB);
-    // It is not: its content is.
+    // The target folder is not copied, so its content is.
     let run = project
         .run(&["rewrite", "-o", "one", "--context", "ns.yaml", "app"])
         .exits(1);
-    // What lies outside of what is named is not rewritten.
+    // Files outside of the given paths are not rewritten.
     let run = run.complains("error[context-only]");
-    let run = run.complains("note: app/linked/up is not copied");
+    let run = run.complains("note: `app/linked/up` was not copied");
     assert!(!run.stderr.contains("cannot write"), "{}", run.stderr);
     let link = std::fs::symlink_metadata(project.path("one/linked")).unwrap();
     assert!(link.is_dir());
@@ -181,13 +181,13 @@ fn linked_folders_are_found_in_the_copy() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_nowhere_is_noted() {
+fn a_broken_link_is_reported() {
     let project = project();
     for name in ["k8s/gone.yaml", "k8s/gone"] {
         std::os::unix::fs::symlink("nowhere", project.path(name)).unwrap();
     }
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(0);
-    let run = run.complains("note: k8s/gone is not copied: no such file or directory");
+    let run = run.complains("note: `k8s/gone` was not copied: no such file or directory");
     run.complains("Copied 5 files to out.");
     project.run(&["rewrite", "--write", "k8s"]).exits(0);
 }
@@ -197,11 +197,11 @@ fn other_files_are_never_overwritten() {
     let project = project();
     project.write("out/apps/web.yaml", "mine\n");
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
-    run.complains("out/apps/web.yaml is there already, and is no copy of an earlier run");
+    run.complains("`out/apps/web.yaml` already exists, and is not a copy of an earlier run");
     assert_eq!(project.read("out/apps/web.yaml"), "mine\n");
     assert!(!project.path("out/kustomization.yaml").exists());
     std::fs::remove_file(project.path("out/apps/web.yaml")).unwrap();
-    // The same bytes are no harm, and an earlier copy is made anew.
+    // A file with the same bytes is accepted, and an earlier copy is replaced.
     project.write("out/apps/settings.properties", "a=b\n");
     project.run(&["rewrite", "-o", "out", "k8s"]).exits(0);
     project.write("k8s/apps/settings.properties", "a=c\n");
@@ -209,23 +209,23 @@ fn other_files_are_never_overwritten() {
     assert_eq!(project.read("out/apps/settings.properties"), "a=c\n");
     let list = project.read("out/.meshprobe-copy");
     assert!(list.contains("\napps/web.yaml\n"), "{list}");
-    // A copy of the copy has a list of its own.
+    // A copy of the copy has its own list.
     project.run(&["rewrite", "-o", "again", "out"]).exits(0);
     assert_eq!(project.read("again/.meshprobe-copy"), list);
 }
 
 #[test]
-fn what_is_not_written_is_not_counted() {
+fn files_that_are_not_written_are_not_counted() {
     let project = project();
     project.write("out", "a file\n");
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
-    let run = run.complains("error: -o: out is no folder");
+    let run = run.complains("error: invalid value `out` for `-o`: `out` is not a folder");
     assert!(!run.stderr.contains("Copied"), "{}", run.stderr);
     assert!(!run.stderr.contains("pod template"), "{}", run.stderr);
-    // A folder in the way of one file.
+    // A folder has the name of one file to write.
     project.write("other/apps/web.yaml/x", "");
     project.write("other/.meshprobe-copy", "apps/web.yaml\n");
     let run = project.run(&["rewrite", "-o", "other", "k8s"]).exits(2);
     let run = run.complains("Rewrote 0 of 1 file. Copied 4 files to other.");
-    run.complains("error: cannot write other/apps/web.yaml");
+    run.complains("error: cannot write `other/apps/web.yaml`");
 }

@@ -7,16 +7,16 @@ const RULE: &str = "strict-probe-not-rewritten";
 const CONFIG: &str =
     "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: x}\nspec:\n";
 
-/// By its beginning the long name is as near to the rule as the one that is a byte shorter.
+/// The beginnings of both names are equally similar to the rule, but the longer name exceeds the limit of a comparison.
 #[test]
 fn a_long_name_is_not_compared_with_the_rules() {
     let name = |length: usize| format!("{RULE}{}", "n".repeat(length - RULE.len()));
     let (short, long) = (name(128), name(129));
-    let meant = format!("did you mean `{RULE}`?");
+    let suggestion = format!("did you mean `{RULE}`?");
     let run = |select: &str| Project::new().run(&["check", "--select", select]).exits(2);
-    run(&short).complains(&format!("unknown rule `{short}`: {meant}"));
+    run(&short).complains(&format!("unknown rule `{short}`; {suggestion}"));
     run(&long).complains(&format!(
-        "unknown rule `{long}`: `meshprobe rule` lists all"
+        "unknown rule `{long}`; run `meshprobe rule` to list all rules"
     ));
     for (rule, is_compared) in [(&short, true), (&long, false)] {
         let config = format!("{CONFIG}  rules: {{{rule}: ignore}}\n");
@@ -26,9 +26,19 @@ fn a_long_name_is_not_compared_with_the_rules() {
             .run(&["check", "--output-format", "concise"])
             .exits(1);
         let run = run.says("invalid-suppression");
-        assert_eq!(run.stdout.contains(&meant), is_compared, "{}", run.stdout);
+        assert_eq!(
+            run.stdout.contains(&suggestion),
+            is_compared,
+            "{}",
+            run.stdout
+        );
         project.write(".meshprobe.yaml", config);
         let run = project.run(&["check"]).exits(2);
-        assert_eq!(run.stderr.contains(&meant), is_compared, "{}", run.stderr);
+        assert_eq!(
+            run.stderr.contains(&suggestion),
+            is_compared,
+            "{}",
+            run.stderr
+        );
     }
 }

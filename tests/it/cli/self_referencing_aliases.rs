@@ -1,4 +1,4 @@
-//! Aliases that stand in what they stand for: they have no end, and nobody goes there.
+//! Self-referencing aliases, whose expansion would never end.
 
 use crate::support::project::Project;
 
@@ -10,7 +10,7 @@ spec: &all {again: *all}
 ";
 
 #[test]
-fn in_a_kustomization_they_are_too_large() {
+fn a_resource_with_a_self_referencing_alias_is_too_large_for_a_kustomization() {
     let project = Project::with(&[
         (
             "kustomization.yaml",
@@ -32,7 +32,7 @@ fn in_a_kustomization_they_are_too_large() {
 }
 
 #[test]
-fn in_the_configuration_they_are_no_value() {
+fn a_self_referencing_alias_is_not_a_value_in_the_configuration() {
     let spec = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  mesh: &all {version: *all}\n";
     let project = Project::with(&[(".meshprobe.yaml", spec), ("pod.yaml", "a: b\n")]);
     project

@@ -1,4 +1,4 @@
-//! The configuration file and the options over it.
+//! The configuration file, and the options that override it.
 
 use crate::support::predictions::{texts, workloads};
 use crate::support::project::Project;
@@ -12,7 +12,7 @@ fn config(spec: &str) -> String {
 }
 
 #[test]
-fn the_nearest_file_upward_counts() {
+fn the_nearest_configuration_in_the_parent_folders_applies() {
     let project = Project::with(&[
         (
             ".meshprobe.yaml",
@@ -39,7 +39,7 @@ fn the_nearest_file_upward_counts() {
 }
 
 #[test]
-fn the_root_of_the_repository_is_the_limit() {
+fn the_search_for_the_configuration_ends_at_the_root_of_the_repository() {
     let project = Project::with(&[
         (
             ".meshprobe.yaml",
@@ -52,7 +52,7 @@ fn the_root_of_the_repository_is_the_limit() {
 }
 
 #[test]
-fn options_win_over_the_file() {
+fn options_override_the_configuration() {
     let project = Project::with(&[
         (".meshprobe.yaml", &config("  failOn: never\n")),
         ("bad.yaml", BAD),
@@ -69,9 +69,9 @@ fn mistakes_in_the_file_have_their_place() {
     )]);
     let run = project.run(&["check"]).exits(2);
     insta::assert_snapshot!(run.stderr, @r"
-    error: .meshprobe.yaml:5:10: unknown key `versoin`: did you mean `version`?
-    error: .meshprobe.yaml:6:11: `ignore` takes a list
-    error: .meshprobe.yaml:8:5: unknown rule `sintax-error`: did you mean `syntax-error`?
+    error: .meshprobe.yaml:5:10: unknown key `versoin`; did you mean `version`?
+    error: .meshprobe.yaml:6:11: expected a list for `ignore`
+    error: .meshprobe.yaml:8:5: unknown rule `sintax-error`; did you mean `syntax-error`?
     ");
     project.write(
         ".meshprobe.yaml",
@@ -79,10 +79,10 @@ fn mistakes_in_the_file_have_their_place() {
     );
     let run = project.run(&["check"]).exits(2);
     insta::assert_snapshot!(run.stderr, @r"
-    error: .meshprobe.yaml:6:11: the key `syntax-error` is there twice: here first
-    error: .meshprobe.yaml:6:31: the key `syntax-error` again
-    error: .meshprobe.yaml:5:3: the key `failOn` is there twice: here first
-    error: .meshprobe.yaml:7:3: the key `failOn` again
+    error: .meshprobe.yaml:6:11: duplicate key `syntax-error`: first occurrence
+    error: .meshprobe.yaml:6:31: duplicate key `syntax-error`
+    error: .meshprobe.yaml:5:3: duplicate key `failOn`: first occurrence
+    error: .meshprobe.yaml:7:3: duplicate key `failOn`
     ");
     project.write(".meshprobe.yaml", "a: [\n");
     project
@@ -92,14 +92,14 @@ fn mistakes_in_the_file_have_their_place() {
     project
         .run(&["check", "--config", "nowhere"])
         .exits(2)
-        .complains("cannot read nowhere");
+        .complains("cannot read `nowhere`");
     project
         .run(&["check", "--config", "x", "--isolated"])
         .exits(2);
 }
 
 #[test]
-fn context_of_the_file_is_relative_to_it() {
+fn context_in_the_configuration_is_relative_to_the_file() {
     let project = Project::with(&[
         (".meshprobe.yaml", &config("  context: [infra]\n")),
         (
@@ -122,7 +122,7 @@ fn context_of_the_file_is_relative_to_it() {
 }
 
 #[test]
-fn facts_are_checked() {
+fn keys_and_values_of_facts_are_validated() {
     let project = Project::new();
     project
         .run(&[
@@ -135,9 +135,9 @@ fn facts_are_checked() {
             "new",
         ])
         .exits(2)
-        .complains("--assume: unknown fact `injektion`: did you mean `injection`?")
-        .complains("--override: unknown value of `mtls` `STRIKT`: did you mean `STRICT`?")
-        .complains("--mesh-version: `new` is not a version such as 1.28");
+        .complains("for `--assume`: unknown key `injektion`; did you mean `injection`?")
+        .complains("for `--override`: unknown value of `mtls` `STRIKT`; did you mean `STRICT`?")
+        .complains("for `--mesh-version`: `new` is not a version such as 1.28");
 }
 
 const WEB: &str = "\
@@ -154,18 +154,20 @@ spec:
     readinessProbe: {httpGet: {path: /, port: 8080}}
 ";
 
-/// `path mtls outcome` of all workloads.
+/// Returns `path mtls outcome` of all workloads.
 fn outcomes(project: &Project, directory: &str, arguments: &[&str]) -> Vec<String> {
     let mut all = vec!["predict", "--output-format", "json"];
     all.extend(arguments);
     let run = project.run_in(directory, &all, "").exits(0);
     let fields = ["/path", "/handlers/0/mtls", "/handlers/0/outcome"];
-    let workloads = workloads(&run).into_iter();
-    workloads.map(|one| texts(&one, &fields)).collect()
+    workloads(&run)
+        .into_iter()
+        .map(|workload| texts(&workload, &fields))
+        .collect()
 }
 
 #[test]
-fn scopes_hold_for_their_files_alone() {
+fn scopes_apply_only_to_their_files() {
     let project = Project::with(&[
         (
             ".meshprobe.yaml",
@@ -181,18 +183,18 @@ fn scopes_hold_for_their_files_alone() {
             "clusters/stage/web.yaml PERMISSIVE ok"
         ]
     );
-    // The globs are relative to the file, wherever the program is run.
+    // The globs are relative to the file, not to the working directory.
     let strict = ["web.yaml STRICT fails", "../stage/web.yaml PERMISSIVE ok"];
     let mut found = outcomes(&project, "clusters/prod", &["web.yaml", "../stage"]);
     found.sort_by_key(|line| line.starts_with(".."));
     assert_eq!(found, strict);
-    // The command line is nearer than any line of the file.
-    let given = outcomes(&project, "clusters", &["--assume", "mtls=DISABLE", "prod"]);
-    assert_eq!(given, ["prod/web.yaml DISABLE ok"]);
+    // The command line overrides every line of the file.
+    let overridden = outcomes(&project, "clusters", &["--assume", "mtls=DISABLE", "prod"]);
+    assert_eq!(overridden, ["prod/web.yaml DISABLE ok"]);
 }
 
 #[test]
-fn later_scopes_win_over_earlier_ones_and_both_over_the_rest() {
+fn later_scopes_override_earlier_scopes_and_the_global_facts() {
     let project = Project::with(&[
         (
             ".meshprobe.yaml",
@@ -217,7 +219,7 @@ fn later_scopes_win_over_earlier_ones_and_both_over_the_rest() {
 }
 
 #[test]
-fn an_overlay_belongs_to_the_scope_that_it_lies_in() {
+fn an_overlay_belongs_to_the_scope_of_its_folder() {
     let kustomization = "resources: [../../base]\n";
     let project = Project::with(&[
         (
@@ -247,14 +249,14 @@ fn mistakes_in_scopes_have_their_place() {
     )]);
     let run = project.run(&["check"]).exits(2);
     insta::assert_snapshot!(run.stderr, @r"
-    error: .meshprobe.yaml:6:14: `a/[` is no glob: unclosed character class; missing ']'
-    error: .meshprobe.yaml:6:21: `../b` is no path below the folder of the configuration file
-    error: .meshprobe.yaml:6:37: unknown fact `mtsl`: did you mean `mtls`?
-    error: .meshprobe.yaml:7:6: unknown key `path`: did you mean `paths`?
-    error: .meshprobe.yaml:7:5: a scope needs `paths`
+    error: .meshprobe.yaml:6:14: `a/[` is not a valid glob: unclosed character class; missing ']'
+    error: .meshprobe.yaml:6:21: `../b` is not a path below the folder of the configuration file
+    error: .meshprobe.yaml:6:37: unknown key `mtsl`; did you mean `mtls`?
+    error: .meshprobe.yaml:7:6: unknown key `path`; did you mean `paths`?
+    error: .meshprobe.yaml:7:5: a scope requires `paths`
     ");
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    scopes: [{paths: [a], assume: {mtls: STRICT}}]\nitems: []\n";
     project
         .pipe(&["krm"], list)
-        .complains("7:5: functionConfig: `scopes` is for the configuration file");
+        .complains("7:5: functionConfig: `scopes` is only allowed in the configuration file");
 }

@@ -1,4 +1,4 @@
-//! Findings that the user has silenced, and baselines.
+//! Findings that the user silences, and baselines.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::support::project::Project;
 const RULE: &str = "strict-probe-not-rewritten";
 const PROBE: &str = "          readinessProbe:\n";
 
-/// The shop with a line above its probe.
+/// The Deployment of the shop with a line above its probe.
 fn above(line: &str) -> String {
     opted_out().replace(PROBE, &format!("          {line}\n{PROBE}"))
 }
 
-/// The shop with this annotation on the Deployment.
+/// The Deployment of the shop with the given annotation.
 fn annotated(annotation: &str) -> String {
     opted_out().replace(
         "  namespace: shop\nspec",
@@ -32,7 +32,7 @@ fn report(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-/// What is told: rules with severities, and what is silenced: by what, why and where.
+/// Returns the reported rules with their severities, and the silenced rules with source, reason and location.
 fn judged(project: &Project, arguments: &[&str]) -> String {
     let mut all = vec!["check", "--output-format", "json"];
     all.extend(arguments);
@@ -70,10 +70,10 @@ fn a_comment_above_or_behind_silences() {
     insta::assert_snapshot!(judged(&project(&above(&comment)), &[]));
     let behind = opted_out().replace(PROBE, &format!("          readinessProbe:  {comment}\n"));
     insta::assert_snapshot!(judged(&project(&behind), &[]));
-    // Other comments may stand between.
+    // Other comments are allowed between the suppression and the probe.
     let stacked = above(&format!("{comment}\n          # deep"));
     assert!(judged(&project(&stacked), &[]).contains("silenced by comment"));
-    // The summary says that something is left out.
+    // The summary counts the silenced finding.
     project(&above(&comment))
         .run(&["check"])
         .exits(0)
@@ -82,22 +82,22 @@ fn a_comment_above_or_behind_silences() {
 }
 
 #[test]
-fn what_only_looks_like_a_comment_does_not_silence() {
+fn text_that_only_looks_like_a_comment_does_not_silence() {
     let text = format!("# meshprobe: ignore[{RULE}] why");
     let quoted = opted_out().replace("keep: me", &format!("keep: '{text}'"));
     assert!(judged(&project(&quoted), &[]).contains(&format!("error[{RULE}]")));
     let scalar = above(&format!("command:\n            - |\n              {text}"));
     assert!(judged(&project(&scalar), &[]).contains(&format!("error[{RULE}]")));
-    // Nor does one two lines above.
+    // A comment two lines above does not silence either.
     let far = above(&format!("{text}\n          workingDir: /"));
-    let said = judged(&project(&far), &[]);
-    assert!(said.contains(&format!("error[{RULE}]")) && said.contains("unused-suppression"));
+    let lines = judged(&project(&far), &[]);
+    assert!(lines.contains(&format!("error[{RULE}]")) && lines.contains("unused-suppression"));
 }
 
 #[test]
 fn an_annotation_silences_on_object_and_template() {
-    let one = annotated(&format!("'{RULE}: known'"));
-    insta::assert_snapshot!(judged(&project(&one), &[]));
+    let entry = annotated(&format!("'{RULE}: known'"));
+    insta::assert_snapshot!(judged(&project(&entry), &[]));
     let several = annotated(&format!(
         "|\n      tcp-probe-always-passes: not here\n      {RULE}@web: known"
     ));
@@ -119,8 +119,8 @@ fn members_of_lists_are_silenced_one_by_one() {
         lines.concat().replacen("    ", "  - ", 1)
     };
     let silenced = item(&annotated(&format!("'{RULE}: known'")));
-    let told = item(&opted_out().replace("name: web", "name: api"));
-    let list = format!("apiVersion: v1\nkind: List\nitems:\n{silenced}{told}");
+    let reported = item(&opted_out().replace("name: web", "name: api"));
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n{silenced}{reported}");
     insta::assert_snapshot!(judged(&project(&list), &[]));
 }
 
@@ -145,7 +145,7 @@ fn a_base_is_silenced_for_all_overlays_and_an_overlay_for_itself() {
     project.write("overlays/a/ignore.yaml", patch);
     let patched = format!("{overlay}patches: [{{path: ignore.yaml}}]\n");
     project.write("overlays/a/kustomization.yaml", &patched);
-    // The other overlay still has it.
+    // The finding is still reported in the other overlay.
     insta::assert_snapshot!(judged(&project, &[]));
     project.write("overlays/b/ignore.yaml", patch);
     project.write("overlays/b/kustomization.yaml", &patched);
@@ -199,7 +199,7 @@ fn the_configuration_silences_by_path_and_says_what_is_idle() {
     insta::assert_snapshot!(judged(&project, &[]));
     project.write(".meshprobe.yaml", entry("infra/"));
     insta::assert_snapshot!(judged(&project, &[]));
-    // What was not read may well be there.
+    // The entry may apply to files that were not read.
     project.write(".meshprobe.yaml", entry("elsewhere/"));
     assert!(!judged(&project, &[]).contains("unused"));
 }
@@ -243,7 +243,7 @@ fn formats_without_suppressed_findings_count_them() {
     run.complains(counted.trim_end());
     let quiet = ["check", "--quiet", "--output-format", "gitlab"];
     assert_eq!(project.run(&quiet).exits(0).stderr, "");
-    // The count is about what is silenced only.
+    // The message appears only if something is silenced.
     std::fs::write(project.path("apps/web.yaml"), opted_out()).unwrap();
     for format in ["github", "gitlab"] {
         let run = project.run(&["check", "--output-format", format]).exits(1);
@@ -261,7 +261,7 @@ fn levels_hold_for_some_folders_only() {
     project.write(".meshprobe.yaml", &scoped);
     project.write("other/web.yaml", opted_out());
     insta::assert_snapshot!(judged(&project, &[]));
-    // The command line has the last word.
+    // The command line overrides the configuration.
     assert!(!judged(&project, &["--ignore", RULE]).contains(RULE));
     project.write(
         ".meshprobe.yaml",
@@ -277,19 +277,22 @@ fn levels_hold_for_some_folders_only() {
 }
 
 #[test]
-fn rules_are_chosen_and_mistakes_are_told() {
+fn rules_can_be_selected_and_mistakes_are_reported() {
     let broken = "apiVersion: v1\nkind: Pod\nmetadata: [\n";
     let project = project(&above(&format!("# meshprobe: ignore[{RULE}] known")));
     project.write("broken.yaml", broken);
-    // A rule that does not run has no idle suppressions.
-    let said = judged(
+    // Suppressions of a rule that does not run are not reported as unused.
+    let lines = judged(
         &project,
         &["--select", "https-probe-strict,tcp-probe-always-passes"],
     );
-    assert!(!said.contains(RULE) && !said.contains("unused"), "{said}");
-    assert!(said.contains("error[syntax-error]"), "{said}");
-    let said = judged(&project, &["--ignore", RULE, "--ignore", "syntax-error"]);
-    assert_eq!(said, "exit 0\nsuppressed 0");
+    assert!(
+        !lines.contains(RULE) && !lines.contains("unused"),
+        "{lines}"
+    );
+    assert!(lines.contains("error[syntax-error]"), "{lines}");
+    let lines = judged(&project, &["--ignore", RULE, "--ignore", "syntax-error"]);
+    assert_eq!(lines, "exit 0\nsuppressed 0");
     project
         .run(&[
             "check",
@@ -299,12 +302,12 @@ fn rules_are_chosen_and_mistakes_are_told() {
             "knative",
         ])
         .exits(2)
-        .complains("--select: unknown rule `strict-probe-not-rewriten`: did you mean")
-        .complains("--ignore: unknown rule `knative`");
+        .complains("for `--select`: unknown rule `strict-probe-not-rewriten`; did you mean")
+        .complains("invalid value `knative` for `--ignore`: unknown rule `knative`");
 }
 
 #[test]
-fn findings_below_the_limit_are_counted_and_not_shown() {
+fn findings_below_the_minimum_severity_are_counted_and_not_shown() {
     let project = project(&opted_out());
     project.write(
         ".meshprobe.yaml",
@@ -332,8 +335,8 @@ fn statistics_count_per_rule() {
     insta::assert_snapshot!(report(&run)["statistics"].to_string());
 }
 
-/// Lines of `text` that are no suppressions.
-fn rest(text: &str) -> String {
+/// Returns the lines of `text` that are not suppressions.
+fn without_suppressions(text: &str) -> String {
     let lines = text
         .split_inclusive('\n')
         .filter(|line| !line.contains("# meshprobe: ignore["));
@@ -358,7 +361,7 @@ fn a_baseline_silences_everything_and_keeps_every_other_byte() {
         assert!(text.contains(&format!(
             "          # meshprobe: ignore[{RULE}] known since May{end}          readinessProbe:"
         )));
-        assert_eq!(rest(&text), web);
+        assert_eq!(without_suppressions(&text), web);
         project.run(&["check"]).exits(0);
         project
             .run(&["check", "--add-ignore", "again"])
@@ -368,7 +371,7 @@ fn a_baseline_silences_everything_and_keeps_every_other_byte() {
 }
 
 #[test]
-fn a_baseline_leaves_what_takes_no_comments_and_what_is_not_chosen() {
+fn a_baseline_skips_findings_that_comments_cannot_silence_and_ignored_rules() {
     let flow = "{apiVersion: v1, kind: Pod, metadata: {name: f, namespace: shop, annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}},\nspec: {containers: [{name: web,\nreadinessProbe: {httpGet: {port: 80}}}]}}\n";
     let project = project(&opted_out());
     project.write("apps/flow.yaml", flow);
@@ -380,25 +383,25 @@ fn a_baseline_leaves_what_takes_no_comments_and_what_is_not_chosen() {
         .run(&["check", "--add-ignore", "x"])
         .exits(1)
         .says("apps/flow.yaml")
-        .complains("apps/flow.yaml: no comment can stand there");
+        .complains("apps/flow.yaml: comments cannot silence");
     assert_eq!(project.read("apps/flow.yaml"), flow);
     for bad in ["", " ", "a\nb"] {
         project
             .run(&["check", "--add-ignore", bad])
             .exits(2)
-            .complains("give a reason");
+            .complains("requires a reason");
     }
-    // A stream goes on to the next program.
+    // Piped input is written to standard output.
     let stream = format!("{NAMESPACE}---\n{}", opted_out());
     let run = project
         .pipe(&["check", "--add-ignore", "x", "-"], &stream)
         .exits(0);
-    assert_eq!(rest(&run.stdout), stream);
+    assert_eq!(without_suppressions(&run.stdout), stream);
     assert_ne!(run.stdout, stream);
 }
 
 #[test]
-fn every_fixture_has_a_baseline() {
+fn a_baseline_can_be_written_for_every_fixture() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
     let mut rules = BTreeSet::new();
     for folder in std::fs::read_dir(root).unwrap() {
@@ -421,7 +424,7 @@ fn every_fixture_has_a_baseline() {
             let run = project.run(&write);
             assert_eq!(run.code, 0, "{}: {}", path.display(), run.stdout);
             let after = project.read(&name);
-            assert_eq!(rest(&after), before, "{}", path.display());
+            assert_eq!(without_suppressions(&after), before, "{}", path.display());
             rules.insert(folder.clone());
         }
     }

@@ -1,4 +1,4 @@
-//! `rewrite --undo`: the way back, and where there is none.
+//! `rewrite --undo`: restores the originals, or explains why it cannot.
 
 use crate::support::manifest::{INJECTED, Manifest, STRICT_MESH};
 use crate::support::predictions;
@@ -47,8 +47,8 @@ fn rewritten(web: &str) -> Project {
     project
 }
 
-/// A guard refuses, says its name, and the file stays as it is.
-fn refused(text: &str, guard: &str) {
+/// Checks that the guard prevents the undo, is named, and that the file is unchanged.
+fn assert_refused(text: &str, guard: &str) {
     let project = project(text);
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
     let id = format!("error[{guard}]");
@@ -58,21 +58,21 @@ fn refused(text: &str, guard: &str) {
 }
 
 #[test]
-fn all_handlers_come_back_to_the_byte() {
+fn undo_restores_every_byte_of_all_handlers() {
     let project = rewritten(WEB);
-    // Nothing of the mesh is asked for: the env says it all.
+    // The mesh is not needed: the prober env contains everything.
     std::fs::remove_file(project.path("ns.yaml")).unwrap();
     project
         .run(&["rewrite", "--undo", "--write", "."])
         .exits(0)
-        .complains("Undid the rewrite of 1 pod template in 1 file; each such workload rolls");
+        .complains("Undid the rewrite of 1 pod template in 1 file; applying the changes triggers rollouts.");
     assert_eq!(project.read("web.yaml"), WEB);
     let run = project.run(&["rewrite", "--undo", "--diff", "."]).exits(0);
     run.complains("Nothing to undo.");
 }
 
 #[test]
-fn undo_goes_to_every_output() {
+fn undo_supports_every_output() {
     let project = rewritten(WEB);
     let text = project.read("web.yaml");
     let diff = project.run(&["rewrite", "--undo", "--diff", "."]).exits(1);
@@ -92,7 +92,7 @@ fn undo_goes_to_every_output() {
 }
 
 #[test]
-fn what_is_not_to_the_letter_is_said() {
+fn inexact_restorations_are_reported() {
     let named = WEB
         .replace(
             "image: registry.example/web:1",
@@ -105,20 +105,20 @@ fn what_is_not_to_the_letter_is_said() {
     let project = rewritten(&named);
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
     let run = run.complains("note[undo-not-literal]");
-    let said = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        said.contains("names port 8080, which may have been written `http`"),
-        "{said}"
+        message.contains("gets port 8080, which may have been `http`"),
+        "{message}"
     );
     assert!(
-        said.contains("names the path `/`, which may have been left out"),
-        "{said}"
+        message.contains("gets the path `/`, which may have been absent"),
+        "{message}"
     );
     assert!(project.read("web.yaml").contains("port: 8080"));
     project.run(&["rule", "undo-not-literal"]).exits(0);
 }
 
-/// A rewritten pod: with the partial container of a rewrite, or with a container that has more fields.
+/// A rewritten pod with the partial container of a rewrite, or with a container that has more fields.
 fn with_container(annotations: &str, container: &str) -> String {
     let env = r#"'{"/app-health/web/livez":{"httpGet":{"path":"/healthz","port":8080,"scheme":"HTTP"},"timeoutSeconds":1}}'"#;
     let container = container.replace("ENV", env);
@@ -135,7 +135,7 @@ fn undone(text: &str) -> String {
 }
 
 #[test]
-fn a_partial_container_is_removed_whole_and_other_containers_lose_the_variable_only() {
+fn undo_removes_a_partial_container_and_only_the_variable_of_other_containers() {
     let opt_out = "  annotations:\n    sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n";
     let partial = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: ENV\n";
     let bare = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n    \
@@ -161,7 +161,7 @@ fn a_partial_container_is_removed_whole_and_other_containers_lose_the_variable_o
 }
 
 #[test]
-fn a_proxy_config_of_the_users_keeps_the_rest() {
+fn undo_keeps_the_other_fields_of_the_proxy_config() {
     let config = "      annotations:\n        proxy.istio.io/config: |\n          concurrency: 2 # cores\n          \
                   proxyMetadata:\n            A: b\n";
     let labels = "      labels: {app: web} # kept\n";
@@ -172,39 +172,39 @@ fn a_proxy_config_of_the_users_keeps_the_rest() {
 }
 
 #[test]
-fn an_env_that_does_not_say_all_is_refused() {
+fn an_incomplete_prober_env_is_refused() {
     let partial = "  - name: istio-proxy\n    image: auto\n    env:\n    - name: ISTIO_KUBE_APP_PROBERS\n      value: ENV\n";
     let whole = with_container("", partial);
-    refused(&with_container("", ""), "rewritten-without-entry");
-    refused(
+    assert_refused(&with_container("", ""), "rewritten-without-entry");
+    assert_refused(
         &whole.replace("web/livez\":", "web/readyz\":"),
         "rewritten-without-entry",
     );
-    refused(
+    assert_refused(
         &whole.replace("value: '{", "value: '{{"),
         "prober-env-invalid",
     );
-    refused(
+    assert_refused(
         &whole.replace("\"port\":8080", "\"port\":\"http\""),
         "undo-entry-unreadable",
     );
     let twice = format!("{whole}    - name: ISTIO_KUBE_APP_PROBERS\n      value: '{{}}'\n");
-    refused(&twice, "prober-env-conflict");
+    assert_refused(&twice, "prober-env-conflict");
     let host = whole.replace("port: 15020", "host: example.com, port: 15020");
-    refused(&host, "undo-differs");
+    assert_refused(&host, "undo-differs");
     let header = "\"port\":8080,\"httpHeaders\":[{\"name\":\"A\",\"value\":\"b\"}]";
-    refused(&whole.replace("\"port\":8080", header), "undo-differs");
+    assert_refused(&whole.replace("\"port\":8080", header), "undo-differs");
     let two = whole.replace(
         "livez, port: 15020}",
         "livez, port: 15020}, tcpSocket: {port: 1}",
     );
-    refused(&two, "two-handlers");
+    assert_refused(&two, "two-handlers");
     let sops = format!("{whole}sops: {{mac: x, version: 3.8.1, lastmodified: x}}\n");
-    refused(&sops, "sops");
+    assert_refused(&sops, "sops");
 }
 
 #[test]
-fn pods_of_others_are_left_alone() {
+fn pods_that_meshprobe_did_not_rewrite_are_not_changed() {
     let opt_out = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n\
                    spec:\n  containers:\n  - name: web\n    livenessProbe: {httpGet: {path: /app-health/x, port: 80}}\n";
     let project = project(opt_out);
@@ -216,7 +216,7 @@ fn pods_of_others_are_left_alone() {
 }
 
 #[test]
-fn bases_and_patches_that_others_change_are_refused() {
+fn bases_that_overlays_change_and_patches_are_refused() {
     let project = rewritten(WEB);
     let base = project.read("web.yaml");
     let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  template:\n    spec:\n      \
@@ -244,15 +244,15 @@ fn bases_and_patches_that_others_change_are_refused() {
     assert_eq!(project.read("over/patch.yaml"), patch);
 }
 
-fn said(run: &crate::support::Run) -> String {
+fn unwrapped_stderr(run: &crate::support::Run) -> String {
     run.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn a_pod_that_asked_for_the_rewrite_asks_for_it_again() {
-    let asks = "      annotations:\n        sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n";
+fn undo_restores_the_opt_in_of_a_pod() {
+    let opt_in = "      annotations:\n        sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n";
     let labels = "      labels: {app: web} # kept\n";
-    let web = WEB.replace(labels, &format!("{labels}{asks}"));
+    let web = WEB.replace(labels, &format!("{labels}{opt_in}"));
     let project = project(&web);
     let off = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}";
     let operator = Manifest::operator("istio", off).to_string();
@@ -275,49 +275,53 @@ fn a_pod_that_asked_for_the_rewrite_asks_for_it_again() {
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(0);
     assert!(
-        said(&run).contains("note[opt-in-replaced]"),
+        unwrapped_stderr(&run).contains("note[opt-in-replaced]"),
         "{}",
         run.stderr
     );
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
-    let told = said(&run);
-    assert!(told.contains("note[undo-not-literal]"), "{told}");
+    let message = unwrapped_stderr(&run);
+    assert!(message.contains("note[undo-not-literal]"), "{message}");
     assert!(
-        told.contains("becomes \"true\": the mesh rewrites no probes by default"),
-        "{told}"
+        message.contains("becomes \"true\": the mesh does not rewrite probes by default"),
+        "{message}"
     );
     assert_eq!(project.read("web.yaml"), web);
     assert_eq!(outcomes(), before);
-    // Where the tree says nothing of the mesh the note says what may be lost.
+    // If the tree does not contain the mesh configuration, the note names the annotation that may be lost.
     std::fs::remove_file(project.path("mesh.yaml")).unwrap();
     project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(0);
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
     assert!(
-        said(&run).contains("is dropped, which may have been \"true\""),
+        unwrapped_stderr(&run).contains("is removed; it may have been \"true\""),
         "{}",
         run.stderr
     );
-    // Where it says that the mesh rewrites there is nothing to lose.
+    // If the mesh rewrites by default, no annotation can be lost.
     project.write("mesh.yaml", operator.replace("false", "true"));
     project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(0);
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
-    assert!(!said(&run).contains("\"true\""), "{}", run.stderr);
+    assert!(
+        !unwrapped_stderr(&run).contains("\"true\""),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
-fn a_proxy_config_of_one_line_comes_back() {
+fn undo_restores_a_proxy_config_on_one_line() {
     let labels = "      labels: {app: web} # kept\n";
-    for (config, back, note) in [
+    for (config, restored, note) in [
         (
             "'concurrency: 2'",
             "'concurrency: 2'",
-            "goes back to one line",
+            "is written on one line again",
         ),
-        ("\"{}\"", "'{}'", "is left as `{}`"),
+        ("\"{}\"", "'{}'", "is kept as `{}`"),
     ] {
         let with = |value: &str| {
             let annotation =
@@ -326,18 +330,18 @@ fn a_proxy_config_of_one_line_comes_back() {
         };
         let project = rewritten(&with(config));
         let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
-        assert!(said(&run).contains(note), "{}", run.stderr);
+        assert!(unwrapped_stderr(&run).contains(note), "{}", run.stderr);
         let after = project.read("web.yaml");
         let text = |value: &str| value.trim_matches(['\'', '"']).to_owned();
         let value = after
             .lines()
             .find_map(|line| line.trim().strip_prefix("proxy.istio.io/config: "));
-        assert_eq!(value.map(text), Some(text(back)), "{after}");
+        assert_eq!(value.map(text), Some(text(restored)), "{after}");
     }
 }
 
 #[test]
-fn a_file_without_final_line_break_stays_one() {
+fn undo_keeps_a_missing_final_line_break() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  containers:\n  - name: web\n    \
                livenessProbe: {httpGet: {path: /healthz, port: 8080}}";
     for form in ["annotation", "container", "container-only"] {

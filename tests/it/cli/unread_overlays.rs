@@ -1,4 +1,4 @@
-//! Files that a kustomization takes in which cannot be read are not rewritten.
+//! Files that are included by a kustomization which cannot be read are not rewritten.
 
 use crate::support::manifest::{INJECTED, Pod};
 use crate::support::project::Project;
@@ -24,14 +24,14 @@ fn project(overlay: impl AsRef<[u8]>) -> Project {
 
 const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."];
 
-/// The base stays as it is, and the message names the overlay; the other base is rewritten.
+/// Checks that the base is unchanged, that the message names the overlay, and that the other base is rewritten.
 #[track_caller]
-fn refused(project: &Project, arguments: &[&str], reason: &str) {
+fn assert_refused(project: &Project, arguments: &[&str], reason: &str) {
     let run = project.run(arguments).exits(1);
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "error[kustomize-overlay]",
-        "Deployment/web is not rewritten: what `over/kustomization.yaml` makes of it is not known",
+        "Deployment/web is not rewritten: the effect of `over/kustomization.yaml` on it is not known",
         reason,
     ] {
         assert!(message.contains(part), "{part}\n{message}");
@@ -50,20 +50,20 @@ fn a_base_of_an_overlay_with_hidden_text_is_not_rewritten() {
     let patch = PATCH.replace('\n', "\u{2028}");
     for overlay in [
         format!("resources: [../base]\n# x\u{2028}{patch}"),
-        // The hidden text alone names the base.
+        // Only the hidden text names the base.
         format!("namePrefix: a-\n# x\u{2028}resources: [../base]\u{2028}{patch}"),
         format!("resources: [../base]\n...\n{PATCH}"),
     ] {
         let project = project(&overlay);
-        refused(&project, &REWRITE, "");
+        assert_refused(&project, &REWRITE, "");
         let other = project.read("other/web.yaml");
         assert!(other.contains("/app-health/web/readyz"), "{other}");
     }
-    // An escape may write the name of any base.
+    // An escape can represent the name of any base.
     let project = project(format!(
         "namePrefix: a-\n# x\u{2028}resources: [\"..\\x2fbase\"]\u{2028}{patch}"
     ));
-    refused(&project, &REWRITE, "U+2028");
+    assert_refused(&project, &REWRITE, "U+2028");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_base_of_an_overlay_that_is_not_yaml_is_not_rewritten() {
         ),
     ] {
         let project = project(&overlay);
-        refused(&project, &REWRITE, reason);
+        assert_refused(&project, &REWRITE, reason);
         let other = project.read("other/web.yaml");
         assert!(other.contains("/app-health/web/readyz"), "{other}");
     }
@@ -90,14 +90,14 @@ fn a_base_of_an_overlay_that_is_not_yaml_is_not_rewritten() {
 fn a_base_of_an_overlay_without_text_is_not_rewritten() {
     let mut bytes = b"resources: [../base]\n# \xff\n".to_vec();
     bytes.extend(PATCH.as_bytes());
-    refused(&project(&bytes), &REWRITE, "it is not UTF-8");
+    assert_refused(&project(&bytes), &REWRITE, "it is not UTF-8");
     let large = format!(
         "resources: [../base]\n{PATCH}x: [{}]\n",
         "{a: 1},".repeat(40_000)
     );
     let mut arguments = REWRITE.to_vec();
     arguments.extend(["--max-parsed", "1MiB"]);
-    refused(
+    assert_refused(
         &project(&large),
         &arguments,
         "it exceeds the memory limit of parsed files",
@@ -110,11 +110,11 @@ fn a_base_of_an_overlay_that_cannot_be_opened_is_not_rewritten() {
     let project = project("");
     std::fs::remove_file(project.path("over/kustomization.yaml")).unwrap();
     project.pipe_file("over/kustomization.yaml");
-    refused(&project, &REWRITE, "it cannot be read");
+    assert_refused(&project, &REWRITE, "it cannot be read");
 }
 
 #[test]
-fn undoing_goes_by_the_same_check() {
+fn undo_applies_the_same_check() {
     let project = project(format!("resources: [../base]\n{PATCH}"));
     project.run(&[
         "rewrite",
@@ -132,7 +132,7 @@ fn undoing_goes_by_the_same_check() {
         format!("resources: [../base\n{PATCH}"),
     );
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
-    run.complains("what `over/kustomization.yaml` makes of it is not");
+    run.complains("the effect of `over/kustomization.yaml` on it");
     assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
@@ -143,6 +143,6 @@ fn a_base_of_a_flux_object_with_hidden_text_is_not_rewritten() {
                 path: ./base\n  targetNamespace: shop\n  # x\u{2028}  patches: []\n";
     project.write("clusters/apps.yaml", flux);
     let run = project.run(&REWRITE).exits(1);
-    run.complains("`clusters/apps.yaml` makes of it is not known");
+    run.complains("the effect of `clusters/apps.yaml` on it is not known");
     assert_eq!(project.read("base/web.yaml"), deployment("web"));
 }

@@ -1,4 +1,4 @@
-//! A kustomization cannot hide a workload or a policy that is deployed in another way.
+//! A kustomization cannot hide a workload or a policy that is deployed by other means.
 
 use crate::support::Run;
 use crate::support::manifest::{INJECTED, OPT_OUT, Pod, STRICT, join};
@@ -39,16 +39,16 @@ fn check(project: &Project) -> Run {
     project.run(&["check", "."])
 }
 
-/// Runs a check that finds the error in `web.yaml`; returns what it prints, on one line.
+/// Runs a check that reports the error in `web.yaml`; returns its output on one line.
 #[track_caller]
 fn error(project: &Project) -> String {
     let run = check(project).exits(1).says(ERROR).says("web.yaml:");
     run.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Names the policy that is not taken into account; the run fails if that is a warning.
+/// Checks that the policy is reported as not taken into account, and that a warning fails the run.
 #[track_caller]
-fn named(run: &Run, severity: &str, reason: &str) {
+fn assert_policy_left_out(run: &Run, severity: &str, reason: &str) {
     let output = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = format!(
         "{severity}[policy-left-out]: PeerAuthentication/default is not taken into account"
@@ -59,7 +59,7 @@ fn named(run: &Run, severity: &str, reason: &str) {
     assert_eq!(run.code, i32::from(severity == "warning"), "{output}");
 }
 
-/// Returns how many workloads are judged.
+/// Returns the number of workloads with predictions.
 fn workloads(project: &Project) -> usize {
     let run = project
         .run(&["predict", "--output-format", "json", "."])
@@ -69,7 +69,7 @@ fn workloads(project: &Project) -> usize {
 }
 
 #[test]
-fn a_complete_workload_that_is_named_as_a_patch_is_checked() {
+fn a_complete_workload_that_is_listed_as_a_patch_is_checked() {
     let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatchesStrategicMerge: [../web.yaml]\n";
     let pointless = "patches: [{path: ../web.yaml, target: {kind: Gateway}}]\n";
     let remote = "resources: ['https://example.test/x?ref=1']\npatches: [{path: ../web.yaml}]\n";
@@ -145,7 +145,7 @@ fn patches_that_are_used_or_are_parts_are_not_manifests() {
     }
 }
 
-/// Such a patch is applied, although no value of it is in the rendered object.
+/// The patch is applied, although the rendered object contains none of its values.
 #[test]
 fn an_applied_patch_without_a_value_in_the_object_is_not_a_manifest() {
     let base = "resources: [web.yaml]\nnamespace: legacy\n";
@@ -168,7 +168,7 @@ fn an_applied_patch_without_a_value_in_the_object_is_not_a_manifest() {
 }
 
 #[test]
-fn a_policy_that_no_kustomization_can_use_as_a_patch_holds() {
+fn a_policy_that_no_kustomization_can_use_as_a_patch_applies() {
     let policy = |kustomization: &str| {
         let project = project(&[
             ("mesh.yaml", INJECTED),
@@ -184,9 +184,9 @@ fn a_policy_that_no_kustomization_can_use_as_a_patch_holds() {
     ] {
         policy(kustomization).exits(1).says(ERROR);
     }
-    // It may be for the remote object.
+    // The patch may be for the remote object.
     let remote = "resources: ['https://example.test/x?ref=1']\npatches: [{path: ../policy.yaml}]\n";
-    named(
+    assert_policy_left_out(
         &policy(remote),
         "note",
         "`junk/kustomization.yaml` uses its file as a patch, and the object that it changes is not among the files",
@@ -208,7 +208,7 @@ fn a_workload_that_kustomizations_only_delete_is_checked() {
         let fixed = project.run(&["check", "--fix", "--unsafe-fixes", "."]);
         assert_eq!(project.read("web.yaml"), web(), "{}", fixed.stdout);
     }
-    // Another overlay deploys it: it is checked there, and only there.
+    // Another overlay deploys the workload: it is checked only there.
     let project = project(&[
         ("junk/kustomization.yaml", &delete),
         ("over/kustomization.yaml", "resources: [../web.yaml]\n"),
@@ -253,7 +253,7 @@ fn policy_project(kustomization: &str) -> Project {
 }
 
 #[test]
-fn a_policy_that_kustomizations_without_pods_delete_holds() {
+fn a_policy_that_only_kustomizations_without_pods_delete_applies() {
     let project = policy_project(&without_policy(""));
     check(&project).exits(1).says(ERROR);
 }
@@ -262,8 +262,8 @@ fn a_policy_that_kustomizations_without_pods_delete_holds() {
 fn a_policy_that_kustomizations_delete_for_their_own_pods_is_a_note() {
     let reason = "`junk/kustomization.yaml` lists it and does not deploy it";
     let project = policy_project(&without_policy(", ../web.yaml"));
-    named(&check(&project), "note", reason);
-    // Another overlay deploys it: it holds there.
+    assert_policy_left_out(&check(&project), "note", reason);
+    // Another overlay deploys the policy: it applies there.
     project.write(
         "over/kustomization.yaml",
         "resources: [../policy.yaml, ../web.yaml]\n",
@@ -280,13 +280,13 @@ fn a_policy_that_kustomizations_delete_is_a_warning_if_other_pods_are_in_its_nam
     let other = rewritable().to_string().replace("web", "other");
     let project = policy_project(&without_policy(", other.yaml"));
     project.write("junk/other.yaml", &other);
-    named(&check(&project), "warning", reason);
+    assert_policy_left_out(&check(&project), "warning", reason);
     let elsewhere = web().replace("namespace: shop", "namespace: elsewhere");
     project.write("web.yaml", elsewhere);
-    named(&check(&project), "note", reason);
+    assert_policy_left_out(&check(&project), "note", reason);
 }
 
-/// A folder whose Deployment has no namespace, and the object that deploys it to `shop`.
+/// A folder whose Deployment has no namespace, and an object that deploys the folder to `shop`.
 fn deployed(application: &str, kustomization: &str) -> Project {
     let bare = web().replace(", namespace: shop", "");
     assert_ne!(bare, web());
@@ -309,7 +309,7 @@ spec:
 ";
 
 #[test]
-fn a_complete_application_that_is_named_as_a_patch_or_deleted_is_followed() {
+fn a_complete_application_that_is_listed_as_a_patch_or_deleted_is_followed() {
     let delete = "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: web, namespace: argocd}, $patch: delete}";
     let deleted = format!("resources: [app.yaml]\npatches: [{{patch: \"{delete}\"}}]\n");
     let remote = "resources: ['https://example.test/x?ref=1']\npatches: [{path: app.yaml}]\n";
@@ -323,7 +323,7 @@ fn a_complete_application_that_is_named_as_a_patch_or_deleted_is_followed() {
         let run = check(&deployed(APPLICATION, kustomization)).exits(1);
         run.says(ERROR);
     }
-    // A part of another object says nothing by itself.
+    // A part of an Application has no effect on its own.
     for part in [
         APPLICATION.replace("  project: default\n", ""),
         APPLICATION.replace("repoURL: 'https://example.test/x', ", ""),
@@ -335,7 +335,7 @@ fn a_complete_application_that_is_named_as_a_patch_or_deleted_is_followed() {
 }
 
 #[test]
-fn a_complete_flux_kustomization_that_is_named_as_a_patch_is_followed() {
+fn a_complete_flux_kustomization_that_is_listed_as_a_patch_is_followed() {
     let flux = "\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization

@@ -1,4 +1,4 @@
-//! Verdicts on pods that are easy to judge wrongly; each case is one thing less than the next.
+//! Verdicts on pods that are easily misjudged; each case differs from the next one in one detail.
 
 use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, Pod, STRICT, join};
 use crate::support::predictions::{self, handlers};
@@ -9,25 +9,25 @@ fn web() -> Pod {
     Pod::new("web").within("shop")
 }
 
-/// Predicts a pod in the injected, strict namespace: `slot outcome` per handler. `more` follows the
-/// container.
+/// Predicts a pod in the injected, strict namespace; returns `slot outcome` of each handler. `more` is
+/// appended after the container.
 fn outcomes(annotations: &str, container: &str, more: &str) -> String {
     let pod = web().annotations(annotations).container("web");
     let pod = format!("{}{more}", pod.field(container));
     predicted(&[INJECTED, STRICT, &pod])
 }
 
-/// Predicts the workload of a file with these documents.
+/// Predicts the workload of a file with the given documents.
 fn predicted(documents: &[&str]) -> String {
-    told(&Project::with(&[("pod.yaml", &join(documents))]))
+    slots_and_outcomes(&Project::with(&[("pod.yaml", &join(documents))]))
 }
 
-fn told(project: &Project) -> String {
+fn slots_and_outcomes(project: &Project) -> String {
     let run = project
         .run(&["predict", "--output-format", "json"])
         .exits(0);
-    let handlers = handlers(&run).into_iter();
-    let lines: Vec<String> = handlers
+    let lines: Vec<String> = handlers(&run)
+        .into_iter()
         .map(|handler| predictions::texts(&handler, &["/slot", "/outcome"]))
         .collect();
     lines.join(", ")
@@ -44,7 +44,7 @@ const ENV: &str = "  - name: istio-proxy
 ";
 
 #[test]
-fn what_another_tool_fills_in_is_unknown() {
+fn placeholders_make_the_outcome_unknown() {
     let port = "ports: [{name: http, containerPort: '${PORT}'}]\nlivenessProbe: {httpGet: {path: /, port: http}}";
     assert_eq!(outcomes(OPT_OUT, port, ""), "livenessProbe unknown");
     let switch = "sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'";
@@ -64,12 +64,12 @@ fn what_another_tool_fills_in_is_unknown() {
 }
 
 #[test]
-fn a_pod_rewritten_ahead_needs_the_opt_out() {
+fn a_pre_rewritten_pod_needs_the_opt_out() {
     assert_eq!(outcomes(OPT_OUT, AHEAD, ENV), "livenessProbe ok");
     assert_eq!(
         outcomes("", AHEAD, ENV),
         "livenessProbe ok",
-        "nothing is left to record"
+        "no other probe is recorded"
     );
     // The injector records the other probe in a second env, which wins.
     let both = format!("{AHEAD}\n{READY}");
@@ -84,13 +84,13 @@ fn a_pod_rewritten_ahead_needs_the_opt_out() {
     assert_eq!(
         outcomes(OPT_OUT, AHEAD, ""),
         "livenessProbe fails",
-        "no entry"
+        "no entry in the prober env"
     );
     let other = AHEAD.replace("15020", "15022");
     assert_eq!(
         outcomes(OPT_OUT, &other, ENV),
         "livenessProbe fails",
-        "no agent there"
+        "no agent on this port"
     );
     let port = "status.sidecar.istio.io/port: '15022'";
     assert_eq!(
@@ -100,7 +100,7 @@ fn a_pod_rewritten_ahead_needs_the_opt_out() {
     assert_eq!(
         outcomes(port, &other, ENV),
         "livenessProbe fails",
-        "the agent calls itself"
+        "the agent sends the request to itself"
     );
     let https = AHEAD.replace("15020", "15020, scheme: HTTPS");
     assert_eq!(outcomes(OPT_OUT, &https, ENV), "livenessProbe fails");
@@ -109,7 +109,7 @@ fn a_pod_rewritten_ahead_needs_the_opt_out() {
 }
 
 #[test]
-fn a_sidecar_of_ones_own_is_not_rewritten_for() {
+fn probes_next_to_a_manually_added_sidecar_are_not_rewritten() {
     let namespace = Manifest::namespace("shop").to_string();
     let pod = web().container("istio-proxy");
     let pod = pod.field("image: istio/proxyv2:1.28.0").container("web");
@@ -123,7 +123,7 @@ fn a_sidecar_of_ones_own_is_not_rewritten_for() {
 }
 
 #[test]
-fn what_the_api_server_refuses_is_broken_without_a_mesh() {
+fn probes_that_the_api_server_rejects_are_broken_without_a_mesh() {
     const FIELD: &str = "probe-field-invalid";
     for (probe, rule, reason) in [
         ("{}", FIELD, "it has no handler"),
@@ -153,7 +153,7 @@ fn what_the_api_server_refuses_is_broken_without_a_mesh() {
         let pod = pod.to_string();
         let project = Project::with(&[("pod.yaml", &pod)]);
         assert_eq!(
-            told(&project),
+            slots_and_outcomes(&project),
             "livenessProbe broken-without-mesh",
             "{probe}"
         );
@@ -167,12 +167,12 @@ fn what_the_api_server_refuses_is_broken_without_a_mesh() {
     assert_eq!(
         predicted(&[&native]),
         "livenessProbe unknown",
-        "no mesh in sight, but valid"
+        "valid, and no mesh in the tree"
     );
 }
 
 #[test]
-fn empty_lists_of_an_authorization_rule_say_nothing() {
+fn empty_lists_of_an_authorization_rule_match_everything() {
     let permissive = Manifest::peer_authentication("shop", "PERMISSIVE").to_string();
     let policy = |from: &str| {
         let rule = format!("from: {from}, to: [{{operation: {{paths: [\"/\"]}}}}]");
@@ -195,7 +195,7 @@ fn network_policy(pods: &str, ingress: &str) -> String {
 }
 
 #[test]
-fn only_a_network_policy_stops_the_kubelet_in_ambient_mode() {
+fn only_a_network_policy_blocks_the_kubelet_in_ambient_mode() {
     let namespace = Manifest::namespace("shop").labels("istio.io/dataplane-mode: ambient");
     let namespace = namespace.to_string();
     let pod = web().labels("app: web").field(LIVE).to_string();
@@ -223,13 +223,13 @@ fn only_a_network_policy_stops_the_kubelet_in_ambient_mode() {
 }
 
 #[test]
-fn a_network_policy_stops_the_kubelet_only_where_the_plugin_enforces_it_on_the_node() {
+fn a_network_policy_blocks_the_kubelet_only_if_the_plugin_enforces_it_on_the_node() {
     let pod = web().labels("app: web").field(LIVE).to_string();
     let policy = |port: u16| {
         let from = "from: [{ipBlock: {cidr: 10.0.0.0/16}}]";
         network_policy("{}", &format!("[{{{from}, ports: [{{port: {port}}}]}}]"))
     };
-    // The probe is rewritten: the kubelet asks port 15020.
+    // The probe is rewritten: the kubelet sends the request to port 15020.
     for (port, enforced, found) in [
         (8080, true, "fails"),
         (15020, true, "ok"),
@@ -285,11 +285,14 @@ fn rewritten_probes_fail_where_the_agent_cannot_make_the_check() {
     let named =
         "ports: [{name: own, containerPort: 15020}]\nlivenessProbe: {tcpSocket: {port: own}}";
     let tcp = outcomes("", named, "");
-    assert_eq!(tcp, "livenessProbe always-passes", "the agent calls itself");
+    assert_eq!(
+        tcp, "livenessProbe always-passes",
+        "the agent sends the request to itself"
+    );
 }
 
 #[test]
-fn startup_probes_of_init_containers_need_a_sidecar_that_is_there() {
+fn startup_probes_of_init_containers_need_a_sidecar_that_has_started() {
     let init = "  initContainers:\n  - name: log\n    restartPolicy: Always\n    \
                 startupProbe: {httpGet: {path: /, port: 8081}}\n";
     let native = |on: &str| format!("sidecar.istio.io/nativeSidecar: '{on}'");
@@ -298,7 +301,7 @@ fn startup_probes_of_init_containers_need_a_sidecar_that_is_there() {
     assert_eq!(
         outcomes("", "", init),
         "startupProbe fails",
-        "as on nodes that nobody speaks of: see facts.rs"
+        "as for an unknown node version: see facts.rs"
     );
     let ready = init.replace("startup", "readiness");
     assert_eq!(outcomes(&native("false"), "", &ready), "readinessProbe ok");
@@ -311,7 +314,7 @@ fn the_kubelet_runs_no_tcp_hooks() {
     assert_eq!(outcomes("", hook, ""), "preStop ok", "rewritten to httpGet");
 }
 
-/// Predicts a pod with a Service whose port has a name: `outcome: kubelet text` per handler.
+/// Predicts a pod with a Service whose port has a name; returns `outcome: kubelet text`.
 fn texts(policy: &str, annotations: &str, port: &str, probe: &str) -> String {
     let policy = Manifest::peer_authentication("shop", policy).to_string();
     let port =
@@ -334,13 +337,13 @@ fn texts(policy: &str, annotations: &str, port: &str, probe: &str) -> String {
 fn the_text_of_the_kubelet_follows_the_mode_and_the_protocol() {
     let https = "httpGet: {path: /healthz, port: 8080, scheme: HTTPS}";
     let quoted = "httpGet: {path: /healthz, port: '8080'}";
-    let said = [
+    let messages = [
         texts("DISABLE", OPT_OUT, "http-web", https),
         texts("PERMISSIVE", OPT_OUT, "http-web", https),
         texts("PERMISSIVE", OPT_OUT, "http-web", "grpc: {port: 8080}"),
         texts("STRICT", OPT_OUT, "http-web", quoted),
     ];
-    insta::assert_snapshot!(said.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
@@ -352,6 +355,6 @@ fn the_agent_that_is_asked_about_itself_answers_by_kind() {
         "tcpSocket: {port: agent}",
         "grpc: {port: 15020}",
     ];
-    let said = kinds.map(|probe| texts("STRICT", "", "http-web", probe));
-    insta::assert_snapshot!(said.join("\n"));
+    let messages = kinds.map(|probe| texts("STRICT", "", "http-web", probe));
+    insta::assert_snapshot!(messages.join("\n"));
 }

@@ -40,12 +40,12 @@ spec:
                 - {name: X-Probe, value: \"1\"}
 ";
 
-fn named(name: &str) -> String {
+fn group_named(name: &str) -> String {
     GROUP.replace("name: reviews", &format!("name: {name}"))
 }
 
 #[test]
-fn one_group_goes_to_standard_output_or_into_a_folder() {
+fn the_file_of_one_group_is_written_to_standard_output_or_to_a_folder() {
     let project = Project::with(&[("group.yaml", GROUP)]);
     let text = "defaultConfig:\n  readinessProbe:\n    failureThreshold: 3\n    httpGet:\n      \
                 path: /healthz\n      port: 8080\n";
@@ -56,7 +56,7 @@ fn one_group_goes_to_standard_output_or_into_a_folder() {
         .exits(0)
         .complains("Wrote 1 file to out.");
     assert_eq!(project.read("out/mesh.yaml"), text);
-    // Again over what is there.
+    // Writes over the existing file.
     project
         .run(&["rewrite", "--vm", "group.yaml", "-o", "out"])
         .exits(0);
@@ -65,12 +65,12 @@ fn one_group_goes_to_standard_output_or_into_a_folder() {
 
 #[test]
 fn several_groups_need_a_folder() {
-    let both = format!("{GROUP}---\n{}", named("ratings"));
+    let both = format!("{GROUP}---\n{}", group_named("ratings"));
     let project = Project::with(&[("groups.yaml", &both)]);
     project
         .run(&["rewrite", "--vm"])
         .exits(2)
-        .complains("standard output takes one mesh.yaml only, and there are 2: give -o DIR");
+        .complains("cannot print 2 mesh.yaml files to standard output; expected one");
     project.run(&["rewrite", "--vm", "-o", "out"]).exits(0);
     for name in ["ratings", "reviews"] {
         let text = project.read(&format!("out/bookinfo/{name}/mesh.yaml"));
@@ -79,19 +79,19 @@ fn several_groups_need_a_folder() {
 }
 
 #[test]
-fn two_groups_of_one_name_are_not_written_over_each_other() {
+fn two_groups_with_one_name_do_not_overwrite_each_other() {
     let other = GROUP.replace("8080", "9090");
     let project = Project::with(&[("a.yaml", GROUP), ("b.yaml", &other)]);
     project
         .run(&["rewrite", "--vm", "-o", "out"])
         .exits(2)
-        .complains("would be written twice");
+        .complains("two files have the path");
     assert!(!project.path("out").exists());
 }
 
 #[test]
-fn names_of_groups_lead_nowhere_else() {
-    let both = format!("{}---\n{}", named("../../evil"), named(".."));
+fn names_of_groups_cannot_lead_out_of_the_output_folder() {
+    let both = format!("{}---\n{}", group_named("../../evil"), group_named(".."));
     let project = Project::with(&[("groups.yaml", &both)]);
     project
         .run(&["rewrite", "--vm", "groups.yaml", "-o", "deep/out"])
@@ -105,8 +105,11 @@ fn names_of_groups_lead_nowhere_else() {
 }
 
 #[test]
-fn context_is_not_written_for() {
-    let project = Project::with(&[("group.yaml", GROUP), ("ctx/other.yaml", &named("ratings"))]);
+fn no_file_is_written_for_context() {
+    let project = Project::with(&[
+        ("group.yaml", GROUP),
+        ("ctx/other.yaml", &group_named("ratings")),
+    ]);
     let run = project
         .run(&["rewrite", "--vm", "-q", "--context", "ctx", "group.yaml"])
         .exits(0);
@@ -123,7 +126,7 @@ fn context_is_not_written_for() {
 }
 
 #[test]
-fn placeholders_and_nothing_at_all_are_told() {
+fn placeholders_and_a_missing_group_are_reported() {
     let open = GROUP.replace("8080", "\"${PORT}\"");
     let project = Project::with(&[("group.yaml", &open), ("none/web.yaml", DEPLOYMENT)]);
     project
@@ -133,12 +136,12 @@ fn placeholders_and_nothing_at_all_are_told() {
     project
         .run(&["rewrite", "--vm", "none"])
         .exits(0)
-        .complains("Nothing written: no WorkloadGroup to write mesh.yaml for.");
+        .complains("Nothing written: found no WorkloadGroup for mesh.yaml.");
 }
 
-/// Where the mesh configuration is there several times and differs, nobody guesses.
+/// If several mesh configurations differ, none is assumed.
 #[test]
-fn the_nearest_mesh_configuration_holds() {
+fn the_nearest_mesh_configuration_applies() {
     let mesh = |address: &str| {
         format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: istio, namespace: istio-system}}\n\
@@ -148,14 +151,14 @@ fn the_nearest_mesh_configuration_holds() {
     let project = Project::with(&[
         ("a/group.yaml", GROUP),
         ("a/mesh.yaml", &mesh("a:15012")),
-        ("b/group.yaml", &named("ratings")),
+        ("b/group.yaml", &group_named("ratings")),
         ("c/mesh.yaml", &mesh("c:15012")),
         ("d/mesh.yaml", &mesh("d:15012")),
     ]);
     project
         .run(&["rewrite", "--vm", "-o", "out"])
         .exits(0)
-        .complains("mesh.yaml for WorkloadGroup `ratings` holds its readinessProbe only");
+        .complains("mesh.yaml for WorkloadGroup `ratings` contains only its readinessProbe");
     let near = project.read("out/bookinfo/reviews/mesh.yaml");
     assert!(near.contains("discoveryAddress: a:15012"), "{near}");
     let open = project.read("out/bookinfo/ratings/mesh.yaml");
@@ -183,14 +186,14 @@ fn a_group_is_made_of_a_deployment_with_the_defaults_of_the_kubelet() {
     );
 }
 
-/// What is made is what `check` has nothing to say about.
+/// `check` has no findings for the generated group.
 #[test]
-fn a_group_that_was_made_is_accepted() {
+fn a_generated_group_has_no_findings() {
     let project = Project::with(&[("web.yaml", DEPLOYMENT)]);
-    let made = project
+    let generated = project
         .run(&["rewrite", "--from-deployment", "-q"])
         .exits(0);
-    let group = Project::with(&[("group.yaml", &made.stdout)]);
+    let group = Project::with(&[("group.yaml", &generated.stdout)]);
     group
         .run(&["check", "--fail-on", "note"])
         .exits(0)
@@ -227,7 +230,7 @@ fn probes_that_machines_cannot_have_are_refused() {
         .exits(1);
     insta::assert_snapshot!("from_deployment_refused", run.stderr);
     insta::assert_snapshot!("from_deployment_tls", run.stdout);
-    // Up to 1.23 no certificate was verified.
+    // Up to 1.23, certificates were not verified.
     let old = project
         .run(&[
             "rewrite",
@@ -241,7 +244,7 @@ fn probes_that_machines_cannot_have_are_refused() {
 }
 
 #[test]
-fn files_for_machines_are_not_manifests_rewritten() {
+fn options_for_manifests_cannot_be_used_for_virtual_machines() {
     let project = Project::with(&[("group.yaml", GROUP)]);
     for other in ["--write", "--diff", "--undo", "--form=container"] {
         project
@@ -252,7 +255,7 @@ fn files_for_machines_are_not_manifests_rewritten() {
 }
 
 #[test]
-fn a_probe_that_holds_itself_is_refused() {
+fn a_self_referencing_probe_is_refused() {
     let probe = "  probe: &probe\n    failureThreshold: 3\n    httpGet: *probe\n";
     let (head, _) = GROUP.split_once("  probe:").unwrap();
     let project = Project::with(&[("group.yaml", &format!("{head}{probe}"))]);

@@ -1,4 +1,4 @@
-//! Checks of virtual machines: what `predict` says of them, and what the rules ask the model.
+//! Checks of virtual machines: the predictions, and the findings that depend on the mesh model.
 
 use crate::support::manifest::{Manifest, Pod, join};
 use crate::support::project::Project;
@@ -54,7 +54,7 @@ fn every_check_is_explained() {
     insta::assert_snapshot!(project.run(&["predict", "--explain", "groups.yaml"]).stdout);
 }
 
-/// Machines stand in a list of their own, which is not there without them.
+/// Machines are in a separate list, which is absent without machines.
 #[test]
 fn the_report_has_machines() {
     let https = group("https", "", "httpGet: {port: 8443, scheme: HTTPS}");
@@ -69,7 +69,7 @@ fn the_report_has_machines() {
     assert!(!json("b.yaml").contains("machines"));
 }
 
-/// Rows are in the order of the files, whatever they are about.
+/// Rows are in the order of the files, independent of the kind.
 #[test]
 fn pods_and_machines_share_a_table() {
     let pod = Pod::new("web").field("image: w");
@@ -91,7 +91,7 @@ fn pods_and_machines_share_a_table() {
     assert_eq!(names, expected);
 }
 
-/// What `statusPort` says moves the port of the agent: in an annotation, else in the configuration of the mesh.
+/// `statusPort` sets the port of the agent: in an annotation, or else in the configuration of the mesh.
 #[test]
 fn the_port_of_the_agent_follows_the_configuration() {
     let check = |files: &[(&str, &str)]| {
@@ -124,9 +124,9 @@ fn the_port_of_the_agent_follows_the_configuration() {
     );
 }
 
-/// Where a group is written does not depend on what becomes of another one.
+/// The path of the file for one group does not depend on the result for another group.
 #[test]
-fn a_refusal_moves_no_other_file() {
+fn a_refused_group_does_not_change_the_path_of_other_files() {
     let good = group("good", "", "httpGet: {port: 8080}");
     let bad = group("bad", "", "httpGet: {path: /}");
     let project = Project::with(&[("groups.yaml", &[good, bad].join("---\n"))]);
@@ -138,7 +138,7 @@ fn a_refusal_moves_no_other_file() {
 
 /// A WorkloadEntry has no protocols for its ports.
 #[test]
-fn ports_that_are_not_tcp_stay_behind() {
+fn ports_that_are_not_tcp_are_left_out() {
     let dns = "{name: dns, containerPort: 53, protocol: UDP}";
     let http = "{name: http, containerPort: 80, protocol: TCP}";
     let pod = Pod::new("dns").field("image: d");

@@ -1,10 +1,10 @@
-//! Which files are read.
+//! The files that a run reads.
 
 use crate::support::project::Project;
 
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 
-/// The files that `-v` names, with what they were taken for.
+/// Returns the files that `-v` lists, with their kinds.
 fn read(project: &Project, arguments: &[&str]) -> Vec<String> {
     let arguments: Vec<&str> = [&["check", "-v"], arguments].concat();
     let run = project.run(&arguments).exits(0);
@@ -62,7 +62,7 @@ fn git_ignored_files_are_read_only_when_named() {
 }
 
 #[test]
-fn gitignore_counts_without_a_repository() {
+fn gitignore_applies_without_a_repository() {
     let project = Project::with(&[(".gitignore", "b.yaml\n"), ("a.yaml", POD), ("b.yaml", POD)]);
     std::fs::remove_dir(project.path(".git")).unwrap();
     assert_eq!(read(&project, &[]), ["a.yaml: Kubernetes"]);
@@ -97,7 +97,7 @@ fn excluded_files_are_read_only_when_named_without_force() {
     project
         .run(&["check", "--exclude", "["])
         .exits(2)
-        .complains("--exclude: error parsing glob '['");
+        .complains("invalid value for `--exclude`: error parsing glob '['");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn paths_are_shown_relative_to_the_working_directory() {
 }
 
 #[test]
-fn patches_of_a_kustomization_are_no_objects() {
+fn patches_of_a_kustomization_are_not_objects() {
     let project = Project::with(&[
         (
             "overlay/kustomization.yaml",
@@ -153,7 +153,7 @@ fn patches_of_a_kustomization_are_no_objects() {
 }
 
 #[test]
-fn encrypted_documents_are_known() {
+fn encrypted_documents_are_recognized() {
     let project = Project::with(&[(
         "s.yaml",
         "apiVersion: v1\nkind: Secret\nsops: {mac: \"ENC[x]\"}\n",
@@ -176,7 +176,7 @@ fn context_is_read_but_not_reported() {
 }
 
 #[test]
-fn a_tree_without_manifests_is_worth_a_warning() {
+fn a_tree_without_manifests_causes_a_warning() {
     let project = Project::with(&[("a.txt", "x")]);
     project
         .run(&["check"])

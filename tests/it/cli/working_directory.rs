@@ -1,4 +1,4 @@
-//! The answer for a file depends neither on the working directory nor on how a path is written.
+//! The result for a file depends neither on the working directory nor on the form of its path.
 
 use crate::support::manifest::{Manifest, STRICT_MESH, join};
 use crate::support::project::Project;
@@ -28,18 +28,22 @@ fn namespace(name: &str, injection: &str) -> String {
 
 /// Checks that the table of `predict` is the same from every directory, and returns it.
 #[track_caller]
-fn agreed(project: &Project, ways: &[(&str, &[&str])]) -> String {
-    let tables = ways.iter().map(|(directory, paths)| {
+fn same_table(project: &Project, invocations: &[(&str, &[&str])]) -> String {
+    let tables = invocations.iter().map(|(directory, paths)| {
         let arguments = [&["predict", "--isolated"], *paths].concat();
         let run = project.run_in(directory, &arguments, "").exits(0);
-        // Rows are sorted by the paths that are shown.
+        // The rows are sorted by the displayed paths.
         let mut rows: Vec<&str> = run.stdout.lines().collect();
         rows.sort_unstable();
         (format!("in {directory:?}: {paths:?}"), rows.join("\n"))
     });
     let tables: Vec<(String, String)> = tables.collect();
-    for (way, table) in &tables {
-        assert_eq!(Some(table), tables.first().map(|(_, first)| first), "{way}");
+    for (invocation, table) in &tables {
+        assert_eq!(
+            Some(table),
+            tables.first().map(|(_, first)| first),
+            "{invocation}"
+        );
     }
     tables.into_iter().next().unwrap().1
 }
@@ -55,7 +59,7 @@ fn the_namespace_of_another_environment_stays_there_from_below() {
     let root = project.path("");
     let stage = project.path("stage/app/w.yaml");
     std::fs::create_dir(project.path("x")).unwrap();
-    let ways: [(&str, &[&str]); 6] = [
+    let invocations: [(&str, &[&str]); 6] = [
         ("", &["--context", ".", "stage/app/w.yaml"]),
         ("stage/app", &["--context", "../..", "w.yaml"]),
         ("stage/app", &["--context", "../../x/..", "w.yaml"]),
@@ -66,11 +70,11 @@ fn the_namespace_of_another_environment_stays_there_from_below() {
             &["--context", root.to_str().unwrap(), stage.to_str().unwrap()],
         ),
     ];
-    insta::assert_snapshot!(agreed(&project, &ways));
+    insta::assert_snapshot!(same_table(&project, &invocations));
 }
 
 #[test]
-fn what_lies_beside_environments_is_in_none_of_them_wherever_one_stands() {
+fn a_folder_next_to_environments_belongs_to_none_of_them() {
     let other = namespace("shop", "disabled").replace("shop,", "shop, annotations: {x: y},");
     let pod = POD.replace("name: w,", "name: v,");
     let project = Project::with(&[
@@ -78,17 +82,17 @@ fn what_lies_beside_environments_is_in_none_of_them_wherever_one_stands() {
         ("b/y/ns.yaml", &other),
         ("c/w.yaml", &pod),
     ]);
-    let ways: [(&str, &[&str]); 3] = [
+    let invocations: [(&str, &[&str]); 3] = [
         ("", &["--context", ".", "c"]),
         ("a/x", &["--context", "../..", "../../c"]),
         ("b/y", &["--context", "../..", "../../c"]),
     ];
-    let said = agreed(&project, &ways);
-    assert!(said.contains("unknown"), "{said}");
+    let table = same_table(&project, &invocations);
+    assert!(table.contains("unknown"), "{table}");
 }
 
 #[test]
-fn what_is_shown_is_relative_to_the_working_directory() {
+fn displayed_paths_are_relative_to_the_working_directory() {
     let project = Project::with(&[
         ("stage/ns.yaml", &namespace("shop", "disabled")),
         ("stage/app/w.yaml", POD),
@@ -109,7 +113,7 @@ fn an_overlay_beside_the_working_directory_is_seen() {
         ("base/kustomization.yaml", "resources: [dep.yaml]\n"),
         ("base/dep.yaml", DEPLOYMENT),
     ]);
-    let ways: [(&str, &[&str]); 3] = [
+    let invocations: [(&str, &[&str]); 3] = [
         ("", &["--context", "ov", "--context", "ns.yaml", "base"]),
         (
             "base",
@@ -120,7 +124,7 @@ fn an_overlay_beside_the_working_directory_is_seen() {
             &["--context", ".", "--context", "..", "../base/dep.yaml"],
         ),
     ];
-    insta::assert_snapshot!(agreed(&project, &ways));
+    insta::assert_snapshot!(same_table(&project, &invocations));
 }
 
 /// A repository with two clusters that Flux fills from one folder; only one of them is injected.
@@ -158,12 +162,12 @@ const FLEET: [(&str, &[&str]); 5] = [
 
 #[test]
 fn flux_deploys_from_the_root_of_the_repository() {
-    insta::assert_snapshot!(agreed(&fleet("./apps/shop/"), &FLEET));
+    insta::assert_snapshot!(same_table(&fleet("./apps/shop/"), &FLEET));
     let bare = fleet("apps/shop");
     std::fs::remove_dir(bare.path(".git")).unwrap();
     assert_eq!(
-        agreed(&bare, &FLEET),
-        agreed(&fleet("./apps/shop/"), &FLEET)
+        same_table(&bare, &FLEET),
+        same_table(&fleet("./apps/shop/"), &FLEET)
     );
 }
 
@@ -181,19 +185,19 @@ fn argo_deploys_from_the_root_of_the_repository() {
             ("argo/ns.yaml", &namespace("shop", "enabled")),
             ("apps/shop/dep.yaml", DEPLOYMENT),
         ]);
-        let ways: [(&str, &[&str]); 3] = [
+        let invocations: [(&str, &[&str]); 3] = [
             ("", &["--context", ".", "apps/shop"]),
             ("apps/shop", &["--context", "../..", "."]),
             ("argo", &["--context", "..", "../apps"]),
         ];
-        let table = agreed(&project, &ways);
+        let table = same_table(&project, &invocations);
         assert!(table.contains("shop/Deployment/w"), "{table}");
-        assert!(table.contains("the agent makes the check"), "{table}");
+        assert!(table.contains("the agent performs the check"), "{table}");
     }
 }
 
 #[test]
-fn values_that_argo_names_are_found_from_below() {
+fn value_files_that_argo_names_are_found_from_a_subfolder() {
     let project = Project::with(&[
         (
             "infra/istiod.yaml",
@@ -209,18 +213,18 @@ fn values_that_argo_names_are_found_from_below() {
         ("ns.yaml", &namespace("shop", "enabled")),
         ("w.yaml", POD),
     ]);
-    let ways: [(&str, &[&str]); 2] = [
+    let invocations: [(&str, &[&str]); 2] = [
         ("", &["--context", ".", "w.yaml"]),
         ("infra/values", &["--context", "../..", "../../w.yaml"]),
     ];
-    let table = agreed(&project, &ways);
-    assert!(table.contains("the sidecar passes it on"), "{table}");
+    let table = same_table(&project, &invocations);
+    assert!(table.contains("the sidecar forwards it"), "{table}");
 }
 
 #[test]
-fn the_guard_of_the_rewrite_holds_in_every_directory() {
+fn the_guard_of_the_rewrite_applies_in_every_directory() {
     let project = fleet("apps/shop");
-    let ways: [(&str, &[&str]); 3] = [
+    let invocations: [(&str, &[&str]); 3] = [
         ("", &["--context", "clusters", "apps"]),
         ("apps", &["--context", "..", "shop"]),
         (
@@ -228,7 +232,7 @@ fn the_guard_of_the_rewrite_holds_in_every_directory() {
             &["--context", "..", "../../apps/shop/dep.yaml"],
         ),
     ];
-    for (directory, paths) in ways {
+    for (directory, paths) in invocations {
         let arguments = [&["rewrite", "--assume", "injection=all", "--diff"], paths].concat();
         let run = project.run_in(directory, &arguments, "");
         assert_eq!(run.stdout, "", "{directory}: {}", run.stderr);
@@ -255,8 +259,8 @@ fn a_folder_beside_the_environments_is_shared() {
     let all = project.run(&["predict", "."]).exits(0).stdout;
     let line = |table: &str| table.lines().nth(1).unwrap().to_owned();
     for (directory, path) in [("", "prod"), ("prod", "."), ("stage", "../prod")] {
-        let one = project.run_in(directory, &["predict", path], "").exits(0);
-        assert_eq!(line(&one.stdout), line(&all), "{directory} {path}");
+        let run = project.run_in(directory, &["predict", path], "").exits(0);
+        assert_eq!(line(&run.stdout), line(&all), "{directory} {path}");
     }
     insta::assert_snapshot!(all);
 }

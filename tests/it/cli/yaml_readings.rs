@@ -3,7 +3,7 @@
 use crate::support::manifest::INJECTED;
 use crate::support::project::Project;
 
-/// A pod whose container `web` has the given lines, four blanks deep.
+/// A pod whose container `web` has the given lines, indented by four spaces.
 fn pod(container: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  containers:\n  \
@@ -15,9 +15,10 @@ fn project(text: &str) -> Project {
     Project::with(&[("ns.yaml", INJECTED), ("web.yaml", text)])
 }
 
-/// `check` reports the place, `rewrite` refuses by the same name, and no command changes the file.
+/// Checks that `check` reports the location, that `rewrite` fails with the same id, and that no command
+/// changes the file.
 #[track_caller]
-fn ambiguous(text: &str, place: &str, message: &str) {
+fn assert_ambiguous(text: &str, place: &str, message: &str) {
     let project = project(text);
     let run = project.run(&["check", "--output-format", "concise"]);
     assert!(
@@ -38,9 +39,9 @@ fn ambiguous(text: &str, place: &str, message: &str) {
     project.run(&["rule", "ambiguous-yaml"]).exits(0);
 }
 
-/// The rewrite refuses with a message, and the file stays as it is.
+/// Checks that the guard prevents the rewrite with a message, and that the file is unchanged.
 #[track_caller]
-fn refused(text: &str, guard: &str, message: &str) {
+fn assert_refused(text: &str, guard: &str, message: &str) {
     let project = project(text);
     let run = project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
@@ -58,9 +59,9 @@ fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Rewrites and undoes; returns both texts.
+/// Rewrites and undoes; returns both results.
 #[track_caller]
-fn there_and_back(text: &str) -> (String, String) {
+fn rewritten_and_undone(text: &str) -> (String, String) {
     let project = project(text);
     project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
@@ -78,40 +79,40 @@ fn a_merge_key_below_a_key_that_it_overrides_is_ambiguous() {
         "{base}{}",
         pod("    readinessProbe:\n      httpGet:\n        path: /ready\n        <<: *probe\n")
     );
-    ambiguous(&below, "12:9", "`/healthz`");
+    assert_ambiguous(&below, "12:9", "`/healthz`");
     let whole = format!(
         "x: &x {{httpGet: {{path: /healthz, port: 8080}}}}\n{}",
         pod("    livenessProbe:\n      httpGet: {path: /, port: 80}\n      <<: *x\n")
     );
-    ambiguous(&whole, "11:7", "`httpGet`");
+    assert_ambiguous(&whole, "11:7", "`httpGet`");
     let above = below.replace(
         "        path: /ready\n        <<: *probe\n",
         "        <<: *probe\n        path: /ready\n",
     );
-    let (rewritten, _) = there_and_back(&above);
+    let (rewritten, _) = rewritten_and_undone(&above);
     assert!(rewritten.contains(r#"\"path\":\"/ready\""#), "{rewritten}");
 }
 
 #[test]
-fn text_behind_a_line_separator_in_a_comment_is_ambiguous() {
+fn text_after_a_line_separator_in_a_comment_is_ambiguous() {
     let probe =
         "    livenessProbe:\n      httpGet:\n        path: /healthz\n        port: 8080 # usual";
     for mark in ['\u{85}', '\u{2028}', '\u{2029}'] {
         let text = pod(&format!("{probe}{mark}        scheme: HTTPS\n"));
-        ambiguous(&text, "12:27", "`spec.containers[0].livenessProbe.httpGet`");
+        assert_ambiguous(&text, "12:27", "`spec.containers[0].livenessProbe.httpGet`");
         let comment = pod(&format!("{probe}{mark}# another comment\n"));
-        let (_, undone) = there_and_back(&comment);
+        let (_, undone) = rewritten_and_undone(&comment);
         assert_eq!(undone, comment);
     }
     let label = "metadata: {name: web, namespace: shop} #\u{2028}  labels: {sidecar.istio.io/inject: 'false'}\n";
     let text = pod("    livenessProbe: {httpGet: {port: 80}}\n")
         .replace("metadata:\n  name: web\n  namespace: shop\n", label);
-    ambiguous(&text, "3:41", "U+2028 (line separator)");
+    assert_ambiguous(&text, "3:41", "U+2028 (line separator)");
 }
 
-/// Built, these aliases take gigabytes.
+/// The expansion of these aliases would take gigabytes.
 #[test]
-fn aliases_behind_a_line_separator_do_not_multiply() {
+fn aliases_after_a_line_separator_do_not_multiply() {
     let list = |name: &str, item: &str| format!("{name}: &{name} [{}]", [item; 300].join(", "));
     let lists = [
         list("a", "x"),
@@ -132,7 +133,7 @@ fn aliases_behind_a_line_separator_do_not_multiply() {
 }
 
 #[test]
-fn a_manifest_behind_a_line_separator_in_a_comment_is_ambiguous() {
+fn a_manifest_after_a_line_separator_in_a_comment_is_ambiguous() {
     let pod = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
     for mark in ['\u{85}', '\u{2028}', '\u{2029}'] {
         let hidden = pod.trim_end().replace('\n', &mark.to_string());
@@ -162,18 +163,18 @@ fn a_manifest_behind_a_line_separator_in_a_comment_is_ambiguous() {
             project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
             assert_eq!(project.read("web.yaml"), text);
         }
-        // Values of a chart are a manifest for kubectl.
+        // The values file of a chart is a manifest for kubectl.
         let values = format!("# c{mark}apiVersion: v1{mark}kind: Pod\nreplicas: 1\n");
         project(&values)
             .run(&["check", "--output-format", "concise"])
             .exits(1)
             .says("error[ambiguous-yaml]");
-        // In one line it is not YAML 1.2 at all.
+        // On one line the text is not YAML 1.2.
         project(&format!("{hidden}\n"))
             .run(&["check", "--output-format", "concise"])
             .exits(1)
             .says("error[syntax-error]");
-        // kubectl reads no manifest here either.
+        // kubectl does not read a manifest in these texts either.
         for harmless in [
             format!("# a{mark}# apiVersion: v1\n# kind: Pod\n"),
             format!("# All rights{mark}reserved: yes\n"),
@@ -193,7 +194,7 @@ fn a_manifest_behind_a_line_separator_in_a_comment_is_ambiguous() {
 }
 
 #[test]
-fn a_manifest_whose_keys_are_disguised_is_not_passed_over() {
+fn a_manifest_with_escaped_keys_is_not_skipped() {
     let pod = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
     let escaped = pod
         .replace("apiVersion", "\"\\x61piVersion\"")
@@ -234,7 +235,7 @@ fn a_manifest_whose_keys_are_disguised_is_not_passed_over() {
     }
     let project = Project::with(&[("ns.yaml", INJECTED), ("web.json", &escaped)]);
     project.run(&["check"]).exits(0).says("1 workload");
-    // Templates and other files are still none of kubectl's.
+    // Templates and files of other tools are still not manifests for kubectl.
     let template = "{{- if .x }}\napiVersion: v1\nkind: Pod # \u{2028}\n{{- end }}\n";
     let project = Project::with(&[
         ("ns.yaml", INJECTED),
@@ -256,10 +257,10 @@ fn merge_keys_beyond_the_limits_are_reported() {
         }
         format!("{text}{}", pod(&format!("    <<: *x{levels}\n")))
     };
-    there_and_back(&chain(15));
-    ambiguous(&chain(16), "26:5", "more than 16 levels");
-    ambiguous(&chain(17), "18:12", "more than 16 levels");
-    ambiguous(&chain(300), "18:12", "more than 16 levels");
+    rewritten_and_undone(&chain(15));
+    assert_ambiguous(&chain(16), "26:5", "more than 16 levels");
+    assert_ambiguous(&chain(17), "18:12", "more than 16 levels");
+    assert_ambiguous(&chain(300), "18:12", "more than 16 levels");
     let mut wide = "x0: &x0 {a: b}\n".to_owned();
     for level in 1..8 {
         let below = vec![format!("*x{}", level - 1); 4].join(", ");
@@ -267,8 +268,8 @@ fn merge_keys_beyond_the_limits_are_reported() {
     }
     let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
     let wide = format!("{wide}{}", pod(&format!("{probe}    <<: *x7\n")));
-    ambiguous(&wide, "8:10", "10000 mappings");
-    // A manifest whose kind lies beyond is none to this program.
+    assert_ambiguous(&wide, "8:10", "10000 mappings");
+    // A manifest whose kind is beyond the limit is not recognized as a manifest.
     let root = chain(17).replace("apiVersion: v1\nkind: Pod\n", "");
     let root = root.replace("x0: &x0 {", "x0: &x0 {apiVersion: v1, kind: Pod, ") + "<<: *x17\n";
     project(&root)
@@ -295,7 +296,7 @@ fn merge_keys_in_files_of_other_tools_are_an_error_only_if_they_can_hide_a_manif
         run.stdout
     );
     check(&format!("- {}", values.trim_end().replace('\n', "\n  "))).exits(0);
-    // Whatever the aliases name: the root has keys that are not read.
+    // Independent of the aliases, the root has keys that are not read.
     check(&format!("{values}<<: *x17\n"))
         .exits(1)
         .says("error[ambiguous-yaml]");
@@ -305,11 +306,11 @@ fn merge_keys_in_files_of_other_tools_are_an_error_only_if_they_can_hide_a_manif
 }
 
 #[test]
-fn an_encoded_key_in_files_of_other_tools_is_an_error_only_if_it_is_one_of_a_manifest() {
+fn an_encoded_key_in_files_of_other_tools_is_an_error_only_if_it_is_a_key_of_a_manifest() {
     for (key, code) in [
         ("YXBpVmVyc2lvbg==", 1),
         ("a2luZA==", 1),
-        // The last bits before the padding do not count.
+        // The last bits before the padding are ignored.
         ("a2luZB==", 1),
         ("YQ==", 0),
         ("a2luZHM=", 0),
@@ -329,7 +330,7 @@ fn an_encoded_key_in_files_of_other_tools_is_an_error_only_if_it_is_one_of_a_man
 }
 
 #[test]
-fn a_tab_that_kubectl_and_kustomize_refuse_is_a_syntax_error() {
+fn a_tab_that_kubectl_and_kustomize_reject_is_a_syntax_error() {
     let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
     let args = |text: &str| pod(&format!("{probe}{text}"));
     for (text, place) in [
@@ -350,7 +351,7 @@ fn a_tab_that_kubectl_and_kustomize_refuse_is_a_syntax_error() {
         let run = project.run(&["check", "--output-format", "concise"]);
         run.exits(1)
             .says(&format!("web.yaml:{place}: error[syntax-error]"))
-            .says("found a tab where kubectl and kustomize accept only blanks");
+            .says("found a tab where kubectl and kustomize accept only spaces");
         let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
         assert_eq!(run.code, 1, "{}", run.stderr);
         assert_eq!(project.read("web.yaml"), text);
@@ -361,7 +362,7 @@ fn a_tab_that_kubectl_and_kustomize_refuse_is_a_syntax_error() {
         args("    image: &a\tb\n      \t\n"),
         format!("---\t# c\n{}", pod(probe)),
     ] {
-        let (_, undone) = there_and_back(&text);
+        let (_, undone) = rewritten_and_undone(&text);
         assert_eq!(undone, text);
     }
     // Other tools may read YAML 1.2.
@@ -379,26 +380,26 @@ fn a_document_after_an_end_marker_is_ambiguous() {
         "a: 1\n... # end\n# comment\n\n",
     ] {
         let line = before.lines().count() + 1;
-        ambiguous(
+        assert_ambiguous(
             &format!("{before}{hidden}"),
             &format!("{line}:1"),
             "follows `...`",
         );
     }
     let marked = format!("a: 1\n...\n# comment\n---\n{hidden}");
-    let (_, undone) = there_and_back(&marked);
+    let (_, undone) = rewritten_and_undone(&marked);
     assert_eq!(undone, marked);
 }
 
 #[test]
-fn letters_of_json_that_are_escaped_are_read() {
+fn escaped_letters_in_json_are_read() {
     let project = Project::new();
     let text = r#"{"\u0061piVersion":"v1","\u006bind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","livenessProbe":{"httpGet":{"port":0}}}]}}"#;
     project.write("pod.json", text);
     project.run(&["check"]).says("1 workload");
 }
 
-/// A pod with the annotation `proxy.istio.io/config`, whose value is written between double quotes.
+/// A pod with the annotation `proxy.istio.io/config`, whose value is in double quotes.
 fn pod_with_config(config: &str) -> String {
     let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
     let annotation = format!("  annotations: {{proxy.istio.io/config: \"{config}\"}}\nspec:\n");
@@ -406,7 +407,7 @@ fn pod_with_config(config: &str) -> String {
 }
 
 #[test]
-fn text_behind_an_escaped_line_separator_in_the_proxy_config_is_an_error() {
+fn text_after_an_escaped_line_separator_in_the_proxy_config_is_an_error() {
     for (config, character, read) in [
         (
             "# x\\u2028proxyMetadata: {A: b}\\n",
@@ -420,7 +421,7 @@ fn text_behind_an_escaped_line_separator_in_the_proxy_config_is_an_error() {
         ),
     ] {
         let text = pod_with_config(config);
-        refused(&text, "proxy-config-invalid", character);
+        assert_refused(&text, "proxy-config-invalid", character);
         for arguments in [&["check", "--output-format", "concise"][..], &["predict"]] {
             let run = project(&text).run(arguments).exits(1);
             let output = unwrapped(&format!("{}{}", run.stdout, run.stderr));
@@ -431,7 +432,7 @@ fn text_behind_an_escaped_line_separator_in_the_proxy_config_is_an_error() {
         }
     }
     let broken = pod_with_config("# x\\Nconcurrency: [\\n");
-    refused(&broken, "proxy-config-invalid", "U+0085");
+    assert_refused(&broken, "proxy-config-invalid", "U+0085");
     let run = project(&broken).run(&["check", "--output-format", "concise"]);
     run.exits(1)
         .says("web.yaml:6:")
@@ -440,7 +441,7 @@ fn text_behind_an_escaped_line_separator_in_the_proxy_config_is_an_error() {
 }
 
 #[test]
-fn what_istio_reads_differently_in_the_proxy_config_is_a_warning() {
+fn text_that_istio_reads_differently_in_the_proxy_config_is_a_warning() {
     for (config, message) in [
         ("proxyMetadata: {A: !!binary YQ==}", "decoded bytes"),
         (
@@ -450,7 +451,7 @@ fn what_istio_reads_differently_in_the_proxy_config_is_a_warning() {
         ("{concurrency: 2} x", "Istio reads the key `concurrency`"),
     ] {
         let text = pod_with_config(config);
-        refused(&text, "proxy-config-invalid", message);
+        assert_refused(&text, "proxy-config-invalid", message);
         let run = project(&text).run(&["check", "--output-format", "concise"]);
         run.says("web.yaml:6:")
             .says("warning[ambiguous-yaml]")
@@ -459,7 +460,7 @@ fn what_istio_reads_differently_in_the_proxy_config_is_a_warning() {
 }
 
 #[test]
-fn a_proxy_config_that_the_injector_refuses_is_an_error() {
+fn a_proxy_config_that_the_injector_rejects_is_an_error() {
     for (config, message) in [
         ("{~: b}", "a key is null"),
         ("proxyMetadata: {null: b}", "a key is null"),
@@ -474,14 +475,14 @@ fn a_proxy_config_that_the_injector_refuses_is_an_error() {
         ("x: \\\"\\\\/\\\"", "is not an escape"),
     ] {
         let text = pod_with_config(config);
-        refused(&text, "proxy-config-invalid", message);
+        assert_refused(&text, "proxy-config-invalid", message);
         let run = project(&text).run(&["check", "--output-format", "concise"]);
         run.exits(1)
             .says("error[invalid-traffic-annotation]")
             .says(message);
     }
-    // The injector would read the first document only, which is empty.
-    refused(
+    // The injector would read only the first document, which is empty.
+    assert_refused(
         &pod_with_config("---\\n---\\nproxyMetadata: {A: b}"),
         "proxy-config-invalid",
         "would not read the new entry",
@@ -497,14 +498,14 @@ fn a_proxy_config_that_the_injector_refuses_is_an_error() {
         let text = pod_with_config(config);
         let run = project(&text).run(&["check", "--output-format", "concise"]);
         run.exits(0).says("No findings");
-        there_and_back(&text);
+        rewritten_and_undone(&text);
     }
 }
 
 #[test]
 fn a_question_mark_that_touches_a_key_is_ambiguous() {
     let text = pod("    livenessProbe: {httpGet: {path: /a, port: 80, ?path: /b}}\n");
-    ambiguous(&text, "9:51", "`?` that touches a key");
+    assert_ambiguous(&text, "9:51", "`?` that touches a key");
 }
 
 #[test]
@@ -514,18 +515,18 @@ fn tags_that_change_a_value_are_ambiguous() {
             "    livenessProbe: {{httpGet: {{path: {path}, port: 80}}}}\n"
         ))
     };
-    ambiguous(
+    assert_ambiguous(
         &with("!!binary L3JlYWR5"),
         "9:37",
         "kubectl reads the decoded bytes",
     );
-    ambiguous(&with("! 8080"), "9:37", "a string for kubectl");
+    assert_ambiguous(&with("! 8080"), "9:37", "a string for kubectl");
     for (written, path) in [
         ("!custom null", "null"),
         ("!!map 8080", "8080"),
         ("!!str /x", "/x"),
     ] {
-        let (rewritten, undone) = there_and_back(&with(written));
+        let (rewritten, undone) = rewritten_and_undone(&with(written));
         assert!(
             rewritten.contains(&format!(r#"\"path\":\"{path}\""#)),
             "{rewritten}"
@@ -535,26 +536,26 @@ fn tags_that_change_a_value_are_ambiguous() {
 }
 
 #[test]
-fn a_block_scalar_that_the_end_of_the_file_cuts_off_keeps_its_value() {
+fn a_block_scalar_without_a_final_line_break_keeps_its_value() {
     let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
     let last = pod(probe) + "  annotations:\n    a: |\n      {}";
     let text = last.replace("metadata:\n  name: web\n  namespace: shop\n", "");
-    // The annotations follow the block scalar, and with them a line break.
+    // The annotations, and a line break, follow the block scalar.
     let text = text.replace(
         "  annotations:\n",
         "metadata:\n  name: web\n  namespace: shop\n  annotations:\n",
     );
-    refused(&text, "edit-refused", "ends within a block scalar");
-    let (_, undone) = there_and_back(&format!("{text}\n"));
+    assert_refused(&text, "edit-refused", "ends within a block scalar");
+    let (_, undone) = rewritten_and_undone(&format!("{text}\n"));
     assert_eq!(undone, format!("{text}\n"));
-    // What is edited elsewhere leaves the end as it is.
+    // An edit elsewhere does not change the end of the file.
     let elsewhere = pod(&format!("{probe}    args:\n    - |\n      one"));
-    let (_, undone) = there_and_back(&elsewhere);
+    let (_, undone) = rewritten_and_undone(&elsewhere);
     assert_eq!(undone, elsewhere);
 }
 
 #[test]
-fn fields_that_no_prober_records_are_not_dropped() {
+fn fields_that_the_prober_env_cannot_record_are_not_dropped() {
     for (handler, field) in [
         ("grpc: {port: 9090, mode: TLS}", "`grpc.mode`"),
         ("grpc: {port: 9090, mode: null}", "`grpc.mode`"),
@@ -573,7 +574,7 @@ fn fields_that_no_prober_records_are_not_dropped() {
         ),
     ] {
         let text = pod(&format!("    livenessProbe: {{{handler}}}\n"));
-        refused(&text, "unrecorded-field", field);
+        assert_refused(&text, "unrecorded-field", field);
     }
     project("").run(&["rule", "unrecorded-field"]).exits(0);
 }
@@ -589,7 +590,7 @@ fn empty_hosts_and_services_are_restored() {
         "httpGet: {path: /, port: 80, host: \"\", scheme: \"\"}",
     ] {
         let text = pod(&format!("    livenessProbe: {{{handler}}}\n"));
-        let (_, undone) = there_and_back(&text);
+        let (_, undone) = rewritten_and_undone(&text);
         assert_eq!(undone, text);
         let block = text.replace("{", "\n      ").replace(", ", "\n        ");
         let block = block
@@ -598,13 +599,13 @@ fn empty_hosts_and_services_are_restored() {
         let block = block
             .replace(": \n      path", ":\n        path")
             .replace("livenessProbe: \n", "livenessProbe:\n");
-        let (_, undone) = there_and_back(&block);
+        let (_, undone) = rewritten_and_undone(&block);
         assert_eq!(undone, block);
     }
 }
 
 #[test]
-fn what_undo_could_not_restore_is_not_rewritten() {
+fn manifests_that_undo_could_not_restore_are_not_rewritten() {
     let probe = "    livenessProbe: {httpGet: {port: 80}}\n";
     for annotations in ["  ? annotations\n  : {}\n", "  ? annotations\n  :\n"] {
         let text = pod(probe).replace(
@@ -623,7 +624,7 @@ fn what_undo_could_not_restore_is_not_rewritten() {
 }
 
 #[test]
-fn explicit_keys_in_braces_are_removed_whole() {
+fn explicit_keys_in_braces_are_removed_with_their_question_mark() {
     let spec = "spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /, port: 80}}}]}\n";
     let head = "apiVersion: v1\nkind: Pod\n";
     for metadata in [
@@ -650,7 +651,7 @@ fn explicit_keys_in_braces_are_removed_whole() {
             assert_eq!(project.read("web.yaml"), text);
         }
     }
-    // What was there and empty is removed with its `?`.
+    // An existing, empty value is removed with its `?`.
     for (annotations, left) in [
         (
             "name: web, ? annotations : {}, namespace: shop",
@@ -704,7 +705,7 @@ fn undo_ignores_the_release_of_a_partial_container() {
 }
 
 #[test]
-fn quoted_scalars_may_continue_at_the_indentation_of_their_key() {
+fn quoted_scalars_can_continue_at_the_indentation_of_their_key() {
     let probe = "    livenessProbe:\n      httpGet: {path: /, port: 80}\n";
     for value in ["\"one\n    two\nthree\"", "'one\n  two'"] {
         for prefix in ["", "    env: &anchor []\n"] {
@@ -714,7 +715,7 @@ fn quoted_scalars_may_continue_at_the_indentation_of_their_key() {
                 .run(&["check", "--output-format", "concise"])
                 .exits(0);
             assert!(!run.stdout.contains("syntax-error"), "{}", run.stdout);
-            let (rewritten, undone) = there_and_back(&text);
+            let (rewritten, undone) = rewritten_and_undone(&text);
             assert!(rewritten.contains(value), "{rewritten}");
             assert_eq!(undone, text);
         }
@@ -739,7 +740,7 @@ fn json_objects_that_follow_each_other_are_documents() {
 }
 
 #[test]
-fn kustomize_skips_resources_that_hold_nothing() {
+fn kustomize_skips_empty_resources() {
     for nothing in [
         "null\n",
         "~\n",
@@ -787,7 +788,7 @@ fn kustomize_skips_resources_that_hold_nothing() {
     }
 }
 
-/// A Pod in JSON whose first keys are written as escapes and whose text has a lone surrogate.
+/// A Pod in JSON whose first keys contain escapes and whose text contains a lone surrogate.
 const HIDDEN_JSON: &str = r#"{"\u0061piVersion": "v1", "k\u0069nd": "Pod", "metadata": {"name": "x", "annotations": {"e": "\ud83d"}}}"#;
 
 #[test]
@@ -826,7 +827,7 @@ fn unreadable_documents_with_escaped_keys_are_errors() {
 }
 
 #[test]
-fn a_byte_order_mark_behind_a_document_marker_is_accepted() {
+fn a_byte_order_mark_after_a_document_marker_is_accepted() {
     let text = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
     for head in [
         "a: b\n---\n\u{feff}",
@@ -839,7 +840,7 @@ fn a_byte_order_mark_behind_a_document_marker_is_accepted() {
         let run = project.run(&["check", "--output-format", "concise"]);
         let run = run.exits(0);
         assert!(!run.stdout.contains('['), "{head:?}{}", run.stdout);
-        let (rewritten, undone) = there_and_back(&text);
+        let (rewritten, undone) = rewritten_and_undone(&text);
         assert_ne!(rewritten, text);
         assert_eq!(undone, text);
     }
@@ -850,7 +851,7 @@ fn a_byte_order_mark_behind_a_document_marker_is_accepted() {
     ))
     .run(&["check", "--output-format", "concise"])
     .says("1 workload");
-    // Anywhere else it is text.
+    // In any other position the byte order mark is text.
     project(&format!("a: b\n---\nb: c\n\u{feff}{text}"))
         .run(&["check"])
         .exits(1);
@@ -871,22 +872,22 @@ fn tabs_at_the_start_of_lines_within_quotes_and_brackets_are_accepted() {
         ] {
             let run = project(&text).run(&["check", "--output-format", "concise"]);
             run.exits(0).says("1 workload");
-            let (rewritten, undone) = there_and_back(&text);
+            let (rewritten, undone) = rewritten_and_undone(&text);
             assert_ne!(rewritten, text);
             assert_eq!(undone, text);
         }
     }
-    for refused in [
+    for rejected in [
         pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n\timage: a\n"),
         pod("    args: [a,\n\tb]\n\timage: a\n"),
         pod("    args:\n\t- a\n"),
     ] {
-        let run = project(&refused).run(&["check", "--output-format", "concise"]);
+        let run = project(&rejected).run(&["check", "--output-format", "concise"]);
         run.exits(1).says("error[syntax-error]");
     }
 }
 
-/// Lines left of the quote that start with a tab, between lines that start with blanks.
+/// Lines left of the quote that start with a tab, between lines that start with spaces.
 #[test]
 fn quoted_scalars_that_mix_tabs_and_blanks_are_accepted() {
     let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
@@ -901,38 +902,38 @@ fn quoted_scalars_that_mix_tabs_and_blanks_are_accepted() {
         format!("\"a\n{}\"", lines(100)),
         format!("\"a\n{}\"", lines(2)).replace('\n', "\r\n"),
     ] {
-        // An anchor leaves the document to the full parser.
+        // With an anchor, the full parser reads the document.
         for property in ["", "&anchor "] {
             for other in ["", literal] {
                 let text = pod(&format!(
                     "{other}    workingDir: {property}{value}\n{probe}"
                 ));
-                accepted(&text);
+                assert_accepted(&text);
             }
         }
     }
     let args = (0..100).map(|at| format!("    - &a{at} \"b\n\tc\n  d\"\n"));
-    accepted(&pod(&format!(
+    assert_accepted(&pod(&format!(
         "    args:\n{}{probe}",
         args.collect::<String>()
     )));
     let args = "a,\n      b,\n\tc,\n".repeat(100);
-    accepted(&pod(&format!("    args: [{args}]\n{probe}")));
+    assert_accepted(&pod(&format!("    args: [{args}]\n{probe}")));
 }
 
-/// `check` reports nothing, and the rewrite can be undone.
+/// Checks that `check` reports no syntax error, and that the rewrite can be undone.
 #[track_caller]
-fn accepted(text: &str) {
+fn assert_accepted(text: &str) {
     let run = project(text).run(&["check", "--output-format", "concise"]);
     let run = run.exits(0).says("1 workload");
     assert!(!run.stdout.contains("syntax-error"), "{}", run.stdout);
-    let (_, undone) = there_and_back(text);
+    let (_, undone) = rewritten_and_undone(text);
     assert_eq!(undone, text);
 }
 
-/// Those within quotes in the same document do not hide them.
+/// Tabs within quotes in the same document do not hide the other tabs.
 #[test]
-fn a_tab_outside_of_quotes_is_reported_at_its_place() {
+fn a_tab_outside_of_quotes_is_reported_at_its_location() {
     let quoted = "    workingDir: &a \"a\n      b\n\tc\n  d\n\te\"\n";
     for (text, place) in [
         (format!("{quoted}\timage: a\n"), "14:2"),
@@ -947,7 +948,7 @@ fn a_tab_outside_of_quotes_is_reported_at_its_place() {
     }
 }
 
-/// kubectl and kustomize take the mark for a part of the first key, or refuse the file.
+/// kubectl and kustomize read the mark as a part of the first key, or reject the file.
 #[test]
 fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {
     let text = pod("    livenessProbe: {httpGet: {path: /, port: 80}}\n");
@@ -958,7 +959,7 @@ fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {
         "---\n\u{feff}",
         "---\r\n\u{feff}",
         "\u{feff}---\n\u{feff}",
-        // Not a separator: the line break in front of it belongs to the one above.
+        // Not a separator: the line break before it belongs to the previous separator.
         &format!("{object}---\n---\n\u{feff}"),
         &format!("{object}---\n\u{feff}---\n\u{feff}"),
         &format!("{object}---\r\n---\r\n\u{feff}"),
@@ -968,7 +969,7 @@ fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {
         // Not a separator: its line starts with a mark.
         &format!("{object}---\n---\n\u{feff}---\n"),
         &format!("{object}---\n\u{feff}---\n\u{feff}---\n"),
-        // Not the start of what is split.
+        // Not the start of a part.
         &format!("{object}---\n# c\n\u{feff}"),
         &format!("{object}---\n\n\u{feff}"),
         &format!("{object}\u{feff}---\n"),
@@ -983,7 +984,7 @@ fn a_byte_order_mark_that_kubectl_does_not_skip_is_a_syntax_error() {
         &format!("{object}...\n---\n\u{feff}"),
         &format!("{object}---\n\u{feff}---\n"),
         &format!("{object}---\n# c\n---\n\u{feff}"),
-        // The second of two markers that follow each other is a line of its part.
+        // The second of two adjacent markers is a line of its part.
         "---\n---\n\u{feff}",
         "---\r\n---\r\n\u{feff}",
         &format!("{object}---\n---\n---\n\u{feff}"),

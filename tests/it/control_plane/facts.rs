@@ -5,7 +5,7 @@ use meshprobe::mesh::istio::install::NativeSidecars;
 use super::*;
 
 #[test]
-fn the_tree_beats_an_assumption_and_loses_to_an_override() {
+fn the_tree_overrides_an_assumption_and_an_override_overrides_the_tree() {
     let web = web("", "");
     let operator = operator("values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}");
     let files = [
@@ -13,31 +13,31 @@ fn the_tree_beats_an_assumption_and_loses_to_an_override() {
         ("ns.yaml", INJECTED),
         ("istio.yaml", operator.as_str()),
     ];
-    let on = Facts {
+    let on = FactOverrides {
         rewrite: Some(true),
-        ..Facts::default()
+        ..FactOverrides::default()
     };
-    let fact = ask(&files, |context, workload| {
+    let fact = evaluate(&files, |context, workload| {
         context.rewrite_default(workload)
     });
     assert_eq!((fact.value, fact.certainty), (false, Certainty::Known));
     assert_eq!(places(&fact), ["istio.yaml"]);
-    let assumed = ask_with(&files, &assume(on.clone()), |context, workload| {
+    let assumed = evaluate_with(&files, &assume(on.clone()), |context, workload| {
         context.rewrite_default(workload)
     });
     assert_eq!(assumed, fact);
-    let overridden = ask_with(&files, &overriding(on.clone()), |context, workload| {
+    let overridden = evaluate_with(&files, &overriding(on.clone()), |context, workload| {
         context.rewrite_default(workload)
     });
     assert!(overridden.value);
-    let fills = ask_with(&files[..2], &assume(on), |context, workload| {
+    let fills = evaluate_with(&files[..2], &assume(on), |context, workload| {
         context.rewrite_default(workload)
     });
     assert_eq!((fills.value, fills.certainty), (true, Certainty::Assumed));
 }
 
 #[test]
-fn the_default_is_that_of_the_release_in_the_tree() {
+fn the_default_depends_on_the_release_in_the_tree() {
     let web = web("", "");
     let judge = |tag: &str, wanted: bool| {
         let operator = operator(&format!("tag: {tag}"));
@@ -45,7 +45,7 @@ fn the_default_is_that_of_the_release_in_the_tree() {
             ("web.yaml", web.as_str()),
             ("istio.yaml", operator.as_str()),
         ];
-        let fact = ask(&files, |context, workload| {
+        let fact = evaluate(&files, |context, workload| {
             context.rewrite_default(workload)
         });
         assert_eq!(
@@ -70,7 +70,7 @@ fn values_that_are_not_in_the_tree_make_defaults_assumptions() {
         ("web.yaml", web.as_str()),
         ("release.yaml", release.as_str()),
     ];
-    let fact = ask(&files, |context, workload| {
+    let fact = evaluate(&files, |context, workload| {
         context.rewrite_default(workload)
     });
     assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
@@ -78,21 +78,21 @@ fn values_that_are_not_in_the_tree_make_defaults_assumptions() {
 }
 
 #[test]
-fn the_injectors_own_values_have_no_default() {
+fn values_in_the_injector_config_have_no_default() {
     let values = "values: '{\"global\": {}}'";
     let map = Manifest::config_map("istio-sidecar-injector", values).to_string();
     let web = web("", "");
     let files = [("web.yaml", web.as_str()), ("map.yaml", &map)];
-    let fact = ask(&files, |context, workload| {
+    let fact = evaluate(&files, |context, workload| {
         context.rewrite_default(workload)
     });
     assert_eq!((fact.value, fact.certainty), (false, Certainty::Known));
 }
 
 #[test]
-fn the_release_is_found_where_it_is_written() {
+fn the_release_is_read_from_every_carrier() {
     let version =
-        |files: &[(&str, &str)]| ask(files, |context, workload| context.version(workload));
+        |files: &[(&str, &str)]| evaluate(files, |context, workload| context.version(workload));
     let plain = web("", "");
     let unknown = version(&[("web.yaml", &plain)]);
     assert_eq!(
@@ -111,7 +111,7 @@ fn the_release_is_found_where_it_is_written() {
     assert_eq!(
         of_image.value,
         Some(Version::new(1, 27)),
-        "the image decides over the chart"
+        "the image overrides the chart"
     );
     let revision = version(&[
         ("web.yaml", &plain),
@@ -134,18 +134,18 @@ fn the_release_is_found_where_it_is_written() {
         ..Settings::default()
     };
     let files = [("web.yaml", plain.as_str()), ("a.yaml", &helm_release(""))];
-    let given = ask_with(&files, &settings, |context, workload| {
+    let overridden = evaluate_with(&files, &settings, |context, workload| {
         context.version(workload)
     });
     assert_eq!(
-        given.value,
+        overridden.value,
         Some(Version::new(1, 20)),
-        "the option comes first"
+        "the option overrides the tree"
     );
 }
 
 #[test]
-fn the_release_in_the_tree_decides_what_is_rewritten() {
+fn the_release_in_the_tree_decides_which_probes_are_rewritten() {
     let tcp = web("", "").replace(
         "httpGet: {path: /healthz, port: 8080}",
         "tcpSocket: {port: 8080}",
@@ -157,7 +157,7 @@ fn the_release_in_the_tree_decides_what_is_rewritten() {
             ("ns.yaml", INJECTED),
             ("istio.yaml", operator.as_str()),
         ];
-        ask(&files, |context, workload| {
+        evaluate(&files, |context, workload| {
             let prediction = predict_workload(context, workload);
             let verdict = &prediction.handlers.first().unwrap().verdict;
             assert_eq!(verdict.cause, wanted, "{spec}: {verdict:?}");
@@ -171,7 +171,7 @@ fn the_release_in_the_tree_decides_what_is_rewritten() {
 }
 
 #[test]
-fn policies_are_looked_for_in_the_root_namespace_of_the_tree() {
+fn policies_are_read_from_the_root_namespace_of_the_tree() {
     let web = web("", "sidecar.istio.io/rewriteAppHTTPProbers: 'false'");
     let policy = STRICT_MESH.replace("istio-system", "mesh-root");
     let operator = operator("meshConfig: {rootNamespace: mesh-root}");
@@ -182,17 +182,17 @@ fn policies_are_looked_for_in_the_root_namespace_of_the_tree() {
         ("istio.yaml", operator.as_str()),
     ];
     let cause = |files: &[(&str, &str)]| {
-        ask(files, |context, workload| {
+        evaluate(files, |context, workload| {
             let prediction = predict_workload(context, workload);
             prediction.handlers.first().unwrap().verdict.cause
         })
     };
     assert_eq!(cause(&files), Cause::PlaintextAtStrict);
-    assert_eq!(cause(&files[..3]), Cause::Fine);
+    assert_eq!(cause(&files[..3]), Cause::Forwarded);
 }
 
 #[test]
-fn capture_defaults_of_the_installation_hold() {
+fn capture_defaults_of_the_installation_apply() {
     let web = web("", "");
     let captured = |spec: &str| {
         let operator = operator(spec);
@@ -200,7 +200,7 @@ fn capture_defaults_of_the_installation_hold() {
             ("web.yaml", web.as_str()),
             ("istio.yaml", operator.as_str()),
         ];
-        ask(&files, |context, workload| context.capture(workload, 8080))
+        evaluate(&files, |context, workload| context.capture(workload, 8080))
     };
     assert!(captured("").value);
     let excluded = captured("values: {global: {proxy: {excludeInboundPorts: '8080'}}}");
@@ -214,7 +214,7 @@ fn capture_defaults_of_the_installation_hold() {
 }
 
 #[test]
-fn native_sidecars_by_release_installation_and_pod() {
+fn native_sidecars_depend_on_release_installation_and_pod() {
     let native = |spec: &str, annotation: &str| {
         let web = web("", annotation);
         let operator = operator(spec);
@@ -222,7 +222,7 @@ fn native_sidecars_by_release_installation_and_pod() {
             ("web.yaml", web.as_str()),
             ("istio.yaml", operator.as_str()),
         ];
-        let fact = ask(&files, |context, workload| {
+        let fact = evaluate(&files, |context, workload| {
             context.native_sidecars(workload)
         });
         (fact.value, fact.certainty)
@@ -253,7 +253,7 @@ fn native_sidecars_by_release_installation_and_pod() {
 }
 
 #[test]
-fn the_nodes_decide_where_native_sidecars_are_automatic() {
+fn the_node_version_decides_if_native_sidecars_are_automatic() {
     let native = |settings: Settings, spec: &str| {
         let web = web("", "");
         let operator = operator(spec);
@@ -261,14 +261,14 @@ fn the_nodes_decide_where_native_sidecars_are_automatic() {
             ("web.yaml", web.as_str()),
             ("istio.yaml", operator.as_str()),
         ];
-        let fact = ask_with(&files, &settings, |context, workload| {
+        let fact = evaluate_with(&files, &settings, |context, workload| {
             context.native_sidecars(workload)
         });
         (fact.value, fact.certainty)
     };
-    let nodes = |minor| Facts {
+    let nodes = |minor| FactOverrides {
         node_version: Some(Version::new(1, minor)),
-        ..Facts::default()
+        ..FactOverrides::default()
     };
     assert_eq!(
         native(assume(nodes(33)), "tag: 1.27.0"),
@@ -285,7 +285,7 @@ fn the_nodes_decide_where_native_sidecars_are_automatic() {
 }
 
 #[test]
-fn the_application_waits_for_the_sidecar_if_told_to() {
+fn the_application_waits_for_the_sidecar_if_the_proxy_config_requires_it() {
     let hold = |spec: &str, annotation: &str| {
         let web = web("", annotation);
         let operator = operator(spec);
@@ -293,7 +293,7 @@ fn the_application_waits_for_the_sidecar_if_told_to() {
             ("web.yaml", web.as_str()),
             ("istio.yaml", operator.as_str()),
         ];
-        ask(&files, |context, workload| {
+        evaluate(&files, |context, workload| {
             context.hold_application(workload).value
         })
     };

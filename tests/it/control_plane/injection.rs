@@ -1,10 +1,10 @@
-//! Revisions, webhooks, policy and templates of the installation.
+//! Revisions, webhooks, injection policy and templates of the installation.
 
 use meshprobe::settings::InjectionAssumption;
 
 use super::*;
 
-/// The dataplane of `web`, with labels of its namespace and its own, and files of an installation.
+/// Returns the dataplane of `web`, with the given labels of its namespace and of its own, and files of an installation.
 pub(super) fn dataplane(namespace_labels: &str, labels: &str, install: &str) -> Fact<Dataplane> {
     dataplane_with(namespace_labels, labels, install, &Settings::default())
 }
@@ -22,7 +22,7 @@ fn dataplane_with(
         ("ns.yaml", namespace.as_str()),
         ("istio.yaml", install),
     ];
-    ask_with(&files, settings, |context, workload| {
+    evaluate_with(&files, settings, |context, workload| {
         context.dataplane(workload)
     })
 }
@@ -30,7 +30,7 @@ fn dataplane_with(
 pub(super) const CANARY: &str = "istio.io/rev: canary";
 
 #[test]
-fn a_revision_that_nobody_serves_is_not_injected() {
+fn a_revision_that_no_control_plane_serves_is_not_injected() {
     let fact = dataplane(CANARY, "", &helm_release("revision: stable"));
     assert_eq!(
         (fact.value, fact.certainty),
@@ -39,7 +39,7 @@ fn a_revision_that_nobody_serves_is_not_injected() {
     assert_eq!(
         reasons(&fact),
         [
-            "no control plane of the tree answers to this",
+            "no control plane in the tree serves the revision that this label selects",
             "serves `stable`, not `canary`"
         ]
     );
@@ -79,12 +79,12 @@ fn without_a_control_plane_in_the_tree_a_revision_is_assumed_served() {
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Assumed),
-        "base is none"
+        "`base` is not a control plane"
     );
 }
 
 #[test]
-fn the_default_role_needs_no_revision_or_the_tag() {
+fn the_default_role_requires_no_revision_or_the_default_tag() {
     let enabled = "istio-injection: enabled";
     assert_eq!(
         dataplane(enabled, "", &helm_release("")).value,
@@ -120,9 +120,9 @@ fn names_that_could_not_be_read_are_assumed_served() {
 
 #[test]
 fn an_option_names_who_is_not_in_the_tree() {
-    let revisions = |names: &[&str]| Facts {
+    let revisions = |names: &[&str]| FactOverrides {
         revisions: names.iter().map(ToString::to_string).collect(),
-        ..Facts::default()
+        ..FactOverrides::default()
     };
     let stable = helm_release("revision: stable");
     let assumed = dataplane_with(CANARY, "", &stable, &assume(revisions(&["canary"])));
@@ -146,18 +146,18 @@ fn an_option_names_who_is_not_in_the_tree() {
 
 #[test]
 fn an_option_overrides_the_labels_of_the_namespace() {
-    let none = overriding(Facts {
+    let none = overriding(FactOverrides {
         injection: Some(InjectionAssumption::None),
-        ..Facts::default()
+        ..FactOverrides::default()
     });
     let fact = dataplane_with("istio-injection: enabled", "", &helm_release(""), &none);
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::None, Certainty::Known)
     );
-    let all = overriding(Facts {
+    let all = overriding(FactOverrides {
         injection: Some(InjectionAssumption::All),
-        ..Facts::default()
+        ..FactOverrides::default()
     });
     let fact = dataplane_with("istio-injection: disabled", "", &helm_release(""), &all);
     assert_eq!(
@@ -174,11 +174,11 @@ fn an_option_overrides_the_labels_of_the_namespace() {
 }
 
 #[test]
-fn a_namespace_that_is_not_in_the_tree_names_the_revision_that_is() {
+fn a_missing_namespace_is_assumed_to_select_the_revision_in_the_tree() {
     let web = web("", "sidecar.istio.io/rewriteAppHTTPProbers: 'true'");
     let release = helm_release("revision: canary");
     let files = [("web.yaml", web.as_str()), ("istio.yaml", release.as_str())];
-    let fact = ask(&files, |context, workload| context.dataplane(workload));
+    let fact = evaluate(&files, |context, workload| context.dataplane(workload));
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Assumed)
@@ -186,7 +186,7 @@ fn a_namespace_that_is_not_in_the_tree_names_the_revision_that_is() {
 }
 
 #[test]
-fn enabled_by_default_and_policy() {
+fn injection_depends_on_the_policy_of_the_installation() {
     let by_default = helm_release("sidecarInjectorWebhook: {enableNamespacesByDefault: true}");
     assert_eq!(dataplane("", "", &by_default).value, Dataplane::Sidecar);
     assert_eq!(dataplane("", "", &helm_release("")).value, Dataplane::None);
@@ -198,12 +198,12 @@ fn enabled_by_default_and_policy() {
         (Dataplane::None, Certainty::Known)
     );
     assert_eq!(reasons(&fact), ["`global.proxy.autoInject` is disabled"]);
-    let asked = dataplane(enabled, "sidecar.istio.io/inject: 'true'", &off);
-    assert_eq!(asked.value, Dataplane::Sidecar);
+    let labelled = dataplane(enabled, "sidecar.istio.io/inject: 'true'", &off);
+    assert_eq!(labelled.value, Dataplane::Sidecar);
 }
 
 #[test]
-fn selectors_of_the_injector() {
+fn selectors_of_the_installation_apply() {
     let enabled = "istio-injection: enabled";
     let never = helm_release(
         "sidecarInjectorWebhook: {neverInjectSelector: [{matchLabels: {app: web}}], alwaysInjectSelector: [{matchLabels: {app: web}}]}",
@@ -211,7 +211,7 @@ fn selectors_of_the_injector() {
     assert_eq!(
         dataplane(enabled, "", &never).value,
         Dataplane::None,
-        "never comes first"
+        "`neverInjectSelector` takes precedence"
     );
     let always = helm_release(
         "global: {proxy: {autoInject: disabled}}, sidecarInjectorWebhook: {alwaysInjectSelector: [{matchLabels: {app: web}}]}",
@@ -221,12 +221,12 @@ fn selectors_of_the_injector() {
     assert_eq!(
         dataplane(enabled, "", &empty).value,
         Dataplane::Sidecar,
-        "empty matches nothing"
+        "an empty selector matches nothing"
     );
 }
 
 #[test]
-fn default_templates_of_the_installation() {
+fn default_templates_of_the_installation_apply() {
     let enabled = "istio-injection: enabled";
     let gateway = helm_release("sidecarInjectorWebhook: {defaultTemplates: [gateway]}");
     assert_eq!(
@@ -238,7 +238,7 @@ fn default_templates_of_the_installation() {
 }
 
 #[test]
-fn ambient_mode_as_the_installation_says() {
+fn the_installation_enables_ambient_mode() {
     let ambient = "istio.io/dataplane-mode: ambient";
     assert_eq!(
         dataplane(ambient, "", &helm_release("")).value,
@@ -258,9 +258,9 @@ fn ambient_mode_as_the_installation_says() {
     assert_eq!(dataplane("", "", &cni(selectors)).value, Dataplane::Ambient);
     let others = selectors.replace("app: web", "app: other");
     assert_eq!(dataplane(ambient, "", &cni(&others)).value, Dataplane::None);
-    let settings = overriding(Facts {
+    let settings = overriding(FactOverrides {
         ambient: Some(false),
-        ..Facts::default()
+        ..FactOverrides::default()
     });
     assert_eq!(
         dataplane_with(ambient, "", "a: b\n", &settings).value,

@@ -1,4 +1,4 @@
-//! Which installation holds for which workload, and what follows for its probes.
+//! Which installation applies to which workload, and the effect on its probes.
 
 mod facts;
 mod injection;
@@ -11,12 +11,12 @@ use meshprobe::finding::Certainty;
 use meshprobe::kube::Workload;
 use meshprobe::mesh::{Fact, Version};
 use meshprobe::predict::{Cause, HandlerPrediction, Outcome, predict_workload};
-use meshprobe::settings::{Facts, Settings};
+use meshprobe::settings::{FactOverrides, Settings};
 use meshprobe::source::SourceSet;
 
 use crate::support::manifest::{INJECTED, Manifest, Pod, STRICT_MESH};
 
-/// Reads files as the tool would; the only place that knows how.
+/// Reads files as the program does; the only helper of this folder that does so.
 fn sources(files: &[(&str, &str)]) -> SourceSet {
     let read = files
         .iter()
@@ -24,47 +24,51 @@ fn sources(files: &[(&str, &str)]) -> SourceSet {
     SourceSet::new(read.flat_map(|set| set.files).collect())
 }
 
-/// Asks the context of a tree about its workload named `web`.
-fn ask_with<T>(
+/// Evaluates `question` with the context of a tree and its workload named `web`.
+fn evaluate_with<T>(
     files: &[(&str, &str)],
     settings: &Settings,
     question: impl Fn(&Context<'_>, &Workload<'_>) -> T,
 ) -> T {
     let sources = sources(files);
     let context = Context::new(&sources, &[], settings);
-    let subjects = context.inventory.workloads.iter();
-    let mut named = subjects.filter(|subject| subject.workload.object.name() == "web");
+    let subjects = &context.inventory.workloads;
+    let mut named = subjects
+        .iter()
+        .filter(|subject| subject.workload.object.name() == "web");
     question(&context, &named.next().unwrap().workload)
 }
 
-fn ask<T>(files: &[(&str, &str)], question: impl Fn(&Context<'_>, &Workload<'_>) -> T) -> T {
-    ask_with(files, &Settings::default(), question)
+fn evaluate<T>(files: &[(&str, &str)], question: impl Fn(&Context<'_>, &Workload<'_>) -> T) -> T {
+    evaluate_with(files, &Settings::default(), question)
 }
 
-fn assume(facts: Facts) -> Settings {
+fn assume(facts: FactOverrides) -> Settings {
     Settings {
         assume: facts,
         ..Settings::default()
     }
 }
 
-fn overriding(facts: Facts) -> Settings {
+fn overriding(facts: FactOverrides) -> Settings {
     Settings {
         overrides: facts,
         ..Settings::default()
     }
 }
 
-/// The messages of a fact's reasons.
+/// Returns the messages of a fact's reasons.
 fn reasons<T>(fact: &Fact<T>) -> Vec<&str> {
-    let because = fact.because.iter();
-    because.map(|reason| reason.message.as_str()).collect()
+    fact.because
+        .iter()
+        .map(|reason| reason.message.as_str())
+        .collect()
 }
 
-/// The files of a fact's reasons that have a place.
+/// Returns the files of a fact's reasons that have a location.
 fn places<T>(fact: &Fact<T>) -> Vec<&str> {
-    let because = fact.because.iter();
-    because
+    fact.because
+        .iter()
         .filter_map(|reason| Some(&*reason.place.as_ref()?.path))
         .collect()
 }
@@ -73,7 +77,7 @@ fn namespace(labels: &str) -> String {
     Manifest::namespace("shop").labels(labels).to_string()
 }
 
-/// A Deployment `web` with a readiness probe; both arguments are YAML flow mappings' insides.
+/// A Deployment `web` with a readiness probe; both arguments are entries of YAML flow mappings.
 fn web(labels: &str, annotations: &str) -> String {
     let pod = Pod::deployment("web").within("shop").labels(labels);
     pod.annotations(annotations)

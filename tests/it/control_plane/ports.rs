@@ -1,8 +1,8 @@
-//! The three ports of the agent: target, agent, and the one the redirect leaves alone.
+//! The three ports of the agent: the target of the probe, the agent's own port, and the port excluded from capture.
 
 use super::*;
 
-/// What the readiness probe comes to under STRICT, with a pod annotation and an installation.
+/// Returns the result of the readiness probe under STRICT, with a pod annotation and an installation.
 fn probe(annotations: &str, install: &str) -> (Outcome, Cause, Option<String>) {
     probe_under(annotations, install, STRICT_MESH)
 }
@@ -16,7 +16,7 @@ fn probe_under(annotations: &str, install: &str, policy: &str) -> (Outcome, Caus
         ("mtls.yaml", policy),
         ("istio.yaml", operator.as_str()),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         let prediction = predict_workload(context, workload);
         let handler: &HandlerPrediction<'_> = prediction.handlers.first().unwrap();
         let verdict = handler.verdict.clone();
@@ -27,19 +27,19 @@ fn probe_under(annotations: &str, install: &str, policy: &str) -> (Outcome, Caus
 const OK: (Outcome, Cause, Option<String>) = (Outcome::Ok, Cause::Rewritten, None);
 
 fn refused(port: u16) -> (Outcome, Cause, Option<String>) {
-    let said = format!(
+    let message = format!(
         "Readiness probe failed: Get \"http://<pod>:{port}/app-health/web/readyz\": \
          dial tcp <pod>:{port}: connect: connection refused"
     );
-    (Outcome::Fails, Cause::StatusPortMismatch, Some(said))
+    (Outcome::Fails, Cause::StatusPortMismatch, Some(message))
 }
 
 fn reset(port: u16) -> (Outcome, Cause, Option<String>) {
-    let said = format!(
+    let message = format!(
         "Readiness probe failed: Get \"http://<pod>:{port}/app-health/web/readyz\": \
          read tcp <node>-><pod>:{port}: read: connection reset by peer"
     );
-    (Outcome::Fails, Cause::StatusPortCaptured, Some(said))
+    (Outcome::Fails, Cause::StatusPortCaptured, Some(message))
 }
 
 const ANNOTATION: &str = "status.sidecar.istio.io/port";
@@ -47,7 +47,7 @@ const MESH: &str = "meshConfig: {defaultConfig: {statusPort: 15555}}";
 const PROXY: &str = "values: {global: {proxy: {statusPort: 15555}}}";
 
 #[test]
-fn the_measured_table() {
+fn the_outcomes_match_the_measured_table() {
     assert_eq!(probe("", ""), OK);
     assert_eq!(probe(&format!("{ANNOTATION}: '15555'"), ""), OK);
     let zero = probe(&format!("{ANNOTATION}: '0'"), "");
@@ -62,7 +62,7 @@ fn the_measured_table() {
 }
 
 #[test]
-fn the_cni_plugin_leaves_the_usual_port_alone() {
+fn the_cni_plugin_excludes_the_default_port() {
     let with_cni = format!("{PROXY}, components: {{cni: {{enabled: true}}}}");
     assert_eq!(probe("", &with_cni), OK);
     let with_cni = format!("{MESH}, components: {{cni: {{enabled: true}}}}");
@@ -70,13 +70,13 @@ fn the_cni_plugin_leaves_the_usual_port_alone() {
 }
 
 #[test]
-fn plain_text_is_let_in_where_mtls_is_not_strict() {
+fn plain_text_is_accepted_if_mtls_is_not_strict() {
     let permissive = STRICT_MESH.replace("STRICT", "PERMISSIVE");
     assert_eq!(probe_under("", MESH, &permissive), OK);
 }
 
 #[test]
-fn the_annotation_of_the_pod_settles_all_three() {
+fn the_annotation_of_the_pod_sets_all_three_ports() {
     let both = format!("{ANNOTATION}: '15777', proxy.istio.io/config: 'statusPort: 15888'");
     assert_eq!(probe(&both, MESH), OK);
     let unreadable = probe(&format!("{ANNOTATION}: ' 15777 '"), "");
@@ -84,7 +84,7 @@ fn the_annotation_of_the_pod_settles_all_three() {
 }
 
 #[test]
-fn an_include_list_with_the_agents_port_captures_it() {
+fn an_include_list_with_the_port_of_the_agent_captures_it() {
     let include = "traffic.sidecar.istio.io/includeInboundPorts: '8080,15020'";
     assert_eq!(probe(include, ""), reset(15020));
     let without = "traffic.sidecar.istio.io/includeInboundPorts: '8080'";
@@ -96,7 +96,7 @@ fn an_include_list_with_the_agents_port_captures_it() {
 }
 
 #[test]
-fn the_verdict_points_at_the_lines_that_decide() {
+fn the_verdict_names_the_lines_that_decide() {
     let web = web("", "");
     let operator = operator(MESH);
     let files = [
@@ -105,26 +105,29 @@ fn the_verdict_points_at_the_lines_that_decide() {
         ("mtls.yaml", STRICT_MESH),
         ("istio.yaml", operator.as_str()),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         let prediction = predict_workload(context, workload);
         assert_eq!(prediction.status_port.value, 15555);
         assert_eq!(places(&prediction.status_port), ["istio.yaml"]);
         let verdict = &prediction.handlers.first().unwrap().verdict;
-        let said: Vec<_> = verdict
+        let reasons: Vec<_> = verdict
             .because
             .iter()
             .map(|why| why.message.as_str())
             .collect();
         assert!(
-            said.contains(&"`meshConfig.defaultConfig.statusPort` is 15555"),
-            "{said:?}"
+            reasons.contains(&"`meshConfig.defaultConfig.statusPort` is 15555"),
+            "{reasons:?}"
         );
-        assert!(said.contains(&"STRICT for the whole mesh"), "{said:?}");
+        assert!(
+            reasons.contains(&"STRICT for the whole mesh"),
+            "{reasons:?}"
+        );
     });
 }
 
 #[test]
-fn a_rewrite_written_ahead_is_judged_by_the_agents_port() {
+fn a_pre_rewritten_probe_is_compared_with_the_port_of_the_agent() {
     let annotations = concat!(
         "sidecar.istio.io/rewriteAppHTTPProbers: 'false', ",
         r#"proxy.istio.io/config: 'proxyMetadata: {ISTIO_KUBE_APP_PROBERS: ''{\"/app-health/web/readyz\":{\"tcpSocket\":{\"port\":8080}}}''}'"#,
@@ -141,7 +144,7 @@ fn a_rewrite_written_ahead_is_judged_by_the_agents_port() {
             ("mtls.yaml", STRICT_MESH),
             ("istio.yaml", operator.as_str()),
         ];
-        ask(&files, |context, workload| {
+        evaluate(&files, |context, workload| {
             let prediction = predict_workload(context, workload);
             assert!(prediction.prober_env.is_some(), "{text}");
             let verdict = &prediction.handlers.first().unwrap().verdict;
@@ -154,18 +157,18 @@ fn a_rewrite_written_ahead_is_judged_by_the_agents_port() {
 }
 
 #[test]
-fn an_option_moves_all_ports_together() {
+fn an_option_sets_all_three_ports() {
     let web = web("", "");
     let files = [
         ("web.yaml", web.as_str()),
         ("ns.yaml", INJECTED),
         ("mtls.yaml", STRICT_MESH),
     ];
-    let settings = assume(Facts {
+    let settings = assume(FactOverrides {
         status_port: Some(15099),
-        ..Facts::default()
+        ..FactOverrides::default()
     });
-    ask_with(&files, &settings, |context, workload| {
+    evaluate_with(&files, &settings, |context, workload| {
         let ports = [
             context.status_port(workload),
             context.agent_port(workload),
@@ -181,7 +184,7 @@ fn an_option_moves_all_ports_together() {
 }
 
 #[test]
-fn an_annotation_that_is_no_port_costs_the_pod() {
+fn an_annotation_that_is_not_a_port_sets_the_probe_to_port_0() {
     for word in ["", "abc", "-1", "70000", "+15022", "0"] {
         let verdict = probe(&format!("{ANNOTATION}: '{word}'"), "");
         let wanted = (Outcome::Fails, Cause::StatusPortZero, None);

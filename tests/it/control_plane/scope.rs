@@ -1,9 +1,9 @@
-//! Distance, several control planes, files that belong together.
+//! Distance, several control planes, and files that belong together.
 
 use super::*;
 
 fn rewrite(files: &[(&str, &str)]) -> Fact<bool> {
-    ask(files, |context, workload| context.rewrite_default(workload))
+    evaluate(files, |context, workload| context.rewrite_default(workload))
 }
 
 fn install(on: bool) -> String {
@@ -13,7 +13,7 @@ fn install(on: bool) -> String {
 }
 
 #[test]
-fn the_nearest_control_plane_holds() {
+fn the_nearest_control_plane_applies() {
     let web = web("", "");
     let (on, off) = (install(true), install(false));
     let files = [
@@ -27,7 +27,7 @@ fn the_nearest_control_plane_holds() {
 }
 
 #[test]
-fn control_planes_that_are_equally_near_and_differ_make_an_assumption() {
+fn equally_near_control_planes_that_differ_cause_an_assumption() {
     let web = web("", "");
     let (on, off) = (install(true), install(false));
     let files = [
@@ -41,7 +41,7 @@ fn control_planes_that_are_equally_near_and_differ_make_an_assumption() {
         places(&fact),
         ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"]
     );
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         let view = context.install(workload);
         assert_eq!(view.candidates.len(), 2);
         let conflicts = view.conflicts();
@@ -78,14 +78,14 @@ fn a_default_against_a_written_value_is_a_conflict_too() {
         ("a.yaml", silent.as_str()),
         ("b.yaml", off.as_str()),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         let conflicts = context.install(workload).conflicts();
         assert_eq!(conflicts.first().unwrap().sides.first().unwrap().0, "true");
     });
 }
 
 #[test]
-fn several_revisions_live_side_by_side() {
+fn several_revisions_coexist() {
     let release = |revision: &str, on: bool| {
         helm_release(&format!(
             "revision: {revision}, sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {on}}}"
@@ -101,7 +101,7 @@ fn several_revisions_live_side_by_side() {
             ("blue.yaml", blue.as_str()),
             ("green.yaml", green.as_str()),
         ];
-        ask(&files, |context, workload| {
+        evaluate(&files, |context, workload| {
             let view = context.install(workload);
             assert_eq!(view.names(), ["blue", "green"]);
             assert_eq!(view.conflicts(), []);
@@ -113,7 +113,7 @@ fn several_revisions_live_side_by_side() {
 }
 
 #[test]
-fn a_control_plane_above_the_fork_serves_too() {
+fn a_control_plane_in_a_common_parent_folder_serves_too() {
     let web = web("", "");
     let (default, canary) = (helm_release(""), helm_release("revision: canary"));
     let files = [
@@ -122,7 +122,7 @@ fn a_control_plane_above_the_fork_serves_too() {
         ("prod/shop/canary.yaml", canary.as_str()),
         ("prod/istiod.yaml", default.as_str()),
     ];
-    let fact = ask(&files, |context, workload| context.dataplane(workload));
+    let fact = evaluate(&files, |context, workload| context.dataplane(workload));
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Known)
@@ -130,7 +130,7 @@ fn a_control_plane_above_the_fork_serves_too() {
 }
 
 #[test]
-fn a_control_plane_of_another_branch_is_only_assumed_to_serve() {
+fn a_control_plane_in_another_subtree_is_only_assumed_to_serve() {
     let web = web("", "");
     let (stable, canary) = (
         helm_release("revision: stable"),
@@ -143,7 +143,7 @@ fn a_control_plane_of_another_branch_is_only_assumed_to_serve() {
         ("prod/istiod.yaml", stable.as_str()),
         ("infra/istiod.yaml", canary.as_str()),
     ];
-    let fact = ask(&files, |context, workload| context.dataplane(workload));
+    let fact = evaluate(&files, |context, workload| context.dataplane(workload));
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Assumed)
@@ -151,14 +151,14 @@ fn a_control_plane_of_another_branch_is_only_assumed_to_serve() {
     assert!(places(&fact).contains(&"infra/istiod.yaml"));
 }
 
-/// The mesh configuration with a port of the status server.
+/// The mesh configuration with the given port of the status server.
 fn mesh_config(port: u16) -> String {
     let mesh = format!("mesh: 'defaultConfig: {{statusPort: {port}}}'");
     Manifest::config_map("istio", &mesh).to_string()
 }
 
 #[test]
-fn parts_of_one_installation_are_put_together() {
+fn parts_of_one_installation_are_combined() {
     let mesh = mesh_config(15555);
     let values = r#"{"global": {"proxy": {"statusPort": 15666}}, "sidecarInjectorWebhook": {"rewriteAppHTTPProbe": true}}"#;
     let values = format!("values: '{values}'");
@@ -173,7 +173,7 @@ fn parts_of_one_installation_are_put_together() {
         ("istio/injector.yaml", &injector),
         ("istio/istiod.yaml", &istiod),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
         assert_eq!(context.mesh_status_port(workload).value, 15555);
         assert_eq!(context.proxy_status_port(workload).value, 15666);
@@ -183,7 +183,7 @@ fn parts_of_one_installation_are_put_together() {
 }
 
 #[test]
-fn two_rendered_clusters_stay_apart() {
+fn two_rendered_clusters_are_separate() {
     let injector = Manifest::config_map("istio-sidecar-injector", "config: 'policy: enabled'");
     let injector = injector.to_string();
     let (prod, stage) = (mesh_config(15555), mesh_config(15666));
@@ -195,14 +195,14 @@ fn two_rendered_clusters_stay_apart() {
         ("stage/mesh.yaml", stage.as_str()),
         ("stage/web.yaml", web.as_str()),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 2);
         assert_eq!(context.mesh_status_port(workload).value, 15666);
     });
 }
 
 #[test]
-fn a_values_file_speaks_through_the_release_that_names_it() {
+fn a_values_file_applies_through_the_release_that_names_it() {
     let values = "pilot: {cni: {enabled: true}}\nmeshConfig: {rootNamespace: mesh}\nglobal: {proxy: {statusPort: 15555}}\n";
     let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: istiod}\nspec:\n  sources:\n  - {chart: istiod, targetRevision: 1.26.1, helm: {valueFiles: [$values/istio/values.yaml], valuesObject: {revision: canary}}}\n  - {repoURL: x, ref: values}\n";
     let web = web("", "");
@@ -211,7 +211,7 @@ fn a_values_file_speaks_through_the_release_that_names_it() {
         ("istio/values.yaml", values),
         ("app.yaml", application),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
         let view = context.install(workload);
         assert_eq!(view.names(), ["canary"]);
@@ -219,19 +219,23 @@ fn a_values_file_speaks_through_the_release_that_names_it() {
         assert_eq!(context.root_namespace(workload).value, "mesh");
         assert!(context.cni(workload).value);
     });
-    ask(&files[..2], |context, workload| {
+    evaluate(&files[..2], |context, workload| {
         let served: Vec<_> = context
             .served_names()
             .into_iter()
             .map(|(name, _)| name)
             .collect();
-        assert_eq!(served, ["default"], "by itself it is an installation too");
+        assert_eq!(
+            served,
+            ["default"],
+            "without a release it is an installation too"
+        );
         assert_eq!(context.proxy_status_port(workload).value, 15555);
     });
 }
 
 #[test]
-fn values_of_environments_are_laid_over_the_common_ones() {
+fn values_of_environments_override_the_common_values() {
     let base =
         "pilot: {cni: {enabled: true}}\nmeshConfig: {rootNamespace: mesh}\nrevision: canary\n";
     let prod = "global: {proxy: {statusPort: 15555}, istioNamespace: mesh}\npilot: {cni: {enabled: false}}\n";
@@ -241,7 +245,7 @@ fn values_of_environments_are_laid_over_the_common_ones() {
         ("istio/values-prod.yaml", prod),
         ("web.yaml", web.as_str()),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
         assert!(!context.cni(workload).value);
         assert_eq!(context.root_namespace(workload).value, "mesh");
@@ -250,7 +254,7 @@ fn values_of_environments_are_laid_over_the_common_ones() {
 }
 
 #[test]
-fn what_is_said_of_the_cluster_holds_for_its_control_planes() {
+fn facts_of_the_cluster_apply_to_its_control_planes() {
     let sail = |kind, spec| Manifest::new("sailoperator.io/v1", kind, "default").spec(spec);
     let cni = sail("IstioCNI", "{profile: ambient}").to_string();
     let istio = sail("Istio", "{version: v1.26.1}").to_string();
@@ -260,14 +264,14 @@ fn what_is_said_of_the_cluster_holds_for_its_control_planes() {
         ("mesh/istio.yaml", istio.as_str()),
         ("web.yaml", web.as_str()),
     ];
-    ask(&files, |context, workload| {
+    evaluate(&files, |context, workload| {
         let fact = context.cni(workload);
         assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
         assert!(context.ambient(workload).unwrap().value);
     });
 }
 
-/// The first handler of `web` between an installation that rewrites and one that does not.
+/// Returns the verdict for the first handler of `web` between an installation that rewrites and one that does not.
 fn between<'a>(more: &[(&'a str, &'a str)]) -> (Outcome, Certainty, Vec<String>) {
     let (on, off, web) = (install(true), install(false), web("", ""));
     let mut files = vec![
@@ -280,9 +284,9 @@ fn between<'a>(more: &[(&'a str, &'a str)]) -> (Outcome, Certainty, Vec<String>)
     verdict(&files)
 }
 
-/// Outcome, certainty, and the files among the reasons.
+/// Returns outcome, certainty, and the files among the reasons.
 fn verdict(files: &[(&str, &str)]) -> (Outcome, Certainty, Vec<String>) {
-    ask(files, |context, workload| {
+    evaluate(files, |context, workload| {
         let prediction = predict_workload(context, workload);
         let verdict = &prediction.handlers.first().unwrap().verdict;
         let places = verdict.because.iter().filter_map(|reason| {
@@ -294,7 +298,7 @@ fn verdict(files: &[(&str, &str)]) -> (Outcome, Certainty, Vec<String>) {
 }
 
 #[test]
-fn a_tie_that_makes_no_difference_to_a_probe_is_no_assumption() {
+fn a_tie_that_does_not_affect_a_probe_is_not_an_assumption() {
     let (outcome, certainty, places) = between(&[]);
     assert_eq!((outcome, certainty), (Outcome::Ok, Certainty::Default));
     assert!(
@@ -307,7 +311,7 @@ fn a_tie_that_makes_no_difference_to_a_probe_is_no_assumption() {
 }
 
 #[test]
-fn a_tie_that_makes_a_difference_is_an_assumption_with_both_lines() {
+fn a_tie_that_affects_a_probe_is_an_assumption_with_both_lines() {
     let (outcome, certainty, places) = between(&[("mtls.yaml", STRICT_MESH)]);
     assert_eq!((outcome, certainty), (Outcome::Fails, Certainty::Assumed));
     for file in ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"] {
@@ -316,7 +320,7 @@ fn a_tie_that_makes_a_difference_is_an_assumption_with_both_lines() {
 }
 
 #[test]
-fn a_tie_behind_the_deciding_fact_is_an_assumption_too() {
+fn a_tie_of_an_indirect_fact_is_an_assumption_too() {
     let operator = |root: &str| operator(&format!("meshConfig: {{rootNamespace: {root}}}"));
     let (prod, stage) = (operator("istio-system"), operator("mesh"));
     let web = web("", "sidecar.istio.io/rewriteAppHTTPProbers: 'false'");
@@ -335,7 +339,7 @@ fn a_tie_behind_the_deciding_fact_is_an_assumption_too() {
 }
 
 #[test]
-fn more_ties_than_are_weighed_stay_an_assumption() {
+fn more_ties_than_the_limit_are_an_assumption() {
     let more = [
         ("clusters/a/istio.yaml", install(true)),
         ("clusters/b/istio.yaml", install(true)),

@@ -1,4 +1,4 @@
-//! Webhooks that the tree holds, and tags that others set.
+//! Webhook configurations in the tree, and tags that other tools set.
 
 use super::injection::{CANARY, dataplane};
 use super::*;
@@ -22,7 +22,7 @@ fn webhook_configuration(labels: &str, namespaces: &str, objects: &str) -> Strin
 }
 
 #[test]
-fn webhooks_in_the_tree_are_taken_at_their_word() {
+fn webhooks_in_the_tree_decide_the_injection() {
     let own = webhook_configuration(
         "istio.io/rev: default",
         "matchExpressions: [{key: team, operator: In, values: [shop, stock]}]",
@@ -73,7 +73,7 @@ fn webhooks_of_a_tag_leave_the_revision_to_the_model() {
 }
 
 #[test]
-fn webhooks_that_are_switched_off_inject_nobody() {
+fn deactivated_webhooks_do_not_inject() {
     let never = webhook_configuration(
         "istio.io/rev: default",
         "matchLabels: {istio.io/deactivated: never-match}, matchExpressions: [{key: istio-injection, operator: In, values: [enabled]}]",

@@ -1,4 +1,4 @@
-//! README, pages and pictures agree with the program, and with the style guide.
+//! The README, the pages and the pictures agree with the program and with the style guide.
 
 mod picture;
 mod readme;

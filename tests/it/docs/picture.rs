@@ -1,6 +1,6 @@
-//! The picture of the README is what the binary prints on a terminal.
+//! The picture in the README shows the output of the binary on a terminal.
 //!
-//! `MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture` draws it anew.
+//! `MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture` draws it again.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,16 +15,16 @@ const ADVANCE: f64 = 7.8;
 const LINE: usize = 18;
 const MARGIN: usize = 16;
 
-/// What an escape sequence of colour has set.
+/// The text attributes that escape sequences have set.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Look {
+struct Attributes {
     colour: Option<&'static str>,
     bold: bool,
     dim: bool,
     underlined: bool,
 }
 
-impl Look {
+impl Attributes {
     fn set(&mut self, code: &str) {
         match code {
             "0" => *self = Self::default(),
@@ -36,11 +36,11 @@ impl Look {
             "33" => self.colour = Some("#e3b341"),
             "35" => self.colour = Some("#d2a8ff"),
             "36" => self.colour = Some("#79c0ff"),
-            other => panic!("nobody has drawn the code {other} yet"),
+            other => panic!("unknown escape code {other}"),
         }
     }
 
-    fn attributes(self) -> String {
+    fn to_svg(self) -> String {
         let mut text = String::new();
         if let Some(colour) = self.colour {
             write!(text, " fill=\"{colour}\"").unwrap();
@@ -58,31 +58,31 @@ impl Look {
     }
 }
 
-/// Splits a line into stretches of one look.
-fn stretches(line: &str) -> Vec<(Look, String)> {
-    let mut look = Look::default();
-    let mut found: Vec<(Look, String)> = Vec::new();
+/// Splits a line into spans with the same attributes.
+fn spans(line: &str) -> Vec<(Attributes, String)> {
+    let mut attributes = Attributes::default();
+    let mut found: Vec<(Attributes, String)> = Vec::new();
     for (index, part) in line.split("\u{1b}[").enumerate() {
         let text = if index == 0 {
             part
         } else {
             let (codes, text) = part.split_once('m').unwrap();
-            codes.split(';').for_each(|code| look.set(code));
+            codes.split(';').for_each(|code| attributes.set(code));
             text
         };
         match found.last_mut() {
-            Some((last, written)) if *last == look => written.push_str(text),
-            _ => found.push((look, text.to_owned())),
+            Some((last, written)) if *last == attributes => written.push_str(text),
+            _ => found.push((attributes, text.to_owned())),
         }
     }
     found
 }
 
-/// Draws one line; what is indented is placed, so that no reader of SVG can drop the spaces.
+/// Draws one line; each indented span gets a position, so that no SVG reader can drop the spaces.
 fn draw(line: &str, at: usize, svg: &mut String) -> usize {
     let mut column = 0;
     let bottom = MARGIN + LINE * at + LINE / 2;
-    for (look, text) in stretches(line) {
+    for (attributes, text) in spans(line) {
         let width = text.chars().count();
         let shown = text.trim_start();
         let start = column + width - shown.chars().count();
@@ -97,7 +97,7 @@ fn draw(line: &str, at: usize, svg: &mut String) -> usize {
                 "<text x=\"{:.1}\" y=\"{bottom}\" textLength=\"{:.1}\" xml:space=\"preserve\"{}>{escaped}</text>",
                 f64::from(u32::try_from(start).unwrap()) * ADVANCE + 16.0,
                 f64::from(u32::try_from(shown.chars().count()).unwrap()) * ADVANCE,
-                look.attributes(),
+                attributes.to_svg(),
             )
             .unwrap();
         }
@@ -124,7 +124,7 @@ fn picture(lines: &[String]) -> String {
 }
 
 #[test]
-fn the_picture_shows_what_is_printed() {
+fn the_picture_shows_the_output_of_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut arguments: Vec<&str> = COMMAND.split(' ').collect();
     arguments.extend(["--isolated", "--color", "always"]);
@@ -145,6 +145,6 @@ fn the_picture_shows_what_is_printed() {
     let kept = std::fs::read_to_string(root.join(FILE)).unwrap();
     assert_eq!(
         kept, drawn,
-        "{FILE} is old: MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture"
+        "{FILE} is out of date: run MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture"
     );
 }

@@ -1,7 +1,7 @@
-//! The commands of the README, and of the pages that go on where it ends, print what is said there.
+//! The commands of the README, and of the pages that continue it, print the output that is shown there.
 //! Those in `sh` blocks need more than the binary: `tests/e2e/readme.sh` runs them.
 //!
-//! A line that ends in `…` stands for a longer one, a line `…` alone for any number of lines.
+//! A line that ends in `…` represents a longer one, a line `…` any number of lines.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<Vec<&'a str>> {
     found
 }
 
-/// Returns the commands of a block, each with what is shown below it.
+/// Returns the commands of a block, each with the output below it.
 fn commands<'a>(block: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for &line in block {
@@ -44,17 +44,17 @@ fn commands<'a>(block: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
     found
 }
 
-fn agrees(shown: &[&str], printed: &[&str]) -> bool {
+fn matches(shown: &[&str], printed: &[&str]) -> bool {
     match (shown.split_first(), printed.split_first()) {
         (None, _) => printed.iter().all(|line| line.is_empty()),
         (Some((&"…", rest)), _) => {
-            (0..=printed.len()).any(|skip| agrees(rest, printed.get(skip..).unwrap()))
+            (0..=printed.len()).any(|skip| matches(rest, printed.get(skip..).unwrap()))
         }
         (Some((first, rest)), Some((line, left))) => {
             let same = first
                 .strip_suffix('…')
                 .map_or(first == line, |start| line.starts_with(start));
-            same && agrees(rest, left)
+            same && matches(rest, left)
         }
         (Some(_), None) => false,
     }
@@ -73,13 +73,13 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs a pipe of our own commands; the status is the worst.
+/// Runs a pipe of meshprobe commands; returns the highest exit code.
 fn run(folder: &Path, command: &str) -> Run {
     let mut last: Option<Run> = None;
     for stage in command.split(" | ") {
         let arguments = stage
             .strip_prefix("meshprobe ")
-            .unwrap_or_else(|| panic!("`{stage}` is not ours"));
+            .unwrap_or_else(|| panic!("`{stage}` is not a meshprobe command"));
         let mut arguments: Vec<&str> = arguments.split(' ').collect();
         if arguments.first().is_some_and(|name| *name != "rule") {
             arguments.insert(1, "--isolated");
@@ -93,7 +93,7 @@ fn run(folder: &Path, command: &str) -> Run {
 }
 
 #[test]
-fn the_commands_of_the_readme_print_what_it_says() {
+fn the_commands_of_the_readme_print_the_shown_output() {
     let pages = [
         ("README.md", 4),
         ("docs/prediction.md", 1),
@@ -110,7 +110,7 @@ fn the_commands_of_the_readme_print_what_it_says() {
 fn run_all(blocks: Vec<Vec<&str>>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for block in blocks {
-        // Some commands write, so each block has a copy of its own.
+        // Some commands write files, so each block has its own copy.
         let folder = tempfile::tempdir().unwrap();
         copy(
             &root.join("fixtures/demo"),
@@ -120,7 +120,7 @@ fn run_all(blocks: Vec<Vec<&str>>) {
             let run = run(folder.path(), command);
             let printed: Vec<&str> = run.stdout.lines().collect();
             assert!(
-                run.code < 2 && agrees(&shown, &printed),
+                run.code < 2 && matches(&shown, &printed),
                 "`{command}` ends with {} and prints\n{}\n{}",
                 run.code,
                 run.stdout,
@@ -130,7 +130,7 @@ fn run_all(blocks: Vec<Vec<&str>>) {
     }
 }
 
-/// The script stops at a line that it does not know, but it is not part of `cargo test`.
+/// The script stops at an unknown line, but it is not part of `cargo test`.
 #[test]
 fn every_other_command_of_the_readme_is_run_by_a_script() {
     let (text, script) = (readme(), text_of(SCRIPT));
@@ -142,18 +142,21 @@ fn every_other_command_of_the_readme_is_run_by_a_script() {
     assert_eq!(known.collect::<Vec<_>>(), shown, "{SCRIPT}");
 }
 
-/// What is longer belongs into docs/.
+/// Longer text belongs into docs/.
 #[test]
-fn the_readme_is_read_to_its_end() {
+fn the_readme_has_a_limited_length() {
     let lines = readme().lines().count();
     assert!((150..=250).contains(&lines), "{lines} lines");
 }
 
 #[test]
-fn the_readme_counts_the_rules() {
+fn the_readme_contains_the_number_of_rules() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let list = meshprobe(root, &["rule"], "").stdout;
     let (rules, _) = list.split_once("\n\nGuards of rewrite:\n").unwrap();
-    let said = format!("**{} rules**", rules.lines().count());
-    assert!(readme().contains(&said), "README does not say: {said}");
+    let expected = format!("**{} rules**", rules.lines().count());
+    assert!(
+        readme().contains(&expected),
+        "README does not contain: {expected}"
+    );
 }

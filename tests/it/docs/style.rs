@@ -1,4 +1,4 @@
-//! The pages avoid the phrases of `docs/style.md`.
+//! The pages, and the comments and messages of `src`, avoid the phrases of `docs/style.md`.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use walkdir::WalkDir;
 
-/// Where the pages are, relative to the repository. A list, because other steps of the gate create files meanwhile.
+/// The locations of the pages, relative to the repository. A list, because other steps of the gate create files.
 const PLACES: [&str; 10] = [
     "README.md",
     "CONTRIBUTING.md",
@@ -20,10 +20,6 @@ const PLACES: [&str; 10] = [
     "examples",
     "fixtures",
 ];
-
-/// The generated pages of rules and guards are not checked: their text is in `src`, and changes together with the
-/// messages of the rules.
-const GENERATED: &str = "docs/rules";
 
 /// A phrase to avoid, and what to write instead.
 struct Phrase {
@@ -77,6 +73,9 @@ static COMPILED: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
     PHRASES.iter().map(compile).collect()
 });
 
+/// Code in a sentence. It may continue on the next line, but not across an empty one.
+static SPAN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`(?:[^`\n]|\n[^`\n])+`").unwrap());
+
 /// Returns the phrases to avoid in a page, as `line: phrase: suggestion`.
 fn violations(page: &str) -> Vec<String> {
     let prose = without_code(page);
@@ -121,9 +120,7 @@ fn without_code(page: &str) -> String {
     for block in code_blocks(page) {
         fill(&mut text, block, " ");
     }
-    // A span may continue on the next line, but not across an empty one.
-    let span = Regex::new(r"`(?:[^`\n]|\n[^`\n])+`").unwrap();
-    let spans: Vec<Range<usize>> = span.find_iter(&text).map(|hit| hit.range()).collect();
+    let spans: Vec<Range<usize>> = SPAN.find_iter(&text).map(|hit| hit.range()).collect();
     for span in spans {
         fill(&mut text, span, "x");
     }
@@ -168,8 +165,7 @@ fn pages() -> Vec<String> {
         let path = entry.path().strip_prefix(root).unwrap();
         path.to_string_lossy().replace('\\', "/")
     });
-    let pages = paths.filter(|path| path.ends_with(".md") && !path.starts_with(GENERATED));
-    pages.collect()
+    paths.filter(|path| path.ends_with(".md")).collect()
 }
 
 #[test]
@@ -179,6 +175,7 @@ fn the_pages_avoid_the_phrases_of_the_style_guide() {
         "README.md",
         "SECURITY.md",
         "docs/style.md",
+        "docs/rules/sops.md",
         "examples/README.md",
     ] {
         assert!(
@@ -196,6 +193,37 @@ fn the_pages_avoid_the_phrases_of_the_style_guide() {
                 .map(|line| format!("{page}:{line}")),
         );
     }
+    assert!(found.is_empty(), "see docs/style.md\n{}", found.join("\n"));
+}
+
+/// Comments contain the text of `--help`, string literals the messages.
+#[test]
+fn comments_and_messages_avoid_the_phrases_of_the_style_guide() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let literal = Regex::new(r#""((?:[^"\\]|\\.)*)""#).unwrap();
+    let (mut texts, mut found) = (0, Vec::new());
+    for entry in WalkDir::new(root.join("src")).sort_by_file_name() {
+        let entry = entry.unwrap();
+        if entry.path().extension().is_none_or(|name| name != "rs") {
+            continue;
+        }
+        let shown = entry.path().strip_prefix(root).unwrap().display();
+        let source = std::fs::read_to_string(entry.path()).unwrap();
+        for (number, line) in source.lines().enumerate() {
+            let comment = line.trim_start().strip_prefix("//");
+            let messages = literal
+                .captures_iter(line)
+                .filter(|_| comment.is_none())
+                .map(|text| text.get(1).unwrap().as_str())
+                .filter(|text| text.contains(' '));
+            for text in comment.into_iter().chain(messages) {
+                texts += 1;
+                let faults = violations(text).into_iter();
+                found.extend(faults.map(|fault| format!("{shown}:{}: {fault}", number + 1)));
+            }
+        }
+    }
+    assert!(texts > 5000, "{texts} texts");
     assert!(found.is_empty(), "see docs/style.md\n{}", found.join("\n"));
 }
 

@@ -1,4 +1,4 @@
-//! Faults in what lies in a folder.
+//! Faults in the content of a folder.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,23 +10,24 @@ use super::scene::{
 };
 use crate::support::project::Project;
 
-/// A folder with a shop and something else in it.
-fn with(prepare: impl FnOnce(&Project)) -> Project {
+/// A folder with a Namespace, a Deployment, and the files that `prepare` adds.
+fn shop_with(prepare: impl FnOnce(&Project)) -> Project {
     let project = shop();
     prepare(&project);
     project
 }
 
 fn linked(name: &'static str, to: &str) -> Project {
-    with(|project| symlink(to, project.path(name)).unwrap())
+    shop_with(|project| symlink(to, project.path(name)).unwrap())
 }
 
 const CONCISE: [&str; 3] = ["check", "--output-format", "concise"];
 
 #[test]
 fn folders() {
-    let pipe = || with(|project| project.pipe_file("pipe.yaml"));
-    let socket = || with(|project| drop(UnixListener::bind(project.path("socket.yaml")).unwrap()));
+    let pipe = || shop_with(|project| project.pipe_file("pipe.yaml"));
+    let socket =
+        || shop_with(|project| drop(UnixListener::bind(project.path("socket.yaml")).unwrap()));
     let closed = |name: &'static str| {
         move |project: &Project| {
             project.write("closed/a.yaml", deployment("a"));
@@ -37,15 +38,15 @@ fn folders() {
         "Folders",
         &[
             row(
-                "a link to the folder that holds it",
+                "a link to the folder that contains it",
                 &linked("up", "."),
                 0,
                 "in 2 files",
                 check,
             ),
             row(
-                "two links that lead to each other",
-                &with(|project| {
+                "two links that refer to each other",
+                &shop_with(|project| {
                     symlink("b.yaml", project.path("a.yaml")).unwrap();
                     symlink("a.yaml", project.path("b.yaml")).unwrap();
                 }),
@@ -54,7 +55,7 @@ fn folders() {
                 check,
             ),
             row(
-                "a link that leads nowhere",
+                "a broken link",
                 &linked("gone.yaml", "nowhere"),
                 0,
                 "gone.yaml",
@@ -83,7 +84,7 @@ fn folders() {
             ),
             row(
                 "the same without a repository",
-                &with(|project| {
+                &shop_with(|project| {
                     fs::remove_dir(project.path(".git")).unwrap();
                     symlink("/usr", project.path("all")).unwrap();
                 }),
@@ -110,7 +111,7 @@ fn folders() {
                 "the same, `rewrite -o`",
                 &pipe(),
                 0,
-                "pipe.yaml is not copied",
+                "`pipe.yaml` was not copied",
                 |project| project.run(&["rewrite", "-o", "out", "."]),
             ),
             row("a socket", &socket(), 0, "socket.yaml", check),
@@ -137,7 +138,7 @@ fn folders() {
             ),
             row(
                 "a link out of a tree that has no `.git`",
-                &with(|project| {
+                &shop_with(|project| {
                     fs::remove_dir_all(project.path(".git")).unwrap();
                     symlink("/etc/passwd", project.path("users.yaml")).unwrap();
                 }),
@@ -147,7 +148,7 @@ fn folders() {
             ),
             row(
                 "an annotation that names a file out of the repository as its source",
-                &with(|project| {
+                &shop_with(|project| {
                     let source =
                         "metadata: {annotations: {config.kubernetes.io/path: /etc/passwd}, ";
                     let text = deployment("web").replacen("metadata: {", source, 1);
@@ -159,7 +160,7 @@ fn folders() {
             ),
             row(
                 "`.git` is a file that names a foreign folder, which has ignore rules",
-                &with(|project| {
+                &shop_with(|project| {
                     fs::remove_dir_all(project.path(".git")).unwrap();
                     project.write(".git", "gitdir: elsewhere\n");
                     project.write("elsewhere/commondir", ".\n");
@@ -171,7 +172,7 @@ fn folders() {
             ),
             row(
                 "`.ignore` hides a manifest that git tracks, in a gate",
-                &with(|project| {
+                &shop_with(|project| {
                     project.git("", &["init", "--quiet"]);
                     project.git("", &["add", "--all"]);
                     project.write(".ignore", "web.yaml\n");
@@ -182,7 +183,7 @@ fn folders() {
             ),
             row(
                 "`.ignore` of a folder below is a pipe",
-                &with(|project| {
+                &shop_with(|project| {
                     project.write("below/b.yaml", deployment("b"));
                     project.pipe_file("below/.ignore");
                 }),
@@ -192,7 +193,7 @@ fn folders() {
             ),
             row(
                 "`.git/info/exclude` of a folder above is a pipe",
-                &with(|project| {
+                &shop_with(|project| {
                     project.write("below/b.yaml", deployment("b"));
                     project.write(".git/info/x", "");
                     project.pipe_file(".git/info/exclude");
@@ -203,7 +204,7 @@ fn folders() {
             ),
             row(
                 "`.gitignore` of 5 MB",
-                &with(|project| project.write(".gitignore", "*.yaml\n".repeat(750_000))),
+                &shop_with(|project| project.write(".gitignore", "*.yaml\n".repeat(750_000))),
                 0,
                 ".gitignore",
                 check,
@@ -217,7 +218,7 @@ fn folders() {
             ),
             row(
                 "`.meshprobe.yaml` is a pipe",
-                &with(|project| project.pipe_file(".meshprobe.yaml")),
+                &shop_with(|project| project.pipe_file(".meshprobe.yaml")),
                 0,
                 ".meshprobe.yaml",
                 check,
@@ -231,7 +232,7 @@ fn folders() {
             ),
             row(
                 "`.meshprobe.yaml` names standard input as `context`",
-                &with(|project| {
+                &shop_with(|project| {
                     let text = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\n\
                                 spec: {context: [/dev/stdin]}\n";
                     project.write(".meshprobe.yaml", text);
@@ -241,59 +242,59 @@ fn folders() {
                 check,
             ),
             row(
-                "a configuration without end",
+                "an endless configuration",
                 &shop(),
                 2,
                 "/dev/zero",
                 |project| check_with(project, &["--config", "/dev/zero"]),
             ),
             row(
-                "a file that nobody may read",
-                &for_user(with(|project| mode(&project.path("web.yaml"), 0))),
+                "a file without read permission",
+                &for_user(shop_with(|project| mode(&project.path("web.yaml"), 0))),
                 0,
                 "web.yaml",
                 |project| as_user(project, &CONCISE),
             ),
             row(
                 "the same, named by the user",
-                &for_user(with(|project| mode(&project.path("web.yaml"), 0))),
+                &for_user(shop_with(|project| mode(&project.path("web.yaml"), 0))),
                 2,
                 "web.yaml",
                 |project| as_user(project, &[&CONCISE[..], &["web.yaml"]].concat()),
             ),
             row(
-                "a folder that nobody may list",
-                &for_user(with(closed("closed"))),
+                "a folder without read permission",
+                &for_user(shop_with(closed("closed"))),
                 0,
                 "closed",
                 |project| as_user(project, &CONCISE),
             ),
             row(
-                "a path that is not there",
+                "a path that does not exist",
                 &shop(),
                 2,
                 "nowhere.yaml",
                 |project| check_with(project, &["nowhere.yaml"]),
             ),
             row(
-                "a file that can be opened and not read",
+                "a file that can be opened but not read",
                 &shop(),
                 2,
                 "mem",
                 |project| check_with(project, &["/proc/self/mem"]),
             ),
-            vanishing(),
-            many(),
+            removed_file(),
+            many_files(),
         ],
     );
 }
 
-/// The names are read before the files: the pipe comes first, and holds the run.
-fn vanishing() -> Row {
+/// The names are read before the files: the pipe is the first file, and blocks the run.
+fn removed_file() -> Row {
     let project = shop();
     let arguments = [&CONCISE[..], &["."]].concat();
     row(
-        "a file that vanishes between listing and reading",
+        "a file removed between listing and reading",
         &project,
         0,
         "web.yaml",
@@ -305,8 +306,8 @@ fn vanishing() -> Row {
     )
 }
 
-/// One file under many names costs what as many small files would.
-fn many() -> Row {
+/// One file with many names costs as much as many small files.
+fn many_files() -> Row {
     let project = shop();
     for folder in 0..25 {
         fs::create_dir(project.path(&folder.to_string())).unwrap();
@@ -315,7 +316,7 @@ fn many() -> Row {
             fs::hard_link(project.path("web.yaml"), project.path(&name)).unwrap();
         }
     }
-    // mimalloc reserves 256 MiB at once if there is more: just above that, the rest is too little for a thread.
+    // mimalloc reserves 256 MiB at once if they are available: slightly above that, the rest is too small for a thread.
     row(
         "5,000 small files, with 250 MB of address space",
         &project,

@@ -1,4 +1,4 @@
-//! Faults in kustomizations, charts, and what Flux and Argo CD deploy.
+//! Faults in kustomizations and charts, and in folders that Flux and Argo CD deploy.
 
 use std::os::unix::fs::symlink;
 
@@ -9,7 +9,7 @@ use crate::support::{Run, command, run};
 
 const ROOT: &str = "app/kustomization.yaml";
 
-/// A kustomization with this text beside a Deployment.
+/// A kustomization with the given text next to a Deployment.
 fn app(text: &str) -> Project {
     Project::with(&[
         ("ns.yaml", NAMESPACE),
@@ -30,13 +30,13 @@ fn linked_file() -> Project {
     project
 }
 
-fn circle() -> Project {
+fn cycle() -> Project {
     let project = app("resources: [web.yaml, ../other]\n");
     project.write("other/kustomization.yaml", "resources: [../app]\n");
     project
 }
 
-/// Every level includes the one below twice.
+/// A chain of kustomizations in which each level includes the level below twice.
 fn diamonds(levels: usize) -> Project {
     let project = app("resources: [web.yaml]\n");
     let mut below = "../app".to_owned();
@@ -73,7 +73,7 @@ replacements:
   targets: [{select: {kind: Namespace}, fieldPaths: [metadata.annotations.path], options: {create: true}}]
 ";
 
-/// A kustomization with these operations of a JSON patch.
+/// A kustomization with the given operations of a JSON patch.
 fn patched(operations: &[&str]) -> Project {
     let operations: String = operations
         .iter()
@@ -106,7 +106,7 @@ fn argo(path: &str) -> Project {
     project
 }
 
-/// Runs `check --helm` with a renderer of ours.
+/// Runs `check --helm` with a script as renderer.
 fn helm(project: &Project, script: &str) -> Run {
     project.write(
         "chart/Chart.yaml",
@@ -118,7 +118,7 @@ fn helm(project: &Project, script: &str) -> Run {
     with_path(project, &["--helm", "chart"])
 }
 
-/// Runs `check` with nothing but our renderers on the PATH.
+/// Runs `check` with only the renderers of the test on the PATH.
 fn with_path(project: &Project, arguments: &[&str]) -> Run {
     let mut command = command(crate::support::PROGRAM.as_ref(), &project.path(""));
     command.env("PATH", project.path(".git/bin"));
@@ -126,7 +126,7 @@ fn with_path(project: &Project, arguments: &[&str]) -> Run {
     run(command.args(arguments), b"")
 }
 
-/// As a template that includes itself makes helm fail.
+/// The error of helm for a template that includes itself.
 const LOOP: &str = "echo 'Error: template: chart/templates/a.yaml:1:3: executing at <include \"a\" .>: error calling include: rendering template has a nested reference name: a' >&2; exit 1";
 
 #[test]
@@ -140,17 +140,17 @@ fn kustomizations() {
             row("a folder outside of the repository as base", &app(&format!("resources: [web.yaml, {up}/etc]\n")), 0, ROOT, check),
             row("a base on the network", &app("resources: [web.yaml, 'https://example.com/base?ref=v1']\n"), 0, ROOT, check),
             row("a base that is a link out of the repository", &linked_base(), 0, ROOT, check),
-            row("a resource that is such a link", &linked_file(), 0, ROOT, check),
+            row("a resource that is a link out of the repository", &linked_file(), 0, ROOT, check),
             row("a component outside of the repository", &app(&format!("resources: [web.yaml]\ncomponents: [{up}/etc]\n")), 0, ROOT, check),
             row("a patch outside of the repository", &app(&format!("resources: [web.yaml]\npatches: [{{path: {up}/etc/passwd}}]\n")), 0, ROOT, check),
             row("a generator that reads a file outside of the repository", &app(&format!("resources: [web.yaml]\nconfigMapGenerator: [{{name: x, files: [{up}/etc/passwd]}}]\n")), 0, "No findings", check),
             row("a plugin as generator", &app("resources: [web.yaml]\ngenerators: [run.yaml]\n"), 0, ROOT, check),
-            row("two kustomizations that include each other", &circle(), 0, "circle", check),
+            row("two kustomizations that include each other", &cycle(), 0, "cycle", check),
             row("a kustomization that includes itself", &app("resources: [web.yaml, ., ../app]\n"), 0, ROOT, check),
             row("a base that is included 2^30 times", &diamonds(30), 1, "overlay-left-out", check),
             row("a chain of 200 overlays", &chain(200), 1, "overlay-left-out", check),
             row("a patch that copies its own list sixty times", &app(&format!("resources: [web.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n{}", "    - {op: copy, from: /spec/template/spec/containers, path: /spec/template/spec/containers/-}\n".repeat(60))), 1, "overlay-left-out", check),
-            row("a patch that renames a pod and takes it out of the mesh", &patched(&[RENAME, OPT_OUT]), 0, "Nothing to", rewrite),
+            row("a patch that renames a pod and removes it from the mesh", &patched(&[RENAME, OPT_OUT]), 0, "Nothing to", rewrite),
             row("a patch that renames a pod and replaces its annotations", &patched(&[RENAME, ANNOTATIONS]), 1, "kustomize-overlay", rewrite),
             row("a replacement that copies a probe into another object", &app(COPIED_PROBE), 1, "kustomize-overlay", rewrite),
             row("a path of Flux that leads out of the repository", &flux(&format!("{up}/etc")), 0, "No findings", check),
@@ -158,7 +158,7 @@ fn kustomizations() {
             row("`--helm`: templates that include each other", &app("resources: [web.yaml]\n"), 1, "nested reference", |project| helm(project, LOOP)),
             row("`--helm`: a renderer that is killed", &app("resources: [web.yaml]\n"), 1, "helm", |project| helm(project, "kill -9 $$")),
             row("`--helm`: a renderer that prints bytes", &app("resources: [web.yaml]\n"), 1, "helm", |project| helm(project, "printf 'apiVersion: v1\\nkind: Pod\\nx: \\377'")),
-            row("`--kustomize`: no renderer on the PATH", &app("resources: [web.yaml]\n"), 1, "not built", |project| with_path(project, &["--kustomize", "app"])),
+            row("`--kustomize`: no renderer on the PATH", &app("resources: [web.yaml]\n"), 1, "cannot build", |project| with_path(project, &["--kustomize", "app"])),
         ],
     );
 }

@@ -1,5 +1,5 @@
-//! What a file system, a user or a hostile repository can do to a run: the user learns it in one
-//! plain line, and no file is lost. The rows make `docs/evidence/faults.csv`.
+//! The faults that a file system, a user or a hostile repository can cause: each is reported in one line,
+//! and no file is lost. The rows are written to `docs/evidence/faults.csv`.
 
 mod folders;
 mod kustomizations;

@@ -9,21 +9,21 @@ use super::scene::{NAMESPACE, check, check_with, deployment, rewrite, row, shell
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
 
-/// Steers a terminal, ends a line, turns the direction, is not seen.
-const NASTY: &str = "a\u{1b}[31m\n::error::x\u{202e}\u{61c}\u{2028}\u{200b}\u{9b}";
+/// A name that controls a terminal, ends a line, changes the text direction, and contains invisible characters.
+const HOSTILE_NAME: &str = "a\u{1b}[31m\n::error::x\u{202e}\u{61c}\u{2028}\u{200b}\u{9b}";
 
 const FORMATS: [&str; 8] = [
     "full", "concise", "json", "sarif", "github", "gitlab", "junit", "summary",
 ];
 
-/// A tree with that in the names of files, objects, containers, keys and paths.
-fn nasty() -> Project {
+/// A tree with hostile names of files, objects, containers, keys and paths.
+fn hostile_tree() -> Project {
     let project = Project::with(&[("ns.yaml", NAMESPACE)]);
     let escaped = "w\\e[31m\\n::error::\\u202e\\u061c\\u2028\\u200b\\u009b\\0";
     let web = deployment("web").replace("- name: web", &format!("- name: \"{escaped}\""));
     let web = web.replace("path: /healthz", &format!("path: \"{escaped}\""));
     project.write(
-        &format!("{NASTY}.yaml"),
+        &format!("{HOSTILE_NAME}.yaml"),
         web.replace("name: web, n", &format!("name: \"{escaped}\", n")),
     );
     project.write(
@@ -36,25 +36,25 @@ fn nasty() -> Project {
     project
 }
 
-/// Runs one format; nothing raw may be in it, whatever it is.
-fn safe(project: &Project, format: &str) -> Run {
+/// Runs one format, and checks that its output is escaped.
+fn run_escaped(project: &Project, format: &str) -> Run {
     let run = project.run(&["check", "--output-format", format]);
-    nothing_raw(&run.stdout);
-    nothing_raw(&run.stderr);
+    assert_escaped(&run.stdout);
+    assert_escaped(&run.stderr);
     run
 }
 
 #[track_caller]
-fn nothing_raw(text: &str) {
-    let raw = |c: char| {
+fn assert_escaped(text: &str) {
+    let unescaped = |c: char| {
         (c.is_control() && c != '\n')
             || matches!(
                 c,
                 '\u{61c}' | '\u{200b}' | '\u{2028}' | '\u{202e}' | '\u{feff}'
             )
     };
-    assert!(!text.contains(raw), "{text:?}");
-    // What stands in a manifest begins no line: a workflow command would be obeyed.
+    assert!(!text.contains(unescaped), "{text:?}");
+    // Values of a manifest must not start a line: the runner would execute a workflow command.
     assert!(
         !text.lines().any(|line| line.starts_with("::error::")),
         "{text}"
@@ -62,13 +62,13 @@ fn nothing_raw(text: &str) {
 }
 
 #[test]
-fn no_format_shows_a_name_raw() {
-    let project = nasty();
+fn every_format_escapes_names() {
+    let project = hostile_tree();
     for format in FORMATS {
-        safe(&project, format);
+        run_escaped(&project, format);
         let report = format!("{format}=report.txt");
         project.run(&["check", "--report", &report]);
-        nothing_raw(&project.read("report.txt"));
+        assert_escaped(&project.read("report.txt"));
         fs::remove_file(project.path("report.txt")).unwrap();
     }
     for arguments in [
@@ -82,51 +82,51 @@ fn no_format_shows_a_name_raw() {
         &["check", "--statistics"],
     ] {
         let run = project.run(arguments);
-        nothing_raw(&run.stdout);
-        nothing_raw(&run.stderr);
+        assert_escaped(&run.stdout);
+        assert_escaped(&run.stderr);
     }
     let list = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {{apiVersion: v1, kind: Pod, metadata: {{name: \"{0}\", annotations: {{sidecar.istio.io/inject: 'true', config.kubernetes.io/path: \"{0}\"}}}}, spec: {{containers: [{{name: \"{0}\", readinessProbe: {{httpGet: {{port: 80}}}}}}]}}}}\n",
         "\\e\\u202e\\0\\n::error::"
     );
     let run = project.pipe(&["krm"], list);
-    nothing_raw(&run.stdout);
-    nothing_raw(&run.stderr);
+    assert_escaped(&run.stdout);
+    assert_escaped(&run.stderr);
 }
 
 #[test]
 fn names() {
-    let project = nasty();
+    let project = hostile_tree();
     page::check(
         "Names",
         &[
             row(
-                "control characters, line breaks and signs that turn the direction of writing, in the name of a file",
+                "control characters, line breaks and bidirectional control characters in a file name",
                 &project,
                 1,
                 "::error::x",
-                |project| safe(project, "concise"),
+                |project| run_escaped(project, "concise"),
             ),
             row(
-                "the same in the name of a container",
+                "the same in a container name",
                 &project,
                 1,
                 "container-name-invalid",
-                |project| safe(project, "concise"),
+                |project| run_escaped(project, "concise"),
             ),
             row(
                 "the same, as an annotation on GitHub",
                 &project,
                 1,
                 "container-name-invalid",
-                |project| safe(project, "github"),
+                |project| run_escaped(project, "github"),
             ),
             row(
                 "the same in `resources` of a kustomization",
                 &project,
                 1,
                 "k/kustomization.yaml",
-                |project| safe(project, "concise"),
+                |project| run_escaped(project, "concise"),
             ),
             row(
                 "a file that is named like an option, with control characters",
@@ -147,17 +147,17 @@ fn names() {
                 },
             ),
             row(
-                "the same characters in the name of a rule",
+                "the same in a rule name",
                 &Project::new(),
                 2,
                 "unknown rule",
                 |project| project.run(&["rule", "x\u{1b}[31m"]),
             ),
             two_names(),
-            row("a name of 255 bytes", &long(), 0, "", rewrite),
+            row("a file name of 255 bytes", &long(), 0, "", rewrite),
             deep(),
             row(
-                "a container name of a megabyte",
+                "a container name of 1 MB",
                 &Project::with(&[
                     ("ns.yaml", NAMESPACE),
                     (
@@ -201,7 +201,7 @@ fn long() -> Project {
     project
 }
 
-/// Folders within folders until no path reaches the last one.
+/// Nested folders whose path exceeds the limit of the system.
 fn deep() -> Row {
     let project = shop();
     let name = "d".repeat(250);
@@ -213,7 +213,7 @@ fn deep() -> Row {
     );
     assert_eq!(made.code, 0, "{}", made.stderr);
     row(
-        "folders within folders, longer than any path may be",
+        "nested folders with a path longer than the system allows",
         &project,
         0,
         "too long",

@@ -14,7 +14,7 @@ pub(crate) enum Row {
         exit: String,
         left: String,
     },
-    /// This machine cannot cause it: the published row is kept.
+    /// This machine cannot cause the fault: the published row is kept.
     Skipped(&'static str),
 }
 
@@ -24,12 +24,12 @@ fn table() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/evidence/faults.csv")
 }
 
-/// Compares a section of the table with its rows; `MESHPROBE_UPDATE_DOCS=1` writes it instead.
+/// Compares a section of the table with its rows; writes it if `MESHPROBE_UPDATE_DOCS=1` is set.
 #[track_caller]
 pub(crate) fn check(section: &str, rows: &[Row]) {
     let _writing = WRITING.lock();
     let published = published();
-    let of_section: Vec<&String> = of(&published, section).collect();
+    let of_section: Vec<&String> = rows_of(&published, section).collect();
     let new: Vec<String> = rows
         .iter()
         .filter_map(|row| line(section, row, &of_section))
@@ -48,7 +48,7 @@ pub(crate) fn check(section: &str, rows: &[Row]) {
         let lines: Vec<&String> = if known == section {
             new.iter().collect()
         } else {
-            of(&published, known).collect()
+            rows_of(&published, known).collect()
         };
         for line in lines {
             text.push_str(line);
@@ -58,7 +58,7 @@ pub(crate) fn check(section: &str, rows: &[Row]) {
     fs::write(table(), text).unwrap();
 }
 
-/// The order of the table.
+/// The order of the sections.
 const ORDER: [&str; 7] = [
     "Text",
     "Readings",
@@ -75,16 +75,17 @@ fn published() -> Vec<String> {
     text.lines().skip(1).map(str::to_owned).collect()
 }
 
-fn of<'a>(lines: &'a [String], section: &str) -> impl Iterator<Item = &'a String> {
+fn rows_of<'a>(lines: &'a [String], section: &str) -> impl Iterator<Item = &'a String> {
     let start = format!("{section},");
     lines.iter().filter(move |line| line.starts_with(&start))
 }
 
 fn difference(old: &[&String], new: &[String]) -> String {
-    let gone = old.iter().filter(|line| !new.contains(line));
+    let removed = old.iter().filter(|line| !new.contains(line));
     let added = new.iter().filter(|line| !old.contains(line));
-    let gone = gone.map(|line| format!("- {line}\n"));
-    gone.chain(added.map(|line| format!("+ {line}\n")))
+    removed
+        .map(|line| format!("- {line}\n"))
+        .chain(added.map(|line| format!("+ {line}\n")))
         .collect()
 }
 
@@ -104,9 +105,9 @@ fn line(section: &str, row: &Row, old: &[&String]) -> Option<String> {
     }
 }
 
-/// A cell of RFC 4180.
+/// Formats a cell according to RFC 4180.
 fn cell(text: &str) -> String {
-    assert!(!text.contains('\n'), "a cell of several lines: {text}");
+    assert!(!text.contains('\n'), "a cell with several lines: {text}");
     if text.contains([',', '"']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -115,7 +116,7 @@ fn cell(text: &str) -> String {
 }
 
 #[test]
-fn the_table_has_every_section_and_no_other() {
+fn the_table_has_exactly_the_known_sections() {
     let text = fs::read_to_string(table()).unwrap();
     assert_eq!(text.lines().next(), Some(HEADER));
     let mut names: Vec<&str> = text

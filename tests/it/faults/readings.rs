@@ -1,4 +1,4 @@
-//! Text that YAML parsers read differently, and what a rewrite could not restore.
+//! Text that YAML parsers read differently, and text that an undo could not restore.
 
 use super::page;
 use super::scene::{NAMESPACE, check, deployment, rewrite, row, shell};
@@ -6,7 +6,7 @@ use crate::support::project::Project;
 
 const PATH: &str = "httpGet: {path: /healthz, port: 8080}";
 
-/// A Namespace and a Deployment whose handler is `handler`.
+/// A Namespace and a Deployment with the given handler.
 fn probed(handler: &str) -> Project {
     let text = deployment("web").replace(PATH, handler);
     Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &text)])
@@ -19,15 +19,15 @@ fn with_metadata(lines: &str) -> Project {
     Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &text)])
 }
 
-/// A Deployment whose metadata comes last, and ends with a block scalar without a line break.
-fn cut_off() -> Project {
+/// A Deployment whose metadata comes last and ends with a block scalar without a line break.
+fn unterminated_block_scalar() -> Project {
     let labels = "    metadata: {labels: {app: web}}\n";
     let text = deployment("web").replace(labels, "");
     let end = "    metadata:\n      annotations:\n        note: |\n          text";
     Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &(text + end))])
 }
 
-fn hidden() -> Project {
+fn hidden_by_line_separator() -> Project {
     probed(
         "httpGet:\n              path: /healthz\n              port: 8080 # usual\u{2028}              scheme: HTTPS",
     )
@@ -39,7 +39,7 @@ fn merge_below() -> Project {
     Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &text)])
 }
 
-fn outdented() -> Project {
+fn continued_at_key_indentation() -> Project {
     with_metadata("      annotations: {}\n      name: \"a b\n      c\"\n")
 }
 
@@ -56,21 +56,21 @@ fn json_stream() -> Project {
 }
 
 #[test]
-fn texts_with_two_readings() {
+fn texts_that_parsers_read_differently() {
     let binary = "httpGet: {path: !!binary L3JlYWR5, port: 8080}";
     page::check(
         "Readings",
         &[
             row(
-                "a line separator (U+2028) in a comment, a key behind it",
-                &hidden(),
+                "a line separator (U+2028) in a comment, with a key after it",
+                &hidden_by_line_separator(),
                 1,
                 "web.yaml",
                 check,
             ),
             row(
                 "the same, rewritten",
-                &hidden(),
+                &hidden_by_line_separator(),
                 1,
                 "ambiguous-yaml",
                 rewrite,
@@ -104,15 +104,15 @@ fn texts_with_two_readings() {
                 rewrite,
             ),
             row(
-                "a block scalar that ends the file without a line break, and would not after the rewrite",
-                &cut_off(),
+                "a block scalar that ends the file without a line break, with an edit after it",
+                &unterminated_block_scalar(),
                 1,
                 "edit-refused",
                 rewrite,
             ),
             row(
                 "a quoted scalar that continues at the indentation of its key",
-                &outdented(),
+                &continued_at_key_indentation(),
                 0,
                 "No findings",
                 check,

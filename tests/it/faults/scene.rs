@@ -1,4 +1,4 @@
-//! A fault in the making: the folder before and after, who runs the program, and how.
+//! The setup of a fault: the files before and after, and how and as which user the program runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ pub(crate) use crate::support::manifest::INJECTED as NAMESPACE;
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, run};
 
-/// An account that owns nothing.
+/// An account that owns no files.
 const NOBODY: u32 = 65_534;
 
 /// A Deployment whose probe is rewritten.
@@ -43,7 +43,7 @@ pub(crate) fn shop() -> Project {
     Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &deployment("web"))])
 }
 
-/// One row: runs `act`, finds the line that holds `needle`, compares the folder before and after.
+/// Builds one row: runs `act`, finds the line that contains `needle`, and compares the folder before and after.
 #[track_caller]
 pub(crate) fn row(
     fault: &'static str,
@@ -57,7 +57,10 @@ pub(crate) fn row(
     let after = tree(&project.path(""));
     assert!(!run.stderr.contains("itself failed"), "{}", run.stderr);
     for c in run.stdout.chars().chain(run.stderr.chars()) {
-        assert!(!c.is_control() || "\n\t".contains(c), "{c:?} is shown raw");
+        assert!(
+            !c.is_control() || "\n\t".contains(c),
+            "{c:?} is not escaped"
+        );
     }
     Row::Shown {
         fault,
@@ -67,7 +70,7 @@ pub(crate) fn row(
     }
 }
 
-/// The one line of what was said that holds `needle`, both streams together.
+/// Returns the first line of both output streams that contains `needle`.
 #[track_caller]
 pub(crate) fn line_with(run: &Run, needle: &str) -> String {
     if needle.is_empty() {
@@ -80,22 +83,22 @@ pub(crate) fn line_with(run: &Run, needle: &str) -> String {
     found.trim().to_owned()
 }
 
-/// `check`, one line per finding.
+/// Runs `check`; prints one line per finding.
 pub(crate) fn check(project: &Project) -> Run {
     project.run(&["check", "--output-format", "concise"])
 }
 
-/// `check` of these paths or with these options, one line per finding.
+/// Runs `check` with the given paths or options; prints one line per finding.
 pub(crate) fn check_with(project: &Project, arguments: &[&str]) -> Run {
     project.run(&[&["check", "--output-format", "concise"], arguments].concat())
 }
 
-/// `rewrite --write` of the whole folder.
+/// Runs `rewrite --write` in the whole folder.
 pub(crate) fn rewrite(project: &Project) -> Run {
     project.run(&["rewrite", "--write", "--quiet", "."])
 }
 
-/// Everything below a folder: what it is, what it holds, who may do what with it.
+/// Returns everything below a folder: kind, content, owner and permissions of each file.
 pub(crate) fn tree(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_path_buf()];
@@ -106,7 +109,7 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<String, String> {
         for entry in entries.map(Result::unwrap) {
             let path = entry.path();
             let Ok(metadata) = fs::symlink_metadata(&path) else {
-                // Its path is longer than any may be.
+                // The path is longer than the system allows.
                 continue;
             };
             let kind = metadata.file_type();
@@ -116,7 +119,7 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<String, String> {
                 }
                 continue;
             }
-            let holds = if kind.is_symlink() {
+            let content = if kind.is_symlink() {
                 format!("{:?}", fs::read_link(&path).unwrap())
             } else if kind.is_file() && metadata.len() < 1 << 20 {
                 fs::read(&path).map_or_else(|_| "unreadable".into(), |bytes| format!("{bytes:?}"))
@@ -125,13 +128,13 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<String, String> {
             };
             let (mode, user, group) = (metadata.mode(), metadata.uid(), metadata.gid());
             let name = path.strip_prefix(root).unwrap().to_string_lossy();
-            found.insert(masked(&name), format!("{mode:o} {user} {group} {holds}"));
+            found.insert(masked(&name), format!("{mode:o} {user} {group} {content}"));
         }
     }
     found
 }
 
-/// The names of temporary files are chance.
+/// Replaces the random names of temporary files.
 fn masked(name: &str) -> String {
     let name = &name.replace(&"n".repeat(250), "nnn…");
     match (name.find(".meshprobe-"), name.strip_suffix(".tmp")) {
@@ -159,8 +162,8 @@ fn difference(before: &BTreeMap<String, String>, after: &BTreeMap<String, String
         old.is_some() && new.is_some() && old != new
     });
     let new = names(&|name| !before.contains_key(name));
-    let gone = names(&|name| !after.contains_key(name));
-    let parts = [("changed", changed), ("new", new), ("gone", gone)];
+    let removed = names(&|name| !after.contains_key(name));
+    let parts = [("changed", changed), ("new", new), ("removed", removed)];
     let parts: Vec<String> = parts
         .iter()
         .filter(|(_, names)| !names.is_empty())
@@ -177,7 +180,7 @@ pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Gives the folder to the user of [`as_user`].
+/// Gives the folder to the user that [`as_user`] runs the program as.
 pub(crate) fn for_user(project: Project) -> Project {
     if is_root() {
         give(&project.path(""), NOBODY);
@@ -185,7 +188,7 @@ pub(crate) fn for_user(project: Project) -> Project {
     project
 }
 
-/// Runs the program as a user to whom permissions apply: as another one where we are root.
+/// Runs the program as a user without special permissions: as another user if the tests run as root.
 pub(crate) fn as_user(project: &Project, arguments: &[&str]) -> Run {
     if !is_root() {
         return project.run(arguments);
@@ -195,7 +198,7 @@ pub(crate) fn as_user(project: &Project, arguments: &[&str]) -> Run {
     run(command.args(arguments).uid(NOBODY).gid(NOBODY), b"")
 }
 
-/// Gives a folder and all that is in it to a user.
+/// Changes the owner of a folder and of all its content.
 pub(crate) fn give(path: &Path, user: u32) {
     let metadata = fs::symlink_metadata(path).unwrap();
     if metadata.is_symlink() {
@@ -209,8 +212,8 @@ pub(crate) fn give(path: &Path, user: u32) {
     }
 }
 
-/// The program where every user may run it: the tree that it was built in may be closed. The last test deletes the copy,
-/// because what is static is never dropped.
+/// The program in a folder where every user can run it: the build folder may not be accessible. The last test deletes
+/// the copy, because statics are never dropped.
 struct SharedProgram {
     path: PathBuf,
     _folder: TempDir,
@@ -231,8 +234,8 @@ impl SharedProgram {
         let folder = TempDir::new().unwrap();
         mode(folder.path(), 0o755);
         let path = folder.path().join("meshprobe");
-        // A file that this process had open for writing could not be run: a test that starts a program meanwhile
-        // passes it on.
+        // A file that this process had open for writing could not be run if another test started a program in the
+        // meantime, which would inherit the file handle.
         let copied = Command::new("cp").arg(PROGRAM).arg(&path).status();
         assert!(copied.unwrap().success());
         mode(&path, 0o755);
@@ -247,7 +250,7 @@ pub(crate) fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Runs the program from a shell that did `first`, such as `ulimit -n 32`.
+/// Runs the program in a shell after the command `first`, such as `ulimit -n 32`.
 pub(crate) fn after(first: &str, project: &Project, arguments: &[&str], stdin: &[u8]) -> Run {
     let mut shell = command("sh".as_ref(), &project.path(""));
     shell.env("PATH", std::env::var_os("PATH").unwrap());
@@ -258,7 +261,7 @@ pub(crate) fn after(first: &str, project: &Project, arguments: &[&str], stdin: &
     )
 }
 
-/// Runs a line of the shell in which `"$0"` is the program; its status is that of the line.
+/// Runs a shell command in which `"$0"` is the program; returns the status of the command.
 pub(crate) fn shell(project: &Project, line: &str) -> Run {
     let mut shell = command("sh".as_ref(), &project.path(""));
     shell.env("PATH", std::env::var_os("PATH").unwrap());
@@ -275,8 +278,8 @@ pub(crate) fn started(project: &Project, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Runs the program on one thread with a pipe as its last file, does `between` when all other
-/// files have been read, and lets it go on.
+/// Runs the program on one thread with a pipe as its last file, calls `between` when all other files
+/// have been read, and lets the run continue.
 pub(crate) fn held(
     project: &Project,
     arguments: &[&str],
@@ -285,7 +288,7 @@ pub(crate) fn held(
 ) -> Run {
     project.pipe_file(pipe);
     let child = started(project, &[arguments, &["--threads", "1", pipe]].concat());
-    // Opening waits for the other side: files are read in the order of their paths.
+    // Opening blocks until the program opens the pipe: files are read in the order of their paths.
     let end = fs::OpenOptions::new()
         .write(true)
         .open(project.path(pipe))

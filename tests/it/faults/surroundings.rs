@@ -1,4 +1,4 @@
-//! Faults around the run: limits, streams, the environment.
+//! Faults in the environment of a run: limits, streams, environment variables.
 
 use std::fs;
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use crate::support::{PROGRAM, Run, command, run};
 
 const CONCISE: [&str; 3] = ["check", "--output-format", "concise"];
 
-/// Five hundred Deployments, some deep.
+/// Five hundred Deployments, some of them deeply nested.
 fn large() -> Project {
     let project = Project::with(&[("ns.yaml", NAMESPACE)]);
     for number in 0..500 {
@@ -60,7 +60,7 @@ fn deep_list() -> String {
     )
 }
 
-fn under(first: &'static str) -> impl Fn(&Project) -> Run {
+fn after_command(first: &'static str) -> impl Fn(&Project) -> Run {
     move |project| after(first, project, &CONCISE, b"")
 }
 
@@ -90,21 +90,21 @@ fn surroundings() {
                 &large,
                 0,
                 "in 502 files",
-                under("ulimit -n 32"),
+                after_command("ulimit -n 32"),
             ),
             row(
                 "8 open files",
                 &large,
                 0,
                 "in 502 files",
-                under("ulimit -n 8"),
+                after_command("ulimit -n 8"),
             ),
             row(
                 "400 MB of address space",
                 &large,
                 0,
                 "in 502 files",
-                under("ulimit -v 400000"),
+                after_command("ulimit -v 400000"),
             ),
             row(
                 "a dense manifest over the limit of `--max-parsed`",
@@ -125,7 +125,7 @@ fn surroundings() {
                 &large,
                 0,
                 "in 502 files",
-                under("ulimit -s 256"),
+                after_command("ulimit -s 256"),
             ),
             row(
                 "256 KB of stack, KRM function",
@@ -142,7 +142,7 @@ fn surroundings() {
                 with_environment(&[("RUST_MIN_STACK", "1000")]),
             ),
             row(
-                "a user without a home",
+                "a user without a home folder",
                 &large,
                 0,
                 "in 502 files",
@@ -182,11 +182,11 @@ fn surroundings() {
                 },
             ),
             row(
-                "the reader of standard output is gone (`| head`)",
+                "the reader of standard output has ended (`| head`)",
                 &many,
                 0,
                 "",
-                head,
+                closed_reader,
             ),
             row("standard output is closed", &broken, 1, "", |project| {
                 shell(project, "exec \"$0\" check >&-")
@@ -195,29 +195,29 @@ fn surroundings() {
                 shell(project, "exec \"$0\" rewrite --write . 2> /dev/full")
             }),
             row(
-                "a locale that is not there",
+                "a locale that does not exist",
                 &broken,
                 1,
                 "error[syntax-error]",
                 with_environment(&[("LC_ALL", "xx_YY.unknown"), ("LANG", "C")]),
             ),
             row(
-                "`TERM` that is not there, `COLUMNS=1`",
+                "an unknown `TERM`, `COLUMNS=1`",
                 &broken,
                 1,
                 "error[syntax-error]",
                 with_environment(&[("TERM", "nothing"), ("COLUMNS", "1"), ("LINES", "0")]),
             ),
-            narrow("a terminal of one column", "stty cols 1"),
-            narrow("a terminal of no size", "stty cols 0 rows 0"),
+            narrow_terminal("a terminal of one column", "stty cols 1"),
+            narrow_terminal("a terminal of size zero", "stty cols 0 rows 0"),
         ],
     );
-    // The rows above must not rest on a file that says nothing.
+    // The rows above must not pass because of an empty output.
     assert_eq!(check(&large).code, 0);
 }
 
-/// The other side closes before anything is written.
-fn head(project: &Project) -> Run {
+/// The reader closes the stream before anything is written.
+fn closed_reader(project: &Project) -> Run {
     let mut child = started(project, &["check"]);
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
@@ -228,8 +228,8 @@ fn head(project: &Project) -> Run {
     }
 }
 
-/// Runs in a terminal that `script` (util-linux) makes; without it the row stands as it is.
-fn narrow(fault: &'static str, size: &str) -> Row {
+/// Runs in a terminal that `script` (util-linux) creates; without it the published row is kept.
+fn narrow_terminal(fault: &'static str, size: &str) -> Row {
     let project = Project::with(&[("a.yaml", "apiVersion: v1\nkind: Pod\nx: [\n")]);
     let line = format!("{size}; NO_COLOR=1 TERM=dumb '{PROGRAM}' check; echo exit $?");
     let mut script = command("script".as_ref(), &project.path(""));

@@ -1,4 +1,4 @@
-//! Faults in what a file holds.
+//! Faults in the content of a file.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -10,14 +10,14 @@ use crate::support::project::Project;
 
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 
-/// A good file beside one with this text.
-fn beside(text: impl AsRef<[u8]>) -> Project {
+/// A valid file next to one with the given text.
+fn next_to_valid_file(text: impl AsRef<[u8]>) -> Project {
     let project = Project::with(&[("good.yaml", NAMESPACE)]);
     project.write("bad.yaml", text);
     project
 }
 
-/// Nine aliases per level: `levels` levels of the list that `open` and `close` make.
+/// A text with nine aliases per level: `levels` levels of the list between `open` and `close`.
 fn bomb(first: &str, levels: usize, open: &str, close: &str) -> String {
     let mut text = format!("a0: &a0 {first}\n");
     for level in 1..levels {
@@ -35,7 +35,7 @@ fn resources(items: &str) -> String {
     format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}")
 }
 
-/// A ConfigMap with one value of so many megabytes.
+/// A ConfigMap with one value of the given size in megabytes.
 fn large_value(megabytes: usize) -> String {
     let value = "x".repeat(megabytes << 20);
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {value}}}\n")
@@ -68,14 +68,14 @@ fn aliases_and_depth() {
         &[
             row(
                 "aliases that multiply each other (nine to the ninth)",
-                &beside(format!("{POD}{}", bomb("[x]", 10, "[", "]"))),
+                &next_to_valid_file(format!("{POD}{}", bomb("[x]", 10, "[", "]"))),
                 1,
                 "bad.yaml",
                 check,
             ),
             row(
                 "lists of lists through aliases",
-                &beside(format!("apiVersion: v1\nkind: List\nitems:\n{lists}")),
+                &next_to_valid_file(format!("apiVersion: v1\nkind: List\nitems:\n{lists}")),
                 1,
                 "bad.yaml",
                 check,
@@ -88,22 +88,22 @@ fn aliases_and_depth() {
                 |project| project.pipe(&["krm"], resources(&lists)),
             ),
             row(
-                "a list that holds itself",
-                &beside(own),
+                "a list that contains itself",
+                &next_to_valid_file(own),
                 1,
                 "bad.yaml",
                 check,
             ),
             row(
-                "one large container, five thousand times by alias",
-                &beside(containers),
+                "one large container, repeated five thousand times by alias",
+                &next_to_valid_file(containers),
                 1,
                 "bad.yaml",
                 check,
             ),
             row(
                 "merge keys that multiply each other",
-                &beside(format!(
+                &next_to_valid_file(format!(
                     "{POD}{}",
                     bomb("{httpGet: {port: 1}}", 12, "{<<: [", "]}")
                 )),
@@ -113,14 +113,14 @@ fn aliases_and_depth() {
             ),
             row(
                 "100,000 opening brackets",
-                &beside(format!("{POD}x: {}", "[".repeat(100_000))),
+                &next_to_valid_file(format!("{POD}x: {}", "[".repeat(100_000))),
                 1,
                 "bad.yaml",
                 check,
             ),
             row(
                 "a mapping 300 levels deep",
-                &beside(format!("{POD}{nested}")),
+                &next_to_valid_file(format!("{POD}{nested}")),
                 1,
                 "bad.yaml",
                 check,
@@ -134,28 +134,28 @@ fn aliases_and_depth() {
             ),
             row(
                 "a value of 40 MB",
-                &beside(large_value(40)),
+                &next_to_valid_file(large_value(40)),
                 0,
                 "No findings",
                 check,
             ),
             row(
                 "a value of 100 MB",
-                &beside(large_value(100)),
+                &next_to_valid_file(large_value(100)),
                 1,
                 "file-left-out",
                 check,
             ),
             row(
-                "a value of 10 MB that never ends",
-                &beside(format!("{POD}x: [{}", "x".repeat(10 << 20))),
+                "an unclosed value of 10 MB",
+                &next_to_valid_file(format!("{POD}x: [{}", "x".repeat(10 << 20))),
                 1,
                 "bad.yaml",
                 check,
             ),
             row(
                 "100,000 documents, the last one broken",
-                &beside(format!("{}{POD}x: [\n", "a: 1\n---\n".repeat(99_999))),
+                &next_to_valid_file(format!("{}{POD}x: [\n", "a: 1\n---\n".repeat(99_999))),
                 1,
                 "bad.yaml",
                 check,
@@ -170,42 +170,45 @@ fn aliases_and_depth() {
             ),
             row(
                 "text that is not UTF-8",
-                &beside(b"apiVersion: v1\nkind: Pod\nmetadata: {name: caf\xe9}\n"),
+                &next_to_valid_file(b"apiVersion: v1\nkind: Pod\nmetadata: {name: caf\xe9}\n"),
                 1,
                 "bad.yaml",
                 check,
             ),
-            row("UTF-16", &beside(utf16()), 1, "bad.yaml", check),
+            row("UTF-16", &next_to_valid_file(utf16()), 1, "bad.yaml", check),
             row(
                 "UTF-8 with a byte order mark",
-                &beside(format!("\u{feff}{}", deployment("web"))),
+                &next_to_valid_file(format!("\u{feff}{}", deployment("web"))),
                 0,
                 "No findings",
                 check,
             ),
             row(
                 "a NUL in a manifest",
-                &beside(format!("{POD}x: a\0b\n")),
+                &next_to_valid_file(format!("{POD}x: a\0b\n")),
                 1,
                 "bad.yaml",
                 check,
             ),
             row(
                 "a NUL in a name, escaped",
-                &beside(deployment("web").replace("- name: web", "- name: \"w\\0b\"")),
+                &next_to_valid_file(deployment("web").replace("- name: web", "- name: \"w\\0b\"")),
                 1,
                 "container-name-invalid",
                 check,
             ),
             row(
                 "`proxy.istio.io/config` with a boolean where Istio expects a string",
-                &Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &wrong_type())]),
+                &Project::with(&[
+                    ("ns.yaml", NAMESPACE),
+                    ("web.yaml", &boolean_in_proxy_config()),
+                ]),
                 1,
                 "invalid-traffic-annotation",
                 check,
             ),
             row(
-                "standard input without end",
+                "endless standard input",
                 &Project::new(),
                 2,
                 "standard input",
@@ -254,7 +257,7 @@ fn aliases_and_depth() {
                 |project| project.pipe(&["krm"], POD),
             ),
             row(
-                "a ResourceList cut short",
+                "a truncated ResourceList",
                 &Project::new(),
                 2,
                 "stdin",
@@ -264,7 +267,7 @@ fn aliases_and_depth() {
     );
 }
 
-fn wrong_type() -> String {
+fn boolean_in_proxy_config() -> String {
     let annotation = "annotations: {proxy.istio.io/config: 'proxyMetadata: {DEBUG: true}'}";
     deployment("web").replace(
         "metadata: {labels: {app: web}}",
@@ -273,7 +276,7 @@ fn wrong_type() -> String {
 }
 
 fn sparse() -> Project {
-    let project = beside("");
+    let project = next_to_valid_file("");
     let file = File::options()
         .write(true)
         .open(project.path("bad.yaml"))

@@ -1,4 +1,4 @@
-//! Faults while something is written.
+//! Faults while files are written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::support::project::Project;
 
 const WRITE: [&str; 4] = ["rewrite", "--write", "--quiet", "."];
 
-fn with(prepare: impl FnOnce(&Project)) -> Project {
+fn shop_with(prepare: impl FnOnce(&Project)) -> Project {
     let project = shop();
     prepare(&project);
     project
@@ -30,9 +30,9 @@ fn copy(to: &'static str) -> impl Fn(&Project) -> Run {
     move |project| project.run(&["rewrite", "--quiet", "-o", to, "."])
 }
 
-/// As [`with`], and git tracks everything.
+/// Prepares the folder as [`shop_with`] does, and makes git track all files.
 fn tracked(prepare: impl FnOnce(&Project)) -> Project {
-    let project = with(prepare);
+    let project = shop_with(prepare);
     project.git("", &["init", "--quiet"]);
     project.git("", &["add", "--all"]);
     project
@@ -44,19 +44,19 @@ fn writing() {
     page::check(
         "Writing",
         &[
-            row("nothing is wrong", &shop(), 0, "Rewrote", |project| {
+            row("no fault", &shop(), 0, "Rewrote", |project| {
                 project.run(&["rewrite", "--write", "."])
             }),
             row(
                 "a read-only file",
-                &for_user(with(|project| mode(&project.path("web.yaml"), 0o444))),
+                &for_user(shop_with(|project| mode(&project.path("web.yaml"), 0o444))),
                 2,
                 "cannot write",
                 |project| as_user(project, &WRITE),
             ),
             row(
                 "a read-only folder",
-                &for_user(with(|project| mode(&project.path(""), 0o555))),
+                &for_user(shop_with(|project| mode(&project.path(""), 0o555))),
                 2,
                 "cannot write",
                 |project| {
@@ -66,7 +66,7 @@ fn writing() {
                 },
             ),
             row(
-                "a file changed by somebody else between reading and writing",
+                "a file changed by another program between reading and writing",
                 &shop(),
                 2,
                 "cannot write",
@@ -100,7 +100,7 @@ fn writing() {
                 },
             ),
             row(
-                "the same text written by another run meanwhile",
+                "the same text written by another run in the meantime",
                 &shop(),
                 0,
                 "",
@@ -118,7 +118,7 @@ fn writing() {
                 |project| after("trap '' XFSZ; ulimit -f 0", project, &WRITE, b""),
             ),
             row(
-                "the same, and the system ends the run (SIGXFSZ)",
+                "the same, and SIGXFSZ ends the run",
                 &shop(),
                 153,
                 "",
@@ -131,25 +131,25 @@ fn writing() {
             ),
             full_disk(),
             row(
-                "a temporary file of a run that was killed",
-                &with(|project| project.write(".meshprobe-abc123.tmp", deployment("half"))),
+                "a temporary file of a killed run",
+                &shop_with(|project| project.write(".meshprobe-abc123.tmp", deployment("half"))),
                 0,
                 "",
                 rewrite,
             ),
             row(
                 "the same, `rewrite -o`",
-                &with(|project| project.write(".meshprobe-abc123.tmp", deployment("half"))),
+                &shop_with(|project| project.write(".meshprobe-abc123.tmp", deployment("half"))),
                 0,
                 "",
                 copy("out"),
             ),
             interrupted("a run that is killed while it writes (SIGKILL)", "KILL", 9),
             interrupted("Ctrl-C while it writes (SIGINT)", "INT", 2),
-            at_once(),
+            simultaneous_runs(),
             row(
                 "a file that is a link",
-                &with(|project| {
+                &shop_with(|project| {
                     fs::rename(project.path("web.yaml"), project.path("real.txt")).unwrap();
                     symlink("real.txt", project.path("web.yaml")).unwrap();
                 }),
@@ -159,7 +159,7 @@ fn writing() {
             ),
             row(
                 "a file with a second hard link, which keeps the old text",
-                &with(|project| {
+                &shop_with(|project| {
                     fs::hard_link(project.path("web.yaml"), project.path("other.txt")).unwrap()
                 }),
                 0,
@@ -168,22 +168,22 @@ fn writing() {
             ),
             row("`-o` onto the folder itself", &shop(), 2, "-o", copy(".")),
             row(
-                "`-o` where a file of the user is",
-                &with(|project| project.write("out/web.yaml", "mine: 1\n")),
+                "`-o` onto a file of the user",
+                &shop_with(|project| project.write("out/web.yaml", "mine: 1\n")),
                 2,
                 "-o",
                 copy("out"),
             ),
             row(
-                "`-o` through a link out that git tracks",
+                "`-o` through a tracked link out of the repository",
                 &tracked(|project| symlink("..", project.path("out")).unwrap()),
                 2,
                 "-o",
                 copy("out"),
             ),
             row(
-                "`-o` into a folder that has a link in the way",
-                &with(|project| {
+                "`-o` into a folder that contains a link",
+                &shop_with(|project| {
                     project.write("sub/web.yaml", deployment("sub"));
                     project.write("out/x", "");
                     symlink("..", project.path("out/sub")).unwrap();
@@ -193,8 +193,8 @@ fn writing() {
                 copy("out"),
             ),
             row(
-                "`-o` where a file of the user is, and a list that git tracks calls it a copy",
-                &with(|project| {
+                "`-o` onto a file of the user that a list in git names as a copy",
+                &shop_with(|project| {
                     project.write("out/.meshprobe-copy", "web.yaml\n");
                     project.git("", &["init", "--quiet"]);
                     project.git("", &["add", "--all"]);
@@ -208,11 +208,11 @@ fn writing() {
                 "`-o` below a file",
                 &shop(),
                 2,
-                "no folder",
+                "is not a folder",
                 copy("web.yaml/out"),
             ),
             row(
-                "`-o` into a folder that is not there",
+                "`-o` into a folder that does not exist",
                 &shop(),
                 0,
                 "",
@@ -222,12 +222,12 @@ fn writing() {
                 "`-o` onto a device",
                 &shop(),
                 2,
-                "no folder",
+                "is not a folder",
                 copy("/dev/full"),
             ),
             row(
                 "`--from-deployment -o` onto a file that was read",
-                &with(|project| project.write("workloadgroup.yaml", machine)),
+                &shop_with(|project| project.write("workloadgroup.yaml", machine)),
                 2,
                 "-o",
                 |project| project.run(&["rewrite", "--from-deployment", "--quiet", "-o", ".", "."]),
@@ -248,7 +248,7 @@ fn writing() {
             ),
             row(
                 "a report onto a link, which is replaced",
-                &with(|project| {
+                &shop_with(|project| {
                     project.write("real.json", "{}");
                     symlink("real.json", project.path("report.json")).unwrap();
                 }),
@@ -257,7 +257,7 @@ fn writing() {
                 report("json=report.json"),
             ),
             row(
-                "a report through a link out that git tracks",
+                "a report through a tracked link out of the repository",
                 &tracked(|project| symlink("..", project.path("out")).unwrap()),
                 2,
                 "cannot write",
@@ -278,7 +278,7 @@ fn writing() {
                 report("summary=/dev/full"),
             ),
             row(
-                "a report into a folder that is not there",
+                "a report into a folder that does not exist",
                 &shop(),
                 2,
                 "cannot write",
@@ -286,14 +286,14 @@ fn writing() {
             ),
             row(
                 "a report onto a folder",
-                &with(|project| project.write("out/x", "")),
+                &shop_with(|project| project.write("out/x", "")),
                 2,
                 "cannot write",
                 report("gitlab=out"),
             ),
             row(
                 "a report onto a read-only file",
-                &for_user(with(|project| {
+                &for_user(shop_with(|project| {
                     project.write("report.json", "{}");
                     mode(&project.path("report.json"), 0o444);
                 })),
@@ -308,7 +308,7 @@ fn writing() {
             ),
             row(
                 "a report that does not fit on the disk",
-                &with(|project| project.write("report.json", "{}")),
+                &shop_with(|project| project.write("report.json", "{}")),
                 2,
                 "cannot write",
                 |project| {
@@ -325,7 +325,7 @@ fn writing() {
 }
 
 #[test]
-fn a_file_keeps_its_mode_and_its_time_passes() {
+fn a_file_keeps_its_mode_and_new_files_follow_the_umask() {
     let project = shop();
     let path = project.path("web.yaml");
     for kept in [0o640, 0o600, 0o755, 0o666] {
@@ -339,7 +339,7 @@ fn a_file_keeps_its_mode_and_its_time_passes() {
             kept
         );
     }
-    // What is new is as open as the user lets it be.
+    // The umask decides the mode of a new file.
     for (mask, mode) in [("077", 0o600), ("022", 0o644), ("002", 0o664)] {
         let report = format!("json={mask}.json");
         let run = after(
@@ -349,8 +349,8 @@ fn a_file_keeps_its_mode_and_its_time_passes() {
             b"",
         );
         assert_eq!(run.code, 0);
-        let made = fs::metadata(project.path(&format!("{mask}.json"))).unwrap();
-        assert_eq!(made.permissions().mode() & 0o7777, mode);
+        let metadata = fs::metadata(project.path(&format!("{mask}.json"))).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o7777, mode);
     }
 }
 
@@ -360,14 +360,14 @@ fn a_file_keeps_its_owner_and_group() {
     let path = project.path("web.yaml");
     let metadata = fs::metadata(&path).unwrap();
     if !is_root() {
-        // Nobody else can give files away: then the file must at least stay what it was.
+        // Only root can change the owner of a file: for other users, owner and group must at least not change.
         assert_eq!(rewrite(&project).code, 0);
         let after = fs::metadata(&path).unwrap();
         assert_eq!((after.uid(), after.gid()), (metadata.uid(), metadata.gid()));
         eprintln!("skipped: files of other owners, as only root can make them");
         return;
     }
-    // In a folder that gives its group to what is made in it.
+    // A folder whose group is inherited by new files.
     chown(project.path(""), Some(0), Some(4242)).unwrap();
     mode(&project.path(""), 0o2775);
     chown(&path, Some(1234), Some(4321)).unwrap();
@@ -379,7 +379,7 @@ fn a_file_keeps_its_owner_and_group() {
         (after.uid(), after.gid(), after.mode() & 0o7777),
         (1234, 4321, 0o664)
     );
-    // A report that is new belongs to the folder's group.
+    // A new report belongs to the group of the folder.
     assert_eq!(
         project
             .run(&["check", "--quiet", "--report", "json=r.json"])
@@ -389,9 +389,9 @@ fn a_file_keeps_its_owner_and_group() {
     assert_eq!(fs::metadata(project.path("r.json")).unwrap().gid(), 4242);
 }
 
-/// A tree of many files, and what a whole run makes of it.
-fn orchard() -> (Project, BTreeMap<String, String>) {
-    let plant = || {
+/// A tree of many files, and the same tree after a complete run.
+fn many_files() -> (Project, BTreeMap<String, String>) {
+    let create = || {
         let project = Project::with(&[("ns.yaml", NAMESPACE)]);
         for number in 0..50 {
             project.write(
@@ -401,15 +401,15 @@ fn orchard() -> (Project, BTreeMap<String, String>) {
         }
         project
     };
-    let whole = plant();
+    let whole = create();
     assert_eq!(rewrite(&whole).code, 0);
-    (plant(), tree(&whole.path("")))
+    (create(), tree(&whole.path("")))
 }
 
-/// Ends a run when it has written some files; each must be the old or the new one.
+/// Ends a run after it has written some files; each file must be the old or the new one.
 fn interrupted(fault: &'static str, signal: &str, number: i32) -> Row {
     for files in [1, 5, 20] {
-        let (project, whole) = orchard();
+        let (project, whole) = many_files();
         let before = tree(&project.path(""));
         let mut child = started(&project, &WRITE);
         let id = child.id().to_string();
@@ -425,7 +425,7 @@ fn interrupted(fault: &'static str, signal: &str, number: i32) -> Row {
             .output()
             .unwrap();
         let status = child.wait().unwrap();
-        // The run may have been done before the signal came.
+        // The run may have ended before the signal arrived.
         assert!(
             status.signal() == Some(number) || status.success(),
             "{status:?} {sent:?}"
@@ -436,7 +436,7 @@ fn interrupted(fault: &'static str, signal: &str, number: i32) -> Row {
             assert!(known || name == ".meshprobe-….tmp", "{name}: {text}");
         }
         assert!(whole.keys().all(|name| now.contains_key(name)));
-        // The next run goes on where this one was ended, and clears up behind it.
+        // The next run completes the rewrite, and removes the temporary files.
         assert_eq!(rewrite(&project).code, 0);
         assert_eq!(tree(&project.path("")), whole);
     }
@@ -444,14 +444,14 @@ fn interrupted(fault: &'static str, signal: &str, number: i32) -> Row {
         fault,
         seen: String::new(),
         exit: format!("signal {number}"),
-        left: "each file is the old or the new one, whole; perhaps new: `.meshprobe-….tmp`, which the next run removes".to_owned(),
+        left: "each file is the old or the complete new one; possibly new: `.meshprobe-….tmp`, which the next run removes".to_owned(),
     }
 }
 
-/// Two runs over one tree: both go well, and the tree is what one run makes of it.
-fn at_once() -> Row {
+/// Starts two runs on one tree: both succeed, and the result is that of one run.
+fn simultaneous_runs() -> Row {
     for _ in 0..2 {
-        let (project, whole) = orchard();
+        let (project, whole) = many_files();
         let runs = [started(&project, &WRITE), started(&project, &WRITE)];
         for child in runs {
             let output = child.wait_with_output().unwrap();
@@ -460,14 +460,14 @@ fn at_once() -> Row {
         assert_eq!(tree(&project.path("")), whole);
     }
     Row::Shown {
-        fault: "two runs at once on one tree",
+        fault: "two simultaneous runs on one tree",
         seen: String::new(),
         exit: "0 and 0".to_owned(),
-        left: "what one run leaves".to_owned(),
+        left: "the result of one run".to_owned(),
     }
 }
 
-/// A small file system of its own, which takes the right to mount one.
+/// Uses a small file system, which requires permission to mount one.
 fn full_disk() -> Row {
     let fault = "a full disk";
     let project = shop();
@@ -475,36 +475,36 @@ fn full_disk() -> Row {
                   { cat /dev/zero > filler 2> /dev/null || :; } && \"$0\" rewrite --write --quiet .; code=$?; cmp web.yaml ../web.yaml && ls -A | grep -c meshprobe >&2; exit $code";
     fs::create_dir(project.path("disk")).unwrap();
     fs::write(project.path(".git/script"), script).unwrap();
-    let ways = ["unshare -m", "unshare -Urm", "sudo -n unshare -m"];
-    let way = ways.iter().find(|way| {
+    let commands = ["unshare -m", "unshare -Urm", "sudo -n unshare -m"];
+    let mount = commands.iter().find(|mount| {
         let tried = shell(
             &project,
-            &format!("{way} sh -c 'mount -t tmpfs none disk' 2> /dev/null"),
+            &format!("{mount} sh -c 'mount -t tmpfs none disk' 2> /dev/null"),
         );
         tried.code == 0
     });
-    let Some(way) = way else {
+    let Some(mount) = mount else {
         eprintln!(
-            "skipped: {fault}: nobody here may mount a file system (`ulimit -f` stands in for it)"
+            "skipped: {fault}: mounting a file system is not permitted (`ulimit -f` replaces it)"
         );
         return Row::Skipped(fault);
     };
     row(fault, &project, 2, "cannot write", |project| {
         let run = shell(
             project,
-            &format!("{way} sh .git/script \"$0\"").replace(
+            &format!("{mount} sh .git/script \"$0\"").replace(
                 "sh .git/script \"$0\"",
                 "sh -c \"$(cat .git/script)\" \"$0\"",
             ),
         );
-        // No temporary file is left.
+        // No temporary file remains.
         assert_eq!(run.stderr.lines().last(), Some("0"), "{}", run.stderr);
         run
     })
 }
 
 #[test]
-fn a_file_that_the_user_may_not_write_to_is_not_replaced() {
+fn a_file_without_write_permission_for_the_user_is_not_replaced() {
     if !is_root() {
         eprintln!("skipped: files of other owners, as only root can make them");
         return;
@@ -525,7 +525,7 @@ fn a_file_that_the_user_may_not_write_to_is_not_replaced() {
         mode(&path, closed);
         let before = state();
         let run = as_user(&project, &WRITE).exits(2);
-        run.complains("cannot write web.yaml: permission denied");
+        run.complains("cannot write `web.yaml`: permission denied");
         assert_eq!(state(), before);
     }
     fs::write(project.path("r.json"), "{}").unwrap();
@@ -536,7 +536,7 @@ fn a_file_that_the_user_may_not_write_to_is_not_replaced() {
         .exits(2)
         .complains("permission denied");
     assert_eq!(project.read("r.json"), "{}");
-    // Whom the file lets write gets it, and owns it then.
+    // A user with write permission replaces the file, and owns it afterwards.
     mode(&path, 0o666);
     as_user(&project, &WRITE).exits(0);
     let (owner, mode, text) = state();
@@ -557,9 +557,9 @@ fn a_large_file_is_copied_with_its_holes() {
     let metadata = copied.metadata().unwrap();
     assert_eq!(metadata.len(), 300 << 20);
     assert!(metadata.blocks() * 512 < 4 << 20, "{}", metadata.blocks());
-    let mut there = vec![1; data.len()];
-    copied.read_exact_at(&mut there, 200 << 20).unwrap();
-    assert_eq!(there, data);
+    let mut copied_data = vec![1; data.len()];
+    copied.read_exact_at(&mut copied_data, 200 << 20).unwrap();
+    assert_eq!(copied_data, data);
     // The second copy is compared with the first one.
     let again = copy("out")(&project);
     assert_eq!(again.code, 0, "{}", again.stderr);

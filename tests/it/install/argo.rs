@@ -1,9 +1,9 @@
-//! Argo CD.
+//! Installations with Argo CD.
 
 use super::*;
 
 #[test]
-fn application_of_argo_and_its_precedence() {
+fn values_of_an_application_have_the_precedence_of_argo_cd() {
     let application = r"
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -70,7 +70,7 @@ spec:
 }
 
 #[test]
-fn values_object_of_argo_replaces_the_text() {
+fn values_object_replaces_values() {
     let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    chart: istiod\n    targetRevision: 1.26.1\n    helm:\n      valuesObject: {global: {proxy: {statusPort: 5}}}\n      values: |\n        global: {proxy: {statusPort: 3, excludeInboundPorts: '3'}}\n";
     let install = one(application);
     assert_eq!(value(install.proxy_status_port.as_ref()), Some(5));
@@ -92,9 +92,9 @@ fn an_application_with_a_folder_of_the_tree() {
     ];
     let found: Vec<_> = installs(&files)
         .into_iter()
-        .filter(|one| one.carrier == Carrier::Application)
+        .filter(|application| application.carrier == Carrier::Application)
         .collect();
-    let parts: Vec<_> = found.iter().map(|one| &one.part).collect();
+    let parts: Vec<_> = found.iter().map(|install| &install.part).collect();
     assert_eq!(parts, [&Part::ControlPlane, &Part::Cluster]);
     assert_eq!(found.first().unwrap().revision_name(), "canary");
     let cluster = found.get(1).unwrap();
@@ -103,14 +103,14 @@ fn an_application_with_a_folder_of_the_tree() {
 }
 
 #[test]
-fn application_set_with_a_list() {
+fn an_application_set_with_a_list_is_expanded() {
     let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a}\nspec:\n  generators:\n  - list:\n      elements:\n      - {version: 1.26.5, revision: 1-26-5}\n      - {version: 1.27.3, revision: 1-27-3}\n  template:\n    spec:\n      sources:\n      - chart: istiod\n        targetRevision: '{{version}}'\n        helm: {valuesObject: {revision: '{{ .revision }}'}}\n";
     let found = installs(&[("set.yaml", set)]);
     let names: Vec<_> = found.iter().map(Install::revision_name).collect();
     assert_eq!(names, ["1-26-5", "1-27-3"]);
     let versions: Vec<_> = found
         .iter()
-        .map(|one| value(one.version.as_ref()).unwrap())
+        .map(|install| value(install.version.as_ref()).unwrap())
         .collect();
     assert_eq!(versions, [V1_26, Version::new(1, 27)]);
 

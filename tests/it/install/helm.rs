@@ -1,11 +1,11 @@
-//! Helm values: files, Flux, charts of the tree.
+//! Installations with Helm values: files, Flux, charts of the tree.
 
 use super::*;
 
 const VALUES: &str = "global:\n  istioNamespace: istio-system\n  tag: 1.26.3\npilot:\n  cni: {enabled: true}\n  env: {ENABLE_NATIVE_SIDECARS: auto}\n";
 
 #[test]
-fn values_of_istiod_are_known_by_two_keys() {
+fn values_of_istiod_are_recognized_by_two_keys() {
     let install = only(&[("values.yaml", VALUES)]);
     assert_eq!(install.carrier, Carrier::HelmValues);
     assert_eq!(value(install.version.as_ref()), Some(V1_26));
@@ -27,14 +27,18 @@ fn values_of_istiod_are_known_by_two_keys() {
 }
 
 #[test]
-fn values_of_a_dependency_stand_under_its_name_or_alias() {
+fn values_of_a_dependency_are_read_from_its_name_or_alias() {
     let chart = "apiVersion: v2\nname: mesh\ndependencies:\n- {name: base, version: 1.26.1, repository: 'https://istio.example/charts'}\n- name: istiod\n  alias: control\n  version: 1.26.1\n  repository: https://istio.example/charts\n";
     let values = "global: {proxy: {statusPort: 15666}}\ncontrol:\n  revision: canary\n  global: {proxy: {statusPort: 1}, istioNamespace: mesh}\n";
     let install = only(&[("mesh/Chart.yaml", chart), ("mesh/values.yaml", values)]);
     assert_eq!(install.part, Part::ControlPlane);
     assert_eq!(install.revision_name(), "canary");
     let port = install.proxy_status_port.as_ref();
-    assert_eq!(value(port), Some(15666), "the globals of the parent win");
+    assert_eq!(
+        value(port),
+        Some(15666),
+        "the globals of the parent take precedence"
+    );
     assert_eq!(value(install.root_namespace.as_ref()).unwrap(), "mesh");
     assert_eq!(written(chart, install.version.as_ref()), "1.26.1");
     assert_eq!(written(values, install.revision.as_ref()), "canary");
@@ -43,7 +47,7 @@ fn values_of_a_dependency_stand_under_its_name_or_alias() {
 }
 
 #[test]
-fn a_copy_of_the_chart_keeps_its_defaults_apart() {
+fn the_values_of_a_copied_chart_are_defaults() {
     let chart = "apiVersion: v2\nname: istiod\nversion: 1.26.2\nappVersion: 1.26.2\n";
     let values = "revision: canary\n_internal_defaults_do_not_set:\n  revision: ''\n  sidecarInjectorWebhook: {rewriteAppHTTPProbe: true}\n";
     let install = only(&[("istiod/Chart.yaml", chart), ("istiod/values.yaml", values)]);
@@ -59,7 +63,7 @@ fn helm_release(rest: &str) -> String {
 }
 
 #[test]
-fn helm_release_of_flux() {
+fn a_helm_release_of_flux_is_an_installation() {
     let text =
         helm_release("  values:\n    sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\n");
     let install = one(&text);
@@ -92,12 +96,12 @@ fn values_from_config_maps_are_followed() {
     assert_eq!(
         value(install.exclude_inbound_ports.as_ref()).unwrap(),
         "1",
-        "inline wins"
+        "inline values take precedence"
     );
     assert_eq!(
         value(install.proxy_status_port.as_ref()),
         Some(2),
-        "the later one wins"
+        "the later source takes precedence"
     );
     assert_eq!(value(install.include_inbound_ports.as_ref()).unwrap(), "3");
     assert_eq!(install.revision_name(), "canary");
@@ -147,12 +151,12 @@ fn a_chart_in_the_tree_is_followed() {
     assert_eq!(
         install.reads.len(),
         1,
-        "the values file states nothing itself"
+        "the values file is not a separate installation"
     );
 }
 
 #[test]
-fn a_chart_named_base_may_be_somebody_elses() {
+fn a_chart_named_base_may_belong_to_another_project() {
     let text = helm_release("").replace("chart: istiod", "chart: base");
     assert_eq!(one(&text).part, Part::Cluster);
     let other = text

@@ -1,4 +1,4 @@
-//! Where a tree says how Istio is installed: one test per carrier, through the public API.
+//! How a tree describes the installation of Istio: one test per carrier, through the public API.
 
 mod argo;
 mod helm;
@@ -9,12 +9,13 @@ mod sail;
 use meshprobe::finding::Certainty;
 use meshprobe::kube::Object;
 use meshprobe::mesh::istio::install::{
-    Carrier, Install, NativeSidecars, Part, PlainFile, Surroundings, from_object, from_values_file,
+    Carrier, CarrierContext, Install, NativeSidecars, Part, PlainFile, from_object,
+    from_values_file,
 };
 use meshprobe::mesh::{Fact, Version};
 use meshprobe::source::{Content, SourceFile, SourceSet};
 
-/// Reads files as the tool would; the only place that knows how.
+/// Reads files as the program does; the only helper of this folder that does so.
 fn sources(files: &[(&str, &str)]) -> SourceSet {
     let read = files
         .iter()
@@ -28,18 +29,18 @@ fn plain_file(file: &SourceFile) -> Option<PlainFile<'_>> {
     };
     Some(PlainFile {
         path: &file.path,
-        place: None,
+        real_path: None,
         root: tree.root()?,
     })
 }
 
-/// All that the files say, in order: objects first, then values files.
+/// Returns all installations in the files, in order: objects first, then values files.
 fn installs(files: &[(&str, &str)]) -> Vec<Install> {
     let sources = sources(files);
     let documents = sources.files.iter().flat_map(|file| &file.documents);
     let objects: Vec<Object<'_>> = documents.flat_map(Object::all_in).collect();
     let plain: Vec<PlainFile<'_>> = sources.files.iter().filter_map(plain_file).collect();
-    let around = Surroundings::new(&objects, &plain);
+    let around = CarrierContext::new(&objects, &plain);
     let of_objects = objects
         .iter()
         .flat_map(|object| from_object(object, &around));
@@ -66,7 +67,7 @@ fn value<T: Clone>(fact: Option<&Fact<T>>) -> Option<T> {
     fact.map(|fact| fact.value.clone())
 }
 
-/// The text that the first label of a fact covers.
+/// Returns the text that the first label of a fact covers.
 fn written<'a, T>(text: &'a str, fact: Option<&Fact<T>>) -> &'a str {
     let place = fact
         .unwrap()

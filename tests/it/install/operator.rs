@@ -1,4 +1,4 @@
-//! `IstioOperator`.
+//! Installations with `IstioOperator`.
 
 use super::*;
 
@@ -47,14 +47,14 @@ spec:
 "#;
 
 #[test]
-fn istio_operator() {
+fn an_operator_file_is_an_installation() {
     let install = one(OPERATOR);
     assert_eq!(install.carrier, Carrier::IstioOperator);
     assert_eq!(install.part, Part::ControlPlane);
     assert_eq!(value(install.version.as_ref()), Some(V1_26));
     assert_eq!(install.revision_name(), "canary");
     assert_eq!(tags(&install), ["prod", "default"]);
-    assert!(install.is_default(), "the tag `default`");
+    assert!(install.is_default(), "the tag is `default`");
     assert_eq!(value(install.namespaces_by_default.as_ref()), Some(true));
     assert_eq!(value(install.rewrite.as_ref()), Some(false));
     assert_eq!(value(install.rewrite_tcp.as_ref()), Some(false));
@@ -78,7 +78,7 @@ fn istio_operator() {
     assert_eq!(
         native,
         Some(NativeSidecars::Off),
-        "k8s.env is stronger than values"
+        "`k8s.env` overrides `values`"
     );
     assert_eq!(value(install.auto_inject.as_ref()), Some(false));
     assert_eq!(
@@ -113,7 +113,7 @@ fn istio_operator() {
 }
 
 #[test]
-fn every_fact_knows_its_line() {
+fn every_fact_has_its_line() {
     let install = one(OPERATOR);
     assert_eq!(
         written(OPERATOR, install.version.as_ref()),
@@ -142,7 +142,7 @@ fn every_fact_knows_its_line() {
 }
 
 #[test]
-fn what_an_operator_file_does_not_say_stays_open() {
+fn values_that_an_operator_file_does_not_contain_are_unknown() {
     let install = one(
         "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: x}\nspec: {values: {}}\n",
     );
@@ -153,7 +153,7 @@ fn what_an_operator_file_does_not_say_stays_open() {
 }
 
 #[test]
-fn an_operator_file_for_gateways_is_no_control_plane() {
+fn an_operator_file_for_gateways_is_not_a_control_plane() {
     let head =
         "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: x}\nspec:\n";
     let gateways =
@@ -167,7 +167,7 @@ fn an_operator_file_for_gateways_is_no_control_plane() {
 }
 
 #[test]
-fn profiles_and_compatibility_versions_decide_too() {
+fn profiles_and_compatibility_versions_set_defaults() {
     let head =
         "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: x}\nspec:\n";
     let ambient = one(&format!("{head}  profile: ambient\n"));

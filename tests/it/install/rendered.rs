@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn config_map_with_the_mesh_configuration() {
+fn the_config_map_of_the_mesh_configuration_is_read() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-canary, namespace: istio-system}\ndata:\n  mesh: |-\n    rootNamespace: mesh-root\n    defaultConfig:\n      statusPort: 15555\n";
     let install = one(text);
     assert_eq!(install.carrier, Carrier::MeshConfigMap);
@@ -48,7 +48,7 @@ data:
 "#;
 
 #[test]
-fn config_map_of_the_injector() {
+fn the_config_map_of_the_injector_is_read() {
     let install = one(INJECTOR);
     assert_eq!(install.carrier, Carrier::InjectorConfigMap);
     assert!(install.is_default());
@@ -83,7 +83,7 @@ fn config_map_of_the_injector() {
 }
 
 #[test]
-fn a_rewrite_that_the_injector_does_not_know_is_off() {
+fn without_the_rewrite_key_of_the_injector_the_rewrite_is_off() {
     let install = one(INJECTOR);
     let rewrite = install.rewrite.as_ref();
     assert_eq!(
@@ -103,7 +103,7 @@ fn a_rewrite_that_the_injector_does_not_know_is_off() {
 }
 
 #[test]
-fn webhooks_are_read_as_they_stand() {
+fn webhook_configurations_are_read_unchanged() {
     let text = "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata:\n  name: istio-revision-tag-prod\n  labels: {istio.io/rev: canary, istio.io/tag: prod}\nwebhooks:\n- name: rev.namespace.sidecar-injector.istio.io\n  reinvocationPolicy: IfNeeded\n  namespaceSelector:\n    matchExpressions:\n    - {key: istio.io/rev, operator: In, values: [prod]}\n    - {key: istio-injection, operator: DoesNotExist}\n  objectSelector:\n    matchExpressions:\n    - {key: sidecar.istio.io/inject, operator: NotIn, values: ['false']}\n";
     let install = one(text);
     assert_eq!(install.part, Part::OfRevision);
@@ -125,7 +125,7 @@ fn webhooks_are_read_as_they_stand() {
 }
 
 #[test]
-fn the_deployment_of_istiod() {
+fn the_deployment_of_istiod_is_read() {
     let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod-canary, labels: {istio.io/rev: canary}}\nspec:\n  template:\n    spec:\n      containers:\n      - name: discovery\n        image: registry.example/istio/pilot:1.26.1-distroless\n        env:\n        - {name: REVISION, value: canary}\n        - {name: ENABLE_NATIVE_SIDECARS, value: 'true'}\n        - {name: REWRITE_TCP_PROBES, value: 'false'}\n";
     let install = one(text);
     assert_eq!(install.carrier, Carrier::Rendered);
@@ -141,7 +141,7 @@ fn the_deployment_of_istiod() {
 }
 
 #[test]
-fn the_cni_plugin_as_rendered() {
+fn the_rendered_cni_plugin_is_read() {
     let map = one(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-cni-config}\ndata:\n  AMBIENT_ENABLED: 'true'\n  AMBIENT_ENABLEMENT_SELECTOR: |-\n    - podSelector:\n        matchLabels: {mesh: 'on'}\n",
     );
@@ -164,7 +164,7 @@ fn the_cni_plugin_as_rendered() {
 }
 
 #[test]
-fn other_objects_say_nothing() {
+fn other_objects_are_ignored() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-ca-root-cert}\ndata: {root-cert.pem: x}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: web, image: web:1}]}}}\n";
     assert_eq!(installs(&[("a.yaml", text)]), []);
 }

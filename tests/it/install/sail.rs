@@ -1,9 +1,9 @@
-//! The Sail operator.
+//! Installations with the Sail operator.
 
 use super::*;
 
 #[test]
-fn sail_operator_in_place() {
+fn an_in_place_update_of_the_sail_operator_is_an_installation() {
     let text = "apiVersion: sailoperator.io/v1\nkind: Istio\nmetadata: {name: default}\nspec:\n  version: v1.26-latest\n  namespace: mesh\n  values:\n    sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\n    meshConfig: {defaultConfig: {statusPort: 15555}}\n";
     let install = one(text);
     assert_eq!(install.carrier, Carrier::Sail);
@@ -18,7 +18,7 @@ fn sail_operator_in_place() {
 }
 
 #[test]
-fn sail_operator_by_revision() {
+fn a_revision_based_update_of_the_sail_operator_is_an_installation() {
     let text = "apiVersion: sailoperator.io/v1\nkind: Istio\nmetadata: {name: default}\nspec:\n  version: v1.26.3\n  updateStrategy: {type: RevisionBased}\n";
     let install = one(text);
     assert_eq!(install.revision_name(), "default-v1-26-3");
@@ -26,7 +26,7 @@ fn sail_operator_by_revision() {
     let latest = one(&text.replace("v1.26.3", "v1.26-latest"));
     assert!(
         latest.more_names.is_some(),
-        "the operator picks the patch release"
+        "the operator selects the patch release"
     );
     let revision = one(
         "apiVersion: sailoperator.io/v1\nkind: IstioRevision\nmetadata: {name: blue}\nspec: {version: v1.26.3, namespace: istio-system, values: {revision: blue}}\n",
@@ -35,7 +35,7 @@ fn sail_operator_by_revision() {
 }
 
 #[test]
-fn sail_operator_tags_and_the_cluster() {
+fn tags_and_cluster_facts_of_the_sail_operator_are_read() {
     let tag = one(
         "apiVersion: sailoperator.io/v1\nkind: IstioRevisionTag\nmetadata: {name: prod}\nspec: {targetRef: {kind: Istio, name: default}}\n",
     );

@@ -1,5 +1,4 @@
-//! Every case of `fixtures/istio/rewrite`, rewritten in every form for every release, once for all
-//! tests that read the results.
+//! Rewrites every case of `fixtures/istio/rewrite` in every form for every release. All tests share the results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// The workloads of `input.yaml`.
     pub(crate) input: Vec<Workload>,
-    /// What the injector of each release made of each workload: the groups of `expected.json`.
+    /// The results of each release's injector for each workload: the groups of `expected.json`.
     pub(crate) golden: Vec<Value>,
     runs: BTreeMap<(&'static str, String), Rewrite>,
 }
@@ -27,7 +26,7 @@ pub(crate) struct Case {
 /// One run of `rewrite`.
 pub(crate) struct Rewrite {
     pub(crate) run: Run,
-    /// The workloads that it printed. Most releases print the same, so that they share one reading.
+    /// The workloads in the output. Most releases print the same text, so they share one parsed value.
     pub(crate) output: Arc<Vec<Workload>>,
 }
 
@@ -46,7 +45,7 @@ impl Case {
     }
 }
 
-/// Returns all cases. Call it outside of the thread pool, whose threads the first call needs.
+/// Returns all cases. Call it outside of the thread pool, because the first call needs its threads.
 pub(crate) fn cases() -> &'static [Case] {
     static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         let folders = case_folders("istio/rewrite");

@@ -1,4 +1,4 @@
-//! What Istio's own code and releases do, against the model and the program.
+//! Compares meshprobe with Istio's own code and releases.
 
 mod matrix;
 mod predict_goldens;

@@ -1,5 +1,5 @@
-//! What `predict` says of injection and rewrite against what Istio's own injector did, release by
-//! release: the goldens of `fixtures/istio/README.md`.
+//! Compares the injection and the rewrite that `predict` reports with those of Istio's own injector, release by
+//! release. `fixtures/istio/README.md` describes the goldens.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,18 +8,18 @@ use crate::support::predictions::workloads;
 use crate::support::{case_folders, meshprobe};
 use serde_json::Value;
 
-/// Cases that `fixtures/istio/permitted.csv` or their `meta.json` name as differing between the
-/// webhook and the golden.
+/// Returns whether the webhook differs from the golden of a case, according to `fixtures/istio/permitted.csv` or the
+/// `meta.json` of the case.
 fn is_exception(case: &str, release: &str) -> bool {
     let minor: u32 = release.split('.').nth(1).unwrap().parse().unwrap();
-    // The webhook's selectors exclude the pod before the injector is asked.
+    // The selectors of the webhook exclude the pod, so the injector never receives it.
     let by_selector = case == "inject-label-false" && minor < 12;
-    // These show kube-inject's refusal of a pod that brings its sidecar along; it has one.
+    // kube-inject does not inject a pod that already has a sidecar. `predict` reports that sidecar.
     let own_sidecar = case.starts_with("reinject-") && minor < 17;
     by_selector || own_sidecar
 }
 
-/// `list/container/slot` of the handlers that the injector pointed at the agent.
+/// Returns `list/container/slot` of each handler that the injector points to the agent.
 fn rewritten_by_injector(entry: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for container in entry["containers"].as_array().unwrap() {
@@ -55,8 +55,8 @@ fn rewritten_by_prediction(workload: &Value) -> Vec<String> {
         .iter()
         .filter(|handler| handler["rewritten"] == true)
         .map(|handler| {
-            let place = ["list", "container", "slot"].map(|name| text(handler, name));
-            place.join("/")
+            let parts = ["list", "container", "slot"].map(|name| text(handler, name));
+            parts.join("/")
         })
         .collect();
     found.sort();
@@ -102,7 +102,7 @@ fn injection_and_rewrite_agree_with_the_injector_of_every_release() {
     println!("{counts:?}");
     assert!(
         faults.is_empty(),
-        "{} faults, {counts:?}:\n{}",
+        "{} differences, {counts:?}:\n{}",
         faults.len(),
         faults.join("\n")
     );
@@ -111,8 +111,8 @@ fn injection_and_rewrite_agree_with_the_injector_of_every_release() {
 fn compare(predicted: &Value, entry: &Value) -> (&'static str, String) {
     let dataplane = predicted["dataplane"]["value"].as_str().unwrap();
     if entry.get("error").is_some() {
-        // The pod is refused at admission: what would become of its probes is open.
-        return ("refused by the API server or the injector", String::new());
+        // The pod is rejected at admission, so there are no rewritten probes to compare.
+        return ("rejected by the API server or the injector", String::new());
     }
     if entry.get("skipped").is_some() {
         let fault = if dataplane == "none" {

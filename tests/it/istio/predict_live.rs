@@ -1,12 +1,12 @@
-//! Predictions against measured outcomes: a real Envoy, the redirect of Istio, its agent and the
-//! prober of the kubelet. See `fixtures/live/README.md`.
+//! Compares predictions with outcomes that were measured with a real Envoy, Istio's traffic capture, its agent and
+//! the kubelet's prober. See `fixtures/live/README.md`.
 
 use std::collections::BTreeMap;
 
 use crate::support::{fixture, meshprobe, predictions};
 use serde_json::Value;
 
-/// Predicts one tree: the only handler of each workload.
+/// Returns the prediction for the only handler of each workload of a tree, by the name of the workload.
 fn handlers(policies: &str, rewrite: &str) -> BTreeMap<String, Value> {
     let workloads = format!("workloads.{rewrite}.yaml");
     let policies = format!("policies/{policies}.yaml");
@@ -32,7 +32,7 @@ fn handlers(policies: &str, rewrite: &str) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn every_judged_row_is_predicted() {
+fn the_measured_outcome_of_every_judged_row_is_predicted() {
     let table = std::fs::read_to_string(fixture("live/expected.csv")).unwrap();
     let mut trees = BTreeMap::new();
     let mut judged = 0;
@@ -45,7 +45,7 @@ fn every_judged_row_is_predicted() {
         let tree = trees
             .entry((policies, rewrite))
             .or_insert_with(|| handlers(policies, rewrite));
-        // What fails without a mesh too is no fault of the mesh.
+        // A probe that also fails without a mesh is not a fault of the mesh.
         let predicted = match tree[workload]["outcome"].as_str().unwrap() {
             "broken-without-mesh" => "ok",
             outcome => outcome,
@@ -57,10 +57,10 @@ fn every_judged_row_is_predicted() {
     assert_eq!(judged, 1006);
 }
 
-/// What the kubelet says of a live application that fails in the mesh only, as it was measured.
-/// How a refused TLS connection ends is a race, so HTTPS is left to `tests/live`.
+/// Compares the predicted texts of the kubelet with the measured ones, for running applications whose probes fail
+/// only in the mesh. The end of a refused TLS connection is a race, so `tests/live` covers HTTPS.
 #[test]
-fn predicted_texts_are_those_of_the_kubelet() {
+fn predicted_texts_equal_those_of_the_kubelet() {
     let table = std::fs::read_to_string(fixture("live/verdicts.csv")).unwrap();
     let mut trees = BTreeMap::new();
     let mut compared = 0;
@@ -85,7 +85,7 @@ fn predicted_texts_are_those_of_the_kubelet() {
             .replace("10.77.0.1:EPHEMERAL", "<node>")
             .replace("10.77.0.2", "<pod>");
         assert!(
-            measured.split(" || ").any(|one| one == predicted),
+            measured.split(" || ").any(|text| text == predicted),
             "{case}, {policies}: predicted {predicted}, measured {measured}"
         );
         compared += 1;

@@ -1,14 +1,13 @@
-//! `proxy.istio.io/config` is read as Istio's own decoder reads it: `fixtures/istio/README.md`.
+//! Compares our reading of `proxy.istio.io/config` with Istio's own decoder: `fixtures/istio/README.md`.
 
 use meshprobe::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
 use serde_json::{Map, Value, json};
 
 const CASES: &str = include_str!("../../../fixtures/istio/proxy-config.jsonl");
 
-/// The entries of `proxyMetadata` in the spelling that counts, as strings.
+/// Returns the entries of `proxyMetadata` as strings, from the spelling of the key that takes effect.
 fn metadata(config: &ProxyConfig, text: &str) -> Option<Value> {
-    let root: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
-    let mut root = root;
+    let mut root: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
     root.apply_merge().unwrap();
     let map = root.get(config.metadata_key())?.as_mapping()?;
     let entries = map.iter().map(|(key, value)| {
@@ -61,7 +60,7 @@ fn the_annotation_is_read_as_istio_decodes_it() {
 const YAML_CASES: &str = include_str!("../../../fixtures/istio/proxy-config-yaml.jsonl");
 
 #[test]
-fn what_istio_cannot_convert_to_json_is_refused() {
+fn an_annotation_that_istio_cannot_convert_to_json_is_refused() {
     let (mut refused, mut accepted, mut differing) = (0, 0, 0);
     for line in YAML_CASES.lines() {
         let case: Value = serde_json::from_str(line).unwrap();

@@ -1,6 +1,6 @@
-//! What `rewrite` writes against what Istio's own injector made, release by release, in every form.
+//! Compares the output of `rewrite` in every form with that of Istio's own injector, release by release.
 //!
-//! The comparison is that of `fixtures/istio/README.md`.
+//! `fixtures/istio/README.md` describes the comparison.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::support::{Run, fixture};
 use rayon::prelude::*;
 use serde_json::Value;
 
-/// How many pods have to come out equal, per form; the numbers may only grow.
+/// Minimum number of equal pods per form; the numbers may only grow.
 const FLOORS: [usize; 3] = [1140, 1140, 1140];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ enum Class {
     Refused,
 }
 
-/// Rows of `permitted.csv`: case, form, releases, class, guard.
+/// Returns the rows of `permitted.csv`: case, form, releases, class, guard.
 fn permitted() -> Vec<Vec<String>> {
     let text = fs::read_to_string(fixture("istio/permitted.csv")).unwrap();
     text.lines()
@@ -45,7 +45,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The rows of `permitted.csv` about this case: class and guard.
+    /// Returns the class and the guard of each row of `permitted.csv` that applies to this run.
     fn permitted(&self) -> impl Iterator<Item = (&str, &str)> {
         self.rows.iter().filter_map(|row| {
             let [name, form, releases, kind, guard, ..] = row.as_slice() else {
@@ -53,7 +53,7 @@ impl Trial<'_> {
             };
             let applies = name == self.case
                 && (form == "*" || form == self.form)
-                && (releases == "*" || releases.split(' ').any(|one| one == self.release));
+                && (releases == "*" || releases.split(' ').any(|release| release == self.release));
             applies.then_some((kind.as_str(), guard.as_str()))
         })
     }
@@ -70,8 +70,8 @@ impl Trial<'_> {
         self.permitted().any(|(kind, _)| kind.contains(class))
     }
 
-    /// What is compared: the text as it stands, or, where the row says so, after the webhook.
-    fn seen(&self, after: &Workload) -> Value {
+    /// Returns the template to compare: unchanged, or after the webhook if a row of `permitted.csv` requires it.
+    fn compared_template(&self, after: &Workload) -> Value {
         if !self.permitted().any(|(kind, _)| kind == "equal") {
             return after.template.clone();
         }
@@ -82,7 +82,7 @@ impl Trial<'_> {
     }
 }
 
-/// The prober env that the sidecar will have, from either carrier.
+/// Returns the prober env that the sidecar will have, from a container or from the annotation.
 fn prober_env(template: &Value) -> Option<String> {
     if let Some(last) = prober_envs(template).pop() {
         return Some(last);
@@ -92,7 +92,7 @@ fn prober_env(template: &Value) -> Option<String> {
     Some(serde_yaml::from_str(&format!("\"{escaped}\"")).unwrap())
 }
 
-/// Words in brackets behind a severity: the guards that refused.
+/// Returns the guards that refuse: the words in brackets after a severity.
 fn guards(run: &Run) -> Vec<String> {
     run.stderr
         .split("error[")
@@ -122,33 +122,39 @@ fn compare_pod(
     let unchanged = before == after;
     let status = trial.run.code;
     if golden.get("error").is_some() || golden.get("skipped").is_some() {
-        // Where the injector fails, a diagnostic is welcome.
+        // If the injector fails, a diagnostic is correct.
         let silent = status == 0 || golden.get("error").is_some();
         return match (unchanged, silent) {
             (true, true) => (Class::LeftAlone, String::new()),
             (true, false) => (Class::Refused, String::new()),
-            (false, _) => (Class::Equal, "changed though the injector does not".into()),
+            (false, _) => (
+                Class::Equal,
+                "changed, although the injector does not change it".into(),
+            ),
         };
     }
     let types = Types::of(release);
-    let seen = trial.seen(after);
+    let template = trial.compared_template(after);
     let containers = golden["containers"].as_array().unwrap().iter();
     let want = of_containers(
-        containers.map(|one| (one["in"].as_str().unwrap(), one)),
+        containers.map(|container| (container["in"].as_str().unwrap(), container)),
         types,
     );
-    let got = handlers(&seen, types);
+    let got = handlers(&template, types);
     let env_want = golden[ENV].as_str().map(str::to_owned);
-    let env_got = prober_env(&seen);
+    let env_got = prober_env(&template);
     let order = golden["containerOrder"].as_array().unwrap().iter();
     let order = order.map(|name| name.as_str().unwrap().to_owned());
-    let own = |names: Vec<String>| {
+    let without_proxy = |names: Vec<String>| {
         names
             .into_iter()
             .filter(|name| name != "istio-proxy")
             .collect::<Vec<_>>()
     };
-    let (order_want, order_got) = (own(order.collect()), own(names(&seen, "containers")));
+    let (order_want, order_got) = (
+        without_proxy(order.collect()),
+        without_proxy(names(&template, "containers")),
+    );
     let equal = want == got && env_want == env_got && order_want == order_got;
     let fault = format!(
         "handlers want {want:#?}\n got {got:#?}\nenv want {env_want:?}\n got {env_got:?}\norder {order_want:?}\n{}",
@@ -163,7 +169,7 @@ fn compare_pod(
     }
 }
 
-/// Compares, and applies what `permitted.csv` permits.
+/// Compares a run with the golden, and clears the differences that `permitted.csv` permits.
 fn judge(trial: &Trial<'_>, group: &Value, golden: &[Value]) -> Vec<(Class, String)> {
     let admitted = |group: &Value| group["admitted"].as_array().unwrap().clone();
     let guards = guards(trial.run);
@@ -191,7 +197,7 @@ fn judge(trial: &Trial<'_>, group: &Value, golden: &[Value]) -> Vec<(Class, Stri
 }
 
 #[test]
-fn every_form_equals_the_injector_of_every_release() {
+fn every_form_gives_the_result_of_the_injector_of_every_release() {
     let rows = permitted();
     let cases = cases();
     for (form, floor) in FORMS.into_iter().zip(FLOORS) {
@@ -207,7 +213,7 @@ fn every_form_equals_the_injector_of_every_release() {
         let faults: Vec<String> = faults.filter(|fault| !fault.is_empty()).collect();
         assert!(
             faults.is_empty(),
-            "{form}: {} faults of {counts:?}:\n{}",
+            "{form}: {} differences, {counts:?}:\n{}",
             faults.len(),
             faults.join("\n")
         );
@@ -217,7 +223,7 @@ fn every_form_equals_the_injector_of_every_release() {
     }
 }
 
-/// All releases of one case in one form: the class of each pod, and what is wrong with it.
+/// Returns the class of each pod of a case in one form, for all releases, with the difference from the golden.
 fn judge_case(rows: &[Vec<String>], case: &Case, form: &'static str) -> Vec<(Class, String)> {
     let mut all = Vec::new();
     for (release, group) in case.releases() {
@@ -233,15 +239,15 @@ fn judge_case(rows: &[Vec<String>], case: &Case, form: &'static str) -> Vec<(Cla
         };
         let judged = judge(&trial, group, &case.golden).into_iter();
         all.extend(judged.map(|(class, fault)| {
-            let named = format!("{} {release}: {class:?}\n{fault}", case.name);
-            (class, if fault.is_empty() { fault } else { named })
+            let message = format!("{} {release}: {class:?}\n{fault}", case.name);
+            (class, if fault.is_empty() { fault } else { message })
         }));
     }
     all
 }
 
 #[test]
-fn the_env_survives_the_annotation() {
+fn an_env_survives_escaping_for_the_annotation() {
     use meshprobe::mesh::istio::proxy_config::{escape, unescape};
     let text = fs::read_to_string(fixture("istio/escape.csv")).unwrap();
     let rows = csv_rows(&text);
@@ -253,15 +259,15 @@ fn the_env_survives_the_annotation() {
         assert_eq!(
             &unescape(value).unwrap(),
             json,
-            "as the real injector read it"
+            "the text that the real injector reads"
         );
-        // The template pastes the value between double quotes; libyaml's line reads the result.
+        // The template puts the value between double quotes; a parser derived from libyaml reads the result.
         let pasted: String = serde_yaml::from_str(&format!("\"{}\"", escape(json))).unwrap();
         assert_eq!(&pasted, json);
     }
 }
 
-/// Reads two-column CSV with quoted cells that may hold line breaks; the heads are dropped.
+/// Returns the rows of a two-column CSV without its header. Quoted cells may contain line breaks.
 fn csv_rows(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut letters = text.chars().peekable();

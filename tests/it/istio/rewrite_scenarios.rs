@@ -1,5 +1,6 @@
-//! What can go wrong between a rewrite ahead of deployment and the webhook, form by form: the
-//! scenarios that were measured with Istio 1.10 to 1.31, each with what `rewrite` does about it.
+//! Scenarios in which a rewrite ahead of deployment and the webhook can conflict, for each form.
+//!
+//! They were measured with Istio 1.10 to 1.31. Each test checks how `rewrite` handles one of them.
 
 use std::path::Path;
 
@@ -35,14 +36,14 @@ fn rewrite(text: &str, form: &str, more: &[&str]) -> Run {
     meshprobe(Path::new("/"), &arguments, text)
 }
 
-fn done(text: &str, form: &str, more: &[&str]) -> String {
+fn rewritten(text: &str, form: &str, more: &[&str]) -> String {
     let run = rewrite(text, form, more);
     assert_eq!(run.code, 0, "{form}: {}", run.stderr);
     run.stdout
 }
 
-/// The guard refuses, says its name, and the pod stays as it is.
-fn refused(text: &str, form: &str, more: &[&str], guard: &str) {
+/// Checks that a guard refuses the pod, that its id is reported, and that the pod stays unchanged.
+fn assert_refused(text: &str, form: &str, more: &[&str], guard: &str) {
     let run = rewrite(text, form, more);
     assert!(
         run.stderr.contains(&format!("error[{guard}]")),
@@ -63,13 +64,14 @@ fn injected(text: &str, mesh: Mesh) -> Value {
     }
 }
 
-/// One env, and it knows every probe that asks the agent; how many those are.
-fn works(text: &str, mesh: Mesh) -> usize {
+/// Checks that the injected pod has one prober env with an entry for every rewritten probe, and returns the number of
+/// those probes.
+fn served_probes(text: &str, mesh: Mesh) -> usize {
     let pod = injected(text, mesh);
     assert_eq!(prober_envs(&pod).len(), 1, "{text}");
     assert_eq!(unserved(&pod), [""; 0], "{text}");
-    let shown = pod["spec"]["containers"].to_string();
-    shown.matches("\"path\":\"/app-").count()
+    let containers = pod["spec"]["containers"].to_string();
+    containers.matches("\"path\":\"/app-").count()
 }
 
 fn with(text: &str, annotation: &str) -> String {
@@ -82,11 +84,11 @@ fn with(text: &str, annotation: &str) -> String {
 const RELEASE: [&str; 2] = ["--mesh-version", LATEST];
 const FORMS: [&str; 3] = ["annotation", "container", "container-only"];
 
-/// S1: some probes were rewritten ahead, another was added later.
+/// S1: a probe is added after others were rewritten ahead.
 #[test]
-fn a_probe_that_is_added_later() {
+fn a_second_rewrite_includes_a_probe_that_was_added_later() {
     for form in FORMS {
-        let text = done(POD, form, &RELEASE) + "";
+        let text = rewritten(POD, form, &RELEASE) + "";
         let grown = text.replace("    livenessProbe:", &format!("{PROBE}    livenessProbe:"));
         assert_ne!(grown, text);
         if form == "container-only" {
@@ -94,71 +96,79 @@ fn a_probe_that_is_added_later() {
             let pod = injected(&grown, mesh());
             assert_eq!((prober_envs(&pod).len(), unserved(&pod).len()), (2, 2));
         } else {
-            assert_eq!(works(&grown, mesh()), 2, "{form}");
+            assert_eq!(served_probes(&grown, mesh()), 2, "{form}");
         }
-        assert_eq!(works(&done(&grown, form, &RELEASE), mesh()), 3, "{form}");
+        assert_eq!(
+            served_probes(&rewritten(&grown, form, &RELEASE), mesh()),
+            3,
+            "{form}"
+        );
     }
 }
 
-/// S2: the port of the mesh is another one than was written.
+/// S2: the status port of the mesh differs from the port in the manifest.
 #[test]
-fn another_port_of_the_mesh() {
+fn a_rewrite_uses_the_status_port_of_the_mesh() {
     let mesh = Mesh {
         status_port: 15099,
         ..mesh()
     };
-    let said = [&RELEASE[..], &["--assume", "status-port=15099"]].concat();
+    let options = [&RELEASE[..], &["--assume", "status-port=15099"]].concat();
     for form in FORMS {
-        let text = done(POD, form, &said);
+        let text = rewritten(POD, form, &options);
         assert!(text.contains("port: 15099"), "{text}");
-        assert_eq!(works(&text, mesh), 2, "{form}");
+        assert_eq!(served_probes(&text, mesh), 2, "{form}");
     }
-    let wrong = injected(&done(POD, "container-only", &RELEASE), mesh);
+    let wrong = injected(&rewritten(POD, "container-only", &RELEASE), mesh);
     assert_eq!(prober_envs(&wrong).len(), 2, "the reason for the guard");
-    refused(
-        &done(POD, "container-only", &RELEASE),
+    assert_refused(
+        &rewritten(POD, "container-only", &RELEASE),
         "container-only",
-        &said,
+        &options,
         "agent-calls-itself",
     );
 }
 
-/// S3, S3b: the annotation moves the agent. Beside the opt-out its port is written, else the port
-/// of the mesh, which the webhook replaces.
+/// S3, S3b: an annotation changes the status port. With the opt-out, `rewrite` writes that port, else the port of the
+/// mesh, which the webhook replaces.
 #[test]
-fn another_port_of_the_pod() {
+fn a_rewrite_uses_the_status_port_of_the_pod_with_the_opt_out() {
     let pod = with(POD, "status.sidecar.istio.io/port: \"15022\"");
     for form in FORMS {
-        let text = done(&pod, form, &RELEASE);
+        let text = rewritten(&pod, form, &RELEASE);
         let port = if form == "container-only" {
             15020
         } else {
             15022
         };
         assert!(text.contains(&format!("port: {port}")), "{text}");
-        assert_eq!(works(&text, mesh()), 2, "{form}");
+        assert_eq!(served_probes(&text, mesh()), 2, "{form}");
         let after = injected(&text, mesh());
         let probe = &after["spec"]["containers"][0]["livenessProbe"]["httpGet"];
         assert_eq!(probe["port"], 15022, "{form}");
-        assert_eq!(done(&text, form, &RELEASE), text, "{form}");
+        assert_eq!(rewritten(&text, form, &RELEASE), text, "{form}");
     }
-    // Written at the port of the annotation without the opt-out, the agent would call itself.
-    let loops = done(&pod, "container-only", &RELEASE).replace("15020", "15022");
+    // With the port of the annotation and without the opt-out, the agent would call itself.
+    let loops = rewritten(&pod, "container-only", &RELEASE).replace("15020", "15022");
     assert_eq!(prober_envs(&injected(&loops, mesh())).len(), 2);
-    refused(&loops, "container-only", &RELEASE, "agent-calls-itself");
+    assert_refused(&loops, "container-only", &RELEASE, "agent-calls-itself");
 }
 
-/// S4: the mesh does not rewrite. What was written ahead works; nothing more is written.
+/// S4: the mesh does not rewrite probes. Earlier rewrites work, and `rewrite` writes no others.
 #[test]
-fn a_mesh_that_does_not_rewrite() {
+fn a_pod_is_not_rewritten_if_the_mesh_does_not_rewrite() {
     let off = Mesh {
         rewrites: false,
         ..mesh()
     };
-    let said = [&RELEASE[..], &["--assume", "rewrite=false"]].concat();
+    let options = [&RELEASE[..], &["--assume", "rewrite=false"]].concat();
     for form in FORMS {
-        assert_eq!(works(&done(POD, form, &RELEASE), off), 2, "{form}");
-        let run = rewrite(POD, form, &said);
+        assert_eq!(
+            served_probes(&rewritten(POD, form, &RELEASE), off),
+            2,
+            "{form}"
+        );
+        let run = rewrite(POD, form, &options);
         assert!(run.stderr.contains("note[opt-out]"), "{}", run.stderr);
         assert_eq!((run.code, run.stdout.as_str()), (0, POD), "{form}");
     }
@@ -166,14 +176,14 @@ fn a_mesh_that_does_not_rewrite() {
 
 /// S7: the application waits for the sidecar.
 #[test]
-fn an_application_that_waits_for_the_sidecar() {
+fn probes_are_served_if_the_application_waits_for_the_sidecar() {
     let hold = with(
         POD,
         "proxy.istio.io/config: 'holdApplicationUntilProxyStarts: true'",
     );
     for form in FORMS {
-        let text = done(&hold, form, &RELEASE);
-        assert_eq!(works(&text, mesh()), 2, "{form}");
+        let text = rewritten(&hold, form, &RELEASE);
+        assert_eq!(served_probes(&text, mesh()), 2, "{form}");
         assert_eq!(
             injected(&text, mesh())["spec"]["containers"][0]["name"],
             "istio-proxy"
@@ -181,18 +191,18 @@ fn an_application_that_waits_for_the_sidecar() {
     }
 }
 
-/// S9: a port name that resolves nowhere.
+/// S9: a probe names a port that no container declares.
 #[test]
-fn a_port_that_resolves_nowhere() {
+fn a_named_port_that_is_not_declared_is_refused() {
     let pod = POD.replace("port: http}", "port: metrics}");
     for form in FORMS {
-        refused(&pod, form, &RELEASE, "port-unresolved");
+        assert_refused(&pod, form, &RELEASE, "port-unresolved");
     }
 }
 
-/// Everything that speaks against a pod is named at once, with its place.
+/// One run reports every reason against the rewrite of a pod.
 #[test]
-fn all_hazards_are_named() {
+fn all_guards_that_refuse_a_pod_are_reported() {
     let pod = with(POD, "status.sidecar.istio.io/port: \"0\"")
         .replace("port: http}", "port: metrics}")
         .replace("{port: 8080}", "{port: 8080, host: other}");
@@ -207,9 +217,9 @@ fn all_hazards_are_named() {
     assert_eq!((run.code, run.stdout), (1, pod));
 }
 
-/// S11: written for a release that leaves hooks, met by one that rewrites them.
+/// S11: a pod is rewritten for a release that does not rewrite hooks, and injected by one that does.
 #[test]
-fn a_mesh_that_is_updated() {
+fn probes_survive_an_upgrade_of_the_mesh_unless_the_form_is_container_only() {
     let pod = format!("{POD}{HOOK}");
     let older = ["--mesh-version", "1.24"];
     for form in FORMS {
@@ -218,23 +228,26 @@ fn a_mesh_that_is_updated() {
         assert!(!run.stdout.contains("app-lifecycle"), "{}", run.stdout);
         let warned = run.stderr.contains("warning[newer-release]");
         assert_eq!(warned, form == "container-only", "{}", run.stderr);
-        assert_eq!(works(&run.stdout, Mesh::of("1.24")), 2, "{form}");
+        assert_eq!(served_probes(&run.stdout, Mesh::of("1.24")), 2, "{form}");
         if form == "container-only" {
             let pod = injected(&run.stdout, mesh());
             assert_eq!((prober_envs(&pod).len(), unserved(&pod).len()), (2, 2));
-            // Rewritten again for the new release, it holds.
-            assert_eq!(works(&done(&run.stdout, form, &RELEASE), mesh()), 3);
+            // After a second rewrite for the new release, the agent serves all probes.
+            assert_eq!(
+                served_probes(&rewritten(&run.stdout, form, &RELEASE), mesh()),
+                3
+            );
         } else {
-            assert_eq!(works(&run.stdout, mesh()), 2, "{form}");
+            assert_eq!(served_probes(&run.stdout, mesh()), 2, "{form}");
         }
     }
 }
 
-/// S11b: no key that the oldest agent cannot read, as long as the release is not known.
+/// S11b: while the release is unknown, the env contains no key that the oldest agent cannot read.
 #[test]
-fn a_release_that_nobody_says() {
+fn hooks_are_not_rewritten_while_the_release_is_unknown() {
     let pod = format!("{POD}{HOOK}");
-    refused(&pod, "container-only", &[], "hooks-need-release");
+    assert_refused(&pod, "container-only", &[], "hooks-need-release");
     for form in ["annotation", "container"] {
         let run = rewrite(&pod, form, &[]);
         assert!(!run.stdout.contains("app-lifecycle"), "{}", run.stdout);
@@ -245,7 +258,7 @@ fn a_release_that_nobody_says() {
             run.stderr
         );
     }
-    // Nothing is assumed about a pod that every release rewrites alike.
+    // No release is assumed for a pod that every release rewrites in the same way.
     let plain = POD.replace("tcpSocket: {", "httpGet: {path: /ready, ");
     let run = rewrite(&plain, "container-only", &[]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
@@ -253,22 +266,22 @@ fn a_release_that_nobody_says() {
 
 /// S14: another webhook adds a container with a probe.
 #[test]
-fn a_container_from_another_webhook() {
+fn a_container_of_another_webhook_loses_probes_only_in_the_form_container_only() {
     let foreign = "  - name: daprd\n    image: example.test/daprd\n    livenessProbe: {httpGet: {path: /v1.0/healthz, port: 3501}}\n";
     let place = "  containers:\n";
     for form in FORMS {
-        let text = done(POD, form, &RELEASE);
+        let text = rewritten(POD, form, &RELEASE);
         let grown = text.replace(place, &format!("{place}{foreign}"));
         let pod = injected(&grown, mesh());
         let lost = unserved(&pod).len();
         assert_eq!(lost, if form == "container-only" { 2 } else { 0 }, "{form}");
     }
-    let asked = with(POD, "dapr.io/enabled: \"true\"");
-    refused(&asked, "container-only", &RELEASE, "foreign-injector");
+    let annotated = with(POD, "dapr.io/enabled: \"true\"");
+    assert_refused(&annotated, "container-only", &RELEASE, "foreign-injector");
     let allowed = [&RELEASE[..], &["--allow", "foreign-injector"]].concat();
-    done(&asked, "container-only", &allowed);
+    rewritten(&annotated, "container-only", &allowed);
     assert_eq!(
-        done(
+        rewritten(
             &with(POD, "dapr.io/enabled: \"false\""),
             "container-only",
             &RELEASE
@@ -277,31 +290,31 @@ fn a_container_from_another_webhook() {
         .count(),
         1
     );
-    done(&asked, "annotation", &RELEASE);
+    rewritten(&annotated, "annotation", &RELEASE);
 }
 
-/// A template of the user's own: only what stands in a container is sure to arrive.
+/// With a custom template, only the fields of a container are certain to reach the pod.
 #[test]
-fn a_template_of_ones_own() {
+fn a_custom_template_requires_the_env_in_a_container() {
     let pod = with(POD, "inject.istio.io/templates: sidecar,ours");
     for form in FORMS {
-        refused(&pod, form, &RELEASE, "unknown-template");
+        assert_refused(&pod, form, &RELEASE, "unknown-template");
     }
     let allowed = [&RELEASE[..], &["--allow", "unknown-template"]].concat();
-    refused(&pod, "annotation", &allowed, "unknown-template");
-    done(&pod, "container", &allowed);
-    done(&pod, "container-only", &allowed);
-    // The tree shows that the mesh has it.
+    assert_refused(&pod, "annotation", &allowed, "unknown-template");
+    rewritten(&pod, "container", &allowed);
+    rewritten(&pod, "container-only", &allowed);
+    // The tree contains the template.
     let templates = "values: {sidecarInjectorWebhook: {templates: {ours: 'spec: {}'}}}";
     let operator = Manifest::operator("istio", templates);
     let both = format!("{operator}---\n{pod}");
-    refused(&both, "annotation", &RELEASE, "custom-template");
-    done(&both, "container", &RELEASE);
+    assert_refused(&both, "annotation", &RELEASE, "custom-template");
+    rewritten(&both, "container", &RELEASE);
 }
 
-/// Pods outside the mesh stay as they are, and are told of where their neighbours are injected.
+/// Pods outside of the mesh stay unchanged, and a note explains why.
 #[test]
-fn pods_without_a_sidecar() {
+fn pods_without_a_sidecar_are_not_rewritten() {
     let host = POD.replace("spec:\n", "spec:\n  hostNetwork: true\n");
     let ambient = format!("{}    istio.io/dataplane-mode: ambient\n", "  labels:\n");
     let ambient = POD.replace("spec:\n", &format!("{ambient}spec:\n"));
@@ -317,10 +330,10 @@ fn pods_without_a_sidecar() {
     assert_eq!(run.stdout, both);
 }
 
-/// An env that nobody can extend without losing something.
+/// A pod has two prober envs, so that extending either of them loses entries.
 #[test]
-fn an_env_that_is_there_twice() {
-    let text = done(POD, "container", &RELEASE);
+fn a_pod_with_two_prober_envs_is_refused() {
+    let text = rewritten(POD, "container", &RELEASE);
     let at = text
         .find("    - name: ISTIO_KUBE")
         .or_else(|| text.find("      - name: ISTIO_KUBE"))
@@ -329,18 +342,18 @@ fn an_env_that_is_there_twice() {
     let twice = format!("{text}{entry}")
         .replace("    livenessProbe:", &format!("{PROBE}    livenessProbe:"));
     for form in FORMS {
-        refused(&twice, form, &RELEASE, "prober-env-conflict");
+        assert_refused(&twice, form, &RELEASE, "prober-env-conflict");
     }
 }
 
-/// `check` has nothing to say of what `rewrite` has written, under strict mutual TLS.
+/// `check` reports no errors and no warnings about the output of `rewrite` under strict mutual TLS.
 #[test]
-fn what_is_written_passes_the_check() {
+fn rewritten_pods_pass_the_check() {
     let namespace = Manifest::namespace("default").injected();
     let moved = with(POD, "status.sidecar.istio.io/port: \"15022\"");
     for pod in [POD.to_owned(), moved] {
         for form in FORMS {
-            let text = done(
+            let text = rewritten(
                 &format!("{namespace}---\n{STRICT_MESH}---\n{pod}{HOOK}"),
                 form,
                 &[&RELEASE[..], &["-n", "default"]].concat(),
@@ -356,24 +369,24 @@ fn what_is_written_passes_the_check() {
             ];
             let run = meshprobe(Path::new("/"), &arguments, &text);
             let about_probes = run.stdout.lines().filter(|line| line.contains("probe"));
-            let told: Vec<&str> = about_probes
+            let rules: Vec<&str> = about_probes
                 .filter_map(|line| line.split_once(':').map(|(rule, _)| rule))
                 .filter(|rule| rule.ends_with(']'))
                 .collect();
-            // Without the opt-out a second injection may still find something.
+            // Without the opt-out, the injector may later find another handler to rewrite.
             let wanted: &[&str] = if form == "container-only" {
                 &["note[rewritten-and-rewrite-off]"]
             } else {
                 &[]
             };
-            assert_eq!((run.code, &*told), (0, wanted), "{form}: {}", run.stdout);
+            assert_eq!((run.code, &*rules), (0, wanted), "{form}: {}", run.stdout);
         }
     }
 }
 
-/// The form comes from the configuration as well, of the program and of the function.
+/// The configuration of the program and that of the KRM function can set the form.
 #[test]
-fn the_form_is_a_setting() {
+fn the_configuration_sets_the_form() {
     let folder = tempfile::tempdir().unwrap();
     let config = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: x}\nspec: {form: FORM, assume: {injection: all}}\n";
     let run = |form: &str, more: &[&str]| {
@@ -386,10 +399,14 @@ fn the_form_is_a_setting() {
         meshprobe(folder.path(), &arguments, POD)
     };
     for form in FORMS {
-        assert_eq!(run(form, &[]).stdout, done(POD, form, &RELEASE), "{form}");
+        assert_eq!(
+            run(form, &[]).stdout,
+            rewritten(POD, form, &RELEASE),
+            "{form}"
+        );
         assert_eq!(
             run(form, &["--form", "container"]).stdout,
-            done(POD, "container", &RELEASE),
+            rewritten(POD, "container", &RELEASE),
             "{form}"
         );
         let item: String = POD.lines().map(|line| format!("  {line}\n")).collect();
@@ -423,32 +440,32 @@ fn the_form_is_a_setting() {
     );
 }
 
-/// The env reads alike whether the annotation is new, a block, a line or JSON.
+/// The env works in a new annotation, and in one that is a block scalar, a quoted line or JSON.
 #[test]
-fn the_env_in_an_annotation_that_is_there() {
+fn the_env_is_added_to_an_existing_annotation() {
     let value = |text: &str| {
         let at = text
             .find("{\\\"/app-health")
             .or_else(|| text.find("{\\\\\\\"/app-health"));
         text[at.unwrap() - 1..].chars().next().unwrap()
     };
-    assert_eq!(value(&done(POD, "annotation", &RELEASE)), '\'');
+    assert_eq!(value(&rewritten(POD, "annotation", &RELEASE)), '\'');
     for config in [
         "|\n      concurrency: 2",
         "'concurrency: 2'",
         "\"concurrency: 2\"",
     ] {
-        let text = done(
+        let text = rewritten(
             &with(POD, &format!("proxy.istio.io/config: {config}")),
             "annotation",
             &RELEASE,
         );
         assert_eq!(value(&text), '\'', "{text}");
-        assert_eq!(works(&text, mesh()), 2, "{text}");
+        assert_eq!(served_probes(&text, mesh()), 2, "{text}");
     }
     let json = with(POD, "proxy.istio.io/config: '{\"concurrency\": 2}'");
-    let text = done(&json, "annotation", &RELEASE);
-    assert_eq!(works(&text, mesh()), 2, "{text}");
+    let text = rewritten(&json, "annotation", &RELEASE);
+    assert_eq!(served_probes(&text, mesh()), 2, "{text}");
     let annotation =
         workloads(&text)[0].template["metadata"]["annotations"]["proxy.istio.io/config"].clone();
     assert!(

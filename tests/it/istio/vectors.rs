@@ -1,4 +1,5 @@
-//! The decisions of Istio's own code, row by row: `fixtures/istio/README.md`.
+//! Compares decisions about injection and mutual TLS with those of Istio's own code, row by row:
+//! `fixtures/istio/README.md`.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ fn cell<'a>(row: &'a Row, name: &str) -> &'a str {
     row.get(name).unwrap_or_else(|| panic!("no column {name}"))
 }
 
-fn written<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
+fn optional_cell<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
     Some(cell(row, name)).filter(|&text| text != "-")
 }
 
@@ -59,11 +60,11 @@ fn injection_agrees_with_the_webhooks_of_istio() {
         let plane = plane(cell(row, "install"));
         let input = InjectionInput {
             namespace: "shop",
-            namespace_injection: written(row, "ns_istio_injection"),
-            namespace_revision: written(row, "ns_istio_io_rev"),
-            label: written(row, "pod_label_inject"),
-            annotation: written(row, "pod_annotation_inject"),
-            revision: written(row, "pod_label_rev"),
+            namespace_injection: optional_cell(row, "ns_istio_injection"),
+            namespace_revision: optional_cell(row, "ns_istio_io_rev"),
+            label: optional_cell(row, "pod_label_inject"),
+            annotation: optional_cell(row, "pod_annotation_inject"),
+            revision: optional_cell(row, "pod_label_rev"),
             host_network: false,
         };
         let hit = webhook(&plane, &input);
@@ -76,7 +77,7 @@ fn injection_agrees_with_the_webhooks_of_istio() {
     }
     assert!(
         injected > 500,
-        "only {injected} rows are injected: the vectors say too little"
+        "only {injected} rows are injected: the vectors prove too little"
     );
 }
 
@@ -85,14 +86,14 @@ fn mtls_agrees_with_the_policy_applier_of_istio() {
     let rows = rows("vectors-peerauth.csv");
     assert_eq!(rows.len(), 525);
     for row in &rows {
-        let mode = |name| written(row, name).and_then(MtlsMode::parse);
+        let mode = |name| optional_cell(row, name).and_then(MtlsMode::parse);
         let others = Scopes {
             mesh: mode("mesh"),
             namespace: mode("namespace"),
             workload: mode("workload"),
             port: None,
         };
-        let has_workload_policy = written(row, "workload").is_some();
+        let has_workload_policy = optional_cell(row, "workload").is_some();
         let port = mode("port8080").filter(|_| has_workload_policy);
         let of_port = Scopes { port, ..others };
         let got = (

@@ -1,5 +1,5 @@
-//! The webhook after our rewrite is the webhook alone: proved on the goldens of Istio's own
-//! injector and on generated pods, with a model that itself agrees with every golden.
+//! Checks that the webhook gives the same result for a rewritten pod as for the original, on the goldens of Istio's
+//! own injector and on generated pods. The model of the webhook agrees with every golden.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,26 +14,26 @@ use crate::support::{Run, meshprobe};
 use rayon::prelude::*;
 use serde_json::Value;
 
-/// Goldens that show another way in than the webhook's: `meta.json` of the case says so.
-fn is_other_way(case: &str, release: &str) -> bool {
+/// Returns whether a golden comes from `kube-inject`, not from the webhook, according to the `meta.json` of the case.
+fn is_from_kube_inject(case: &str, release: &str) -> bool {
     let minor = Mesh::of(release).minor;
-    // kube-inject up to 1.16 leaves pods with a sidecar alone.
+    // kube-inject up to 1.16 does not change pods with a sidecar.
     case.starts_with("reinject-") && minor < 17
-        // kube-inject from 1.13 on follows the port of the proxy config.
+        // kube-inject uses the port of the proxy config since 1.13.
         || case == "proxyconfig-statusport" && minor >= 13
 }
 
 #[test]
 fn the_model_agrees_with_every_golden() {
-    let (mut compared, mut other) = (0, 0);
+    let (mut compared, mut skipped) = (0, 0);
     let mut faults = Vec::new();
     for case in cases() {
         let pods = &case.input;
         let name = &case.name;
         for (release, group) in case.releases() {
             let admitted = group["admitted"].as_array().unwrap();
-            if is_other_way(name, release) {
-                other += 1;
+            if is_from_kube_inject(name, release) {
+                skipped += 1;
                 continue;
             }
             assert_eq!(pods.len(), admitted.len(), "{name}");
@@ -51,9 +51,12 @@ fn the_model_agrees_with_every_golden() {
         faults.join("\n")
     );
     println!(
-        "the model agrees with {compared} goldens; {other} show another way in than the webhook's"
+        "the model agrees with {compared} goldens; {skipped} are skipped, because they come from kube-inject"
     );
-    assert!(compared >= 2000 && other <= 40, "{compared} {other}");
+    assert!(
+        compared >= 2000 && skipped <= 40,
+        "{compared} compared, {skipped} skipped"
+    );
 }
 
 fn difference(got: &Admitted, golden: &Value, release: &str) -> Option<String> {
@@ -67,16 +70,18 @@ fn difference(got: &Admitted, golden: &Value, release: &str) -> Option<String> {
     let want = of_containers(
         expected
             .iter()
-            .map(|one| (one["in"].as_str().unwrap(), one)),
+            .map(|container| (container["in"].as_str().unwrap(), container)),
         types,
     );
     let strings = |value: &Value| -> Vec<String> {
         let items = value.as_array().into_iter().flatten();
-        items.map(|one| one.as_str().unwrap().to_owned()).collect()
+        items
+            .map(|item| item.as_str().unwrap().to_owned())
+            .collect()
     };
     let proxy = expected
         .iter()
-        .find(|one| one["name"] == "istio-proxy")
+        .find(|container| container["name"] == "istio-proxy")
         .unwrap();
     let pairs = [
         (names(pod, "containers"), strings(&golden["containerOrder"])),
@@ -104,9 +109,9 @@ fn rewritten(text: &str, form: &str, release: &str, more: &[&str]) -> Run {
     meshprobe(Path::new("/"), &arguments, text)
 }
 
-/// What the user sees of an injected pod. The forms with the opt-out write annotations, and the
-/// form `annotation` hands the env through the template, so its place among the env is another one.
-fn seen(admitted: &Admitted, form: &str) -> Admitted {
+/// Removes the intended differences of a form from an injected pod. The forms with the opt-out write annotations. In
+/// the form `annotation`, the template adds the env, so the order of the env differs.
+fn comparable(admitted: &Admitted, form: &str) -> Admitted {
     let Admitted::Injected(pod) = admitted else {
         return admitted.clone();
     };
@@ -147,13 +152,13 @@ fn seen(admitted: &Admitted, form: &str) -> Admitted {
     Admitted::Injected(pod)
 }
 
-/// How the webhook's pod after our rewrite compares with the webhook's pod alone.
+/// Comparison of the webhook's result for a rewritten pod with its result for the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Composed {
-    /// The same.
+    /// Both results are equal.
     Same,
-    /// Alone, the webhook appends a second env and loses the first; after the rewrite all are there.
-    Mended,
+    /// For the original, the webhook appends a second env and loses the first; after the rewrite, no entry is lost.
+    Fixed,
 }
 
 fn composed(
@@ -164,19 +169,19 @@ fn composed(
 ) -> Result<Composed, String> {
     let mut worst = Composed::Same;
     for (before, after) in before.iter().zip(after) {
-        let want = seen(&admit(before, mesh), form);
-        let got = seen(&admit(after, mesh), form);
+        let want = comparable(&admit(before, mesh), form);
+        let got = comparable(&admit(after, mesh), form);
         if got == want {
             continue;
         }
         let (Admitted::Injected(old), Admitted::Injected(new)) = (&want, &got) else {
             return Err(format!("{mesh:?}\ngot {got:#?}\nwant {want:#?}"));
         };
-        let mended = !unserved(old).is_empty() && unserved(new).is_empty();
-        if prober_envs(old).len() < 2 || prober_envs(new).len() != 1 || !mended {
+        let is_fixed = !unserved(old).is_empty() && unserved(new).is_empty();
+        if prober_envs(old).len() < 2 || prober_envs(new).len() != 1 || !is_fixed {
             return Err(format!("{mesh:?}\ngot {got:#?}\nwant {want:#?}"));
         }
-        worst = Composed::Mended;
+        worst = Composed::Fixed;
     }
     Ok(worst)
 }
@@ -193,19 +198,19 @@ fn add(mut counts: Counts, more: Counts) -> Counts {
 fn class(before: &[Workload], after: &[Workload], run: &Run) -> &'static str {
     match (before == after, run.code) {
         (false, _) => "rewritten",
-        (true, 0) => "left alone",
+        (true, 0) => "unchanged",
         (true, _) => "refused",
     }
 }
 
 #[test]
-fn the_webhook_makes_the_same_of_every_golden() {
+fn the_webhook_gives_the_same_result_for_every_rewritten_golden() {
     let counts = cases().par_iter().map(of_case).reduce(Counts::new, add);
     println!("goldens composed with the model, classic and native: {counts:?}");
     for form in FORMS {
         assert!(counts[&format!("{form} rewritten")] >= 1104, "{counts:?}");
         // Pods with a sidecar, up to 1.16: six releases, one case, classic and native.
-        assert_eq!(counts[&format!("{form} Mended")], 12, "{counts:?}");
+        assert_eq!(counts[&format!("{form} Fixed")], 12, "{counts:?}");
     }
 }
 
@@ -236,7 +241,7 @@ fn of_case(case: &Case) -> Counts {
 const PODS: u32 = 60;
 
 #[test]
-fn the_webhook_makes_the_same_of_random_pods() {
+fn the_webhook_gives_the_same_result_for_random_rewritten_pods() {
     let config = proptest::test_runner::Config {
         cases: std::env::var("PROPTEST_CASES").map_or(PODS, |cases| cases.parse().unwrap()),
         failure_persistence: None,
@@ -262,11 +267,11 @@ fn the_webhook_makes_the_same_of_random_pods() {
     println!("random pods: {counts:?}");
     let count = |key: &str| counts.get(key).copied().unwrap_or_default();
     for form in FORMS {
-        let all: usize = ["rewritten", "left alone", "refused"]
+        let all: usize = ["rewritten", "unchanged", "refused"]
             .iter()
             .map(|class| count(&format!("{form} {class}")))
             .sum();
-        // A generator that is refused, or left alone, too often proves nothing.
+        // The test proves too little if most pods are refused or unchanged.
         assert!(count(&format!("{form} rewritten")) * 2 > all, "{counts:?}");
         assert!(count(&format!("{form} refused")) > 0, "{counts:?}");
     }
@@ -287,7 +292,7 @@ fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
     let more = ["--assume", &port, "--override", &native];
     for form in FORMS {
         let run = rewritten(&text, form, &release, &more);
-        let said = |fault: String| {
+        let failure = |fault: String| {
             format!(
                 "{form} {release}: {fault}\n{text}\n{}\n{}",
                 run.stdout, run.stderr
@@ -297,23 +302,23 @@ fn of_trial(trial: &pods::Trial) -> Result<Counts, String> {
         let class = class(&before, &after, &run);
         *counts.entry(format!("{form} {class}")).or_default() += 1;
         if class == "refused" && run.stdout != text {
-            return Err(said("a refused pod is changed".into()));
+            return Err(failure("a refused pod was changed".into()));
         }
-        if composed(&before, &after, form, mesh).map_err(said)? == Composed::Mended {
-            return Err(said("two envs".into()));
+        if composed(&before, &after, form, mesh).map_err(failure)? == Composed::Fixed {
+            return Err(failure("two envs".into()));
         }
         for again in FORMS {
             let second = rewritten(&run.stdout, again, &release, &more);
             if class == "rewritten" && (second.stdout != run.stdout || second.code != 0) {
-                return Err(said(format!(
+                return Err(failure(format!(
                     "{again} after {form}:\n{}{}",
                     second.stdout, second.stderr
                 )));
             }
-            let is_told = second.stderr.contains("note[form-kept]");
+            let has_note = second.stderr.contains("note[form-kept]");
             let is_ours = !trial.has_proxy || form == "annotation" && again == "annotation";
-            if class == "rewritten" && is_ours && is_told != (again != form) {
-                return Err(said(format!("{again} after {form}: {}", second.stderr)));
+            if class == "rewritten" && is_ours && has_note != (again != form) {
+                return Err(failure(format!("{again} after {form}: {}", second.stderr)));
             }
         }
     }

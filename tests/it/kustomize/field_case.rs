@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::support::manifest::{ANNOTATED_WEB as WEB, INJECTED, STRICT, join};
 use crate::support::project::Project;
 use crate::support::{Run, kustomize};
-use meshprobe::context::render::render;
 use meshprobe::engine::load;
+use meshprobe::gitops::render;
 use meshprobe::kube::Object;
 use meshprobe::source::{Input, Request};
 use meshprobe::yaml::from_node;
@@ -40,7 +40,7 @@ const SPELLINGS: [&str; 7] = [
     "Resources: [../base]\npatches: [{Target: {KIND: Deployment}, PATCH: 'PATCH'}]\n",
     "BASES: [../base]\nPatchesJSON6902: [{target: {group: apps, Version: v1, kind: Deployment, NAME: web}, Patch: 'PATCH'}]\n",
     "re\u{17f}ources: [../base]\npatches: [{target: {\u{212a}ind: Deployment}, patch: 'PATCH'}]\n",
-    // Of two spellings the last in the order of their bytes counts.
+    // If a field has two spellings, the last one in byte order takes effect.
     "Resources: [nothing.yaml]\nresources: [../base]\npatches: [{target: {kind: Deployment, Kind: Pod}, patch: 'PATCH'}]\n",
     "namePrefix: a-\nnameprefix: b-\nresources: [../base]\npatches: [{target: {Kind: Deployment, kind: null}, patch: 'PATCH'}]\n",
     "resources: [../base]\npatches: [{target: {labelselector: app=none}, patch: 'PATCH'}, {<<: {Target: {kind: Deployment}}, patch: 'PATCH'}]\n",
@@ -61,7 +61,7 @@ fn fields_are_read_in_any_capitalization() {
 }
 
 #[test]
-fn predict_shows_what_a_capitalized_patch_makes_of_a_pod() {
+fn predict_applies_a_capitalized_patch() {
     let overlay = SPELLINGS[1].replace("'PATCH'", &format!("'{OPT_OUT}'"));
     let project = project(&overlay);
     let lower = overlay
@@ -169,7 +169,7 @@ fn capitalized_labels_of_a_transformer_do_not_prevent_a_rewrite() {
 }
 
 #[test]
-fn two_spellings_that_kustomize_merges_protect_the_pods_of_components() {
+fn pods_of_components_are_not_rewritten_below_two_spellings_that_kustomize_merges() {
     let overlay = "resources: [ns.yaml]\ncomponents: [../base]\n\
                    CommonAnnotations: {proxy.istio.io/config: 'concurrency: 2'}\ncommonAnnotations: {team: x}\n";
     let project = project(overlay);
@@ -249,7 +249,7 @@ const OVERLAY: &str = "\
 fn objects(values: impl Iterator<Item = Value>) -> Vec<String> {
     let mut all: Vec<String> = values
         .map(|mut value| {
-            // The number of replicas is not followed.
+            // The renderer does not model the number of replicas.
             if let Some(spec) = value.pointer_mut("/spec").and_then(Value::as_object_mut) {
                 spec.remove("replicas");
             }
@@ -311,7 +311,7 @@ fn random_capitalization_renders_as_kustomize_builds_it() {
         let found = rendering
             .documents
             .iter()
-            .flat_map(|one| Object::all_in(&one.document));
+            .flat_map(|rendered| Object::all_in(&rendered.document));
         let found = objects(found.map(|object| from_node(object.node).unwrap()));
         assert_eq!(found.join("\n"), expected.join("\n"), "{overlay}");
     }

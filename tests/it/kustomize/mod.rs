@@ -1,4 +1,4 @@
-//! Kustomize in process, compared with the real one.
+//! Compares the renderer in process with the real kustomize.
 
 mod field_case;
 mod overlay_properties;

@@ -1,5 +1,5 @@
-//! Rewriting a tree and building it gives what building it and rewriting that gives, or the rewrite is
-//! refused; tried on random overlays.
+//! Rewriting and building commute: a tree that is rewritten and then built gives the same objects as one that is
+//! built and then rewritten, or the rewrite is refused. The tests use random overlays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,10 +7,11 @@ use std::process::Command;
 
 use super::random_tree::{Builder, Files, tree};
 use crate::support::{kustomize, meshprobe};
-use meshprobe::context::render::{Rendering, render};
 use meshprobe::engine;
 use meshprobe::finding::{Finding, Severity};
+use meshprobe::gitops::render;
 use meshprobe::kube::{Object, ObjectId};
+use meshprobe::kustomize::Rendering;
 use meshprobe::settings::{Form, Settings};
 use meshprobe::source::{SourceFile, SourceSet};
 use meshprobe::yaml::from_node;
@@ -19,9 +20,9 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How many trees are tried in process; `MESHPROBE_OVERLAY_TREES` sets another number.
+/// Number of trees that are rendered in process; `MESHPROBE_OVERLAY_TREES` overrides it.
 const TREES: u64 = 60;
-/// For one tree that the real kustomize builds, which takes a process for each overlay.
+/// Number of trees for each tree that the real kustomize builds, which takes a process for each overlay.
 const TREES_PER_BUILT: u64 = 8;
 
 fn trees() -> u64 {
@@ -44,7 +45,7 @@ fn set(files: &Files) -> SourceSet {
     SourceSet::new(files.iter().map(file).collect())
 }
 
-/// Containers by name: a partial container is last in its own list, and an overlay may put others behind it.
+/// Sorts containers by name, because a partial container is last in its own list, and an overlay may append others.
 fn normal(mut value: Value) -> Value {
     let pointers = [
         "/spec/containers",
@@ -53,7 +54,7 @@ fn normal(mut value: Value) -> Value {
     ];
     for pointer in pointers {
         if let Some(Value::Array(list)) = value.pointer_mut(pointer) {
-            list.sort_by_key(|one| one["name"].as_str().unwrap_or_default().to_owned());
+            list.sort_by_key(|container| container["name"].as_str().unwrap_or_default().to_owned());
         }
     }
     value
@@ -67,7 +68,7 @@ fn objects(set: &SourceSet) -> BTreeMap<ObjectId, Value> {
         .collect()
 }
 
-/// What a rendering comes to, with the object that each part was written as.
+/// Returns the objects of a rendering, each with the id of the object in the files.
 fn built(rendering: &Rendering) -> Vec<(ObjectId, Value)> {
     let objects = rendering.objects();
     objects
@@ -75,19 +76,19 @@ fn built(rendering: &Rendering) -> Vec<(ObjectId, Value)> {
         .collect()
 }
 
-/// The text that a build would print.
+/// Returns the text that a build would print.
 fn stream(rendering: &Rendering) -> String {
-    let documents = rendering.documents.iter().map(|one| {
-        let tree = one.document.tree().unwrap();
-        one.document.segment.slice(tree.text()).to_owned()
+    let documents = rendering.documents.iter().map(|rendered| {
+        let tree = rendered.document.tree().unwrap();
+        rendered.document.segment.slice(tree.text()).to_owned()
     });
     documents.collect::<Vec<_>>().join("\n---\n")
 }
 
 fn values(text: &str) -> Vec<Value> {
     let documents = serde_yaml::Deserializer::from_str(text);
-    let values = documents.map(|one| {
-        let mut value = serde_yaml::Value::deserialize(one).unwrap();
+    let values = documents.map(|document| {
+        let mut value = serde_yaml::Value::deserialize(document).unwrap();
         value.apply_merge().unwrap();
         normal(serde_json::to_value(value).unwrap())
     });
@@ -103,12 +104,12 @@ fn is_refused(findings: &[Finding], object: &Value) -> bool {
     let name = object.pointer("/metadata/name").and_then(Value::as_str);
     let refusals = findings
         .iter()
-        .filter(|one| one.severity == Severity::Error);
-    let mut objects = refusals.filter_map(|one| one.object.as_ref());
-    objects.any(|one| Some(one.name.as_str()) == name)
+        .filter(|finding| finding.severity == Severity::Error);
+    let mut objects = refusals.filter_map(|finding| finding.object.as_ref());
+    objects.any(|object| Some(object.name.as_str()) == name)
 }
 
-/// What became of the workloads and facts in the overlays.
+/// Counts of the objects of overlays, by their outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     overlays: usize,
@@ -131,7 +132,7 @@ impl Count {
     }
 }
 
-/// The text of a failure: what went wrong and the files of the tree.
+/// Returns the text of a failure: the problem and the files of the tree.
 fn explained(seed: u64, files: &Files, what: &str) -> String {
     let files = files.iter();
     let text: String = files
@@ -152,7 +153,7 @@ fn both(rewritten_first: &Value, built_first: &Value) -> String {
     )
 }
 
-/// A tree before and after the rewrite, in process.
+/// The objects of a tree before and after the rewrite, and the findings of the rewrite.
 struct Rewritten {
     findings: Vec<Finding>,
     own: BTreeMap<ObjectId, Value>,
@@ -160,8 +161,8 @@ struct Rewritten {
 }
 
 impl Rewritten {
-    /// Counts one object of an overlay: as it was built, as it is built from the rewritten files,
-    /// and as the rewrite of the build has it.
+    /// Counts one object of an overlay: `old` is built from the original files, `new` from the rewritten files, and
+    /// `wanted` is the rewrite of `old`. Also returns a description of the difference.
     fn judged(&self, id: &ObjectId, old: &Value, new: &Value, wanted: &Value) -> (Count, String) {
         let mut count = Count::default();
         let (own, edited) = (&self.own[id], &self.edited[id]);
@@ -177,7 +178,7 @@ impl Rewritten {
             return (count, String::new());
         }
         count.differences += 1;
-        let messages = self.findings.iter().map(|one| one.message.as_str());
+        let messages = self.findings.iter().map(|finding| finding.message.as_str());
         let messages: Vec<&str> = messages.collect();
         (count, format!("{}\n{messages:#?}", both(new, wanted)))
     }
@@ -210,7 +211,7 @@ fn compared(seed: u64, form: Form) -> (Count, Option<String>) {
             let (count, what) = rewritten.judged(id, old, new, wanted);
             all = all.and(count);
             if count.differences > 0 && first.is_none() {
-                let what = format!("{form:?} {}\n{what}", rendering.home());
+                let what = format!("{form:?} {}\n{what}", rendering.location_file());
                 first = Some(explained(seed, &files, &what));
             }
         }
@@ -219,7 +220,7 @@ fn compared(seed: u64, form: Form) -> (Count, Option<String>) {
 }
 
 #[test]
-fn rewriting_and_building_change_places() {
+fn rewriting_and_building_commute() {
     let seeds: Vec<u64> = (0..trees()).collect();
     let each = seeds.par_iter().map(|seed| {
         let (annotation, first) = compared(*seed, Form::Annotation);
@@ -245,7 +246,7 @@ fn build(kustomize: &Path, folder: &Path) -> Option<String> {
     output.status.success().then_some(text)
 }
 
-/// What each root builds; `None` where kustomize refuses one of them.
+/// Returns the build of each root; `None` if kustomize refuses one of them.
 fn builds(kustomize: &Path, tree: &Path) -> Option<Vec<String>> {
     let roots = ["all", "one", "two"].into_iter();
     let roots = roots.map(|root| tree.join(root));
@@ -253,19 +254,19 @@ fn builds(kustomize: &Path, tree: &Path) -> Option<Vec<String>> {
     roots.map(|root| build(kustomize, &root)).collect()
 }
 
-/// A label that no overlay changes tells which object of the base this is.
+/// Returns the label that identifies an object of the base; no overlay changes it.
 fn piece(object: &Value) -> Option<&str> {
     object.pointer("/metadata/labels/piece")?.as_str()
 }
 
-/// A tree on disk, with what kustomize builds of it.
+/// A tree on disk, with its builds by kustomize.
 struct Built {
     files: Files,
     folder: TempDir,
     before: Vec<String>,
 }
 
-/// Writes the tree of a seed; `None` where kustomize refuses to build it.
+/// Writes the tree of a seed; returns `None` if kustomize refuses to build it.
 fn on_disk(kustomize: &Path, seed: u64) -> Option<Built> {
     let files = tree(seed, Builder::Kustomize);
     let folder = tempfile::tempdir().unwrap();
@@ -283,7 +284,7 @@ fn on_disk(kustomize: &Path, seed: u64) -> Option<Built> {
     })
 }
 
-/// The labels of the objects that differ between two versions of a file.
+/// Returns the labels of the objects that differ between two versions of a file.
 fn changed(own: &str, edited: &str) -> BTreeSet<String> {
     let (own, edited) = (pieces(&values(own)), pieces(&values(edited)));
     own.iter()
@@ -302,7 +303,8 @@ fn compared_with_kustomize(kustomize: &Path, seed: u64, built: &Built) -> Count 
     let title = |what: &str| explained(seed, &built.files, &format!("{what}\n{}", run.stderr));
     let edited = std::fs::read_to_string(folder.join("base/app.yaml")).unwrap();
     let changed = changed(&built.files["base/app.yaml"], &edited);
-    let after = builds(kustomize, folder).unwrap_or_else(|| panic!("{}", title("fails to build")));
+    let after = builds(kustomize, folder)
+        .unwrap_or_else(|| panic!("{}", title("the rewritten tree fails to build")));
     let mut count = Count {
         overlays: after.len(),
         ..Count::default()
@@ -310,8 +312,18 @@ fn compared_with_kustomize(kustomize: &Path, seed: u64, built: &Built) -> Count 
     for (before, after) in built.before.iter().zip(&after) {
         let piped = meshprobe(folder, &[&OPTIONS[..], &["-"]].concat(), before);
         let (old, new, wanted) = (values(before), values(after), values(&piped.stdout));
-        assert_eq!(old.len(), new.len(), "{}", title("objects"));
-        assert_eq!(old.len(), wanted.len(), "{}", title("objects of the pipe"));
+        assert_eq!(
+            old.len(),
+            new.len(),
+            "{}",
+            title("the number of objects differs")
+        );
+        assert_eq!(
+            old.len(),
+            wanted.len(),
+            "{}",
+            title("the number of objects in the rewritten build differs")
+        );
         for ((old, new), wanted) in old.iter().zip(&new).zip(&wanted) {
             let is_changed = piece(old).is_some_and(|piece| changed.contains(piece));
             if is_changed || new != old {
@@ -329,7 +341,7 @@ fn compared_with_kustomize(kustomize: &Path, seed: u64, built: &Built) -> Count 
 }
 
 #[test]
-fn rewriting_and_building_with_kustomize_change_places() {
+fn rewriting_and_building_with_kustomize_commute() {
     let Some(kustomize) = kustomize() else { return };
     let wanted = trees().div_ceil(TREES_PER_BUILT);
     let mut count = Count::default();
@@ -347,11 +359,11 @@ fn rewriting_and_building_with_kustomize_change_places() {
     assert!(count.rewritten > 0 && count.refused > 0, "{count:?}");
 }
 
-/// The objects of a file: those of its documents, or the items of its list.
+/// Returns the objects of a file: its documents, or the items of its list.
 fn pieces(documents: &[Value]) -> Vec<Value> {
-    let items = |one: &Value| match &one["items"] {
+    let items = |document: &Value| match &document["items"] {
         Value::Array(items) => items.iter().cloned().map(normal).collect(),
-        _ => vec![one.clone()],
+        _ => vec![document.clone()],
     };
     documents.iter().flat_map(items).collect()
 }

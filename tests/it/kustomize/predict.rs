@@ -1,5 +1,5 @@
-//! What `predict` says of a tree of kustomizations is what it says of the output of the real
-//! kustomize: `fixtures/kustomize/README.md`.
+//! `predict` reports the same for a tree of kustomizations as for the output of the real kustomize:
+//! `fixtures/kustomize/README.md`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::support::{fixture, kustomize, meshprobe};
 use serde_json::Value;
 
-/// One line per handler: object, container, slot, what the mesh does and what comes of it.
+/// Returns one line per handler: object, container, slot, the treatment by the mesh, and the outcome.
 fn lines(report: &str, wanted: impl Fn(&Value) -> bool) -> BTreeSet<String> {
     let report: Value = serde_json::from_str(report).unwrap();
     let workloads = report.get("workloads").unwrap().as_array().unwrap();
@@ -38,7 +38,7 @@ fn lines(report: &str, wanted: impl Fn(&Value) -> bool) -> BTreeSet<String> {
     found
 }
 
-/// The folders of the kustomizations that no other one of the tree lists.
+/// Returns the folders of the kustomizations that no other kustomization of the tree lists.
 fn roots(tree: &Path) -> Vec<PathBuf> {
     use meshprobe::source::{Input, Request};
     let sources = meshprobe::engine::load(&Request {
@@ -46,7 +46,7 @@ fn roots(tree: &Path) -> Vec<PathBuf> {
         working_directory: tree.to_path_buf(),
         ..Request::default()
     });
-    let renderings = meshprobe::context::render::render(&sources);
+    let renderings = meshprobe::gitops::render(&sources);
     let folder = |path: &str| Path::new(path).parent().unwrap().to_path_buf();
     renderings
         .iter()
@@ -55,7 +55,7 @@ fn roots(tree: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_tree_is_judged_as_its_build_is() {
+fn predictions_for_a_tree_equal_those_for_its_build() {
     let Some(kustomize) = kustomize() else { return };
     let (mut trees, mut handlers) = (0, 0);
     for entry in std::fs::read_dir(fixture("kustomize")).unwrap() {
@@ -83,11 +83,11 @@ fn a_tree_is_judged_as_its_build_is() {
         }
         let arguments = ["predict", "--isolated", "--output-format", "json", "."];
         let run = meshprobe(&tree, &arguments, "");
-        let judged = lines(&run.stdout, |_| true);
+        let predicted = lines(&run.stdout, |_| true);
         let name = tree.file_name().unwrap().to_string_lossy().into_owned();
-        assert_eq!(judged, built, "{name}");
-        handlers += judged.len();
+        assert_eq!(predicted, built, "{name}");
+        handlers += predicted.len();
     }
-    println!("{handlers} handlers of {trees} trees are judged as their builds are");
+    println!("{handlers} handlers of {trees} trees have the same predictions as in their builds");
     assert!(trees >= 12, "{trees} trees");
 }

@@ -1,14 +1,14 @@
-//! Random kustomizations, components and deploying objects over the workloads of a random base.
+//! Random kustomizations, components, and objects of Flux and Argo CD, which deploy the workloads of a random base.
 
 use serde_json::{Map, Value, json};
 
 use super::random_tree::{Files, Piece, Random, probe, yaml};
 
-/// Makes the kustomizations of a tree.
+/// Generator of the kustomizations of a tree.
 pub(super) struct Maker {
     random: Random,
     pieces: Vec<Piece>,
-    /// How many new names were given.
+    /// Number of generated names.
     names: usize,
 }
 
@@ -30,7 +30,7 @@ impl Maker {
         format!("n{}", self.names)
     }
 
-    /// A kustomization with these resources; `percent` of the possible changes are made.
+    /// Returns a kustomization with these resources. `percent` is the probability of changes.
     pub(super) fn kustomization(&mut self, resources: &[&str], percent: usize) -> String {
         let mut fields = self.fields(percent);
         fields.insert("resources".into(), json!(resources));
@@ -40,7 +40,7 @@ impl Maker {
     pub(super) fn overlay(&mut self, below: &str, name: &str) -> String {
         let mut fields = self.fields(80);
         fields.insert("resources".into(), json!([below]));
-        // Two overlays in one need names of their own.
+        // A kustomization that includes both overlays requires distinct names.
         fields.insert("namePrefix".into(), json!(format!("{name}-")));
         if self.random.percent(30) {
             fields.insert("components".into(), json!(["../component"]));
@@ -79,7 +79,7 @@ impl Maker {
         for (key, value) in options {
             if self.random.percent(percent / 6) {
                 let value = match key {
-                    // Two of one name in one build are refused.
+                    // kustomize refuses two generators with the same name in a build.
                     "configMapGenerator" => {
                         json!([{"name": self.new_name(), "literals": ["a=b"]}])
                     }
@@ -95,7 +95,7 @@ impl Maker {
         fields
     }
 
-    /// One change of a workload, as a JSON patch or as a partial object.
+    /// Returns a patch of a workload: a JSON patch or a partial object.
     fn patch(&mut self, piece: &Piece) -> Value {
         let template = piece.template();
         let container = format!("{template}/spec/containers/0");
@@ -151,7 +151,7 @@ impl Maker {
         json!({"target": target, "patch": serde_json::to_string(&operations).unwrap()})
     }
 
-    /// A strategic merge patch.
+    /// Returns a strategic merge patch of a workload.
     fn partial(&mut self, piece: &Piece) -> Value {
         let mut metadata = json!({"name": piece.name, "namespace": "shop"});
         let mut options = json!({});
@@ -217,7 +217,7 @@ impl Maker {
         let named = json!({"kind": piece.kind, "name": piece.name});
         let create = json!({"create": true});
         match self.random.below(5) {
-            // The name of the Namespace becomes that of the workload.
+            // Renames the workload to the name of the Namespace.
             0 | 1 => json!({"source": {"kind": "Namespace"}, "targets": [{"select": named}]}),
             2 => json!({
                 "source": {"kind": "Namespace"},
@@ -237,7 +237,7 @@ impl Maker {
         }
     }
 
-    /// What Flux or Argo CD deploys of the first overlay, under other names.
+    /// Returns an object of Flux or Argo CD that deploys the first overlay under other names, or no files.
     pub(super) fn deployment(&mut self) -> Files {
         let piece = self.random.below(self.pieces.len());
         let piece = self.pieces[piece].clone();

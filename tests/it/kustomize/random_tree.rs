@@ -1,5 +1,5 @@
-//! Random trees of kustomizations, made from a seed: bases, components, overlays of overlays, and
-//! what Flux and Argo CD deploy of them.
+//! Random trees of kustomizations, generated from a seed: bases, components, overlays of overlays, and objects of
+//! Flux and Argo CD that deploy them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::random_overlay::Maker;
 
-/// A small generator of numbers; the same seed gives the same tree on every machine.
+/// A small generator of pseudorandom numbers. A seed gives the same tree on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -35,7 +35,7 @@ impl Random {
     }
 }
 
-/// Whom the trees are for.
+/// The program that renders the trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Builder {
     /// The renderer of meshprobe, which knows Flux and Argo CD.
@@ -117,7 +117,7 @@ pub(crate) fn tree(seed: u64, builder: Builder) -> Files {
 }
 
 fn manifest(random: &mut Random, pieces: &[Piece]) -> String {
-    let objects: Vec<Value> = pieces.iter().map(|one| one.object.clone()).collect();
+    let objects: Vec<Value> = pieces.iter().map(|piece| piece.object.clone()).collect();
     if random.percent(40) {
         return yaml(&json!({"apiVersion": "v1", "kind": "List", "items": objects}));
     }

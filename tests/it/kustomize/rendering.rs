@@ -1,13 +1,14 @@
-//! Kustomize in process gives what the real kustomize builds: `fixtures/kustomize/README.md`.
+//! Compares renderings in process with builds of the real kustomize: `fixtures/kustomize/README.md`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{fixture, kustomize};
-use meshprobe::context::render::{Rendering, render};
 use meshprobe::engine::load;
+use meshprobe::gitops::render;
 use meshprobe::kube::Object;
+use meshprobe::kustomize::Rendering;
 use meshprobe::source::{Input, Request, SourceSet};
 use meshprobe::yaml::from_node;
 use serde::Deserialize as _;
@@ -47,7 +48,7 @@ fn key(object: &Value) -> (String, String, String) {
     )
 }
 
-/// What is compared: everything but what is known not to be followed.
+/// Returns the object without the fields that the renderer does not model.
 fn compared(mut object: Value) -> Value {
     if let Some(spec) = object.pointer_mut("/spec").and_then(Value::as_object_mut) {
         spec.remove("replicas");
@@ -59,12 +60,12 @@ fn collect(objects: impl Iterator<Item = Value>) -> Objects {
     let mut all = Objects::new();
     for object in objects {
         let known = all.insert(key(&object), compared(object));
-        assert!(known.is_none(), "{known:?} twice");
+        assert!(known.is_none(), "two objects have the same key: {known:?}");
     }
     all
 }
 
-fn ours(rendering: &Rendering) -> Objects {
+fn rendered_objects(rendering: &Rendering) -> Objects {
     collect(rendering.documents.iter().map(|rendered| {
         let objects = Object::all_in(&rendered.document);
         let [object] = objects.as_slice() else {
@@ -74,7 +75,7 @@ fn ours(rendering: &Rendering) -> Objects {
     }))
 }
 
-fn theirs(binary: &Path, folder: &Path) -> Objects {
+fn built_objects(binary: &Path, folder: &Path) -> Objects {
     let run = Command::new(binary)
         .arg("build")
         .arg(folder)
@@ -88,7 +89,7 @@ fn theirs(binary: &Path, folder: &Path) -> Objects {
         let value = serde_yaml::Value::deserialize(document).unwrap();
         serde_json::to_value(value).unwrap()
     });
-    // Generated objects are not followed.
+    // The renderer does not model generated objects.
     let generated = |value: &Value| matches!(value["kind"].as_str(), Some("ConfigMap" | "Secret"));
     collect(values.filter(|value| !generated(value)))
 }
@@ -101,8 +102,8 @@ fn every_tree_renders_as_kustomize_builds_it() {
         let set = tree(&name);
         for rendering in render(&set) {
             let folder = Path::new(&*rendering.root).parent().unwrap();
-            let expected = theirs(&binary, &fixture("kustomize").join(&name).join(folder));
-            let found = ours(&rendering);
+            let expected = built_objects(&binary, &fixture("kustomize").join(&name).join(folder));
+            let found = rendered_objects(&rendering);
             let names: Vec<_> = found.keys().collect();
             assert_eq!(
                 names,
@@ -130,12 +131,15 @@ fn diff(expected: &str, found: &str) -> String {
         .to_string()
 }
 
-/// A base is never judged on its own where an overlay takes it in.
+/// A base that an overlay includes is not rendered on its own.
 #[test]
-fn the_roots_are_what_no_other_kustomization_lists() {
+fn kustomizations_that_no_other_one_lists_are_the_roots() {
     let roots = |name: &str| -> Vec<String> {
         let renderings = render(&tree(name));
-        renderings.iter().map(|one| one.root.to_string()).collect()
+        renderings
+            .iter()
+            .map(|rendering| rendering.root.to_string())
+            .collect()
     };
     assert_eq!(
         roots("two-overlays"),
@@ -149,10 +153,10 @@ fn the_roots_are_what_no_other_kustomization_lists() {
     assert_eq!(roots("bases-and-streams"), ["overlay/Kustomization"]);
 }
 
-/// Flux and Argo CD write what their object says into the kustomization of the folder; the same
-/// written by hand builds to the same objects.
+/// Flux and Argo CD add the fields of their object to the kustomization of the folder. The same fields, written by
+/// hand, build the same objects.
 #[test]
-fn what_deploys_a_folder_changes_it_as_the_same_lines_in_its_kustomization_do() {
+fn fields_of_flux_and_argo_cd_have_the_effect_of_the_same_fields_in_the_kustomization() {
     let Some(binary) = kustomize() else { return };
     let deployed = fixture("deployed");
     let mut count = 0;
@@ -171,11 +175,11 @@ fn what_deploys_a_folder_changes_it_as_the_same_lines_in_its_kustomization_do() 
             panic!("{}: {} renderings", folder.display(), renderings.len());
         };
         let target = &rendering.deployed.as_ref().unwrap().folder;
-        let expected = theirs(&binary, &folder.join("written").join(target));
+        let expected = built_objects(&binary, &folder.join("written").join(target));
         let text = |objects: &Objects| {
             serde_json::to_string_pretty(&objects.values().collect::<Vec<_>>()).unwrap()
         };
-        let (expected, found) = (text(&expected), text(&ours(rendering)));
+        let (expected, found) = (text(&expected), text(&rendered_objects(rendering)));
         assert!(
             found == expected,
             "{}\n{}",

@@ -1,5 +1,5 @@
-//! What `rewrite` writes into a base works in what the real kustomize builds of every overlay; where it
-//! would not, the base stays as it was.
+//! A rewritten base works in the build of every overlay by the real kustomize; if it would not, the base stays
+//! unchanged.
 
 use std::path::Path;
 use std::process::Command;
@@ -131,7 +131,7 @@ fn overlay(fields: &str) -> String {
     format!("resources: [../base]\n{fields}\n")
 }
 
-/// The outcomes of what the overlay builds.
+/// Returns the predicted outcomes for the build of the overlay.
 fn outcomes(kustomize: &Path, tree: &Path, fields: &str) -> Vec<String> {
     let output = Command::new(kustomize)
         .arg("build")
@@ -155,7 +155,7 @@ fn outcomes(kustomize: &Path, tree: &Path, fields: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_written_arrives_in_what_kustomize_builds() {
+fn a_rewrite_survives_the_build_of_the_overlay() {
     let Some(kustomize) = kustomize() else { return };
     let mut written = 0;
     for (fields, expected) in OVERLAYS {

@@ -1,5 +1,5 @@
-//! A kustomization around a manifest changes no verdict: every fixture of every mesh is judged in a tree
-//! as it is when its build is piped.
+//! A kustomization that only includes a manifest changes no verdict: findings and predictions for the tree equal
+//! those for its build on standard input. The tests use every fixture of every mesh.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,16 +7,17 @@ use std::process::Command;
 
 use crate::support::kustomize;
 use meshprobe::context::Context;
-use meshprobe::context::render::{Rendering, render, render_relevant};
 use meshprobe::engine;
+use meshprobe::gitops::{render, render_relevant};
+use meshprobe::kustomize::Rendering;
 use meshprobe::predict::predict_all;
 use meshprobe::settings::Settings;
 use meshprobe::source::{Content, SourceFile, SourceSet};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-/// What the kustomization says beside its resources: nothing, or something that renders every object.
+/// Fields of the kustomization in addition to its resources: none, or one that changes every object.
 const FIELDS: [&str; 2] = ["", "commonAnnotations: {owner: us}\n"];
-/// The first of many: each costs a process.
+/// Number of manifests that the real kustomize builds; each build takes a process.
 const BUILT: usize = 40;
 
 fn manifests() -> Vec<PathBuf> {
@@ -24,7 +25,10 @@ fn manifests() -> Vec<PathBuf> {
     let files = walkdir::WalkDir::new(root).sort_by_file_name().into_iter();
     let files = files.map(|entry| entry.unwrap().into_path());
     files
-        .filter(|path| path.extension().is_some_and(|one| one == "yaml"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "yaml")
+        })
         .collect()
 }
 
@@ -39,9 +43,10 @@ struct Case {
     piped: SourceSet,
 }
 
-/// `None` where kustomize would refuse the file, or what is read is not its objects alone.
+/// Returns the case of a manifest; `None` if kustomize would refuse the file, or if the renderer reads more or less
+/// than its objects.
 fn case(text: &str, fields: &str) -> Option<Case> {
-    // A comment may silence a finding; a build has none.
+    // A comment may suppress a finding, and a build contains no comments.
     if text.contains("meshprobe:") || text.contains("# Source:") {
         return None;
     }
@@ -54,7 +59,7 @@ fn case(text: &str, fields: &str) -> Option<Case> {
     let is_known = |content: &Content| matches!(content, Content::Tree(_) | Content::Empty);
     if !documents
         .iter()
-        .all(|one| is_known(&one.content) && !one.patch)
+        .all(|document| is_known(&document.content) && !document.patch)
     {
         return None;
     }
@@ -70,14 +75,14 @@ fn case(text: &str, fields: &str) -> Option<Case> {
 }
 
 fn stream(rendering: &Rendering) -> String {
-    let documents = rendering.documents.iter().map(|one| {
-        let tree = one.document.tree().unwrap();
-        one.document.segment.slice(tree.text()).to_owned()
+    let documents = rendering.documents.iter().map(|rendered| {
+        let tree = rendered.document.tree().unwrap();
+        rendered.document.segment.slice(tree.text()).to_owned()
     });
     documents.collect::<Vec<_>>().join("\n---\n")
 }
 
-/// One line for each verdict.
+/// Returns one line for each verdict.
 fn verdicts(set: &SourceSet) -> BTreeSet<String> {
     let settings = Settings::default();
     let renderings = render_relevant(set);
@@ -103,27 +108,30 @@ fn verdicts(set: &SourceSet) -> BTreeSet<String> {
 /// documents of a file, not those of a build.
 const ABOUT_TEXT: [&str; 2] = ["annotation-not-a-string", "vm-multi-doc"];
 
-/// One line for each finding, without its place.
+/// Returns one line for each finding, without its location.
 fn findings(set: &SourceSet) -> BTreeSet<String> {
     let outcome = engine::check(set, &Settings::default());
     let all = outcome.all().into_iter();
     let lines = all
-        .filter(|one| !ABOUT_TEXT.contains(&one.rule))
-        .map(|one| {
-            let object = one.object.as_ref();
+        .filter(|finding| !ABOUT_TEXT.contains(&finding.rule))
+        .map(|finding| {
+            let object = finding.object.as_ref();
             let object = object.map(|object| (&object.kind, &object.namespace, &object.name));
-            let place = (&one.container, &one.field);
-            format!("{} {:?} {object:?} {place:?}", one.rule, one.severity)
+            let field = (&finding.container, &finding.field);
+            format!(
+                "{} {:?} {object:?} {field:?}",
+                finding.rule, finding.severity
+            )
         });
     lines.collect()
 }
 
 fn differences(case: &Case, of: fn(&SourceSet) -> BTreeSet<String>) -> Vec<String> {
     let (tree, piped) = (of(&case.tree), of(&case.piped));
-    let only = |one: &BTreeSet<String>, other: &BTreeSet<String>, place: &str| {
-        let lines = one.difference(other);
+    let only = |set: &BTreeSet<String>, other: &BTreeSet<String>, source: &str| {
+        let lines = set.difference(other);
         lines
-            .map(|line| format!("only in the {place}: {line}"))
+            .map(|line| format!("only in the {source}: {line}"))
             .collect::<Vec<_>>()
     };
     let mut all = only(&tree, &piped, "tree");
@@ -131,7 +139,7 @@ fn differences(case: &Case, of: fn(&SourceSet) -> BTreeSet<String>) -> Vec<Strin
     all
 }
 
-/// Compares tree and pipe of each manifest; returns how many there are, and the differences.
+/// Compares tree and pipe of each manifest; returns the number of manifests, and the differences.
 fn compared(
     manifests: &BTreeMap<PathBuf, String>,
     fields: &str,
@@ -153,7 +161,7 @@ fn compared(
 }
 
 #[test]
-fn every_fixture_is_judged_in_a_tree_as_in_a_pipe() {
+fn findings_for_a_fixture_in_a_tree_equal_those_for_its_build() {
     let texts = manifests().into_iter().filter_map(|path| {
         let text = std::fs::read_to_string(&path).ok()?;
         Some((path, text))
@@ -168,8 +176,8 @@ fn every_fixture_is_judged_in_a_tree_as_in_a_pipe() {
 }
 
 #[test]
-fn objects_of_every_mesh_are_judged_in_a_tree_as_in_a_pipe() {
-    let manifests = of_meshes();
+fn predictions_for_objects_of_every_mesh_in_a_tree_equal_those_for_their_build() {
+    let manifests = manifests_of_meshes();
     for fields in FIELDS {
         let (cases, lines) = compared(&manifests, fields, verdicts);
         println!("{cases} kustomizations around objects of a mesh");
@@ -178,8 +186,8 @@ fn objects_of_every_mesh_are_judged_in_a_tree_as_in_a_pipe() {
     }
 }
 
-/// The manifests whose objects belong to another mesh, or are filters of Istio.
-fn of_meshes() -> BTreeMap<PathBuf, String> {
+/// Returns the manifests that contain objects of other meshes, EnvoyFilters or WorkloadGroups.
+fn manifests_of_meshes() -> BTreeMap<PathBuf, String> {
     const GROUPS: [&str; 8] = [
         "linkerd.io/",
         "kuma.io/",
@@ -204,11 +212,11 @@ fn of_meshes() -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn objects_of_every_mesh_are_judged_as_in_what_kustomize_builds() {
+fn predictions_for_objects_of_every_mesh_equal_those_for_the_build_of_kustomize() {
     let Some(kustomize) = kustomize() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut built = 0;
-    for (path, text) in of_meshes() {
+    for (path, text) in manifests_of_meshes() {
         let Some(case) = case(&text, "") else {
             continue;
         };

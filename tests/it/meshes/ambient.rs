@@ -41,17 +41,24 @@ fn dataplanes(options: &[&str]) -> Vec<String> {
     let run = meshprobe(Path::new("/"), &arguments, tree());
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
     let workloads = json.get("workloads").unwrap().as_array().unwrap();
-    let word = |one: &Value, at: &str| one.pointer(at).unwrap().as_str().unwrap().to_owned();
+    let text = |workload: &Value, pointer: &str| {
+        workload
+            .pointer(pointer)
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     workloads
         .iter()
-        .map(|one| {
+        .map(|workload| {
             let parts = ["/object/name", "/dataplane/value", "/dataplane/certainty"];
-            parts.map(|at| word(one, at)).join(" ")
+            parts.map(|pointer| text(workload, pointer)).join(" ")
         })
         .collect()
 }
 
-/// What the tree says wins; the rest is assumed, and said to be.
+/// Facts of the tree take precedence; others are assumed, and reported as assumed.
 #[test]
 fn pods_of_unknown_namespaces_are_ambient() {
     let expected = [
@@ -72,7 +79,7 @@ fn pods_of_unknown_namespaces_are_ambient() {
     assert_eq!(auto.first().unwrap(), "web unknown unknown");
 }
 
-/// A manifest that was rewritten for a sidecar has no agent to ask, and a rewrite is not made.
+/// A manifest that was rewritten for a sidecar is reported, because there is no agent. `rewrite` changes nothing.
 #[test]
 fn nothing_is_rewritten_for_ambient_pods() {
     let text = pod("web", "shop", "");
@@ -90,9 +97,9 @@ fn nothing_is_rewritten_for_ambient_pods() {
     );
 }
 
-/// The configuration takes the word, too.
+/// The configuration accepts the mesh `ambient`, too.
 #[test]
-fn the_configuration_knows_ambient() {
+fn the_configuration_accepts_ambient() {
     let folder = std::env::temp_dir().join(format!("meshprobe-ambient-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let config =

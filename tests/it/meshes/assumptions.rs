@@ -1,4 +1,5 @@
-//! App Mesh and workarounds of Istio's first years: nothing is claimed that the tree does not show.
+//! App Mesh, and workarounds for Istio's first releases: what the tree does not show is reported as assumed or
+//! unknown.
 
 use std::path::Path;
 
@@ -27,9 +28,9 @@ fn outcome(text: &str) -> String {
     outcome.as_str().unwrap().to_owned()
 }
 
-/// STRICT takes TLS alone; only `validation` asks for the client's certificate.
+/// STRICT accepts only TLS; only `validation` requires a certificate of the client.
 #[test]
-fn https_at_a_listener_of_app_mesh() {
+fn the_tls_settings_of_an_app_mesh_listener_decide() {
     let cases = [
         ("tls: {mode: STRICT}", "HTTP", "fails"),
         ("tls: {mode: STRICT}", "HTTPS", "unknown"),
@@ -50,11 +51,11 @@ fn https_at_a_listener_of_app_mesh() {
             "{tls} {scheme}"
         );
     }
-    let passed_on = "portMapping: {port: 8080, protocol: tcp}";
-    assert_eq!(outcome(&node(passed_on, "HTTPS")), "ok");
+    let forwarded = "portMapping: {port: 8080, protocol: tcp}";
+    assert_eq!(outcome(&node(forwarded, "HTTPS")), "ok");
 }
 
-/// A Service with the exception of Istio before 1.6, and a pod that checks itself.
+/// Returns a Service with the mutual TLS exception of Istio before 1.6, and a pod that checks itself.
 fn legacy() -> String {
     let service = Manifest::service("web", "selector: {app: web}, ports: [{port: 8001}]");
     let service = service.within("shop");
@@ -74,27 +75,27 @@ fn curl(namespace: &str, options: &[&str]) -> Option<Value> {
     .concat();
     let run = meshprobe(Path::new("/"), &arguments, join(&[&legacy(), namespace]));
     let mut all = findings(&run).into_iter();
-    all.find(|one| one.get("rule").unwrap() == "exec-curl-to-itself")
+    all.find(|finding| finding.get("rule").unwrap() == "exec-curl-to-itself")
 }
 
 #[test]
-fn curl_to_itself_claims_no_agent_that_nobody_proved() {
-    let text = |one: &Value, key: &str| one.get(key).unwrap().to_string();
+fn the_finding_about_curl_to_its_own_pod_depends_on_the_injection() {
+    let text = |finding: &Value, key: &str| finding.get(key).unwrap().to_string();
     let open = curl("", &[]).unwrap();
     assert!(text(&open, "message").contains("the agent makes the check"));
     assert_eq!(text(&open, "certainty"), "\"assumed\"");
     assert!(text(&open, "assumptions").contains("--assume injection=all|none"));
     let plain = Manifest::namespace("shop").to_string();
     let outside = curl(&plain, &[]).unwrap();
-    assert!(text(&outside, "message").contains("no proxy stands in the way"));
+    assert!(text(&outside, "message").contains("no proxy captures the request"));
     let inside = curl(INJECTED, &[]).unwrap();
     assert!(text(&inside, "message").contains("the agent makes the check"));
-    // Before 1.6 the agent was not asked.
+    // Before 1.6, probes did not target the agent.
     assert!(curl(INJECTED, &["--mesh-version", "1.5"]).is_none());
 }
 
 #[test]
-fn without_a_mesh_its_old_policies_are_nobodys() {
+fn old_policies_of_istio_are_not_reported_without_a_mesh() {
     let api = "authentication.istio.io/v1alpha1";
     let policy = Manifest::new(api, "MeshPolicy", "default").spec("{peers: [{mtls: {}}]}");
     let policy = policy.to_string();

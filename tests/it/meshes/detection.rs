@@ -1,4 +1,4 @@
-//! Which mesh a pod is judged by, and what is shown of meshes beside Istio.
+//! Detection of the mesh of each pod, and the output for meshes other than Istio.
 
 use crate::support::manifest::{Manifest, Pod, join};
 use crate::support::predictions::{texts, workloads};
@@ -12,7 +12,7 @@ fn run(at: &str, arguments: &[&str]) -> Run {
     meshprobe(&fixture(at), &all, "")
 }
 
-/// Workload, mesh, how sure that is, dataplane.
+/// Returns workload, mesh, certainty of the mesh, and dataplane of each workload.
 fn meshes(run: &Run) -> Vec<String> {
     let fields = [
         "/object/name",
@@ -27,7 +27,7 @@ fn meshes(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn a_tree_with_several_meshes_is_judged_pod_by_pod() {
+fn each_pod_of_a_tree_has_its_own_mesh() {
     let shown = run("meshes/mixed", &["predict", "--output-format", "json", "."]);
     assert_eq!(
         meshes(&shown),
@@ -41,7 +41,7 @@ fn a_tree_with_several_meshes_is_judged_pod_by_pod() {
 }
 
 #[test]
-fn an_option_names_the_mesh_of_all_pods() {
+fn an_option_sets_the_mesh_of_all_pods() {
     let all = |mesh: &str| {
         let arguments = ["predict", "--output-format", "json", "--mesh", mesh, "."];
         meshes(&run("meshes/mixed", &arguments))
@@ -57,7 +57,7 @@ fn an_option_names_the_mesh_of_all_pods() {
     );
     assert_eq!(all("istio")[1], "injected istio known none");
     assert_eq!(all("none")[3], "books - known none");
-    // Cilium puts no proxy into pods.
+    // Cilium does not add a proxy to pods.
     assert_eq!(all("cilium")[2], "web cilium known none");
 }
 
@@ -84,7 +84,7 @@ fn a_rewrite_for_osm_is_a_preview() {
         &["rewrite", "--emit-envoy", "osm-three-probes.yaml"],
     );
     insta::assert_snapshot!("envoy-osm", shown.stdout);
-    // What is only to be looked at is never written over the original.
+    // A preview never replaces the original.
     let written = run("sources", &["rewrite", "--preview", "--write", "."]);
     assert_eq!(written.code, 2);
 }
@@ -100,12 +100,12 @@ fn the_example_of_osm_is_fine() {
     let found = findings(&checked);
     let rules: Vec<&str> = found
         .iter()
-        .map(|one| one["rule"].as_str().unwrap())
+        .map(|finding| finding["rule"].as_str().unwrap())
         .collect();
     assert_eq!(rules, ["osm-archived"]);
 }
 
-/// Releases before 1.1 are linted only.
+/// Releases before 1.1 are only linted.
 #[test]
 fn old_releases_of_osm_are_not_rewritten() {
     for (release, outcomes) in [
@@ -122,8 +122,9 @@ fn old_releases_of_osm_are_not_rewritten() {
         let report: Value = serde_json::from_str(&shown.stdout).unwrap();
         let handlers = report["workloads"].as_array().unwrap().iter();
         let found: Vec<&str> = handlers
-            .map(|one| {
-                one.pointer("/handlers/0/outcome")
+            .map(|workload| {
+                workload
+                    .pointer("/handlers/0/outcome")
                     .unwrap()
                     .as_str()
                     .unwrap()
@@ -139,7 +140,7 @@ fn old_releases_of_osm_are_not_rewritten() {
     }
 }
 
-/// Three meshes side by side: each pod is judged, and rewritten or not, as its own mesh does it.
+/// A tree with three meshes: the prediction and the rewrite of each pod depend on its own mesh.
 #[test]
 fn three_meshes_in_one_tree() {
     let lines: [&[&str]; 5] = [
@@ -168,14 +169,14 @@ fn three_meshes_in_one_tree() {
     });
 }
 
-/// Managed control planes are known by their revisions alone.
+/// Managed control planes are detected by their revisions only.
 #[test]
 fn revisions_of_managed_meshes_inject() {
     let shown = run("meshes/managed", &["predict", "--explain", "."]);
     insta::assert_snapshot!("managed", shown.stdout);
     let checked = run("meshes/managed", &["check", "--output-format", "json", "."]);
     assert!(findings(&checked).is_empty(), "{}", checked.stdout);
-    // The option says which ones there are.
+    // The option sets the revisions that exist.
     let one = ["predict", "--output-format", "json"];
     let options = ["--assume", "revision=asm-managed", "."];
     let shown = run("meshes/managed", &[&one[..], &options].concat());
@@ -188,10 +189,10 @@ fn revisions_of_managed_meshes_inject() {
     );
 }
 
-/// A policy of Cilium is a sign only where it demands authentication: Cilium alone is the network
-/// of many a mesh.
+/// A policy of Cilium is evidence only if it requires authentication, because Cilium is also the network of many
+/// clusters with other meshes.
 #[test]
-fn cilium_is_a_mesh_where_it_authenticates() {
+fn cilium_is_detected_as_a_mesh_only_if_it_requires_authentication() {
     let judged = |mode: &str| {
         let scratch = tempfile::tempdir().unwrap();
         let spec = format!("{{ingress: [{{authentication: {{mode: {mode}}}}}]}}");
@@ -215,7 +216,7 @@ fn cilium_is_a_mesh_where_it_authenticates() {
 }
 
 #[test]
-fn the_heaviest_sign_decides() {
+fn the_strongest_evidence_decides() {
     let shown = run("meshes/signs", &["predict", "--output-format", "json", "."]);
     assert_eq!(
         meshes(&shown),
@@ -231,7 +232,7 @@ fn the_heaviest_sign_decides() {
     assert_eq!(meshes(&installed), ["web osm known unknown"]);
     let alone = run("meshes/installed", &[&json[..], &["web.yaml"]].concat());
     assert_eq!(meshes(&alone), ["web istio default unknown"]);
-    // The installation is read as context as well.
+    // The installation may be in a file of the context, too.
     let options = [
         "--context",
         "crd.yaml",
@@ -244,7 +245,7 @@ fn the_heaviest_sign_decides() {
 }
 
 #[test]
-fn the_mesh_can_be_configured_and_a_typing_error_is_named() {
+fn the_configuration_sets_the_mesh_and_a_typing_error_is_reported() {
     let settings = |kind: &str| {
         format!(
             "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: x}}\nspec:\n  \

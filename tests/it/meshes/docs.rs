@@ -1,4 +1,5 @@
-//! `docs/meshes.md` is generated: what the models say of each handler, mesh by mesh. Drift fails.
+//! Generates `docs/meshes.md` from the models: the treatment of each handler by each mesh. The test fails if the page
+//! is out of date.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,8 +10,9 @@ use std::sync::Arc;
 use crate::support::manifest::{Manifest, Pod};
 use crate::support::meshprobe;
 use meshprobe::context::Context;
-use meshprobe::mesh::{Mesh, Version};
+use meshprobe::mesh::{self, Mesh, Version};
 use meshprobe::predict::{self, predict_all};
+use meshprobe::report::prediction;
 use meshprobe::rules;
 use meshprobe::settings::{MeshKind, Settings};
 use meshprobe::source::{SourceFile, SourceSet};
@@ -36,18 +38,18 @@ annotations of the pod, those of its Namespace, objects of the mesh in its names
 `predict --explain` shows that evidence. `--mesh NAME` sets the mesh.
 ";
 
-/// A mesh in one of its states.
+/// A configuration of a mesh.
 struct Setup {
     title: &'static str,
     mesh: Mesh,
     releases: &'static [(u16, u16)],
-    /// Of the pods.
+    /// Annotations of the pods.
     annotations: &'static str,
-    /// The objects in front of them.
+    /// Objects before the pods.
     before: &'static str,
 }
 
-/// The six handlers: a name, and where it stands in the container.
+/// The six handlers: the name, and the field of the container.
 const HANDLERS: [(&str, &str); 6] = [
     (
         "`httpGet`",
@@ -136,56 +138,56 @@ spec:
 const SETUPS: &[Setup] = &[
     Setup {
         title: "Istio, sidecar, STRICT",
-        mesh: Mesh::Istio,
+        mesh: Mesh::ISTIO,
         releases: &[(1, 5), (1, 9), (1, 11), (1, 12), (1, 13), (1, 25), (1, 28)],
         annotations: "",
         before: NAMESPACE_ISTIO,
     },
     Setup {
         title: "Istio, sidecar, STRICT, rewrite switched off",
-        mesh: Mesh::Istio,
+        mesh: Mesh::ISTIO,
         releases: &[(1, 28)],
         annotations: "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"",
         before: NAMESPACE_ISTIO,
     },
     Setup {
         title: "Istio, ambient, STRICT",
-        mesh: Mesh::Istio,
+        mesh: Mesh::ISTIO,
         releases: &[(1, 28)],
         annotations: "",
         before: NAMESPACE_AMBIENT,
     },
     Setup {
         title: "OSM",
-        mesh: Mesh::Osm,
+        mesh: Mesh::OSM,
         releases: &[(0, 8), (1, 0), (1, 2), (1, 3)],
         annotations: "",
         before: super::OSM,
     },
     Setup {
         title: "Kuma",
-        mesh: Mesh::Kuma,
+        mesh: Mesh::KUMA,
         releases: &[(2, 8), (2, 9), (2, 13), (3, 0)],
         annotations: "",
         before: super::KUMA,
     },
     Setup {
         title: "Consul, transparent proxy",
-        mesh: Mesh::Consul,
+        mesh: Mesh::CONSUL,
         releases: &[(1, 0), (2, 0)],
         annotations: "consul.hashicorp.com/connect-inject: \"true\"",
         before: "",
     },
     Setup {
         title: "Linkerd, default policy",
-        mesh: Mesh::Linkerd,
+        mesh: Mesh::LINKERD,
         releases: &[(2, 11), (2, 18)],
         annotations: "linkerd.io/inject: enabled",
         before: "",
     },
     Setup {
         title: "Linkerd, `all-authenticated`",
-        mesh: Mesh::Linkerd,
+        mesh: Mesh::LINKERD,
         releases: &[(2, 11), (2, 18)],
         annotations: "linkerd.io/inject: enabled, \
                       config.linkerd.io/default-inbound-policy: all-authenticated",
@@ -193,35 +195,35 @@ const SETUPS: &[Setup] = &[
     },
     Setup {
         title: "Linkerd, a `Server` with an `HTTPRoute` for `/api`",
-        mesh: Mesh::Linkerd,
+        mesh: Mesh::LINKERD,
         releases: &[(2, 12), (2, 18)],
         annotations: "linkerd.io/inject: enabled",
         before: SERVER_ROUTE,
     },
     Setup {
         title: "App Mesh, listener `PERMISSIVE`",
-        mesh: Mesh::AppMesh,
+        mesh: Mesh::APP_MESH,
         releases: &[(1, 13)],
         annotations: "",
         before: NODE_PERMISSIVE,
     },
     Setup {
         title: "App Mesh, listener `STRICT`",
-        mesh: Mesh::AppMesh,
+        mesh: Mesh::APP_MESH,
         releases: &[(1, 13)],
         annotations: "",
         before: NODE_STRICT,
     },
     Setup {
         title: "Cilium, mutual authentication",
-        mesh: Mesh::Cilium,
+        mesh: Mesh::CILIUM,
         releases: &[(1, 18)],
         annotations: "",
         before: "",
     },
 ];
 
-/// One line: the handler, what it becomes, what comes of it, who finds it.
+/// A row of a table: the handler, the rewritten handler, the outcome, and the rules that report it.
 type Line = [String; 4];
 
 fn settings(mesh: Mesh, (major, minor): (u16, u16)) -> Settings {
@@ -232,7 +234,7 @@ fn settings(mesh: Mesh, (major, minor): (u16, u16)) -> Settings {
     }
 }
 
-/// The lines of one mesh in one release, and what is offered.
+/// Returns the rows of a mesh in a release, and the offer.
 fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
     let pods = HANDLERS.iter().enumerate().map(|(index, (_, handler))| {
         let pod = Pod::new(&format!("web-{index}")).within("shop");
@@ -261,7 +263,7 @@ fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
     let context = Context::new(&sources, &[], &settings);
     let predictions = predict_all(&context);
     let findings = rules::check(&context, &predictions);
-    let rows = predict::rows(&predictions);
+    let rows = prediction::rows(&predictions);
     assert_eq!(rows.len(), HANDLERS.len(), "{}", setup.title);
     let lines = rows
         .iter()
@@ -269,14 +271,20 @@ fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
         .enumerate()
         .map(|(index, (row, (name, _)))| {
             let pod = format!("web-{index}");
-            let of_pod = findings.iter().filter(|one| {
-                one.outcome.is_some() && one.object.as_ref().is_some_and(|one| one.name == pod)
+            let of_pod = findings.iter().filter(|finding| {
+                finding.outcome.is_some()
+                    && finding
+                        .object
+                        .as_ref()
+                        .is_some_and(|object| object.name == pod)
             });
-            let mut found: Vec<String> = of_pod.map(|one| format!("[{}]", one.rule)).collect();
+            let mut found: Vec<String> = of_pod
+                .map(|finding| format!("[{}]", finding.rule))
+                .collect();
             found.dedup();
-            let becomes = match row.becomes.as_str() {
+            let rewritten_to = match row.rewritten_to.as_str() {
                 "" => String::new(),
-                becomes => format!("`{becomes}`"),
+                rewritten_to => format!("`{rewritten_to}`"),
             };
             let is_bad = ["fails", "always-passes", "target-changed"].contains(&row.outcome);
             assert_eq!(
@@ -286,19 +294,19 @@ fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
                 setup.title
             );
             let outcome = format!("{}: {}", row.outcome, row.why);
-            [name.to_owned(), becomes, outcome, found.join(", ")]
+            [name.to_owned(), rewritten_to, outcome, found.join(", ")]
         });
     (lines.collect(), offer)
 }
 
-/// Releases that agree in every line share a table.
+/// Returns the tables of a mesh. Consecutive releases with the same rows share a table.
 fn tables(setup: &Setup) -> String {
     let mut groups: Vec<(Vec<String>, Vec<Line>, &str)> = Vec::new();
     for release in setup.releases {
         let (lines, offer) = judged(setup, *release);
         let name = match (setup.mesh, release) {
-            (Mesh::Osm, (1, 3)) => "1.3 (the development head)".to_owned(),
-            (Mesh::Kuma, (3, 0)) => "3.0 (development)".to_owned(),
+            (mesh, (1, 3)) if mesh == Mesh::OSM => "1.3 (the development head)".to_owned(),
+            (mesh, (3, 0)) if mesh == Mesh::KUMA => "3.0 (development)".to_owned(),
             (_, (major, minor)) => format!("{major}.{minor}"),
         };
         match groups.last_mut() {
@@ -324,7 +332,7 @@ fn tables(setup: &Setup) -> String {
     text
 }
 
-/// Machines have one check, made by the agent.
+/// Returns the tables of virtual machines, which have one check; the agent runs it.
 fn machines() -> String {
     let mut text = String::new();
     for release in [(1, 23), (1, 28)] {
@@ -355,7 +363,7 @@ const MACHINES: [(&str, &str); 5] = [
     ("`exec`", "exec: {command: [/bin/check]}"),
 ];
 
-/// What becomes of the check of a `WorkloadGroup`, and who finds it.
+/// Returns the outcome of the check of a `WorkloadGroup`, and the rules that report it.
 fn machine(release: (u16, u16), probe: &str) -> (String, String) {
     let spec = format!(
         "  template: {{serviceAccount: web}}
@@ -367,21 +375,24 @@ fn machine(release: (u16, u16), probe: &str) -> (String, String) {
     let manifest = manifest.spec(&spec).to_string();
     let file = SourceFile::new(Arc::from("web.yaml"), Arc::from(manifest));
     let sources = SourceSet::new(vec![file]);
-    let settings = settings(Mesh::Istio, release);
+    let settings = settings(Mesh::ISTIO, release);
     let context = Context::new(&sources, &[], &settings);
     let judged = predict::machines(&context);
-    let [one] = judged.as_slice() else {
-        panic!("one check");
+    let [check] = judged.as_slice() else {
+        panic!("expected one check");
     };
     let found = rules::check(&context, &[]);
-    let found: Vec<String> = found.iter().map(|one| format!("[{}]", one.rule)).collect();
-    let is_fine = one.outcome == predict::Outcome::Ok;
+    let found: Vec<String> = found
+        .iter()
+        .map(|finding| format!("[{}]", finding.rule))
+        .collect();
+    let is_fine = check.outcome == predict::Outcome::Ok;
     assert_eq!(is_fine, found.is_empty(), "{release:?} {probe}");
-    let outcome = format!("{}: {}", one.outcome.as_str(), one.why);
+    let outcome = format!("{}: {}", check.outcome.as_str(), check.why);
     (outcome, found.join(", "))
 }
 
-/// The targets of the links, which would make the tables twice as wide.
+/// Returns the targets of the links for the end of the page, because they would make the tables twice as wide.
 fn targets(text: &str) -> String {
     let ids = rules::all().iter().map(|rule| rule.id);
     let linked = ids.filter(|id| text.contains(&format!("[{id}]")));
@@ -391,9 +402,13 @@ fn targets(text: &str) -> String {
     format!("\n{}", lines.into_iter().collect::<String>())
 }
 
-/// With `MESHPROBE_UPDATE_DOCS=1` the page is written anew.
+/// `MESHPROBE_UPDATE_DOCS=1` updates the page.
 #[test]
 fn the_page_says_what_the_models_say() {
+    for mesh in mesh::all() {
+        let is_shown = SETUPS.iter().any(|setup| setup.mesh == mesh);
+        assert!(is_shown, "add {mesh:?} to SETUPS");
+    }
     let tables: String = SETUPS.iter().map(tables).collect();
     // Empty cells have no blanks at their edges.
     let text = format!("{HEAD}{tables}{}", machines()).replace("|  |", "| |");

@@ -1,6 +1,6 @@
-//! What `rewrite --preview` shows against what the webhooks of Kuma and Consul made.
+//! Compares the output of `rewrite --preview` with that of the webhooks of Kuma and Consul.
 //!
-//! The data is described in `fixtures/kuma/README.md` and `fixtures/consul/README.md`.
+//! `fixtures/kuma/README.md` and `fixtures/consul/README.md` describe the data.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,12 +19,14 @@ fn preview(case: &Path, mesh: &str, options: &[&str]) -> Run {
 
 fn pod_spec(text: &str) -> Value {
     let documents = serde_yaml::Deserializer::from_str(text);
-    let mut documents = documents.map(|one| Value::deserialize(one).unwrap());
-    let workload = documents.find(|one| one["kind"] == "Deployment").unwrap();
+    let mut documents = documents.map(|document| Value::deserialize(document).unwrap());
+    let workload = documents
+        .find(|document| document["kind"] == "Deployment")
+        .unwrap();
     workload["spec"]["template"].clone()
 }
 
-/// Probes and hooks by container; a `service` that is not there is no service.
+/// Returns probes and hooks by container. A `service` that is null is omitted.
 fn handlers(lists: &[&Value]) -> BTreeMap<String, Value> {
     const KEYS: [&str; 4] = [
         "livenessProbe",
@@ -50,7 +52,7 @@ fn handlers(lists: &[&Value]) -> BTreeMap<String, Value> {
     all
 }
 
-/// Compares one case with one of its answers: how it came out.
+/// Compares a case with one of its recorded answers, and returns the class of the result.
 fn compare(case: &Path, mesh: &str, options: &[&str], expected: &Value) -> &'static str {
     let before = fs::read_to_string(case.join("input.yaml")).unwrap();
     let run = preview(case, mesh, options);
@@ -62,7 +64,7 @@ fn compare(case: &Path, mesh: &str, options: &[&str], expected: &Value) -> &'sta
     assert_eq!(run.code, 0, "{case:?} {}", run.stderr);
     if expected["inject"] == false {
         assert_eq!(run.stdout, before, "{case:?}");
-        return "left alone";
+        return "unchanged";
     }
     let spec = &pod_spec(&run.stdout)["spec"];
     let none = Value::Null;
@@ -97,25 +99,25 @@ fn count(mesh: &str) -> BTreeMap<&'static str, usize> {
 }
 
 #[test]
-fn a_preview_is_what_the_webhook_of_kuma_makes() {
+fn a_preview_equals_the_output_of_the_webhook_of_kuma() {
     let counts = count("kuma");
-    let wanted = BTreeMap::from([("equal", 16), ("left alone", 1), ("refused", 2)]);
+    let wanted = BTreeMap::from([("equal", 16), ("unchanged", 1), ("refused", 2)]);
     assert_eq!(counts, wanted);
 }
 
 #[test]
-fn a_preview_is_what_the_webhook_of_consul_makes() {
+fn a_preview_equals_the_output_of_the_webhook_of_consul() {
     let counts = count("consul");
-    assert_eq!(counts, BTreeMap::from([("equal", 14), ("left alone", 1)]));
+    assert_eq!(counts, BTreeMap::from([("equal", 14), ("unchanged", 1)]));
 }
 
-/// The form that survives Kuma's admission: with its annotations the webhook leaves the probes
-/// alone, so another preview changes nothing.
+/// The preview contains annotations because of which the webhook of Kuma does not change the probes again, so a
+/// second preview changes nothing.
 #[test]
-fn the_form_for_kuma_is_stable() {
+fn a_second_preview_for_kuma_changes_nothing() {
     let case = case_folders("kuma")
         .into_iter()
-        .find(|one| one.ends_with("http"));
+        .find(|folder| folder.ends_with("http"));
     let case = case.unwrap();
     let annotations = |text: &str| pod_spec(text)["metadata"]["annotations"].clone();
     for (release, wanted) in [(None, 2), (Some("2.14"), 3), (Some("2.9"), 4)] {
@@ -139,10 +141,10 @@ fn the_form_for_kuma_is_stable() {
         let checked = meshprobe(&case, &arguments, &first.stdout);
         assert_eq!(checked.code, 0, "{release:?} {}", checked.stdout);
     }
-    // A port of the owner's stays the port.
+    // A port that the user sets is kept.
     let moved = case_folders("kuma")
         .into_iter()
-        .find(|one| one.ends_with("custom-port"));
+        .find(|folder| folder.ends_with("custom-port"));
     let first = preview(&moved.unwrap(), "kuma", &[]);
     let env = annotations(&first.stdout)["kuma.io/sidecar-env-vars"].clone();
     assert_eq!(env, "KUMA_APPLICATION_PROBE_PROXY_PORT=19001");
@@ -152,15 +154,15 @@ fn the_form_for_kuma_is_stable() {
     assert!(old.stderr.contains("release-too-old"), "{}", old.stderr);
 }
 
-/// Where the owner has variables of the sidecar already, nothing is mixed with them.
+/// If the user already sets variables of the sidecar, the preview is refused.
 #[test]
-fn annotations_of_the_owner_are_not_touched() {
+fn annotations_of_the_user_are_not_changed() {
     let text = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: \
                 {kuma.io/sidecar-injection: enabled}\n  annotations: {kuma.io/sidecar-env-vars: \
                 A=1}\nspec:\n  containers:\n    - name: web\n      image: x\n      livenessProbe: \
                 {httpGet: {path: /, port: 80}}\n";
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let run = meshprobe(here, &["rewrite", "--isolated", "--preview", "-"], text);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let run = meshprobe(root, &["rewrite", "--isolated", "--preview", "-"], text);
     assert_eq!((run.code, run.stdout.as_str()), (1, text));
     assert!(run.stderr.contains("annotation-taken"), "{}", run.stderr);
 }

@@ -1,4 +1,4 @@
-//! Linkerd: whom the policies of a port let in, and how sure that is.
+//! Linkerd: the clients that the policies of a port allow, and the certainty of the prediction.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::support::manifest::Manifest;
 use crate::support::meshprobe;
 use serde_json::Value;
 
-/// A probe by HTTP, one by gRPC, one by HTTPS and a hook at one port.
+/// An HTTP, a gRPC and an HTTPS probe, and a hook, on one port.
 const POD: &str = r#"
 apiVersion: v1
 kind: Pod
@@ -37,16 +37,16 @@ fn server(more: &str) -> String {
     SERVER.replace("port: 8080}", &format!("port: 8080, {more}}}"))
 }
 
-/// A document that follows another one.
+/// Returns a document that follows another one.
 fn document(api_version: &str, kind: &'static str, name: &str, spec: &str) -> String {
     let manifest = Manifest::new(api_version, kind, name).within("demo");
     format!("---\n{}", manifest.spec(spec))
 }
 
-fn policy(kind: &str, name: &str, asked: &str) -> String {
+fn policy(kind: &str, name: &str, required: &str) -> String {
     let spec = format!(
         "  targetRef: {{group: policy.linkerd.io, kind: {kind}, name: {name}}}
-  requiredAuthenticationRefs: {asked}"
+  requiredAuthenticationRefs: {required}"
     );
     let name = format!("{name}-p");
     document(
@@ -87,7 +87,7 @@ fn route(kind: &'static str, name: &str, path: &str) -> String {
 
 const NODES: &str = "[{group: policy.linkerd.io, kind: NetworkAuthentication, name: nodes}]";
 
-/// Outcome and certainty: gRPC, HTTP, HTTPS, hook.
+/// Returns outcome and certainty of the gRPC, HTTP and HTTPS probes and of the hook.
 fn judged(text: &str, options: &[&str]) -> [String; 4] {
     let arguments = [
         &["predict", "--isolated", "--output-format", "json"],
@@ -98,11 +98,11 @@ fn judged(text: &str, options: &[&str]) -> [String; 4] {
     let run = meshprobe(Path::new("/"), &arguments, text);
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
     let handlers = json.pointer("/workloads/0/handlers").unwrap();
-    let of = |one: &Value| {
-        let word = |key: &str| one.get(key).unwrap().as_str().unwrap().to_owned();
-        format!("{} {}", word("outcome"), word("certainty"))
+    let verdict = |handler: &Value| {
+        let text = |key: &str| handler.get(key).unwrap().as_str().unwrap().to_owned();
+        format!("{} {}", text("outcome"), text("certainty"))
     };
-    let all: Vec<String> = handlers.as_array().unwrap().iter().map(of).collect();
+    let all: Vec<String> = handlers.as_array().unwrap().iter().map(verdict).collect();
     all.try_into().unwrap()
 }
 
@@ -112,27 +112,31 @@ fn assert_judged(title: &str, objects: &[String], expected: [&str; 4]) {
 }
 
 const DENIED: [&str; 4] = ["fails known", "ok default", "fails known", "fails known"];
-const TAKEN: [&str; 4] = ["ok assumed", "ok default", "ok assumed", "ok assumed"];
+const ASSUMED: [&str; 4] = ["ok assumed", "ok default", "ok assumed", "ok assumed"];
 const OPEN: [&str; 4] = ["ok known", "ok known", "ok known", "ok known"];
 
 #[test]
-fn a_server_lets_in_whom_its_policies_name() {
+fn a_server_allows_the_clients_of_its_policies() {
     let server = || SERVER.to_owned();
     assert_judged("no authorization", &[server()], DENIED);
-    let asked = policy("Server", "web", NODES);
+    let required = policy("Server", "web", NODES);
     let some = network("{cidr: 10.0.0.0/8}");
-    assert_judged("some networks", &[server(), asked.clone(), some], TAKEN);
-    assert_judged("networks elsewhere", &[server(), asked.clone()], TAKEN);
+    assert_judged(
+        "some networks",
+        &[server(), required.clone(), some],
+        ASSUMED,
+    );
+    assert_judged("networks elsewhere", &[server(), required.clone()], ASSUMED);
     let all = network("{cidr: 0.0.0.0/0}");
     assert_judged(
         "all networks",
-        &[server(), asked.clone(), all.clone()],
+        &[server(), required.clone(), all.clone()],
         OPEN,
     );
     let except = network("{cidr: 0.0.0.0/0, except: [10.0.0.0/8]}");
-    assert_judged("all but some", &[server(), asked, except], TAKEN);
+    assert_judged("all but some", &[server(), required, except], ASSUMED);
     let nothing = policy("Server", "web", "[]");
-    assert_judged("no certificate asked", &[server(), nothing], OPEN);
+    assert_judged("a policy without requirements", &[server(), nothing], OPEN);
     let whole = policy("Namespace", "demo", NODES);
     assert_judged("for the namespace", &[server(), whole, all.clone()], OPEN);
     let other = policy("Server", "api", NODES);
@@ -141,7 +145,7 @@ fn a_server_lets_in_whom_its_policies_name() {
         "[{kind: NetworkAuthentication, name: nodes}, {kind: NetworkAuthentication, name: b}]";
     let two = policy("Server", "web", two);
     assert_judged(
-        "two networks mean nothing",
+        "two networks have no effect",
         &[server(), two, all.clone()],
         DENIED,
     );
@@ -152,26 +156,26 @@ fn a_server_lets_in_whom_its_policies_name() {
 }
 
 #[test]
-fn an_authorization_of_a_server_names_its_clients() {
+fn a_server_authorization_allows_its_clients() {
     let server = || SERVER.to_owned();
     assert_judged(
-        "everybody",
+        "all clients",
         &[server(), client("unauthenticated: true")],
         OPEN,
     );
     let some = client("unauthenticated: true, networks: [{cidr: 10.0.0.0/8}]");
-    assert_judged("some networks", &[server(), some], TAKEN);
+    assert_judged("some networks", &[server(), some], ASSUMED);
     let tls = client("meshTLS: {identities: [\"*\"]}");
     assert_judged("the mesh", &[server(), tls], DENIED);
 }
 
 #[test]
-fn the_policy_of_a_server_is_a_word() {
+fn the_access_policy_of_a_server_decides() {
     assert_judged("audit", &[server("accessPolicy: audit")], OPEN);
     assert_judged(
         "the cluster",
         &[server("accessPolicy: cluster-unauthenticated")],
-        TAKEN,
+        ASSUMED,
     );
     assert_judged("deny", &[server("accessPolicy: deny")], DENIED);
     // Releases before 2.16 do not document the field.
@@ -181,7 +185,7 @@ fn the_policy_of_a_server_is_a_word() {
 }
 
 #[test]
-fn the_default_policy_is_a_word() {
+fn the_default_inbound_policy_decides() {
     let annotated = |annotation: &str| {
         let inject = "linkerd.io/inject: enabled";
         judged(
@@ -189,21 +193,24 @@ fn the_default_policy_is_a_word() {
             &[],
         )
     };
-    let policy =
-        |word: &str| annotated(&format!("config.linkerd.io/default-inbound-policy: {word}"));
+    let policy = |value: &str| {
+        annotated(&format!(
+            "config.linkerd.io/default-inbound-policy: {value}"
+        ))
+    };
     assert_eq!(judged(POD, &[]), ["ok default"; 4]);
     assert_eq!(policy("all-unauthenticated"), OPEN);
-    assert_eq!(policy("cluster-unauthenticated"), TAKEN);
+    assert_eq!(policy("cluster-unauthenticated"), ASSUMED);
     assert_eq!(policy("cluster-authenticated"), DENIED);
-    // Linkerd does not know it: the policy of the installation holds.
-    assert_eq!(policy("open"), TAKEN);
+    // Linkerd does not know the value, so the policy of the installation applies.
+    assert_eq!(policy("open"), ASSUMED);
     let identity = "config.linkerd.io/proxy-require-identity-inbound-ports: \"8080\"";
     assert_eq!(annotated(identity), DENIED);
 }
 
-/// The route that fits best takes a request, and its policies decide beside those of the `Server`.
+/// The most specific route takes a request. Its policies apply in addition to those of the `Server`.
 #[test]
-fn routes_take_the_place_of_the_probes_own() {
+fn routes_of_a_server_replace_the_default_route_of_probes() {
     let api = route("HTTPRoute", "all", "{path: {type: PathPrefix, value: /}}");
     let exact = route(
         "HTTPRoute",
@@ -249,9 +256,9 @@ fn routes_take_the_place_of_the_probes_own() {
     of_http("a header", &[&header, &at("health"), &all], "ok assumed");
 }
 
-/// What routes for gRPC let in is not looked into, so nothing is claimed.
+/// The model does not cover routes for gRPC, so the outcome of a gRPC probe is unknown.
 #[test]
-fn routes_for_grpc_leave_it_open() {
+fn a_grpc_route_makes_the_outcome_of_a_grpc_probe_unknown() {
     let grpc = route(
         "GRPCRoute",
         "health",
@@ -263,9 +270,10 @@ fn routes_for_grpc_leave_it_open() {
     assert_eq!(others, ["ok default", "fails known", "fails known"]);
 }
 
-/// The kubelet takes digits in quotes for a number, Linkerd for a name that nobody declares.
+/// The kubelet reads digits in quotes as a number. Linkerd reads them as the name of a port, which no container
+/// declares.
 #[test]
-fn a_port_in_quotes_gets_no_route() {
+fn a_port_in_quotes_does_not_get_a_route() {
     let quoted = POD.replace(
         "path: /healthz, port: 8080}",
         "path: /healthz, port: \"8080\"}",

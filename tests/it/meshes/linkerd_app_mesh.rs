@@ -1,4 +1,4 @@
-//! Meshes that change no probes, Linkerd and App Mesh: what decides about them, one fact at a time.
+//! Linkerd and App Mesh, which do not change probes: the effect of each fact on the prediction.
 
 use crate::support::manifest::{Manifest, Pod, join};
 use crate::support::meshprobe;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const HTTP: &str = "readinessProbe: {httpGet: {path: /healthz, port: 8080}}";
 
-/// A pod of the namespace `demo` with these annotations and this container field.
+/// Returns a pod of the namespace `demo` with these annotations and this container field.
 fn pod(annotations: &str, spec: &str, handler: &str) -> String {
     let pod = Pod::new("web").within("demo").labels("app: web");
     pod.annotations(annotations)
@@ -16,7 +16,7 @@ fn pod(annotations: &str, spec: &str, handler: &str) -> String {
         .to_string()
 }
 
-/// Dataplane, outcome and certainty of the one handler.
+/// Returns dataplane, outcome and certainty of the only handler.
 fn judged(manifests: &[&str], options: &[&str]) -> String {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("web.yaml"), join(manifests)).unwrap();
@@ -58,7 +58,7 @@ fn linkerd_injects_by_pod_and_namespace() {
             "",
             "sidecar",
         ),
-        // A value that is not known switches it off.
+        // An unknown value switches the injection off.
         (
             "linkerd.io/inject: \"true\"",
             "linkerd.io/inject: enabled",
@@ -119,8 +119,8 @@ fn route(path: &str) -> String {
         .to_string()
 }
 
-fn authorization(target: &str, asks: &str) -> String {
-    let spec = format!("  targetRef: {target}\n  requiredAuthenticationRefs: [{asks}]");
+fn authorization(target: &str, required: &str) -> String {
+    let spec = format!("  targetRef: {target}\n  requiredAuthenticationRefs: [{required}]");
     Manifest::new("policy.linkerd.io/v1alpha1", "AuthorizationPolicy", "some")
         .within("demo")
         .spec(&spec)
@@ -128,7 +128,7 @@ fn authorization(target: &str, asks: &str) -> String {
 }
 
 #[test]
-fn a_server_of_linkerd_decides_with_its_routes() {
+fn the_routes_and_policies_of_a_linkerd_server_decide() {
     let web = pod("linkerd.io/inject: enabled", "", HTTP);
     let api = route("{type: PathPrefix, value: /api}");
     let exact = route("{type: Exact, value: /healthz}");
@@ -140,23 +140,23 @@ fn a_server_of_linkerd_decides_with_its_routes() {
     let certificate = "{kind: MeshTLSAuthentication, name: all, group: policy.linkerd.io}";
     let open = SERVER.replace("port:", "accessPolicy: all-unauthenticated, port:");
     let other = SERVER.replace("port: 8080", "port: 9090");
-    let ours = authorization(of_route, networks);
-    let everybody = authorization(of_server, networks);
-    let meshed = authorization(of_route, certificate);
+    let for_route = authorization(of_route, networks);
+    let for_server = authorization(of_server, networks);
+    let for_certificates = authorization(of_route, certificate);
     let cases: [(&[&str], &str); 11] = [
-        // The Server alone: the probe has a route of its own.
+        // A Server without routes: the probe has its own default route.
         (&[SERVER], "ok"),
         (&[SERVER, &api], "fails"),
         (&[SERVER, &exact], "fails"),
-        (&[SERVER, &exact, &ours], "ok"),
-        (&[SERVER, &exact, &meshed], "fails"),
-        (&[SERVER, &exact, &everybody], "ok"),
-        // Not a whole part of the path.
-        (&[SERVER, &prefix, &ours], "fails"),
-        (&[SERVER, &all, &ours], "ok"),
+        (&[SERVER, &exact, &for_route], "ok"),
+        (&[SERVER, &exact, &for_certificates], "fails"),
+        (&[SERVER, &exact, &for_server], "ok"),
+        // The prefix is not a complete segment of the path.
+        (&[SERVER, &prefix, &for_route], "fails"),
+        (&[SERVER, &all, &for_route], "ok"),
         (&[&open, &exact], "ok"),
         (&[&open, &api], "fails"),
-        // The Server of another port.
+        // The Server selects another port.
         (&[&other, &api], "ok"),
     ];
     for (objects, wanted) in cases {
@@ -167,7 +167,7 @@ fn a_server_of_linkerd_decides_with_its_routes() {
 }
 
 #[test]
-fn the_default_policy_of_linkerd_and_its_exceptions() {
+fn the_default_policy_of_linkerd_has_exceptions() {
     let closed = "linkerd.io/inject: enabled, config.linkerd.io/default-inbound-policy: deny";
     let https = "readinessProbe: {httpGet: {path: /, port: 8080, scheme: HTTPS}}";
     let grpc = "readinessProbe: {grpc: {port: 8080}}";
@@ -201,7 +201,7 @@ fn the_default_policy_of_linkerd_and_its_exceptions() {
         let (_, verdict) = found.split_once(' ').unwrap();
         assert_eq!(verdict, wanted, "{annotations} | {handler}");
     }
-    // The Namespace says it for its pods, which may say otherwise.
+    // The annotation of the Namespace applies to its pods, and that of a pod takes precedence.
     let outer = namespace(closed);
     let own = "config.linkerd.io/default-inbound-policy: all-unauthenticated";
     assert_eq!(
@@ -232,7 +232,7 @@ fn node(mode: &str) -> String {
 }
 
 #[test]
-fn app_mesh_redirects_what_its_node_or_the_annotation_lists() {
+fn app_mesh_captures_the_ports_of_the_node_or_of_the_annotation() {
     let labelled = Manifest::namespace("demo");
     let labelled = labelled.labels("appmesh.k8s.aws/sidecarInjectorWebhook: enabled");
     let labelled = labelled.to_string();
@@ -253,7 +253,7 @@ fn app_mesh_redirects_what_its_node_or_the_annotation_lists() {
             "none not-in-mesh known",
         ),
         (Some(&bare), "STRICT", "", HTTP, "none not-in-mesh known"),
-        // No Namespace in the tree: the node is the only sign.
+        // Without a Namespace in the tree, the node is the only evidence.
         (None, "STRICT", "", HTTP, "sidecar fails assumed"),
         (None, "STRICT", off, HTTP, "none not-in-mesh known"),
     ];

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::support::{Run, meshprobe};
 
-/// The namespace `shop`, which OSM injects into, and the start of another document.
+/// Namespace `shop`, into which OSM injects, and the start of another document.
 const OSM: &str = "\
 apiVersion: v1
 kind: Namespace
@@ -25,7 +25,7 @@ metadata:
   annotations: {openservicemesh.io/sidecar-injection: enabled}
 ---
 ";
-/// The same for Kuma.
+/// Namespace `shop`, into which Kuma injects, and the start of another document.
 const KUMA: &str = "\
 apiVersion: v1
 kind: Namespace

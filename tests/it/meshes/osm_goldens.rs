@@ -1,6 +1,6 @@
-//! What `rewrite --preview` and `rewrite --emit-envoy` show against what OSM's own webhook made.
+//! Compares the output of `rewrite --preview` and `rewrite --emit-envoy` with that of OSM's own webhook.
 //!
-//! The data is described in `fixtures/osm/README.md`.
+//! `fixtures/osm/README.md` describes the data.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::support::{Run, case_folders, meshprobe};
 use serde_json::{Map, Value, json};
 
-/// The two releases with the option that names each, and the file of its answers.
+/// The two releases: the options that select each, and the file with its recorded answers.
 const RELEASES: [(&[&str], &str); 2] = [
     (&[], "expected.json"),
     (
@@ -44,12 +44,14 @@ fn documents(text: &str) -> Vec<Value> {
 
 fn containers(text: &str) -> Vec<Value> {
     let documents = documents(text);
-    let workload = documents.iter().find(|one| one["kind"] == "Deployment");
+    let workload = documents
+        .iter()
+        .find(|document| document["kind"] == "Deployment");
     let spec = &workload.unwrap()["spec"]["template"]["spec"];
     spec["containers"].as_array().unwrap().clone()
 }
 
-/// The parts of containers that the answers hold, by name; containers without any are left out.
+/// Returns the fields of containers that the answers contain, by name; omits containers without any.
 fn projected(containers: &[Value]) -> BTreeMap<String, Value> {
     const KEYS: [&str; 4] = [
         "livenessProbe",
@@ -72,8 +74,8 @@ fn projected(containers: &[Value]) -> BTreeMap<String, Value> {
     all
 }
 
-/// The API server fills in the path before a webhook sees the pod: what Envoy puts back is never
-/// empty in a cluster, as it was in the run without one.
+/// Fills in the path that Envoy restores. The API server sets it before a webhook receives the pod, so it is never
+/// empty in a cluster, but it is empty in the answers, which were recorded without a cluster.
 fn defaulted(mut listeners: Value) -> Value {
     let routes = "/filter_chains/0/filters/0/typed_config/route_config/virtual_hosts/0/routes";
     for listener in listeners.as_array_mut().unwrap() {
@@ -89,7 +91,7 @@ fn defaulted(mut listeners: Value) -> Value {
 }
 
 #[test]
-fn a_preview_is_what_the_webhook_makes() {
+fn a_preview_equals_the_output_of_the_webhook() {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for case in case_folders("osm") {
         for (release, file) in RELEASES {
@@ -103,10 +105,10 @@ fn a_preview_is_what_the_webhook_makes() {
                 "refused"
             } else if expected["inject"] == false {
                 assert_eq!((run.code, &run.stdout), (0, &before), "{case:?}");
-                "left alone"
+                "unchanged"
             } else {
                 assert_eq!(run.code, 0, "{case:?} {}", run.stderr);
-                equal(&case, &expected, &run);
+                assert_equal(&case, &expected, &run);
                 "equal"
             };
             *counts.entry((file, class)).or_default() += 1;
@@ -118,20 +120,20 @@ fn a_preview_is_what_the_webhook_makes() {
         counts,
         [
             (("expected.head.json", "equal"), 29),
-            (("expected.head.json", "left alone"), 4),
             (("expected.head.json", "refused"), 1),
+            (("expected.head.json", "unchanged"), 4),
             (("expected.json", "equal"), 29),
-            (("expected.json", "left alone"), 4),
             (("expected.json", "refused"), 1),
+            (("expected.json", "unchanged"), 4),
         ]
     );
 }
 
-fn equal(case: &Path, expected: &Value, run: &Run) {
+fn assert_equal(case: &Path, expected: &Value, run: &Run) {
     let mut after = containers(&run.stdout);
     let helper = after
         .iter()
-        .position(|one| one["name"] == "osm-healthcheck");
+        .position(|container| container["name"] == "osm-healthcheck");
     let helper = helper.map(|index| after.remove(index));
     let mut wanted = expected.get("osmHealthcheckContainer").cloned();
     if let Some(fields) = wanted.as_mut().and_then(Value::as_object_mut) {
@@ -143,8 +145,8 @@ fn equal(case: &Path, expected: &Value, run: &Run) {
 }
 
 #[test]
-fn the_proxy_is_told_what_the_webhook_tells_it() {
-    let mut told = 0;
+fn the_envoy_configuration_equals_that_of_the_webhook() {
+    let mut compared = 0;
     for case in case_folders("osm") {
         for (release, file) in RELEASES {
             let expected = expected(&case, file);
@@ -166,15 +168,15 @@ fn the_proxy_is_told_what_the_webhook_tells_it() {
                 resources["clusters"], expected["bootstrapProbeClusters"],
                 "{case:?}"
             );
-            told += 1;
+            compared += 1;
         }
     }
-    assert_eq!(told, 41, "pods whose proxy passes probes on");
+    assert_eq!(compared, 41, "pods whose proxy forwards probes");
 }
 
-/// Without `--preview` every pod that the webhook would rewrite is refused, and no other.
+/// Without `--preview`, every pod that the webhook would rewrite is refused, and no other pod.
 #[test]
-fn what_the_webhook_rewrites_is_refused() {
+fn pods_that_the_webhook_rewrites_are_refused() {
     for case in case_folders("osm") {
         let expected = expected(&case, "expected.json");
         let before = fs::read_to_string(case.join("input.yaml")).unwrap();
@@ -182,7 +184,7 @@ fn what_the_webhook_rewrites_is_refused() {
         assert_eq!(run.stdout, before, "{case:?}");
         let originals = expected.get("originalHealthProbes");
         let originals = originals.and_then(Value::as_object).into_iter().flatten();
-        let is_rewritten = originals.into_iter().any(|(_, one)| !one.is_null());
+        let is_rewritten = originals.into_iter().any(|(_, probe)| !probe.is_null());
         assert_eq!(
             run.stderr.contains("preview-only"),
             is_rewritten,

@@ -1,5 +1,5 @@
-//! What the webhooks of OSM, Kuma and Consul do, beyond the recorded answers: pods that they refuse,
-//! pods that they have seen already, releases that nobody names, and previews of whole trees.
+//! The webhooks of OSM, Kuma and Consul, beyond the recorded answers: pods that they refuse, pods that are already
+//! injected, unknown releases, and previews of whole trees.
 
 use super::{KUMA, OSM, isolated as run};
 use crate::support::predictions::{handlers, texts};
@@ -7,7 +7,7 @@ use crate::support::{findings, meshprobe};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-/// A pod with these labels and annotations, and the containers behind it.
+/// Returns a pod with these labels, annotations and containers.
 fn pod(labels: &str, annotations: &str, containers: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  labels: \
@@ -19,7 +19,7 @@ fn container(name: &str, rest: &str) -> String {
     format!("    - {{name: {name}, image: x, {rest}}}\n")
 }
 
-/// Outcome and certainty of each handler.
+/// Returns slot, outcome and certainty of each handler.
 fn outcomes(arguments: &[&str], text: &str) -> Vec<String> {
     let mut all = vec!["predict", "--output-format", "json"];
     all.extend(arguments);
@@ -30,26 +30,26 @@ fn outcomes(arguments: &[&str], text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Rule and severity of each finding, but for the note that OSM is archived.
+/// Returns rule and severity of each finding, except for the note that OSM is archived.
 fn found(arguments: &[&str], text: &str) -> Vec<String> {
     let mut all = vec!["check", "--output-format", "json"];
     all.extend(arguments);
     let checked = run(&all, text);
     findings(&checked)
         .iter()
-        .map(|one| {
-            let text = |key: &str| one[key].as_str().unwrap().to_owned();
+        .map(|finding| {
+            let text = |key: &str| finding[key].as_str().unwrap().to_owned();
             format!("{} {}", text("rule"), text("severity"))
         })
-        .filter(|one| one != "osm-archived note")
+        .filter(|finding| finding != "osm-archived note")
         .collect()
 }
 
 const HTTP: &str = "livenessProbe: {httpGet: {path: /live, port: 8080}}";
 
-/// `predict` says that a pod is refused, `check` says why, `rewrite` what to do.
+/// `predict` reports that a pod is refused, `check` the reason, and `rewrite` what to do.
 #[test]
-fn refused_pods_are_told() {
+fn refused_pods_are_reported() {
     let consul = "consul.hashicorp.com/connect-inject: \"yes\"";
     let kuma = "kuma.io/sidecar-injection: \"on\"";
     let osm = "openservicemesh.io/sidecar-injection: \"on\"";
@@ -80,9 +80,9 @@ fn refused_pods_are_told() {
     }
 }
 
-/// The list of ports is read when a pod is about to be injected, and of pods alone.
+/// OSM reads the list of ports only when it injects a pod, and only from pods.
 #[test]
-fn osm_reads_the_list_of_ports_of_pods_that_it_injects() {
+fn osm_reads_the_list_of_ports_only_from_pods_that_it_injects() {
     let bad = "openservicemesh.io/inbound-port-exclusion-list: \"8080,http\"";
     let injected = OSM.to_owned() + &pod("", bad, &container("web", HTTP));
     assert_eq!(found(&[], &injected), ["osm-annotation-value error"]);
@@ -90,9 +90,9 @@ fn osm_reads_the_list_of_ports_of_pods_that_it_injects() {
     let outside = OSM.to_owned() + &pod("", &switched_off, &container("web", HTTP));
     assert!(found(&[], &outside).is_empty());
     let silent = OSM.replace("openservicemesh.io/sidecar-injection: enabled", "");
-    let unasked = silent + &pod("", bad, &container("web", HTTP));
-    assert!(found(&[], &unasked).is_empty());
-    // Without the Namespace nobody knows whether the webhook is called at all.
+    let not_enabled = silent + &pod("", bad, &container("web", HTTP));
+    assert!(found(&[], &not_enabled).is_empty());
+    // Without the Namespace, it is unknown whether the API server calls the webhook.
     let alone = pod(
         "",
         "openservicemesh.io/sidecar-injection: \"on\"",
@@ -101,7 +101,7 @@ fn osm_reads_the_list_of_ports_of_pods_that_it_injects() {
     assert_eq!(outcomes(&[], &alone), ["livenessProbe not-in-mesh assumed"]);
 }
 
-/// OSM drops what Kubernetes 1.26 does not know: the preview shows it.
+/// OSM drops fields that Kubernetes 1.26 does not know, and the preview shows that.
 #[test]
 fn a_preview_of_osm_drops_restart_policies() {
     let text = OSM.to_owned()
@@ -120,8 +120,8 @@ fn a_preview_of_osm_drops_restart_policies() {
     assert!(shown.stdout.contains("port: 15901"));
 }
 
-/// A pod that OSM has seen: listener, path and kind of probe have to fit, and nobody sees the
-/// bootstrap.
+/// In a pod that OSM has injected, listener, path and kind of probe must match. The manifest does not show the
+/// bootstrap configuration.
 #[test]
 fn a_pod_that_osm_has_injected_is_gone_through_in_its_order() {
     let probe = |slot: &str, path: &str, port: u16| {
@@ -152,9 +152,9 @@ fn a_pod_that_osm_has_injected_is_gone_through_in_its_order() {
     insta::assert_snapshot!("explained-other-kind", explained);
 }
 
-/// What a mesh has shown to be told of is said, and why others are told nothing.
+/// `--emit-envoy` prints its assumptions, and reports why it prints nothing for other pods.
 #[test]
-fn emit_envoy_says_for_whom_it_cannot_speak() {
+fn emit_envoy_reports_why_it_prints_nothing_for_a_pod() {
     let text = pod(
         "",
         "openservicemesh.io/sidecar-injection: enabled",
@@ -193,15 +193,16 @@ fn emit_envoy_says_for_whom_it_cannot_speak() {
     let both = run(&["rewrite", "--emit-envoy"], &two);
     let documents = serde_yaml::Deserializer::from_str(&both.stdout);
     let documents: Vec<Value> = documents
-        .map(|one| Value::deserialize(one).unwrap())
+        .map(|document| Value::deserialize(document).unwrap())
         .collect();
     assert_eq!(documents.len(), 2);
     assert_eq!(documents[0], documents[1]);
 }
 
-/// Where nobody names the release, what others do is said, and no verdict is surer than that.
+/// If the release is unknown, the explanation shows the outcome with other releases, and the certainty is not
+/// `known`.
 #[test]
-fn a_release_that_nobody_names_is_no_known_fact() {
+fn a_verdict_that_depends_on_an_unknown_release_is_not_known() {
     let tcp = "livenessProbe: {tcpSocket: {port: 8080}}";
     let osm = OSM.to_owned() + &pod("", "", &container("web", tcp));
     assert_eq!(outcomes(&[], &osm), ["livenessProbe ok default"]);
@@ -212,7 +213,7 @@ fn a_release_that_nobody_names_is_no_known_fact() {
     );
     let named = ["--mesh", "osm", "--mesh-version", "1.2"];
     assert_eq!(outcomes(&named, &osm), ["livenessProbe ok known"]);
-    // What all releases do alike rests on none.
+    // A verdict that is the same for all releases depends on none.
     let http = OSM.to_owned() + &pod("", "", &container("web", HTTP));
     assert_eq!(outcomes(&[], &http), ["livenessProbe ok known"]);
     let kuma = KUMA.to_owned() + &pod("", "", &container("web", tcp));
@@ -224,9 +225,9 @@ fn a_release_that_nobody_names_is_no_known_fact() {
     );
 }
 
-/// The host stays and the port changes: the kubelet asks a port of another machine.
+/// The host stays and the port changes, so the kubelet targets a port of another machine.
 #[test]
-fn a_host_that_is_kept_is_a_fault_in_every_mesh() {
+fn a_probe_with_a_host_is_reported_in_every_mesh() {
     let host = "livenessProbe: {httpGet: {host: app.example, path: /live, port: 8080}}";
     let consul = pod(
         "",
@@ -240,7 +241,7 @@ fn a_host_that_is_kept_is_a_fault_in_every_mesh() {
     assert_eq!(found(&[], &kuma), ["kuma-http-host-lost warning"]);
     let osm = OSM.to_owned() + &pod("", "", &container("web", host));
     assert_eq!(found(&[], &osm), ["osm-http-host warning"]);
-    // A helper that is not there is worse than a host that gets lost.
+    // A missing helper is worse than a lost host.
     let first = container(
         "db",
         "livenessProbe: {tcpSocket: {host: db.example, port: 1}}",
@@ -249,7 +250,7 @@ fn a_host_that_is_kept_is_a_fault_in_every_mesh() {
     assert_eq!(found(&[], &both), ["osm-probe-collision error"]);
 }
 
-/// What a release does not know it does not refuse a pod for.
+/// A release does not refuse a pod because of an annotation that it does not know.
 #[test]
 fn kuma_before_2_9_has_no_probe_proxy() {
     let bad = "kuma.io/application-probe-proxy-port: http";
@@ -259,9 +260,9 @@ fn kuma_before_2_9_has_no_probe_proxy() {
     assert!(found(&old, &text).is_empty());
 }
 
-/// A pod that Kuma has injected: its sidecar says where the probe proxy listens.
+/// The sidecar of a pod that Kuma has injected contains the port of the probe proxy.
 #[test]
-fn a_pod_that_kuma_has_injected_is_judged_by_its_sidecar() {
+fn the_sidecar_of_a_pod_that_kuma_has_injected_decides() {
     let probe = "livenessProbe: {httpGet: {path: /8080/live, port: 9001}}";
     let sidecar = |port: &str| {
         let env = format!("env: [{{name: KUMA_APPLICATION_PROBE_PROXY_PORT, value: \"{port}\"}}]");
@@ -272,9 +273,9 @@ fn a_pod_that_kuma_has_injected_is_judged_by_its_sidecar() {
     assert_eq!(judged("0"), ["livenessProbe fails known"]);
 }
 
-/// What Consul rests on is said: its chart may have it otherwise.
+/// A verdict that depends on defaults of Consul's chart is not `known`, because the chart may set other values.
 #[test]
-fn consul_rests_on_its_chart() {
+fn a_verdict_that_depends_on_the_chart_of_consul_is_not_known() {
     let on = "consul.hashicorp.com/connect-inject: \"true\"";
     let default = pod("", on, &container("web", HTTP));
     assert_eq!(outcomes(&[], &default), ["livenessProbe ok default"]);
@@ -299,7 +300,7 @@ fn consul_rests_on_its_chart() {
     assert!(
         checked
             .stdout
-            .contains("1 workload not judged: what the mesh demands"),
+            .contains("1 workload without a verdict: the manifests do not show"),
         "{}",
         checked.stdout
     );
@@ -312,9 +313,9 @@ fn consul_rests_on_its_chart() {
     assert_eq!(outcomes(&[], &system), ["livenessProbe not-in-mesh known"]);
 }
 
-/// An option wins over what the tree says, and the explanation shows what it wins over.
+/// An option takes precedence over the tree, and the explanation shows what it overrides.
 #[test]
-fn an_option_that_contradicts_the_tree_says_so() {
+fn the_explanation_shows_that_an_option_contradicts_the_tree() {
     let text = KUMA.to_owned() + &pod("", "", &container("web", HTTP));
     let options = [
         "predict",
@@ -326,16 +327,16 @@ fn an_option_that_contradicts_the_tree_says_so() {
     ];
     let shown = run(&options, &text).stdout;
     assert!(
-        shown.contains("the Namespace asks for Kuma; the option sets that aside"),
+        shown.contains("the Namespace enables Kuma; the option overrides it"),
         "{shown}"
     );
     let agreed = run(&["predict", "--explain", "--mesh", "kuma"], &text).stdout;
-    assert!(!agreed.contains("sets that aside"), "{agreed}");
+    assert!(!agreed.contains("the option overrides it"), "{agreed}");
 }
 
-/// A preview goes to files of its own only, and says what it is.
+/// A preview is written only to separate files, with a warning not to apply it.
 #[test]
-fn a_preview_in_a_copy_is_called_one() {
+fn a_preview_in_a_copy_has_a_warning() {
     let scratch = tempfile::tempdir().unwrap();
     let text = OSM.to_owned() + &pod("", "", &container("web", HTTP));
     std::fs::write(scratch.path().join("web.yaml"), &text).unwrap();
@@ -355,7 +356,7 @@ fn a_preview_in_a_copy_is_called_one() {
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     assert!(copy().contains("port: 15901"));
     assert!(
-        shown.stderr.contains("a preview is not to be applied"),
+        shown.stderr.contains("Do not apply previews."),
         "{}",
         shown.stderr
     );
@@ -373,7 +374,7 @@ fn a_preview_in_a_copy_is_called_one() {
     }
 }
 
-/// What another tool fills in is no default: nobody can tell, and nothing is shown.
+/// A value that another tool fills in is unknown, and there is no preview.
 #[test]
 fn annotations_that_another_tool_fills_in_are_unknown() {
     let cases = [
@@ -400,17 +401,17 @@ fn annotations_that_another_tool_fills_in_are_unknown() {
         assert_eq!((shown.code, &shown.stdout), (1, &text));
         let checked = run(&["check"], &text);
         assert!(
-            checked.stdout.contains("another tool fills a value in"),
+            checked.stdout.contains("another tool fills in a value"),
             "{}",
             checked.stdout
         );
     }
 }
 
-/// Whether Consul injects pods that say nothing is said in its chart: the option speaks for it,
-/// whatever Namespaces are in the tree.
+/// Consul's chart decides about the injection of pods without an annotation. The option replaces its value,
+/// regardless of the Namespaces in the tree.
 #[test]
-fn an_option_speaks_for_the_chart_of_consul() {
+fn an_option_replaces_the_value_of_the_chart_of_consul() {
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n";
     let text = namespace.to_owned() + &pod("", "", &container("web", HTTP));
     let options = ["--mesh", "consul", "--assume", "injection=all"];
@@ -422,9 +423,9 @@ fn an_option_speaks_for_the_chart_of_consul() {
     );
 }
 
-/// A kustomization is injected where its overlay says so, so the base is refused, or shown.
+/// The overlay decides about the injection, so the base is refused, or shown as a preview.
 #[test]
-fn a_base_is_what_its_overlay_makes_of_it() {
+fn the_overlay_decides_about_the_injection_of_its_base() {
     let scratch = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
         let path = scratch.path().join(path);
@@ -464,7 +465,7 @@ fn a_base_is_what_its_overlay_makes_of_it() {
         "{}",
         shown.stdout
     );
-    // Where another overlay takes it into another mesh, or into none, no one file is right for both.
+    // If another overlay includes the base in another mesh, or in none, no single file is correct for both.
     write(
         "other/kustomization.yaml",
         &overlay.replace("shop", "other"),

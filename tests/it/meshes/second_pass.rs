@@ -1,7 +1,7 @@
-//! Probes that were rewritten ahead meet the webhooks of OSM, Kuma and Consul: what comes out, and
-//! that it is called a fault. And what Consul exposes.
+//! Admission of pre-rewritten probes by the webhooks of OSM, Kuma and Consul: the result, and that it is reported as
+//! a fault. Also the endpoints that Consul exposes.
 //!
-//! The recorded answers are described in `fixtures/{osm,kuma,consul}/README.md`.
+//! `fixtures/{osm,kuma,consul}/README.md` describe the recorded answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,7 +28,7 @@ fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// JSON is YAML.
+/// Returns the documents as JSON, which is valid YAML.
 fn written(documents: &[Value]) -> String {
     let texts: Vec<String> = documents.iter().map(Value::to_string).collect();
     texts.join("\n---\n") + "\n"
@@ -40,13 +40,14 @@ fn run(arguments: &[&str], options: &[&str], text: &str) -> Run {
 
 fn template(documents: &mut [Value]) -> &mut Value {
     let mut all = documents.iter_mut();
-    let workload = all.find(|one| one["kind"] == "Deployment").unwrap();
+    let workload = all
+        .find(|document| document["kind"] == "Deployment")
+        .unwrap();
     &mut workload["spec"]["template"]
 }
 
-/// The input with the probes that the webhook made of them, and nothing else that it added: what
-/// somebody would commit who believed in it.
-fn ahead(case: &Path, options: &[&str]) -> String {
+/// Returns the input with the probes from the webhook, and nothing else that it added, as a user might commit it.
+fn pre_rewritten(case: &Path, options: &[&str]) -> String {
     let before = fs::read_to_string(case.join("input.yaml")).unwrap();
     let shown = run(&["rewrite", "--preview"], options, &before);
     let mut rewritten = documents(&shown.stdout);
@@ -58,11 +59,11 @@ fn ahead(case: &Path, options: &[&str]) -> String {
         fields.remove("metadata");
     }
     let containers = template["spec"]["containers"].as_array_mut().unwrap();
-    containers.retain(|one| one["name"] != HELPER);
+    containers.retain(|container| container["name"] != HELPER);
     written(&rewritten)
 }
 
-/// Probes and hooks by container; containers without any are left out.
+/// Returns probes and hooks by container; omits containers without any.
 fn handlers(containers: &Value) -> BTreeMap<String, Value> {
     const KEYS: [&str; 4] = [
         "livenessProbe",
@@ -89,19 +90,19 @@ fn handlers(containers: &Value) -> BTreeMap<String, Value> {
     all
 }
 
-/// The outcomes of the handlers that the webhook points anywhere, or refuses the pod for.
+/// Returns the outcomes of the handlers that the webhook changes, or because of which it refuses the pod.
 fn outcomes(options: &[&str], text: &str) -> Vec<String> {
     let shown = run(&["predict", "--output-format", "json"], options, text);
     let handlers = predicted_handlers(&shown).into_iter();
     handlers
-        .filter(|one| one["rewritten"] == true)
-        .map(|one| one["outcome"].as_str().unwrap().to_owned())
+        .filter(|handler| handler["rewritten"] == true)
+        .map(|handler| handler["outcome"].as_str().unwrap().to_owned())
         .collect()
 }
 
-/// OSM: the paths stay, the proxy asks itself; what asked the helper asks the proxy now.
+/// OSM: the paths stay, so the proxy sends requests to itself. Probes that targeted the helper now target the proxy.
 #[test]
-fn osm_spoils_what_was_rewritten_ahead() {
+fn pre_rewritten_probes_fail_with_osm() {
     let releases: [(&[&str], &str); 2] = [
         (&[], "expected.json"),
         (
@@ -117,7 +118,7 @@ fn osm_spoils_what_was_rewritten_ahead() {
             let Some(containers) = second.get("containers") else {
                 continue;
             };
-            let text = ahead(&case, options);
+            let text = pre_rewritten(&case, options);
             let shown = run(&["rewrite", "--preview"], options, &text);
             let mut after = documents(&shown.stdout);
             let after = &template(&mut after)["spec"]["containers"];
@@ -126,7 +127,7 @@ fn osm_spoils_what_was_rewritten_ahead() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .any(|one| one["name"] == HELPER);
+                .any(|container| container["name"] == HELPER);
             let wanted = second.get("osmHealthcheckContainer").is_some();
             assert_eq!(helper, wanted, "{case:?} {file}");
             for outcome in outcomes(options, &text) {
@@ -142,14 +143,14 @@ fn osm_spoils_what_was_rewritten_ahead() {
 
 /// Kuma: a pod with a probe on the port of the probe proxy is refused.
 #[test]
-fn kuma_refuses_what_was_rewritten_ahead() {
+fn kuma_refuses_pods_with_pre_rewritten_probes() {
     let (mut refused, mut unchanged) = (0, 0);
     for case in case_folders("kuma") {
         let expected = expected(&case, "expected.json");
         let Some(second) = expected["webhookOnAlreadyRewrittenProbes"].as_str() else {
             continue;
         };
-        let text = ahead(&case, &["--mesh", "kuma"]);
+        let text = pre_rewritten(&case, &["--mesh", "kuma"]);
         let shown = run(&["rewrite", "--preview"], &["--mesh", "kuma"], &text);
         if second == "unchanged" {
             assert_eq!((shown.code, &shown.stdout), (0, &text), "{case:?}");
@@ -165,9 +166,9 @@ fn kuma_refuses_what_was_rewritten_ahead() {
     assert_eq!((refused, unchanged), (11, 5));
 }
 
-/// Consul: the ports stay, and what is exposed is the listener itself.
+/// Consul: the ports stay, and Consul exposes the listener itself.
 #[test]
-fn consul_exposes_what_it_is_said_to() {
+fn consul_exposes_the_predicted_endpoints() {
     let mut exposed = 0;
     for case in case_folders("consul") {
         let expected = expected(&case, "expected.json");
@@ -175,7 +176,7 @@ fn consul_exposes_what_it_is_said_to() {
         exposed += compare_endpoints(&case, &before, &expected["exposePaths"]);
         let second = &expected["webhookOnAlreadyRewrittenProbes"];
         if second.is_array() {
-            let text = ahead(&case, &[]);
+            let text = pre_rewritten(&case, &[]);
             let shown = run(&["rewrite", "--preview"], &[], &text);
             let mut after = documents(&shown.stdout);
             let after = &template(&mut after)["spec"]["containers"];
@@ -183,28 +184,32 @@ fn consul_exposes_what_it_is_said_to() {
             let again = &expected["exposePathsOnAlreadyRewrittenProbes"];
             exposed += compare_endpoints(&case, &text, again);
             let outcomes = outcomes(&[], &text);
-            assert!(outcomes.iter().all(|one| one == "fails"), "{case:?}");
+            assert!(
+                outcomes.iter().all(|outcome| outcome == "fails"),
+                "{case:?}"
+            );
         }
     }
     assert_eq!(exposed, 27, "exposed paths, before and after");
 }
 
-/// Compares what an explanation says of endpoints with what Consul registers: how many.
+/// Compares the endpoints of an explanation with those that Consul registers, and returns their number.
 fn compare_endpoints(case: &Path, text: &str, paths: &Value) -> usize {
     let Some(paths) = paths.as_array() else {
         return 0;
     };
     let shown = run(&["predict", "--explain"], &["--mesh", "consul"], text);
-    let said = shown.stdout.lines().filter_map(|line| {
-        let said = line.trim().strip_prefix("endpoint    a listener on ")?;
-        Some(said.to_owned())
+    let explained = shown.stdout.lines().filter_map(|line| {
+        let endpoint = line.trim().strip_prefix("endpoint    a listener on ")?;
+        Some(endpoint.to_owned())
     });
-    let wanted = paths.iter().map(|one| {
-        let path = one["path"].as_str().unwrap();
-        let (listener, port) = (&one["listenerPort"], &one["localPathPort"]);
+    let wanted = paths.iter().map(|exposed| {
+        let path = exposed["path"].as_str().unwrap();
+        let (listener, port) = (&exposed["listenerPort"], &exposed["localPathPort"]);
         format!("{listener} exposes {path} of 127.0.0.1:{port}")
     });
-    let (said, wanted): (BTreeSet<String>, BTreeSet<String>) = (said.collect(), wanted.collect());
-    assert_eq!(said, wanted, "{case:?}");
+    let (explained, wanted): (BTreeSet<String>, BTreeSet<String>) =
+        (explained.collect(), wanted.collect());
+    assert_eq!(explained, wanted, "{case:?}");
     wanted.len()
 }

@@ -1,5 +1,5 @@
-//! `check` has nothing to say of a rewritten pod that it did not say of the pod as it was: no new error
-//! and no new warning under any rule, in no form, for no release; under STRICT and under PERMISSIVE.
+//! `check` reports no error and no warning about a rewritten pod that it does not report about the original. This
+//! holds for every rule, form and release, under STRICT and PERMISSIVE.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,8 +27,8 @@ fn settings(form: Form, release: &str, mtls: &str) -> Settings {
     settings
 }
 
-/// Errors and warnings by document and rule.
-fn said(findings: &[Finding]) -> BTreeSet<(usize, &'static str)> {
+/// Returns document and rule of each error and warning.
+fn problems(findings: &[Finding]) -> BTreeSet<(usize, &'static str)> {
     let bad = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning);
@@ -36,7 +36,7 @@ fn said(findings: &[Finding]) -> BTreeSet<(usize, &'static str)> {
         .collect()
 }
 
-/// The documents that differ, by their place in the file.
+/// Returns the indices of the documents that differ.
 fn changed(before: &SourceSet, after: &SourceSet) -> BTreeSet<usize> {
     let texts = |set: &SourceSet| -> Vec<String> {
         let file = set.files.first().unwrap();
@@ -54,7 +54,7 @@ fn changed(before: &SourceSet, after: &SourceSet) -> BTreeSet<usize> {
         .collect()
 }
 
-/// How many pods of all inputs are rewritten for a release, and what is said of them only then.
+/// Returns the number of pods of all inputs that are rewritten for a release, and the findings that the rewrites add.
 fn judge(release: &str) -> (usize, Vec<String>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/rewrite");
     let (mut rewritten, mut faults) = (0, Vec::new());
@@ -70,12 +70,12 @@ fn judge(release: &str) -> (usize, Vec<String>) {
             let run = engine::rewrite(&before, &settings);
             let changed = changed(&before, &run.set);
             rewritten += changed.len();
-            let mut now = said(&engine::check(&run.set, &settings).findings);
+            let mut now = problems(&engine::check(&run.set, &settings).findings);
             now.retain(|(at, _)| changed.contains(at));
             if now.is_empty() {
                 continue;
             }
-            let was = said(&engine::check(&before, &settings).findings);
+            let was = problems(&engine::check(&before, &settings).findings);
             let new = now.difference(&was);
             let name = folder.file_name().unwrap().to_string_lossy();
             faults.extend(new.map(|(at, rule)| {
@@ -87,7 +87,7 @@ fn judge(release: &str) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn no_rule_has_anything_against_a_rewrite() {
+fn a_rewrite_adds_no_errors_and_no_warnings() {
     let judged = thread::scope(|scope| {
         let runs = RELEASES.map(|release| scope.spawn(move || judge(release)));
         runs.map(|run| run.join().unwrap())
@@ -97,5 +97,9 @@ fn no_rule_has_anything_against_a_rewrite() {
     println!("{rewritten} pods rewritten");
     assert!(rewritten >= 2000, "{rewritten}");
     let count = faults.len();
-    assert!(faults.is_empty(), "{count} faults\n{}", faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{count} new findings\n{}",
+        faults.join("\n")
+    );
 }

@@ -1,4 +1,4 @@
-//! What holds for every rewrite.
+//! Properties of every rewrite.
 
 mod introduces_no_findings;
 mod pods;

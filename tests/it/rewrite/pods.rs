@@ -1,4 +1,4 @@
-//! Workloads with probes of all kinds, made at random; `layouts` gives them their looks.
+//! Random workloads with probes of all kinds; `layouts` prints them in random layouts.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -11,7 +11,7 @@ fn map(flow: bool, entries: Entries) -> Node {
     Node::Map(flow, entries)
 }
 
-/// A choice of fields: each written or not.
+/// Generates a selection of fields.
 fn fields(
     options: Vec<(&'static str, BoxedStrategy<Option<Node>>)>,
 ) -> impl Strategy<Value = Entries> {
@@ -24,17 +24,17 @@ fn fields(
     })
 }
 
-/// How much of a probe is written.
+/// The kind of values that probes contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// Ports as names and as numbers, defaults as people happen to write them.
+    /// Ports as names and as numbers, with or without defaults.
     Freely,
-    /// As a prober env records it: ports as numbers, paths always, nothing empty or shared.
+    /// Values that a prober env records: ports as numbers, always a path, no empty and no shared values.
     AsRecorded,
 }
 
 impl Written {
-    /// The first options are those that an env records.
+    /// Selects one of the options. A prober env records the first `recorded` ones.
     fn one_of(self, options: &[Option<Node>], recorded: usize) -> BoxedStrategy<Option<Node>> {
         match self {
             Self::Freely => one_of(options),
@@ -221,7 +221,7 @@ fn annotations(written: Written) -> BoxedStrategy<Option<Node>> {
     )
 }
 
-/// Makes Deployments with one or two containers, and now and then a native sidecar.
+/// Generates Deployments with one or two containers, and sometimes a native sidecar.
 pub(crate) fn deployments(written: Written) -> impl Strategy<Value = Entries> {
     let labels = one_of(&[
         None,

@@ -1,4 +1,4 @@
-//! What holds for every rewrite and its undoing, tried on random workloads in random layouts.
+//! Properties of every rewrite and its undo, checked on random workloads in random layouts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ fn guards(run: &Rewritten) -> Vec<&'static str> {
     errors.map(|finding| finding.rule).collect()
 }
 
-/// What another parser makes of the document, merge keys followed.
+/// Returns the value that another parser reads from the document, with merge keys applied.
 fn value(text: &str) -> Value {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut value: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
@@ -66,7 +66,7 @@ fn containers(value: &mut Value) -> Vec<&mut Map<String, Value>> {
         .collect()
 }
 
-/// Resolves the port, and fills in what the API server would.
+/// Resolves the port, and fills in the defaults of the API server.
 fn normal_handler(handler: &mut Map<String, Value>) {
     for kind in ["httpGet", "tcpSocket", "grpc"] {
         let Some(action) = handler.get_mut(kind).and_then(Value::as_object_mut) else {
@@ -86,7 +86,7 @@ fn normal_handler(handler: &mut Map<String, Value>) {
     }
 }
 
-/// The document as the API server would keep it; what is empty means the same as nothing.
+/// Returns the document as the API server would store it, without empty values.
 fn normal(text: &str) -> Value {
     let mut value = value(text);
     for container in containers(&mut value) {
@@ -119,7 +119,7 @@ fn normal(text: &str) -> Value {
                 *config = read;
             }
             annotations.retain(|key, value| key != CONFIG || !is_empty(value));
-            // The mesh rewrites by default: the switch means the same as none.
+            // The mesh rewrites by default, so the annotation has no effect.
             if annotations.get(OPT_OUT) == Some(&json!("true")) {
                 annotations.remove(OPT_OUT);
             }
@@ -132,8 +132,8 @@ fn normal(text: &str) -> Value {
     value
 }
 
-/// What the sidecar will receive. The form `annotation` holds the value as the template pastes it between
-/// double quotes, a partial sidecar as it is.
+/// Returns the entries that the sidecar will receive. The form `annotation` contains the value as the template puts
+/// it between double quotes; a partial sidecar contains it unchanged.
 fn probers(value: &mut Value, form: Form) -> BTreeMap<String, Value> {
     let env = match form {
         Form::Annotation => annotation_env(value),
@@ -153,7 +153,7 @@ fn annotation_env(value: &Value) -> String {
     serde_yaml::from_str(&format!("\"{escaped}\"")).unwrap()
 }
 
-/// Takes the partial sidecar, which comes last, out of the pod.
+/// Removes the partial sidecar, which is the last container, from the pod, and returns its env.
 fn container_env(value: &mut Value) -> String {
     let list = value.pointer_mut("/spec/template/spec/containers").unwrap();
     let proxy = list.as_array_mut().unwrap().pop().unwrap();
@@ -164,9 +164,9 @@ fn container_env(value: &mut Value) -> String {
     proxy["env"][0]["value"].as_str().unwrap().to_owned()
 }
 
-/// Every network handler asks the agent, whose entry is the handler as the API server has it;
-/// all else of the document is as before.
-fn is_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseError> {
+/// Checks that every network handler targets the agent, that its entry equals the handler as the API server stores
+/// it, and that the rest of the document is unchanged.
+fn check_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseError> {
     let (mut old, mut plain) = (normal(before), normal(after));
     let mut written = value(after);
     let annotations = written.pointer("/spec/template/metadata/annotations");
@@ -183,7 +183,7 @@ fn is_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseErro
         let name = old["name"].as_str().unwrap().to_owned();
         for (slot, word) in SLOTS.iter().zip(["livez", "readyz", "startupz"]) {
             if let (Some(old), Some(new)) = (old.get_mut(*slot), new.get_mut(*slot)) {
-                swap(
+                check_handler(
                     old,
                     new,
                     &mut entries,
@@ -194,7 +194,7 @@ fn is_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseErro
         let hooks = old.get_mut("lifecycle").zip(new.get_mut("lifecycle"));
         if let Some((old, new)) = hooks {
             let path = format!("/app-lifecycle/{name}/prestopz");
-            swap(
+            check_handler(
                 &mut old["preStop"],
                 &mut new["preStop"],
                 &mut entries,
@@ -202,7 +202,7 @@ fn is_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseErro
             )?;
         }
     }
-    prop_assert!(entries.is_empty(), "entries of nobody: {entries:?}");
+    prop_assert!(entries.is_empty(), "entries without a handler: {entries:?}");
     for value in [&mut old, &mut plain] {
         value
             .pointer_mut("/spec/template")
@@ -215,8 +215,8 @@ fn is_intended(before: &str, after: &str, form: Form) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Checks one handler, and makes the two alike.
-fn swap(
+/// Checks one handler, and removes it from both documents.
+fn check_handler(
     old: &mut Value,
     new: &mut Value,
     entries: &mut BTreeMap<String, Value>,
@@ -242,7 +242,7 @@ fn swap(
     Ok(())
 }
 
-/// Counts the comments, each of which has a number of its own.
+/// Counts the comments, each of which has a unique number.
 fn comments(text: &str) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for part in text.split("# c").skip(1) {
@@ -253,7 +253,7 @@ fn comments(text: &str) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// A shared text is written out where one of its places changes, with its comments.
+/// Checks that no comment is lost. A shared node is copied with its comments to a place where it changes.
 fn same_comments(before: &str, after: &str) -> Result<(), TestCaseError> {
     let (old, new) = (comments(before), comments(after));
     let shares = before.contains("&n");
@@ -266,7 +266,7 @@ fn same_comments(before: &str, after: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The new text is the old one with the edits of the changes, which another parser confirms.
+/// Checks that the new text is the old one with the edits of the changes, and that another parser confirms it.
 fn only_edits(before: &str, run: &Rewritten) -> Result<(), TestCaseError> {
     let files = set(before);
     let document = files.files[0]
@@ -316,7 +316,7 @@ fn check(text: &str, form: Form, counts: &mut Counts) -> Result<(), TestCaseErro
     counts.rewritten += 1;
     only_edits(text, &rewritten)?;
     same_comments(text, &after)?;
-    is_intended(text, &after, form)?;
+    check_intended(text, &after, form)?;
     let again = engine::rewrite(&set(&after), &settings);
     prop_assert_eq!(
         text_of(&again),
@@ -324,25 +324,21 @@ fn check(text: &str, form: Form, counts: &mut Counts) -> Result<(), TestCaseErro
         "a second rewrite changes something"
     );
 
-    // Nothing of the mesh is needed to go back.
+    // The undo does not depend on facts about the mesh.
     let undone = engine::undo(&set(&after), &Settings::default());
     for guard in guards(&undone) {
         *counts.undo_refused.entry(guard).or_default() += 1;
     }
     let back = text_of(&undone);
     if !guards(&undone).is_empty() {
-        prop_assert_eq!(back, after, "a refused pod is left as it is");
+        prop_assert_eq!(back, after, "a refused pod was changed");
         return Ok(());
     }
     only_edits(&after, &undone)?;
     same_comments(text, &back)?;
     prop_assert_eq!(normal(&back), normal(text));
     let nothing = engine::undo(&set(&back), &Settings::default());
-    prop_assert_eq!(
-        text_of(&nothing),
-        &*back,
-        "a second undoing changes something"
-    );
+    prop_assert_eq!(text_of(&nothing), &*back, "a second undo changes something");
     counts.identical += u32::from(back == text);
     Ok(())
 }
@@ -366,14 +362,14 @@ fn try_all(written: Written, form: Form) -> Counts {
     }
     let counts = counts.into_inner();
     println!("{written:?}, {form:?}: {counts:?}");
-    // The generator must reach what it is for.
+    // The test proves too little if few pods are rewritten.
     assert!(counts.rewritten * 2 >= counts.cases, "{counts:?}");
     assert!(counts.undo_refused.is_empty(), "{counts:?}");
     counts
 }
 
 #[test]
-fn a_rewrite_is_what_was_meant_and_can_be_undone() {
+fn a_rewrite_makes_only_the_intended_changes_and_can_be_undone() {
     for form in Form::ALL {
         let counts = try_all(Written::Freely, form);
         assert!(counts.identical * 20 >= counts.rewritten, "{counts:?}");
@@ -381,10 +377,10 @@ fn a_rewrite_is_what_was_meant_and_can_be_undone() {
 }
 
 #[test]
-fn what_an_env_records_comes_back_to_the_byte() {
+fn an_undo_restores_recorded_probes_byte_for_byte() {
     for form in Form::ALL {
         let counts = try_all(Written::AsRecorded, form);
-        // A partial sidecar behind the last line of a file gave that line its line break.
+        // A partial sidecar after the last line of a file adds a line break to that line.
         let least = if form == Form::Annotation { 90 } else { 75 };
         let is_most = counts.identical * 100 >= counts.rewritten * least;
         assert!(is_most, "{form:?}: {counts:?}");

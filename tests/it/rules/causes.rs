@@ -1,24 +1,24 @@
-//! Each handler that the mesh spoils is reported by one rule, and by the one its cause has.
+//! Each handler that fails because of the mesh is reported by exactly one rule, which belongs to its cause.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use crate::support::fixture;
 use meshprobe::context::Context;
 use meshprobe::finding::Finding;
-use meshprobe::mesh::Version;
+use meshprobe::mesh::{self, Version};
 use meshprobe::predict::{
-    Cause, HandlerPrediction, Outcome, Trouble, WorkloadPrediction, predict_all,
+    Cause, HandlerPrediction, Outcome, ProbeFault, WorkloadPrediction, predict_all,
 };
 use meshprobe::rules::{self, Example};
 use meshprobe::settings::Settings;
 use meshprobe::source::{SourceFile, SourceSet};
 
-/// The rules that may report a handler whose verdict has this cause; without a wildcard, so that a
+/// Returns the rules that may report a handler whose verdict has this cause; without a wildcard, so that a
 /// new cause needs its line.
-const fn rules_of(cause: Cause) -> &'static [&'static str] {
+fn rules_of(cause: Cause) -> &'static [&'static str] {
     match cause {
         Cause::NetworkPolicyDenies => &[
             "ambient-netpol-blocks-probes",
@@ -89,16 +89,16 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
             "container-name-invalid",
             "yaml11-header-value",
         ],
-        Cause::Other(trouble) => rules_of_trouble(trouble),
-        Cause::Fine
+        Cause::Other(fault) => rules_of_fault(fault),
+        Cause::Forwarded
         | Cause::NoNetwork
         | Cause::NoMesh
         | Cause::PodRefused
         | Cause::Ambient
         | Cause::Rewritten
         | Cause::NotCaptured
-        | Cause::PassedOn
-        | Cause::Helped
+        | Cause::ForwardedByProxy
+        | Cause::CheckedByHelper
         | Cause::OtherHost
         | Cause::AuthorizationUnknown
         | Cause::Placeholder
@@ -107,46 +107,54 @@ const fn rules_of(cause: Cause) -> &'static [&'static str] {
     }
 }
 
-/// The same for what a mesh beside Istio does.
-const fn rules_of_trouble(trouble: Trouble) -> &'static [&'static str] {
-    match trouble {
-        Trouble::AnsweredByOther | Trouble::ListenerTaken | Trouble::HelperTaken => {
-            &["osm-probe-collision"]
-        }
-        Trouble::TlsAnsweredByOther | Trouble::TlsMixed => &["osm-https-collision"],
-        Trouble::GrpcAtMtls => &[
-            "osm-grpc-probe",
-            "kuma-tcp-grpc-needs-2-9",
-            "consul-probe-not-rewritten",
-        ],
-        Trouble::HookAtMtls => &["osm-lifecycle-http", "consul-probe-not-rewritten"],
-        Trouble::PlainAtMtls => &["consul-probe-not-rewritten"],
-        Trouble::NameOfOther => &["consul-port-name-shared"],
-        Trouble::HostLost => &["osm-tcp-host-lost"],
-        Trouble::HostKept => &["osm-http-host", "http-probe-host-rewritten"],
-        Trouble::PortOfProxy => &["osm-probe-port-in-use", "consul-reserved-ports"],
-        Trouble::AsksItself | Trouble::WithoutProxy => &["osm-already-rewritten"],
-        Trouble::NotChanged => &["osm-probe-not-changed"],
-        Trouble::NoListener | Trouble::NoHelper => &["osm-probe-without-endpoint"],
-        Trouble::NeverStarts => &["osm-native-sidecar-dropped"],
-        Trouble::PlainListener => &["https-probe-plain-listener"],
-        Trouble::HostHeaderLost => &["kuma-host-header-lost"],
-        Trouble::HttpHostLost => &["kuma-http-host-lost"],
-        Trouble::AgentOff => &["kuma-gateway-annotation-false"],
-        Trouble::PodRefused => &["kuma-reserved-port"],
-        Trouble::SidecarLeft => &["kuma-native-sidecar-order"],
-        Trouble::QueryInPath => &["consul-expose-query"],
-        Trouble::RouteHidesProbe => &["linkerd-route-hides-probe"],
-        Trouble::GrpcDenied => &["linkerd-grpc-probe-denied"],
-        Trouble::HookDenied => &["linkerd-hook-denied"],
-        Trouble::NoProbeRoute => &["linkerd-https-probe-denied"],
-        Trouble::PathWithoutSlash => &["linkerd-path-without-slash"],
-        Trouble::PortUndeclared => &["linkerd-startup-port-undeclared"],
-        Trouble::PlainAtStrict => &["appmesh-strict-probe"],
-    }
+/// Returns the rules that report a fault of a mesh other than Istio: those whose code mentions it.
+fn rules_of_fault(fault: &ProbeFault) -> &'static [&'static str] {
+    static RULES: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+        let sources: Vec<(&str, String)> = rules::all()
+            .iter()
+            .filter_map(|rule| Some((rule.id, source_of(rule.id)?)))
+            .collect();
+        mesh::faults()
+            .map(|fault| (fault.id, rules_that_mention(fault, &sources)))
+            .collect()
+    });
+    RULES.get(fault.id).map_or(&[], Vec::as_slice)
 }
 
-/// The trees: measured workloads under every policy, and each file of the rules.
+fn rules_that_mention(fault: &ProbeFault, sources: &[(&'static str, String)]) -> Vec<&'static str> {
+    let (path, name) = fault.id.rsplit_once("::").unwrap();
+    let path = path.strip_prefix("meshprobe::").unwrap();
+    let import = format!("use crate::{path};");
+    let mention = format!("{}::{name}", path.rsplit("::").next().unwrap());
+    sources
+        .iter()
+        .filter(|(_, code)| code.contains(&import) && has_word(code, &mention))
+        .map(|(rule, _)| *rule)
+        .collect()
+}
+
+/// Tells whether `code` contains `word`, and not as part of a longer one.
+fn has_word(code: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(word).any(|(at, _)| {
+        let rest = code.get(at + word.len()..).unwrap();
+        let before = code.get(..at).unwrap();
+        !rest.starts_with(is_part) && !before.ends_with(is_part)
+    })
+}
+
+/// Returns the code of a rule; the engine reports those without a file of their own.
+fn source_of(rule: &str) -> Option<String> {
+    let name = format!("{}.rs", rule.replace('-', "_"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+    let file = walkdir::WalkDir::new(root)
+        .into_iter()
+        .map(Result::unwrap)
+        .find(|entry| entry.file_name() == name.as_str())?;
+    Some(fs::read_to_string(file.path()).unwrap())
+}
+
+/// Returns the trees: the measured workloads under every policy, and each fixture file of the rules.
 fn trees() -> Vec<Vec<PathBuf>> {
     let mut trees = Vec::new();
     for policy in fs::read_dir(fixture("live/policies")).unwrap() {
@@ -156,7 +164,7 @@ fn trees() -> Vec<Vec<PathBuf>> {
         }
     }
     for rule in fs::read_dir(fixture("rules")).unwrap() {
-        // A folder below is a tree that kustomize renders: `rules/findings.rs` checks those.
+        // A folder is a tree that kustomize renders; `rules/findings.rs` checks those.
         let files = fs::read_dir(rule.unwrap().path())
             .unwrap()
             .map(|file| file.unwrap().path());
@@ -169,11 +177,13 @@ fn trees() -> Vec<Vec<PathBuf>> {
 fn release(tree: &[PathBuf]) -> Option<Version> {
     let text = fs::read_to_string(tree.first()?).unwrap();
     let arguments = Example::arguments_of(&text);
-    let option = arguments.iter().position(|one| one == "--mesh-version")?;
+    let option = arguments
+        .iter()
+        .position(|argument| argument == "--mesh-version")?;
     arguments.get(option + 1)?.parse().ok()
 }
 
-/// What is wrong with the findings of a tree, and how many handlers are spoiled.
+/// Returns the handlers of a tree that have wrong findings, and the number of faulty handlers.
 fn judge(tree: &[PathBuf]) -> (Vec<String>, usize) {
     let files = tree.iter().map(|path| {
         let text = fs::read_to_string(path).unwrap();
@@ -189,69 +199,69 @@ fn judge(tree: &[PathBuf]) -> (Vec<String>, usize) {
     let predictions = predict_all(&context);
     let findings = rules::check(&context, &predictions);
     let mut wrong = Vec::new();
-    let mut spoiled = 0;
+    let mut faulty = 0;
     for pod in &predictions {
         for handler in &pod.handlers {
-            let said: Vec<&Finding> = findings
+            let about_handler: Vec<&Finding> = findings
                 .iter()
-                .filter(|finding| speaks_of(finding, pod, handler))
+                .filter(|finding| is_about(finding, pod, handler))
                 .collect();
             let title = format!("{} {}", pod.workload.title(), handler.title());
-            let rules: Vec<&str> = said.iter().map(|finding| finding.rule).collect();
+            let rules: Vec<&str> = about_handler.iter().map(|finding| finding.rule).collect();
             let verdict = &handler.verdict;
             let wanted = rules_of(verdict.cause);
             let is_fault = verdict.outcome.is_bad()
-                || verdict.outcome == Outcome::BrokenWithoutMesh
+                || verdict.outcome == Outcome::InvalidManifest
                     && matches!(
                         verdict.cause,
                         Cause::PortUnresolved | Cause::PortOfOtherContainer
                     );
-            spoiled += usize::from(is_fault);
+            faulty += usize::from(is_fault);
             let fits = match (is_fault, rules.as_slice()) {
                 (false, []) => true,
                 (true, [rule]) => wanted.contains(rule),
                 _ => false,
             };
-            if !fits && verdict.outcome != Outcome::BrokenWithoutMesh {
+            if !fits && verdict.outcome != Outcome::InvalidManifest {
                 wrong.push(format!("{tree:?} {title}: {:?} {rules:?}", verdict.cause));
             }
         }
     }
-    (wrong, spoiled)
+    (wrong, faulty)
 }
 
-/// A finding about this handler that says what the mesh does to it.
-fn speaks_of(
+/// Returns whether a finding reports the effect of the mesh on this handler.
+fn is_about(
     finding: &Finding,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> bool {
     let object = &pod.workload.object;
     let within = handler.handler.within.to_string();
-    let here = |field: &String| *field == within || field.starts_with(&format!("{within}."));
+    let is_within = |field: &String| *field == within || field.starts_with(&format!("{within}."));
     let bad = ["fails", "always-passes", "target-changed"];
     finding.primary.path == *object.path()
         && finding.document == object.document.index
         && finding.object.as_ref() == Some(&object.reference())
-        && finding.field.as_ref().is_some_and(here)
+        && finding.field.as_ref().is_some_and(is_within)
         && finding
             .outcome
             .is_some_and(|outcome| bad.contains(&outcome))
 }
 
 #[test]
-fn a_handler_is_reported_if_and_only_if_the_mesh_spoils_it() {
+fn a_handler_is_reported_if_and_only_if_the_mesh_breaks_it() {
     let mut all = Vec::new();
     let (mut measured, mut others) = (0, 0);
     for tree in trees() {
-        let (wrong, spoiled) = judge(&tree);
+        let (wrong, faulty) = judge(&tree);
         all.extend(wrong);
         let is_measured = tree.iter().all(|path| path.starts_with(fixture("live")));
         *(if is_measured {
             &mut measured
         } else {
             &mut others
-        }) += spoiled;
+        }) += faulty;
     }
     assert!(all.is_empty(), "{} wrong:\n{}", all.len(), all.join("\n"));
     assert_eq!(measured, 283, "handlers of the measured workloads");
@@ -259,7 +269,7 @@ fn a_handler_is_reported_if_and_only_if_the_mesh_spoils_it() {
 }
 
 #[test]
-fn the_table_names_rules_of_the_catalogue() {
+fn the_table_contains_only_existing_rules() {
     let names: BTreeSet<&str> = rules::all().iter().map(|rule| rule.id).collect();
     for cause in [
         Cause::Malformed,
@@ -269,5 +279,18 @@ fn the_table_names_rules_of_the_catalogue() {
         for rule in rules_of(cause) {
             assert!(names.contains(rule), "{rule}");
         }
+    }
+}
+
+/// A mesh adds its faults in its own folder; each needs a rule.
+#[test]
+fn every_fault_of_a_mesh_has_a_rule() {
+    let faults: Vec<&ProbeFault> = mesh::faults().collect();
+    let ids: BTreeSet<&str> = faults.iter().map(|fault| fault.id).collect();
+    assert_eq!(ids.len(), faults.len(), "two faults with one id");
+    assert!(faults.len() >= 32, "{} faults", faults.len());
+    for fault in faults {
+        let rules = rules_of_fault(fault);
+        assert!(!rules.is_empty(), "no rule mentions {}", fault.id);
     }
 }

@@ -1,12 +1,13 @@
-//! `docs/rules`, the schema and the definition of the function are generated; drift fails.
+//! The index and the first lines of the pages in `docs/rules`, the schema and the definition of the function follow
+//! from the code. The tests fail when they differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// With `MESHPROBE_UPDATE_DOCS=1` the pages are written anew.
+/// `MESHPROBE_UPDATE_DOCS=1` updates the files.
 #[test]
-fn the_pages_say_what_the_doc_comments_say() {
+fn pages_agree_with_the_metadata() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
     let wanted: BTreeMap<String, String> = meshprobe::report::rule_docs().into_iter().collect();
     let present = || -> BTreeSet<String> {
@@ -26,7 +27,7 @@ fn the_pages_say_what_the_doc_comments_say() {
     }
     let how = "run `MESHPROBE_UPDATE_DOCS=1 cargo test --test it rules::docs`";
     let names: BTreeSet<String> = wanted.keys().cloned().collect();
-    assert_eq!(present(), names, "docs/rules holds other pages: {how}");
+    assert_eq!(present(), names, "docs/rules contains other pages: {how}");
     for (name, text) in &wanted {
         let page = fs::read_to_string(root.join(name)).unwrap();
         assert!(page == *text, "docs/rules/{name} is out of date: {how}");

@@ -9,7 +9,7 @@ use super::fixture::{ARCHIVED, EXCERPT};
 use crate::support::{findings, meshprobe};
 
 #[test]
-fn the_examples_of_the_documentation_are_true() {
+fn the_examples_of_the_documentation_are_correct() {
     for rule in meshprobe::rules::all() {
         let sections = rule.sections();
         assert!(
@@ -25,19 +25,27 @@ fn the_examples_of_the_documentation_are_true() {
             "References",
         ] {
             assert!(
-                rule.docs.contains(&format!("## {heading}")),
-                "{} lacks {heading}",
+                rule.docs().contains(&format!("## {heading}")),
+                "{} has no section `{heading}`",
                 rule.id
             );
         }
         let example = sections.example.unwrap();
         let mut found = run_example(&example);
-        assert!(found.remove(rule.id), "{}: example", rule.id);
+        assert!(
+            found.remove(rule.id),
+            "{}: the rule does not report its example",
+            rule.id
+        );
         found.remove(EXCERPT);
         found.remove(ARCHIVED);
-        // What a tree of files shows is mostly a fault of one of them as well.
+        // In a tree of files, one of the files mostly has a fault of its own.
         let is_tree = example.files.len() > 1;
-        assert!(found.is_empty() || is_tree, "{}: {found:?} too", rule.id);
+        assert!(
+            found.is_empty() || is_tree,
+            "{}: other rules report the example: {found:?}",
+            rule.id
+        );
         let mut instead = run_example(&sections.use_instead.unwrap());
         if rule.id != EXCERPT {
             instead.remove(EXCERPT);
@@ -47,13 +55,13 @@ fn the_examples_of_the_documentation_are_true() {
         }
         assert!(
             instead.is_empty(),
-            "{}: use instead gives {instead:?}",
+            "{}: rules report the corrected example: {instead:?}",
             rule.id
         );
     }
 }
 
-/// Returns the rules that speak up on an example.
+/// Returns the rules that report an example.
 fn run_example(example: &Example) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in &example.files {

@@ -11,18 +11,18 @@ use serde_json::Value;
 use super::fixture::{Fixture, fixtures, texts};
 use crate::support::{comments, findings, outside_edits};
 
-/// Fixes converge, fix what they claim to, bring nothing new, and touch nothing else.
+/// Fixes remove their findings, add no others, change nothing else, and a second run changes nothing.
 #[test]
-fn fixes_keep_their_promises() {
+fn fixes_remove_their_findings_and_change_nothing_else() {
     fixtures().par_iter().for_each(|fixture| {
         let reported = fixture.findings();
         for unsafe_too in [false, true] {
-            prove_fixes(fixture, &reported, unsafe_too);
+            check_fixes(fixture, &reported, unsafe_too);
         }
     });
 }
 
-fn prove_fixes(fixture: &Fixture, reported: &[Value], unsafe_too: bool) {
+fn check_fixes(fixture: &Fixture, reported: &[Value], unsafe_too: bool) {
     let shown = fixture.path.display();
     let before = texts(&fixture.path);
     let expected: Vec<_> = reported
@@ -61,7 +61,7 @@ fn prove_fixes(fixture: &Fixture, reported: &[Value], unsafe_too: bool) {
     }
     assert_ne!(
         before, after,
-        "{shown}: a fix is promised with {flags:?}, but nothing changed"
+        "{shown}: a fix is available with {flags:?}, but nothing changed"
     );
     for (path, before) in &before {
         let after = &after[path];
@@ -79,11 +79,11 @@ fn prove_fixes(fixture: &Fixture, reported: &[Value], unsafe_too: bool) {
             .map(|name| finding.get(name).map(ToString::to_string))
     };
     let known: BTreeSet<_> = reported.iter().map(key).collect();
-    let cured: BTreeSet<_> = expected.iter().map(|finding| key(finding)).collect();
+    let fixed: BTreeSet<_> = expected.iter().map(|finding| key(finding)).collect();
     for finding in &left {
         let key = key(finding);
-        assert!(known.contains(&key), "{shown}: the fix brought {finding:#}");
-        assert!(!cured.contains(&key), "{shown}: not cured: {finding:#}");
+        assert!(known.contains(&key), "{shown}: the fix added {finding:#}");
+        assert!(!fixed.contains(&key), "{shown}: not fixed: {finding:#}");
     }
     fixture.check_at(&copy, flags);
     assert_eq!(after, texts(&copy), "{shown}: fixing twice changes again");
@@ -101,10 +101,10 @@ fn copy_to(copy: &Path, fixture: &Fixture, texts: &BTreeMap<String, String>) {
     }
 }
 
-/// `Rule.fix` over all fixtures: `Always` and `None` hold everywhere,
-/// `Sometimes` has a case with a fix.
+/// Checks `Rule.fix` on all fixtures: `Always` and `None` hold for every finding, and `Sometimes` has findings with
+/// and without a fix.
 #[test]
-fn the_declared_fix_availability_is_true() {
+fn the_declared_fix_availability_is_correct() {
     let mut seen: BTreeMap<String, BTreeSet<bool>> = BTreeMap::new();
     for finding in fixtures().iter().flat_map(Fixture::findings) {
         let rule = finding["rule"].as_str().unwrap().to_owned();

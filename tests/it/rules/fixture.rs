@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::support::{Run, findings, meshprobe};
 
-/// The file that holds the arguments of a rule or of a tree, one per line.
+/// The file that contains the arguments of a rule or of a tree, one per line.
 const ARGUMENTS: &str = "arguments";
 
-/// Says that a Namespace is not in the tree: an excerpt need not hold it.
+/// Rule that reports that a Namespace is not in the tree. An excerpt may omit it.
 pub(super) const EXCERPT: &str = "namespace-unknown";
 
-/// What is said of a mesh and not of a manifest: an example cannot help it.
+/// Rule about a mesh and not about a manifest, so an example cannot avoid it.
 pub(super) const ARCHIVED: &str = "osm-archived";
 
 /// A file, or a folder that is checked as a tree.
@@ -46,7 +46,7 @@ impl Fixture {
         name.starts_with("bad")
     }
 
-    /// Runs `check` beside the fixture, so that paths in the output are short.
+    /// Runs `check` in the folder of the fixture, so that paths in the output are short.
     pub(super) fn check(&self, arguments: &[&str]) -> Run {
         self.check_at(&self.path, arguments)
     }
@@ -112,7 +112,7 @@ fn load() -> Vec<Fixture> {
     found
 }
 
-/// The arguments of a fixture: its own, or those of its rule.
+/// Returns the arguments of a fixture: its own, or those of its rule.
 fn arguments(folder: &Path, fixture: &Path) -> Vec<String> {
     let listed = |path: PathBuf| fs::read_to_string(path).ok();
     let lines = |text: String| text.lines().map(str::to_owned).collect();
@@ -128,7 +128,7 @@ fn arguments(folder: &Path, fixture: &Path) -> Vec<String> {
     }
 }
 
-/// The files of a fixture with their texts, by the path that the output shows.
+/// Returns the texts of the files of a fixture, by the path that the output shows.
 pub(super) fn texts(path: &Path) -> BTreeMap<String, String> {
     if path.is_file() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();

@@ -1,8 +1,7 @@
-//! Builds the manifests that tests repeat: block YAML with the metadata on one line.
+//! Builds the manifests that several tests use: block YAML with the metadata on one line.
 //!
-//! Arguments named `entries` are the inside of a YAML flow mapping, such as `app: web, tier: front`;
-//! empty ones are left out. A text keeps its own manifests where its exact bytes are what a test is
-//! about.
+//! Arguments named `entries` are the content of a YAML flow mapping, such as `app: web, tier: front`;
+//! empty ones are left out. A test about the exact bytes of a manifest contains the manifest itself.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 pub(crate) const INJECTED: &str =
     "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n";
 
-/// A Deployment with annotations of its own, in the namespace `shop`.
+/// A Deployment with annotations, in the namespace `shop`.
 pub(crate) const ANNOTATED_WEB: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -27,7 +26,7 @@ spec:
         readinessProbe: {httpGet: {path: /ready, port: 8080}}
 ";
 
-/// The policy that demands mutual TLS in the namespace `shop`.
+/// The policy that requires mutual TLS in the namespace `shop`.
 pub(crate) const STRICT: &str = "\
 apiVersion: security.istio.io/v1
 kind: PeerAuthentication
@@ -35,7 +34,7 @@ metadata: {name: default, namespace: shop}
 spec: {mtls: {mode: STRICT}}
 ";
 
-/// The policy that demands mutual TLS in the whole mesh.
+/// The policy that requires mutual TLS in the whole mesh.
 pub(crate) const STRICT_MESH: &str = "\
 apiVersion: security.istio.io/v1
 kind: PeerAuthentication
@@ -146,7 +145,7 @@ impl Manifest {
         self.field(&format!("spec:{after_key}{spec}"))
     }
 
-    /// Adds a field beside `metadata`, such as `data: {a: b}`.
+    /// Adds a field next to `metadata`, such as `data: {a: b}`.
     pub(crate) fn field(mut self, field: &str) -> Self {
         self.fields.extend(non_empty(field));
         self
@@ -156,12 +155,13 @@ impl Manifest {
 impl Display for Manifest {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         write_head(to, &self.api_version, self.kind, &self.metadata)?;
-        let mut fields = self.fields.iter();
-        fields.try_for_each(|field| writeln!(to, "{field}"))
+        self.fields
+            .iter()
+            .try_for_each(|field| writeln!(to, "{field}"))
     }
 }
 
-/// A Pod, or a Deployment of it; `to_string` returns its YAML.
+/// A Pod, or a Deployment with the pod as template; `to_string` returns its YAML.
 #[derive(Clone)]
 pub(crate) struct Pod {
     metadata: Metadata,
@@ -250,7 +250,7 @@ impl Pod {
         self
     }
 
-    /// Adds a probe to the last container: a slot and what it does, such as `httpGet: {port: 8080}`.
+    /// Adds a probe to the last container: a slot and its handler, such as `httpGet: {port: 8080}`.
     pub(crate) fn probe(self, slot: &str, handler: &str) -> Self {
         self.field(&format!("{slot}: {{{handler}}}"))
     }
@@ -384,7 +384,7 @@ fn non_empty(text: &str) -> Option<String> {
 }
 
 #[test]
-fn manifests_are_readable_yaml() {
+fn manifests_are_valid_yaml() {
     assert_eq!(Manifest::namespace("shop").injected().to_string(), INJECTED);
     let policy = |namespace| Manifest::peer_authentication(namespace, "STRICT").to_string();
     assert_eq!(policy("shop"), STRICT);

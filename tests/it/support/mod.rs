@@ -1,4 +1,4 @@
-//! What the tests share: running the program, projects on disk, the real kustomize.
+//! Shared helpers: runs of the program, projects on disk, the real kustomize.
 #![allow(dead_code, reason = "not every platform runs every test")]
 
 mod fixtures;
@@ -23,7 +23,7 @@ pub(crate) fn findings(run: &Run) -> Vec<Value> {
     report.get("findings").unwrap().as_array().unwrap().clone()
 }
 
-/// Returns the comments of a text, sorted; good enough for fixtures, whose strings hold no ` #`.
+/// Returns the comments of a text, sorted. Suitable for fixtures, whose strings contain no ` #`.
 pub(crate) fn comments(text: &str) -> Vec<String> {
     let mut found: Vec<String> = text
         .lines()
@@ -40,13 +40,13 @@ pub(crate) fn comments(text: &str) -> Vec<String> {
     found
 }
 
-/// Proves that every line of `path` that changed is one that an edit of `findings` covers.
+/// Checks that every changed line of `path` is covered by an edit of `findings`.
 pub(crate) fn outside_edits(path: &str, before: &str, after: &str, findings: &[&Value]) {
     let mut covered = vec![false; before.lines().count() + 2];
     for finding in findings {
         let edits = finding.pointer("/fix/edits").unwrap().as_array().unwrap();
-        let here = |edit: &&Value| edit.get("path").and_then(Value::as_str) == Some(path);
-        for edit in edits.iter().filter(here) {
+        let in_path = |edit: &&Value| edit.get("path").and_then(Value::as_str) == Some(path);
+        for edit in edits.iter().filter(in_path) {
             let offset =
                 |name: &str| usize::try_from(edit.get(name).unwrap().as_u64().unwrap()).unwrap();
             let line = |at: usize| before.get(..at).unwrap().matches('\n').count();
@@ -60,14 +60,14 @@ pub(crate) fn outside_edits(path: &str, before: &str, after: &str, findings: &[&
         if let (similar::ChangeTag::Delete, Some(line)) = (change.tag(), change.old_index()) {
             assert!(
                 covered.get(line).unwrap(),
-                "line {} changed outside edits",
+                "line {} changed, but no edit covers it",
                 line + 1
             );
         }
     }
 }
 
-/// Returns the folder in which `.ci/tools.sh` installs this version of kustomize, if it is there.
+/// Returns the folder in which `.ci/tools.sh` installs this version of kustomize, if it exists.
 fn installed_kustomize() -> Option<std::path::PathBuf> {
     let module = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/tools/kustomize/go.mod");
     let module = std::fs::read_to_string(module).unwrap();
@@ -87,7 +87,7 @@ fn installed_kustomize() -> Option<std::path::PathBuf> {
     })
 }
 
-/// Returns the program in `tests/kubectl_yaml`; where there is none, a plain message, and a failure in CI.
+/// Returns the path of the program in `tests/kubectl_yaml`; if it is missing, prints a message, and fails in CI.
 pub(crate) fn kubectl_yaml() -> Option<std::path::PathBuf> {
     let program = std::env::var_os("MESHPROBE_KUBECTL_YAML").map(std::path::PathBuf::from);
     if program.is_none() {
@@ -98,7 +98,7 @@ pub(crate) fn kubectl_yaml() -> Option<std::path::PathBuf> {
     program
 }
 
-/// Returns the real kustomize to compare with; where there is none, a plain message, and a failure in CI.
+/// Returns the real kustomize to compare with; if it is missing, prints a message, and fails in CI.
 pub(crate) fn kustomize() -> Option<std::path::PathBuf> {
     let own = installed_kustomize().map(|folder| folder.join("kustomize"));
     let given = std::env::var_os("MESHPROBE_KUSTOMIZE").map(std::path::PathBuf::from);

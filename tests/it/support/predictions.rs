@@ -23,7 +23,7 @@ pub(crate) fn outcomes(run: &Run) -> Vec<String> {
     handlers(run).iter().map(outcome).collect()
 }
 
-/// Returns the texts at these JSON pointers, separated by blanks; `-` where there is none.
+/// Returns the texts at these JSON pointers, separated by spaces; `-` for a missing value.
 pub(crate) fn texts(value: &Value, pointers: &[&str]) -> String {
     let text = |pointer: &&str| {
         value

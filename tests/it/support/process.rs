@@ -1,4 +1,4 @@
-//! Runs the built binary, for tests of what only a process has: streams, signals, limits.
+//! Runs the built binary, for tests of streams, signals and limits, which need a process.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Runs the program in the process of the test, and holds what came of a run.
+//! Runs the program in the process of the test, and records its output and exit code.
 
 use std::ffi::OsString;
 use std::io::{self, Cursor, Write};
@@ -33,7 +33,7 @@ pub(crate) fn meshprobe(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8
     }
 }
 
-/// A stream that keeps what is written to it.
+/// A stream that keeps the bytes that are written to it.
 #[derive(Clone, Default)]
 struct Capture(Arc<Mutex<Vec<u8>>>);
 
@@ -55,7 +55,7 @@ impl Write for Capture {
 }
 
 impl Run {
-    /// Checks the exit code and shows everything where it is another.
+    /// Checks the exit code, and shows all output if it differs.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(
@@ -88,7 +88,7 @@ impl Run {
         self
     }
 
-    /// Standard error without the times of `--verbose`.
+    /// Returns standard error without the times of `--verbose`.
     pub(crate) fn untimed(&self) -> String {
         let lines = self
             .stderr
@@ -97,7 +97,7 @@ impl Run {
         lines.map(|line| format!("{line}\n")).collect()
     }
 
-    /// All that is shown of the run, for snapshots.
+    /// Returns exit code and output of the run, for snapshots.
     pub(crate) fn shown(&self) -> String {
         let stderr = if self.stderr.is_empty() {
             String::new()

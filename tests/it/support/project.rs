@@ -1,4 +1,4 @@
-//! A directory with files in which the program runs.
+//! A folder with files in which the program runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// An empty directory that is the root of a repository, so that nothing above it is read.
+    /// Creates an empty folder that is the root of a repository, so that nothing above it is read.
     pub(crate) fn new() -> Self {
         let directory = TempDir::new().unwrap();
         fs::create_dir(directory.path().join(".git")).unwrap();
@@ -42,7 +42,7 @@ impl Project {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// Makes a pipe that nothing writes to.
+    /// Creates a pipe that no process writes to.
     #[cfg(unix)]
     pub(crate) fn pipe_file(&self, path: &str) {
         let made = Command::new("mkfifo").arg(self.path(path)).status();

@@ -1,15 +1,15 @@
 //! Edits of whole documents in many layouts, each shown as a diff.
 //!
-//! `fixtures/yaml/edits/NAME.changes` holds scenarios for `NAME.yaml` (or `NAME.json`), parted by
-//! empty lines; each starts from the file as it is. A line is one change, values are JSON, and
-//! `block` before a string asks for a literal block.
+//! `fixtures/yaml/edits/NAME.changes` contains scenarios for `NAME.yaml` (or `NAME.json`), separated by empty lines.
+//! Each starts with the unchanged file. A line is one change, values are JSON, and `block` before a string requests a
+//! literal block.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
 
 use meshprobe::yaml::edit::{apply, plan, splice};
-use meshprobe::yaml::{Change, Route, Span, Tree, Value, parse};
+use meshprobe::yaml::{Change, FieldPath, Span, Tree, Value, parse};
 use similar::TextDiff;
 
 /// Splits a file at its `---` lines; each document starts with its own.
@@ -57,8 +57,8 @@ fn from_yaml(value: serde_yaml::Value) -> Value {
 }
 
 /// Reads `a.b[0]["c.d"]`.
-fn route(text: &str) -> Route {
-    let mut route = Route::root();
+fn route(text: &str) -> FieldPath {
+    let mut route = FieldPath::root();
     let mut rest = text;
     while !rest.is_empty() {
         if let Some(quoted) = rest.strip_prefix("[\"") {
@@ -101,11 +101,11 @@ fn change(line: &str) -> Change {
                 value: value(given),
             }
         }
-        _ => panic!("no change: {line}"),
+        _ => panic!("unknown change: {line}"),
     }
 }
 
-/// Makes the invisible visible: carriage returns, tabs, byte order marks, blanks at line ends.
+/// Makes carriage returns, tabs, byte order marks, and blanks at line ends visible.
 fn visible(text: &str) -> String {
     text.replace('\r', "␍")
         .replace('\t', "→")
@@ -132,17 +132,17 @@ fn run(text: &str, scenario: &str) -> String {
         }
     };
     let after = splice(text, &edits);
-    again_changes_nothing(&after, document, &changes);
+    check_idempotence(&after, document, &changes);
     if serde_json::from_str::<serde_json::Value>(text).is_ok() {
-        serde_json::from_str::<serde_json::Value>(&after).expect("no JSON any more");
+        serde_json::from_str::<serde_json::Value>(&after).expect("the result is not JSON");
     }
     let (before, after) = (visible(text), visible(&after));
     let diff = TextDiff::from_lines(before.as_str(), after.as_str());
     diff.unified_diff().context_radius(2).to_string()
 }
 
-/// Making the same settings twice must change nothing; pushes and removals are left out.
-fn again_changes_nothing(after: &str, document: usize, changes: &[Change]) {
+/// Checks that the same settings change nothing the second time; skips pushes and removals.
+fn check_idempotence(after: &str, document: usize, changes: &[Change]) {
     let repeatable = changes
         .iter()
         .all(|change| matches!(change, Change::Set { .. } | Change::Replace { .. }));

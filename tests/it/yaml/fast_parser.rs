@@ -4,26 +4,27 @@ use std::path::Path;
 use std::sync::Arc;
 
 use meshprobe::source::SourceSet;
-use meshprobe::yaml::{Span, parse_fully, parse_ordinary};
+use meshprobe::yaml::{Span, parse_fast, parse_fully};
 use proptest::prelude::*;
 
-/// Tells whether the fast parser reads a document, and fails where it reads it otherwise.
+/// Returns whether the fast parser reads a document. Panics if its result differs from that of the full parser.
 fn read(text: &Arc<str>, segment: Span) -> bool {
-    let Some(fast) = parse_ordinary(text, segment) else {
+    let Some(fast) = parse_fast(text, segment) else {
         return false;
     };
     let shown = segment.slice(text);
     let full = parse_fully(text, segment);
-    let full = full.unwrap_or_else(|error| panic!("a fault is not seen: {error:?}\n{shown}"));
-    let full = full.unwrap_or_else(|| panic!("there is no content\n{shown}"));
+    let full =
+        full.unwrap_or_else(|error| panic!("the fast parser misses an error: {error:?}\n{shown}"));
+    let full = full.unwrap_or_else(|| panic!("the full parser reads no content\n{shown}"));
     if fast != full {
         assert_eq!(format!("{fast:#?}"), format!("{full:#?}"), "{shown}");
-        panic!("the trees differ where their text does not: {shown}");
+        panic!("the trees differ, but their debug output does not: {shown}");
     }
     true
 }
 
-/// What the fast parser must not leave to the full one.
+/// Texts that the fast parser must read.
 const ORDINARY: &[&str] = &[
     "a: b",
     "a: b\n",
@@ -47,7 +48,7 @@ const ORDINARY: &[&str] = &[
     "a: {b: <<}\n<<: c\n",
 ];
 
-/// What parsers disagree on, what is rare, and what is broken.
+/// Texts that the fast parser declines: those on which parsers disagree, rare ones, and invalid ones.
 const DECLINED: &[&str] = &[
     "",
     "# c\n",
@@ -107,14 +108,14 @@ fn ordinary_yaml_is_read() {
 }
 
 #[test]
-fn the_rest_is_declined() {
+fn unusual_yaml_is_declined() {
     for text in DECLINED {
         assert!(!reads(text), "read: {text:?}");
     }
 }
 
 #[test]
-fn what_is_too_long_or_too_deep_is_declined() {
+fn long_keys_and_deep_nodes_are_declined() {
     let key = |length: usize| format!("{}: b\n", "a".repeat(length));
     assert!(reads(&key(1000)));
     assert!(!reads(&key(1001)));
@@ -153,7 +154,7 @@ fn documents(text: &str) -> (usize, usize) {
 }
 
 #[test]
-fn fixtures_read_the_same() {
+fn both_parsers_read_the_fixtures_alike() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let (mut manifests, mut fast) = (0, 0);
     for entry in walkdir::WalkDir::new(root).sort_by_file_name() {
@@ -178,7 +179,7 @@ fn fixtures_read_the_same() {
     assert!(fast * 100 >= manifests * 95, "{fast} of {manifests}");
 }
 
-/// Pieces of lines: what the grammar is made of, and what looks like it.
+/// Parts of lines: tokens of the grammar, and text that resembles them.
 const PIECES: &[&str] = &[
     "a",
     "key",
@@ -307,7 +308,7 @@ fn lines() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 1..12).prop_map(|lines| lines.concat())
 }
 
-/// Mostly well-formed lines, so that long texts are read.
+/// Generates mostly well-formed lines, so that the fast parser reads long texts.
 fn tidy() -> impl Strategy<Value = String> {
     let indent = prop::sample::select(vec![0usize, 0, 1, 2, 2, 2, 3, 4, 4, 6]);
     let opening = prop::sample::select(vec!["", "", "", "- ", "- - ", "-   "]);
@@ -352,12 +353,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_lines_read_the_same(text in lines()) {
+    fn both_parsers_read_random_lines_alike(text in lines()) {
         reads(&text);
     }
 
     #[test]
-    fn tidy_lines_read_the_same(text in tidy()) {
+    fn both_parsers_read_tidy_lines_alike(text in tidy()) {
         reads(&text);
     }
 }

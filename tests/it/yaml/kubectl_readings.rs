@@ -1,7 +1,7 @@
-//! Our reading of documents against those of kubectl and kustomize.
+//! Compares our reading of documents with those of kubectl and kustomize.
 //!
-//! `tests/kubectl_yaml` holds their parsers. What kubectl reads is never a syntax error, and it is
-//! read as the same value, or reported as ambiguous.
+//! `tests/kubectl_yaml` contains their parsers. A document that kubectl reads is never a syntax error: it is read as
+//! the same value, or reported as ambiguous.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -19,7 +19,7 @@ use super::kubectl_texts::{texts, white_space};
 use crate::support;
 use crate::support::project::Project;
 
-/// The program in Go, running.
+/// A process of the Go program.
 struct Oracle {
     child: Child,
     stdin: ChildStdin,
@@ -35,7 +35,7 @@ struct Answer {
 }
 
 impl Oracle {
-    /// Returns `None`, with a message, where the program is not installed.
+    /// Starts the program. Returns `None`, with a message, if it is not installed.
     fn start() -> Option<Self> {
         let mut child = Command::new(support::kubectl_yaml()?)
             .arg("serve")
@@ -68,14 +68,14 @@ impl Drop for Oracle {
     }
 }
 
-/// How the readings of texts compare.
+/// Results of comparing the readings of texts.
 #[derive(Debug, Default)]
 struct Counts {
     texts: usize,
     refused_by_kubectl: usize,
     same: usize,
     ambiguous: usize,
-    /// Texts without content for us, in which kubectl reads no manifest either.
+    /// Texts without content for us, from which kubectl reads no manifest either.
     hidden: usize,
     differences: Vec<String>,
 }
@@ -83,41 +83,42 @@ struct Counts {
 impl Counts {
     fn compare(&mut self, oracle: &mut Oracle, text: &str) {
         self.texts += 1;
-        // kubectl ends every line with a line break, the last one, too.
+        // kubectl ends every line with a line break, including the last one.
         let text = format!("{}\n", text.strip_suffix('\n').unwrap_or(text));
         let answer = oracle.read(&text);
-        let ours = ours(&text);
+        let ours = our_reading(&text);
         if answer.kubectl_error.is_some() {
             self.refused_by_kubectl += 1;
             return;
         }
-        let theirs = answer.kubectl.unwrap_or_default();
+        let kubectl = answer.kubectl.unwrap_or_default();
         match ours {
-            Ok((values, _)) if same(&values, &theirs) => self.same += 1,
+            Ok((values, _)) if same(&values, &kubectl) => self.same += 1,
             Ok((_, true)) => self.ambiguous += 1,
             // A comment that hides something other than a manifest is not reported.
-            Ok((values, false)) if values.is_empty() && !theirs.iter().any(is_manifest) => {
+            Ok((values, false)) if values.is_empty() && !kubectl.iter().any(is_manifest) => {
                 self.hidden += 1;
             }
             Ok((values, false)) => {
                 let values = Value::Array(values);
-                let theirs = Value::Array(theirs);
-                self.differences
-                    .push(format!("{text}\n--- ours\n{values}\n--- kubectl\n{theirs}"));
+                let kubectl = Value::Array(kubectl);
+                self.differences.push(format!(
+                    "{text}\n--- ours\n{values}\n--- kubectl\n{kubectl}"
+                ));
             }
-            // YAML 1.2 forbids these marks, or takes them for text.
+            // YAML 1.2 forbids these characters, or reads them as text.
             Err(_) if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) => {
                 self.ambiguous += 1;
             }
             Err(error) => self
                 .differences
-                .push(format!("{text}\n--- only we refuse it: {error}")),
+                .push(format!("{text}\n--- only our parser refuses it: {error}")),
         }
     }
 }
 
 /// Returns the documents of a text, and whether one of them is reported as ambiguous.
-fn ours(text: &str) -> Result<(Vec<Value>, bool), String> {
+fn our_reading(text: &str) -> Result<(Vec<Value>, bool), String> {
     let file = SourceFile::new("x.yaml".into(), Arc::from(text));
     let mut values = Vec::new();
     let mut ambiguous = false;
@@ -140,31 +141,31 @@ fn is_manifest(value: &Value) -> bool {
     value.get("apiVersion").is_some() && value.get("kind").is_some()
 }
 
-fn same(ours: &[Value], theirs: &[Value]) -> bool {
-    ours.len() == theirs.len()
-        && ours
+fn same(left: &[Value], right: &[Value]) -> bool {
+    left.len() == right.len()
+        && left
             .iter()
-            .zip(theirs)
-            .all(|(one, other)| same_value(one, other))
+            .zip(right)
+            .all(|(left, right)| same_value(left, right))
 }
 
-fn same_value(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
-        (Value::Array(one), Value::Array(other)) => same(one, other),
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one.iter().all(|(key, value)| {
-                    other.get(key).is_some_and(|other| same_value(value, other))
+fn same_value(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
+        (Value::Array(left), Value::Array(right)) => same(left, right),
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| {
+                    right.get(key).is_some_and(|right| same_value(value, right))
                 })
         }
-        _ => one == other,
+        _ => left == right,
     }
 }
 
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn what_kustomize_builds_is_not_reported_as_refused() {
+fn a_file_that_kustomize_builds_is_not_reported_as_refused() {
     let Some(mut oracle) = Oracle::start() else {
         return;
     };
@@ -206,7 +207,7 @@ fn fixtures() -> Vec<String> {
 
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn what_kubectl_reads_is_read_as_the_same_value() {
+fn a_text_that_kubectl_reads_is_read_as_the_same_value() {
     let Some(mut oracle) = Oracle::start() else {
         return;
     };

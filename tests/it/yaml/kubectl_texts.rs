@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// Values that every kind of text has.
+/// Values that all generators use.
 const COMMON: &[&str] = &[
     "x",
     "x y",
@@ -40,7 +40,7 @@ fn with_common(others: &[&'static str]) -> Vec<&'static str> {
     [COMMON, others].concat()
 }
 
-/// Lines of mappings and sequences, in the styles that parsers disagree on.
+/// Generates lines of mappings and sequences, in the styles that parsers disagree on.
 pub(super) fn texts() -> impl Strategy<Value = String> {
     let indent = prop::sample::select(vec![0usize, 0, 0, 1, 2, 2, 2, 4]);
     let opening = prop::sample::select(vec!["", "", "", "- ", "? ", "-   ", ": "]);
@@ -111,7 +111,7 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
     prop_oneof![1 => messy, 3 => tidy()]
 }
 
-/// Values of several lines, which start with any mixture of blanks and tabs.
+/// Generates values of several lines, which start with any mixture of blanks and tabs.
 pub(super) fn white_space() -> impl Strategy<Value = String> {
     let white = prop::sample::select(vec![
         "", " ", "   ", "      ", "      ", "\t", "\t", "\t ", " \t", "      \t", "      \t",
@@ -147,7 +147,7 @@ pub(super) fn white_space() -> impl Strategy<Value = String> {
     })
 }
 
-/// Mappings whose values are mostly well-formed.
+/// Generates mappings whose values are mostly well-formed.
 fn tidy() -> impl Strategy<Value = String> {
     let property = prop::sample::select(vec![
         "",

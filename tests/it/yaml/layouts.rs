@@ -1,9 +1,9 @@
-//! Documents in layouts that people write, made at random.
+//! Random documents in layouts that people write.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use proptest::prelude::*;
 
-/// A node with the style it is written in.
+/// A node with its style.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     /// Not written at all.
@@ -15,15 +15,15 @@ pub(crate) enum Node {
     Block(&'static str, &'static [&'static str]),
     Map(bool, Vec<(&'static str, Node)>),
     Seq(bool, Vec<Node>),
-    /// The node gets an anchor.
+    /// A node with an anchor.
     Anchored(Box<Node>),
-    /// One of the anchors so far.
+    /// An alias of one of the anchors so far.
     Alias(usize),
     /// A mapping with a merge key that names one of the anchored mappings so far.
     Merged(usize, Vec<(&'static str, Node)>),
 }
 
-/// What holds for a whole document.
+/// The layout of a whole document.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) step: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Layout {
     pub(crate) eol: &'static str,
     pub(crate) start: &'static str,
     pub(crate) final_break: bool,
-    /// Where comments and empty lines go.
+    /// Random numbers that decide where comments and empty lines are written.
     pub(crate) noise: Vec<u8>,
 }
 
@@ -126,12 +126,12 @@ pub(crate) fn layout() -> impl Strategy<Value = Layout> {
         })
 }
 
-/// Makes texts of documents whose root is a block mapping.
+/// Generates texts of documents whose root is a block mapping.
 pub(crate) fn documents() -> impl Strategy<Value = String> {
     (entries(node()), layout()).prop_map(|(entries, layout)| print(&entries, &layout))
 }
 
-/// Writes a mapping as the text of a document.
+/// Prints a mapping as the text of a document.
 pub(crate) fn print(entries: &[(&'static str, Node)], layout: &Layout) -> String {
     let mut printer = Printer {
         layout,
@@ -173,7 +173,7 @@ impl Printer<'_> {
         format!("# c{}.", self.comments)
     }
 
-    /// Ends a line, now and then with a comment.
+    /// Ends a line, sometimes with a comment.
     fn line_end(&mut self) {
         if self.next().is_multiple_of(6) {
             let comment = self.comment();
@@ -182,7 +182,7 @@ impl Printer<'_> {
         self.out.push('\n');
     }
 
-    /// Puts a comment or an empty line between two nodes.
+    /// Sometimes writes a comment or an empty line between two nodes.
     fn between(&mut self, indent: usize) {
         match self.next() % 12 {
             0 => {
@@ -225,7 +225,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes what stands behind a `:` or a dash.
+    /// Writes a value after a `:` or a dash.
     fn value(&mut self, node: &Node, indent: usize, in_seq: bool) {
         match node {
             Node::Empty => self.line_end(),
@@ -307,7 +307,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A sequence may stand below its key at the key's column only where a key owns it.
+    /// Returns whether a sequence can start at the column of its key, which requires that it has a key.
     fn can_be_indentless(&self) -> bool {
         let line = self
             .out

@@ -1,4 +1,4 @@
-//! What holds for every document, layout and change, tried on random ones.
+//! Properties of every document, layout and change, checked on random ones.
 
 use super::layouts;
 use crate::fuzz_targets::events;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use meshprobe::yaml::edit::{Edit, EditError, apply, plan, splice};
 use meshprobe::yaml::verify::verify;
-use meshprobe::yaml::{Change, Kind, NodeRef, Route, Span, Tree, Value, parse};
+use meshprobe::yaml::{Change, FieldPath, Kind, NodeRef, Span, Tree, Value, parse};
 use proptest::prelude::*;
 
 fn tree(text: &str) -> Tree {
     parse(&Arc::from(text), Span::new(0, text.len()))
-        .expect("no YAML")
-        .expect("empty")
+        .expect("the text is not YAML")
+        .expect("the document is empty")
 }
 
 fn values() -> impl Strategy<Value = Value> {
@@ -64,7 +64,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A change that waits for a document: which node, and what to do there.
+/// A change of a node that is selected later, when the document is known.
 #[derive(Clone, Debug)]
 enum Plan {
     Set(Value),
@@ -87,8 +87,8 @@ fn plans() -> impl Strategy<Value = (prop::sample::Index, Plan)> {
     (any::<prop::sample::Index>(), plan)
 }
 
-/// Lists the routes of all nodes, aliases and merge keys followed to a depth.
-fn routes(node: NodeRef<'_>, route: &Route, depth: usize, out: &mut Vec<Route>) {
+/// Appends the routes of all nodes to `out`. Aliases and merge keys are followed up to `depth`.
+fn routes(node: NodeRef<'_>, route: &FieldPath, depth: usize, out: &mut Vec<FieldPath>) {
     out.push(route.clone());
     if depth == 0 || out.len() > 200 {
         return;
@@ -111,7 +111,7 @@ fn routes(node: NodeRef<'_>, route: &Route, depth: usize, out: &mut Vec<Route>) 
 
 fn changes(tree: &Tree, plans: &[(prop::sample::Index, Plan)]) -> Vec<Change> {
     let mut all = Vec::new();
-    routes(tree.root().unwrap(), &Route::root(), 8, &mut all);
+    routes(tree.root().unwrap(), &FieldPath::root(), 8, &mut all);
     let change = |(index, plan): &(prop::sample::Index, Plan)| {
         let route = index.get(&all).clone();
         match plan.clone() {
@@ -135,7 +135,7 @@ fn changes(tree: &Tree, plans: &[(prop::sample::Index, Plan)]) -> Vec<Change> {
     plans.iter().map(change).collect()
 }
 
-/// Counts the comments, each of which has a number of its own.
+/// Counts the comments, each of which has a unique number.
 fn comments(text: &str) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for part in text.split("# c").skip(1) {
@@ -146,8 +146,7 @@ fn comments(text: &str) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// Tells whether a change may take comments away: it replaces or removes something written over
-/// several lines.
+/// Returns whether a change may remove comments, because it replaces or removes a value of several lines.
 fn may_drop_comments(tree: &Tree, change: &Change) -> bool {
     let old = tree.root().unwrap().at(change.route());
     match change {
@@ -159,23 +158,25 @@ fn may_drop_comments(tree: &Tree, change: &Change) -> bool {
     }
 }
 
-/// Tells whether all changes set values, none of them within another.
+/// Returns whether all changes set values, and none of them is inside another.
 fn are_separate_settings(changes: &[Change]) -> bool {
-    let meets = |one: &Change, other: &Change| {
-        let (one, other) = (one.route().steps(), other.route().steps());
-        one.starts_with(other) || other.starts_with(one)
+    let overlaps = |change: &Change, other: &Change| {
+        let (steps, others) = (change.route().steps(), other.route().steps());
+        steps.starts_with(others) || others.starts_with(steps)
     };
-    let mut pairs = changes
-        .iter()
-        .enumerate()
-        .flat_map(|(at, one)| changes.iter().skip(at + 1).map(move |other| (one, other)));
+    let mut pairs = changes.iter().enumerate().flat_map(|(at, change)| {
+        changes
+            .iter()
+            .skip(at + 1)
+            .map(move |other| (change, other))
+    });
     changes
         .iter()
         .all(|change| matches!(change, Change::Set { .. }))
-        && !pairs.any(|(one, other)| meets(one, other))
+        && !pairs.any(|(change, other)| overlaps(change, other))
 }
 
-/// Tells whether an edit is refused because the file ends within a block scalar, whose value depends on the reader.
+/// Returns whether an edit is refused because the file ends within a block scalar, whose value depends on the reader.
 fn is_cut_off(text: &str, applied: &Result<Vec<Edit>, EditError>) -> bool {
     let is_reason = |error: &EditError| error.reason.starts_with("the file ends within a block");
     !text.ends_with('\n') && applied.as_ref().is_err_and(is_reason)
@@ -257,7 +258,7 @@ fn our_tree_of_the_fixtures_equals_the_events_of_yaml_rust2() {
     let mut documents = 0;
     for entry in std::fs::read_dir("fixtures/yaml/edits").unwrap() {
         let path = entry.unwrap().path();
-        // yaml-rust2 refuses tabs behind a dash or a colon.
+        // yaml-rust2 refuses tabs after a dash or a colon.
         let name = path.file_name().unwrap().to_string_lossy();
         if name.starts_with("tab-") || path.extension().is_some_and(|ending| ending == "changes") {
             continue;
@@ -278,7 +279,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_parsers_read_what_was_meant(
+    fn both_parsers_read_the_intended_changes(
         text in layouts::documents(),
         plans in prop::collection::vec(plans(), 1..4),
     ) {
@@ -302,7 +303,7 @@ proptest! {
     ) {
         if let Ok(Some(tree)) = parse(&Arc::from(text.as_str()), Span::new(0, text.len())) {
             let changes = changes(&tree, &plans);
-            // Whatever comes out is either refused or right.
+            // The result is either refused or correct.
             drop(apply(&tree, &changes));
             drop(verify(&text, &changes, &text));
         }

@@ -1,45 +1,50 @@
 //! Argo CD: `Application` and `ApplicationSet`.
 //!
 //! Source: Argo CD 3.1, `docs/user-guide/helm.md` ("parameters > valuesObject > values >
-//! valueFiles"), `pkg/apis/application/v1alpha1/values.go` (`values` is ignored beside
+//! valueFiles"), `pkg/apis/application/v1alpha1/values.go` (`values` is ignored if there is
 //! `valuesObject`), `docs/operator-manual/applicationset/Generators-List.md`.
 
 use std::sync::Arc;
 
 use crate::kube::Object;
 use crate::mesh::Reason;
-use crate::yaml::{NodeRef, Route, Scalar};
+use crate::yaml::{FieldPath, NodeRef, Scalar};
 
+use super::bindings::Bindings;
+use super::carrier::{Carrier, Part};
+use super::carrier_context::CarrierContext;
 use super::chart::{Chart, version_fact};
-use super::layer::{Bindings, Embedded, Layer, Typing};
+use super::found::{Found, Typing};
+use super::installation::Install;
+use super::layer::{Embedded, Layer};
 use super::release::{ChartSource, Release, layers_of};
-use super::surroundings::Surroundings;
-use super::values::{Found, Values};
-use super::{Carrier, Install, Part};
+use super::values::Values;
 
-/// Reads the sources of an `Application`, or of what an `ApplicationSet` makes: one per element of
-/// its list generators, else one whose parameters are unknown.
-pub(super) fn read(object: &Object<'_>, around: &Surroundings<'_, '_>) -> Vec<Install> {
+/// Reads the sources of an `Application`, or of the Applications that an `ApplicationSet` generates: one per element of
+/// its list generators, or else one with unknown parameters.
+pub(super) fn read(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<Install> {
     let Some(spec) = object.node.get("spec") else {
         return Vec::new();
     };
     if object.kind == "Application" {
         return read_spec(object, spec, &Bindings::default(), around);
     }
-    let Some(inner) = spec.at(&Route::keys(&["template", "spec"])) else {
+    let Some(inner) = spec.at(&FieldPath::keys(&["template", "spec"])) else {
         return Vec::new();
     };
-    let bindings = elements(spec);
-    let each = bindings
+    elements(spec)
         .iter()
-        .map(|bindings| read_spec(object, inner, bindings, around));
-    each.flatten().collect()
+        .flat_map(|bindings| read_spec(object, inner, bindings, around))
+        .collect()
 }
 
-/// The elements of the list generators at the top.
+/// Returns the elements of the list generators at the top level.
 fn elements(spec: NodeRef<'_>) -> Vec<Bindings> {
-    let generators = spec.get("generators").into_iter().flat_map(NodeRef::items);
-    let lists = generators.filter_map(|generator| generator.get("list")?.get("elements"));
+    let lists = spec
+        .get("generators")
+        .into_iter()
+        .flat_map(NodeRef::items)
+        .filter_map(|generator| generator.get("list")?.get("elements"));
     let all: Vec<Bindings> = lists.flat_map(NodeRef::items).map(bindings).collect();
     if all.is_empty() {
         vec![Bindings::default()]
@@ -62,25 +67,27 @@ fn read_spec(
     object: &Object<'_>,
     spec: NodeRef<'_>,
     bindings: &Bindings,
-    around: &Surroundings<'_, '_>,
+    around: &CarrierContext<'_, '_>,
 ) -> Vec<Install> {
-    // Several sources switch the single one off.
+    // If there are several sources, the single one is ignored.
     let several = spec
         .get("sources")
         .filter(|sources| sources.items().len() > 0);
-    let single = spec.get("source").filter(|_| several.is_none());
-    let sources = single
+    let sources = spec
+        .get("source")
+        .filter(|_| several.is_none())
         .into_iter()
         .chain(several.into_iter().flat_map(NodeRef::items));
-    let read = sources.map(|source| read_source(object, source, bindings, around));
-    read.flatten().collect()
+    sources
+        .flat_map(|source| read_source(object, source, bindings, around))
+        .collect()
 }
 
 fn read_source(
     object: &Object<'_>,
     source: NodeRef<'_>,
     bindings: &Bindings,
-    around: &Surroundings<'_, '_>,
+    around: &CarrierContext<'_, '_>,
 ) -> Vec<Install> {
     let Some(chart) = chart(object, source, bindings, around) else {
         return Vec::new();
@@ -107,8 +114,8 @@ fn read_source(
                 reads.push(Arc::clone(file.path));
             }
             None => {
-                let said = format!("values come from `{path}`, which is not in the tree");
-                unread.push(Reason::written(found.label(said)));
+                let message = format!("values come from `{path}`, which is not in the tree");
+                unread.push(Reason::written(found.label(message)));
             }
         }
     }
@@ -129,12 +136,12 @@ fn read_source(
     ))
 }
 
-/// `chart` names a chart of a repository of charts, `path` a folder of a Git repository.
+/// Returns the chart of a source: `chart` names a chart of a chart repository, `path` a folder of a Git repository.
 fn chart<'a, 't>(
     object: &Object<'_>,
     source: NodeRef<'_>,
     bindings: &Bindings,
-    around: &'a Surroundings<'a, 't>,
+    around: &'a CarrierContext<'a, 't>,
 ) -> Option<ChartSource<'a, 't>> {
     let text = |key: &str| {
         let found = Found::of(source.get(key)?, object.path()).filled(bindings);
@@ -147,7 +154,7 @@ fn chart<'a, 't>(
     if let Some(name) = text("chart") {
         let hints = [url.as_deref(), Some(object.name())];
         return Some(ChartSource::Istio(
-            Chart::beside(&name, hints.into_iter())?,
+            Chart::named_with_hints(&name, hints.into_iter())?,
             version(),
         ));
     }
@@ -157,12 +164,12 @@ fn chart<'a, 't>(
     let url = url.filter(|url| url.starts_with("oci://"))?;
     let hints = [Some(url.as_str()), Some(object.name())];
     Some(ChartSource::Istio(
-        Chart::beside(&url, hints.into_iter())?,
+        Chart::named_with_hints(&url, hints.into_iter())?,
         version(),
     ))
 }
 
-/// `values` is a text; beside `valuesObject` Argo CD ignores it.
+/// Parses the text `values`, which Argo CD ignores if there is `valuesObject`.
 fn values_text(
     object: &Object<'_>,
     helm: NodeRef<'_>,
@@ -184,7 +191,7 @@ fn values_text(
     }
 }
 
-/// Parameters, the strongest first: of duplicates the last wins.
+/// Returns the parameters, the strongest first: the last of duplicates takes precedence.
 fn parameters<'t>(object: &Object<'t>, helm: NodeRef<'t>) -> Vec<Layer<'t>> {
     let items = helm.get("parameters").into_iter().flat_map(NodeRef::items);
     let layer = |item: NodeRef<'t>| {
@@ -202,8 +209,8 @@ fn parameters<'t>(object: &Object<'t>, helm: NodeRef<'t>) -> Vec<Layer<'t>> {
     layers
 }
 
-/// Returns the path of a values file from the root of its repository: `$ref/…` and `/…` count
-/// from there, all else from the folder of the chart.
+/// Returns the path of a values file from the root of its repository: `$ref/…` and `/…` are relative to the root,
+/// all others to the folder of the chart.
 fn in_repository(path: &str, source: NodeRef<'_>) -> String {
     if let Some(rest) = path.strip_prefix('$') {
         return rest.split_once('/').map_or("", |(_, file)| file).to_owned();

@@ -3,8 +3,8 @@
 use crate::mesh::{Fact, Version};
 use crate::yaml::NodeRef;
 
-use super::surroundings::PlainFile;
-use super::values::Found;
+use super::carrier_context::PlainFile;
+use super::found::Found;
 use super::version::{Exactness, of_chart_version};
 
 /// A chart of Istio.
@@ -21,8 +21,8 @@ pub(super) enum Chart {
 }
 
 impl Chart {
-    /// Returns the chart of that name; folders before it are those of a registry. `istiod-remote`
-    /// (until 1.23) installs the webhooks of a control plane that runs elsewhere.
+    /// Returns the chart of that name, without the folders of a registry before it. `istiod-remote`
+    /// (until 1.23) installs the webhooks of a control plane that runs in another cluster.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name.trim_end_matches('/').rsplit('/').next()? {
             "istiod" | "istio-discovery" | "istiod-remote" => Some(Self::Istiod),
@@ -35,9 +35,9 @@ impl Chart {
 }
 
 impl Chart {
-    /// Returns the chart of that name, where something beside it speaks of Istio too: others have
+    /// Returns the chart of that name if a hint also refers to Istio: other projects have
     /// charts named `base` and `cni` as well.
-    pub(super) fn beside<'a>(
+    pub(super) fn named_with_hints<'a>(
         name: &str,
         mut hints: impl Iterator<Item = Option<&'a str>>,
     ) -> Option<Self> {
@@ -49,20 +49,20 @@ impl Chart {
     }
 }
 
-/// A chart of Istio that another chart brings along.
+/// A chart of Istio that another chart depends on.
 #[derive(Debug)]
 pub(super) struct Dependency {
-    /// Which.
+    /// The chart.
     pub(super) chart: Chart,
     /// The key of its values: the alias, else the name.
     pub(super) key: String,
-    /// The release, where one is named.
+    /// The release, if one is named.
     pub(super) version: Option<Fact<Version>>,
 }
 
 /// Returns the charts of Istio that a `Chart.yaml` depends on.
 ///
-/// `base` and `cni` are common words: they count beside a chart that is surely Istio's, or with
+/// `base` and `cni` are common names: they only count next to a chart that certainly belongs to Istio, or with
 /// Istio's repository.
 pub(super) fn dependencies(chart: &PlainFile<'_>) -> Vec<Dependency> {
     let items = || {
@@ -79,19 +79,19 @@ pub(super) fn dependencies(chart: &PlainFile<'_>) -> Vec<Dependency> {
             || name(item).is_some_and(|name| matches!(name.as_str(), "istiod" | "ztunnel"))
     });
     let read = |item: NodeRef<'_>| {
-        let own = name(item)?;
-        let chart_of = Chart::named(&own)?;
+        let dependency_name = name(item)?;
+        let known = Chart::named(&dependency_name)?;
         let alias = item.get("alias").and_then(NodeRef::text);
         Some(Dependency {
-            chart: chart_of,
-            key: alias.unwrap_or(&own).to_owned(),
+            chart: known,
+            key: alias.unwrap_or(&dependency_name).to_owned(),
             version: item.get("version").and_then(|node| version_in(chart, node)),
         })
     };
     items().filter_map(read).filter(|_| is_sure).collect()
 }
 
-/// Returns which chart of Istio this `Chart.yaml` itself describes, as in a copy of the charts.
+/// Returns the chart of Istio that this `Chart.yaml` describes itself, as in a copy of the charts.
 pub(super) fn vendored(chart: &PlainFile<'_>) -> Option<(Chart, Option<Fact<Version>>)> {
     let named = Chart::named(chart.root.get("name")?.text()?)?;
     let text = |key: &str| chart.root.get(key).and_then(NodeRef::text);
@@ -115,21 +115,21 @@ fn version_in(chart: &PlainFile<'_>, node: NodeRef<'_>) -> Option<Fact<Version>>
     version_fact(&Found::of(node, chart.path))
 }
 
-/// Reads a chart version as a fact: of a range the lowest release, which is then assumed.
+/// Reads a chart version as a fact: for a range, the lowest release, which is then assumed.
 pub(super) fn version_fact(found: &Found<'_>) -> Option<Fact<Version>> {
     let text = found.string()?;
     let (version, exactness) = of_chart_version(text)?;
     Some(match exactness {
         Exactness::Release => Fact::known(
             version,
-            found.label(format!("the chart is of Istio {version}")),
+            found.label(format!("the chart is from Istio {version}")),
         ),
         Exactness::AtLeast => {
-            let said = format!("the chart is of Istio {version} or later");
-            Fact::known((), found.label(said))
-                .resting_on(&Fact::assumed(
+            let message = format!("the chart is from Istio {version} or later");
+            Fact::known((), found.label(message))
+                .depending_on(&Fact::assumed(
                     (),
-                    format!("it is {version}"),
+                    format!("the release is {version}"),
                     Some("--mesh-version"),
                 ))
                 .map(|()| version)

@@ -10,9 +10,12 @@ use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::yaml::{Entry, NodeRef};
 
+use super::carrier::{Carrier, Part};
+use super::found::Found;
+use super::installation::Install;
 use super::layer::{Embedded, Layer};
-use super::values::{Found, Values};
-use super::{Carrier, Install, Part, istiod, sail};
+use super::values::Values;
+use super::{istiod, sail};
 
 /// Injection templates of the charts of Istio 1.31; all others are custom.
 const OWN_TEMPLATES: [&str; 8] = [
@@ -43,6 +46,7 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
         .map(|entry| mesh(object, entry))
 }
 
+/// Starts an installation with the release and revision of the ConfigMap.
 fn start(object: &Object<'_>, carrier: Carrier, prefix: &str) -> Install {
     let mut install = Install::of(object, carrier, Part::OfRevision).with_labelled_version(object);
     let label = object.label(keys::REVISION).map(|entry| entry.value);
@@ -53,13 +57,13 @@ fn start(object: &Object<'_>, carrier: Carrier, prefix: &str) -> Install {
     let revision = label.and_then(NodeRef::text).or(by_name);
     install.revision = revision.filter(|name| *name != "default").map(|name| {
         let span = label.map_or_else(|| object.name_span(), NodeRef::span);
-        let said = format!("revision `{name}` is served here");
-        Fact::known(name.to_owned(), object.label_at(span, said))
+        let message = format!("revision `{name}` is served here");
+        Fact::known(name.to_owned(), object.label_at(span, message))
     });
     install
 }
 
-/// Parses the text of a key; labels of its values point at the key.
+/// Parses the text of a key; the labels of its values point to the key.
 fn embedded(object: &Object<'_>, entry: Entry<'_>, install: &mut Install) -> Option<Embedded> {
     let line = object.label_at(entry.key.span(), "");
     let text = entry.value.text()?;
@@ -84,7 +88,7 @@ fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
         ..Values::default()
     };
     istiod::mesh_config(&mut install, &values);
-    // The chart writes the name of JSON; who writes this text by hand may take the other one.
+    // The chart writes the JSON name; a text written by hand may have the other one.
     if install.root_namespace.is_none() {
         let namespace = "meshConfig.root_namespace";
         install.root_namespace = values.string(namespace, keys::DEFAULT_ROOT_NAMESPACE);
@@ -104,9 +108,9 @@ fn injector(object: &Object<'_>, data: NodeRef<'_>) -> Install {
         };
         istiod::read_into(&mut install, &values);
         if install.rewrite.is_none() {
-            let said = "the values hold no `sidecarInjectorWebhook.rewriteAppHTTPProbe`, \
-                        which is false to the injector";
-            let place = object.label_at(entry.key.span(), said);
+            let message = "the values do not contain `sidecarInjectorWebhook.rewriteAppHTTPProbe`, \
+                           which the injector reads as false";
+            let place = object.label_at(entry.key.span(), message);
             install.rewrite = Some(Fact::known(false, place));
         }
     }
@@ -125,7 +129,7 @@ fn injector(object: &Object<'_>, data: NodeRef<'_>) -> Install {
     install
 }
 
-/// The injector reads policy, selectors and templates from `config` only.
+/// Reads `config`, from which alone the injector takes policy, selectors and templates.
 fn config(install: &mut Install, values: &Values<'_>) {
     let policy = values.fact("policy", Some(true), |found| {
         Some(found.string()? == "enabled")
@@ -152,10 +156,10 @@ fn config(install: &mut Install, values: &Values<'_>) {
             .iter()
             .all(|known| known.value != text)
         {
-            let said = format!("injection template `{text}` is defined here");
+            let message = format!("injection template `{text}` is defined here");
             install
                 .custom_templates
-                .push(Fact::known(text.to_owned(), name.label(said)));
+                .push(Fact::known(text.to_owned(), name.label(message)));
         }
     }
     for alias in values.keys("aliases") {
@@ -166,8 +170,8 @@ fn config(install: &mut Install, values: &Values<'_>) {
             .filter_map(Found::string)
             .map(str::to_owned)
             .collect();
-        let said = format!("`{name}` stands for other templates");
-        let fact = Fact::known((name.to_owned(), targets), alias.label(said));
+        let message = format!("`{name}` is an alias of other templates");
+        let fact = Fact::known((name.to_owned(), targets), alias.label(message));
         install.template_aliases.push(fact);
     }
 }
@@ -177,11 +181,11 @@ fn cni(object: &Object<'_>, data: NodeRef<'_>) -> Install {
     let found = |key: &str| Some(Found::of(data.get(key)?, object.path()));
     let name = object.metadata().and_then(|metadata| metadata.get("name"));
     let plugin = Found::of(name.unwrap_or(object.node), object.path());
-    install.cni = Some(sail::plugin_is_there(&plugin));
+    install.cni = Some(sail::cni_plugin_installed(&plugin));
     install.ambient = found("AMBIENT_ENABLED").and_then(|found| {
         let value = found.boolean()?;
-        let said = format!("ambient mode is {}", if value { "on" } else { "off" });
-        Some(Fact::known(value, found.label(said)))
+        let message = format!("ambient mode is {}", if value { "on" } else { "off" });
+        Some(Fact::known(value, found.label(message)))
     });
     let entry = data.entry("AMBIENT_ENABLEMENT_SELECTOR");
     let text = entry.and_then(|entry| embedded(object, entry, &mut install));
@@ -190,9 +194,9 @@ fn cni(object: &Object<'_>, data: NodeRef<'_>) -> Install {
         .and_then(Layer::embedded)
         .map(|layer| layer.node);
     if let (Some(root), Some(entry)) = (root, entry) {
-        let said = "these selectors enrol pods in ambient mode";
+        let message = "these selectors enrol pods in ambient mode";
         let read = root.items().map(istiod::enablement_selector).collect();
-        let place = object.label_at(entry.key.span(), said);
+        let place = object.label_at(entry.key.span(), message);
         install.ambient_selectors = Some(Fact::known(read, place));
     }
     install

@@ -5,17 +5,19 @@
 
 use crate::kube::Object;
 use crate::mesh::{Fact, Reason, Version};
-use crate::yaml::{NodeRef, Route};
+use crate::yaml::{FieldPath, NodeRef};
 
+use super::carrier::{Carrier, Part};
+use super::carrier_context::CarrierContext;
 use super::chart::{Chart, version_fact};
-use super::layer::{Embedded, Layer, Typing};
+use super::found::{Found, Typing};
+use super::installation::Install;
+use super::layer::{Embedded, Layer};
 use super::release::{ChartSource, Release};
-use super::surroundings::Surroundings;
-use super::values::{Found, Values};
-use super::{Carrier, Install, Part};
+use super::values::Values;
 
-/// Reads a `HelmRelease` of one of Istio's charts, or of a chart in the tree that depends on them.
-pub(super) fn read(object: &Object<'_>, around: &Surroundings<'_, '_>) -> Vec<Install> {
+/// Reads a `HelmRelease` of one of Istio's charts, or of a chart in the tree that depends on one.
+pub(super) fn read(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<Install> {
     let Some(spec) = object.node.get("spec") else {
         return Vec::new();
     };
@@ -23,8 +25,10 @@ pub(super) fn read(object: &Object<'_>, around: &Surroundings<'_, '_>) -> Vec<In
         return Vec::new();
     };
     let mut unread = Vec::new();
-    let references = spec.get("valuesFrom").into_iter().flat_map(NodeRef::items);
-    let mut sources: Vec<Source<'_>> = references
+    let mut sources: Vec<Source<'_>> = spec
+        .get("valuesFrom")
+        .into_iter()
+        .flat_map(NodeRef::items)
         .filter_map(|reference| follow(object, reference, around, &mut unread))
         .collect();
     sources.reverse();
@@ -52,19 +56,19 @@ pub(super) fn read(object: &Object<'_>, around: &Surroundings<'_, '_>) -> Vec<In
 fn chart<'a, 't>(
     object: &Object<'_>,
     spec: NodeRef<'_>,
-    around: &'a Surroundings<'a, 't>,
+    around: &'a CarrierContext<'a, 't>,
 ) -> Option<ChartSource<'a, 't>> {
     if let Some(reference) = spec.get("chartRef") {
         return referenced(object, reference, around);
     }
     let inner = spec
-        .at(&Route::keys(&["chart", "spec"]))
+        .at(&FieldPath::keys(&["chart", "spec"]))
         .or_else(|| spec.get("chart"))?;
     let name = inner.get("chart").or_else(|| inner.get("name"))?.text()?;
     let version = inner
         .get("version")
-        .map(|node| Found::of(node, object.path()));
-    let version = version.and_then(|found| version_fact(&found));
+        .map(|node| Found::of(node, object.path()))
+        .and_then(|found| version_fact(&found));
     let source = inner.get("sourceRef").and_then(|source| source.get("name"));
     let repository = inner.get("repository").or(source).and_then(NodeRef::text);
     chart_named(name, version, repository, object, around)
@@ -75,7 +79,7 @@ fn chart_named<'a, 't>(
     version: Option<Fact<Version>>,
     repository: Option<&str>,
     object: &Object<'_>,
-    around: &'a Surroundings<'a, 't>,
+    around: &'a CarrierContext<'a, 't>,
 ) -> Option<ChartSource<'a, 't>> {
     let folder = around.chart(name, object.path());
     if let Some(file) = folder.filter(|_| name.contains('/')) {
@@ -88,15 +92,15 @@ fn chart_named<'a, 't>(
         object.namespace(),
         spec("targetNamespace"),
     ];
-    let chart = Chart::beside(name, hints.into_iter())?;
+    let chart = Chart::named_with_hints(name, hints.into_iter())?;
     Some(ChartSource::Istio(chart, version))
 }
 
-/// The chart stands in an object of its own.
+/// Returns the chart that `chartRef` refers to.
 fn referenced<'a, 't>(
     object: &Object<'_>,
     reference: NodeRef<'_>,
-    around: &'a Surroundings<'a, 't>,
+    around: &'a CarrierContext<'a, 't>,
 ) -> Option<ChartSource<'a, 't>> {
     let text = |key: &str| reference.get(key).and_then(NodeRef::text);
     let namespace = text("namespace").or_else(|| object.namespace());
@@ -115,7 +119,7 @@ fn referenced<'a, 't>(
     chart_named(name, version, Some(name), object, around)
 }
 
-/// Values that a `valuesFrom` entry leads to.
+/// Values from a `valuesFrom` entry.
 enum Source<'t> {
     /// A whole values file.
     Text(Embedded),
@@ -132,10 +136,11 @@ impl Source<'_> {
     }
 }
 
+/// Resolves a `valuesFrom` entry, or records in `unread` why it cannot.
 fn follow<'t>(
     object: &Object<'_>,
     reference: NodeRef<'_>,
-    around: &Surroundings<'_, 't>,
+    around: &CarrierContext<'_, 't>,
     unread: &mut Vec<Reason>,
 ) -> Option<Source<'t>> {
     let text = |key: &str| reference.get(key).and_then(NodeRef::text);
@@ -143,9 +148,9 @@ fn follow<'t>(
         text("kind").unwrap_or_default(),
         text("name").unwrap_or_default(),
     );
-    let mut unknown = |why: &str| {
-        let said = format!("values come from {kind} `{name}`, {why}");
-        unread.push(Reason::written(object.label_at(reference.span(), said)));
+    let mut unknown = |reason: &str| {
+        let message = format!("values come from {kind} `{name}`, {reason}");
+        unread.push(Reason::written(object.label_at(reference.span(), message)));
     };
     if kind != "ConfigMap" {
         unknown("which is not read");
@@ -168,7 +173,7 @@ fn follow<'t>(
     match Embedded::parse(value, map.label_at(entry.key.span(), "")) {
         Ok(parsed) => Some(Source::Text(parsed)),
         Err(error) => {
-            unknown("whose text does not parse");
+            unknown("whose text is not valid YAML");
             let line = map.label_at(entry.key.span(), "");
             unread.push(Embedded::broken(value, &error, line));
             None

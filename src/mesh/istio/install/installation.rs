@@ -1,4 +1,4 @@
-//! What is known of one installation.
+//! The facts about one installation.
 
 use std::sync::Arc;
 
@@ -6,9 +6,10 @@ use crate::finding::Label;
 use crate::kube::{Object, Requirements};
 use crate::mesh::{Fact, Reason, Version};
 
+use super::carrier::{Carrier, Part};
 use super::layer::NOT_YAML;
-use super::webhooks::Webhook;
-use super::{Carrier, Part, version};
+use super::version;
+use super::webhook::Webhook;
 
 /// `ENABLE_NATIVE_SIDECARS` of istiod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,11 +18,11 @@ pub enum NativeSidecars {
     On,
     /// The sidecar is a container like others.
     Off,
-    /// On where every node is of Kubernetes 1.33 or later (Istio 1.27+).
+    /// On if every node runs Kubernetes 1.33 or later (Istio 1.27+).
     Auto,
 }
 
-/// A pair of selectors: the CNI plugin enrols pods that match both.
+/// A pair of selectors: the CNI plugin enrolls pods that match both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnablementSelector {
     /// Selects pods by their labels.
@@ -30,32 +31,32 @@ pub struct EnablementSelector {
     pub namespace: Requirements,
 }
 
-/// What one carrier, or all carriers of a control plane together, say about the installation.
-/// `None` stands for "not written".
+/// The facts about an installation from one carrier, or from all carriers of a control plane.
+/// `None` means "not written".
 #[derive(Clone, Debug, PartialEq)]
 pub struct Install {
-    /// What states it.
+    /// The kind of object or file that states the facts.
     pub carrier: Carrier,
     /// How much of an installation it describes.
     pub part: Part,
     /// The name of the object; empty for a file.
     pub name: String,
-    /// One line to point at; its file says how near the installation is to a workload.
+    /// The line to point to; its file shows how near the installation is to a workload.
     pub place: Label,
-    /// Values files of the tree that are taken in here, so that they state nothing themselves.
+    /// Values files of the tree that this installation includes, so that they state nothing themselves.
     pub reads: Vec<Arc<str>>,
-    /// Values that come from somewhere else: what is not written here need not be the default.
+    /// Values from unreadable sources: an unwritten value may differ from the default.
     pub unread: Vec<Reason>,
 
     /// The release of istiod.
     pub version: Option<Fact<Version>>,
     /// The revision; `None` is the one without a name.
     pub revision: Option<Fact<String>>,
-    /// `revisionTags` and tags that others set.
+    /// `revisionTags`, and tags that other objects set.
     pub tags: Vec<Fact<String>>,
-    /// Why it may answer to more names than are written.
+    /// Why it may have more names than are written.
     pub more_names: Option<Reason>,
-    /// Its webhooks, where the tree holds them: they are evaluated as they stand.
+    /// Its webhooks, if the tree contains them: they are evaluated as written.
     pub webhooks: Vec<Webhook>,
 
     /// `sidecarInjectorWebhook.rewriteAppHTTPProbe`.
@@ -66,9 +67,9 @@ pub struct Install {
     pub probe_localhost: Option<Fact<bool>>,
     /// `meshConfig.rootNamespace`, else `global.istioNamespace`.
     pub root_namespace: Option<Fact<String>>,
-    /// `meshConfig.defaultConfig.statusPort`: where probes are pointed at, and the agent listens.
+    /// `meshConfig.defaultConfig.statusPort`: the port that rewritten probes target and the agent listens on.
     pub mesh_status_port: Option<Fact<i64>>,
-    /// `global.proxy.statusPort`: the port that the redirect leaves alone.
+    /// `global.proxy.statusPort`: the port that is excluded from traffic capture.
     pub proxy_status_port: Option<Fact<i64>>,
     /// `global.proxy.includeInboundPorts`.
     pub include_inbound_ports: Option<Fact<String>>,
@@ -80,18 +81,18 @@ pub struct Install {
     pub inbound_traffic_policy: Option<Fact<String>>,
     /// `holdApplicationUntilProxyStarts`.
     pub hold_application: Option<Fact<bool>>,
-    /// The CNI plugin sets up the redirect.
+    /// Whether the CNI plugin sets up traffic capture.
     pub cni: Option<Fact<bool>>,
     /// `ENABLE_NATIVE_SIDECARS` of istiod.
     pub native_sidecars: Option<Fact<NativeSidecars>>,
-    /// Ambient mode is on.
+    /// Whether ambient mode is on.
     pub ambient: Option<Fact<bool>>,
     /// `ambient.enablementSelectors` of the CNI plugin.
     pub ambient_selectors: Option<Fact<Vec<EnablementSelector>>>,
 
     /// `sidecarInjectorWebhook.enableNamespacesByDefault`.
     pub namespaces_by_default: Option<Fact<bool>>,
-    /// `global.proxy.autoInject`: inject where no label decides.
+    /// `global.proxy.autoInject`: whether pods are injected if no label decides.
     pub auto_inject: Option<Fact<bool>>,
     /// `neverInjectSelector`.
     pub never_inject: Option<Fact<Vec<Requirements>>>,
@@ -101,16 +102,16 @@ pub struct Install {
     pub default_templates: Option<Fact<Vec<String>>>,
     /// Names of custom injection templates.
     pub custom_templates: Vec<Fact<String>>,
-    /// Names that stand for several templates.
+    /// Aliases of several templates.
     pub template_aliases: Vec<Fact<(String, Vec<String>)>>,
     /// `reinvocationPolicy` of the webhooks.
     pub reinvocation_policy: Option<Fact<String>>,
-    /// `meshConfig.discoverySelectors`: the namespaces that istiod looks at.
+    /// `meshConfig.discoverySelectors`: the namespaces that istiod watches.
     pub discovery_selectors: Option<Fact<Vec<Requirements>>>,
 }
 
 impl Install {
-    /// Returns an installation of which nothing is known yet.
+    /// Returns an installation without facts.
     pub(super) const fn new(carrier: Carrier, part: Part, name: String, place: Label) -> Self {
         Self {
             carrier,
@@ -151,56 +152,59 @@ impl Install {
         }
     }
 
-    /// Returns the installation that an object states; the place is its name.
+    /// Returns an installation that an object describes; its place is the name of the object.
     pub(super) fn of(object: &Object<'_>, carrier: Carrier, part: Part) -> Self {
-        let title = format!("{} `{}` is the installation", object.kind, object.name());
+        let title = format!(
+            "{} `{}` describes the installation",
+            object.kind,
+            object.name()
+        );
         let place = object.label_at(object.name_span(), title);
         Self::new(carrier, part, object.name().to_owned(), place)
     }
 
-    /// Returns the texts inside of other documents that do not parse, each by the line of its key.
+    /// Returns the embedded texts that cannot be parsed, each with the line of its key.
     pub fn broken(&self) -> impl Iterator<Item = &Label> {
-        let places = self
-            .unread
+        self.unread
             .iter()
-            .filter_map(|reason| reason.place.as_ref());
-        places.filter(|place| place.message.starts_with(NOT_YAML))
+            .filter_map(|reason| reason.place.as_ref())
+            .filter(|place| place.message.starts_with(NOT_YAML))
     }
 
-    /// Takes the release from the label that Helm sets on all objects of a chart (1.24+).
+    /// Reads the release from the label that Helm sets on all objects of a chart (1.24+).
     pub(super) fn with_labelled_version(mut self, object: &Object<'_>) -> Self {
         if let Some(entry) = object.label("app.kubernetes.io/version")
             && let Some(version) = entry.value.text().and_then(version::of_tag)
         {
-            let said = format!("the chart is of Istio {version}");
-            let place = object.label_at(entry.value.span(), said);
+            let message = format!("the chart is from Istio {version}");
+            let place = object.label_at(entry.value.span(), message);
             self.version = self.version.or(Some(Fact::known(version, place)));
         }
         self
     }
 
-    /// Returns the name of the revision: `default` where none is written.
+    /// Returns the name of the revision: `default` if none is written.
     #[must_use]
     pub fn revision_name(&self) -> &str {
         self.revision.as_ref().map_or("default", |fact| &fact.value)
     }
 
-    /// Returns every name the control plane answers to: its revision, then its tags.
+    /// Returns every name of the control plane: its revision, then its tags.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let tags = self.tags.iter().map(|tag| tag.value.as_str());
         let own = !matches!(self.part, Part::Tags { .. });
         own.then(|| self.revision_name()).into_iter().chain(tags)
     }
 
-    /// Tells whether it serves namespaces that are labelled `istio-injection=enabled`: it has no
-    /// revision, or holds the tag `default`.
+    /// Tells whether it serves namespaces with the label `istio-injection=enabled`: it has no
+    /// revision, or has the tag `default`.
     #[must_use]
     pub fn is_default(&self) -> bool {
         let own = self.revision.is_none() && !matches!(self.part, Part::Tags { .. });
         own || self.tags.iter().any(|tag| tag.value == "default")
     }
 
-    /// Takes over from `other` what is not written here.
+    /// Copies values from `other` that are not written here.
     pub fn fill_from(&mut self, other: &Self) {
         macro_rules! fill {
             ($($field:ident),+ $(,)?) => {

@@ -12,11 +12,12 @@ use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::{Fact, Reason, Version};
 use crate::yaml::NodeRef;
 
-use super::values::{Found, Values};
+use super::found::Found;
+use super::installation::{EnablementSelector, Install, NativeSidecars};
+use super::values::Values;
 use super::version::{of_tag, version_of_image};
-use super::{EnablementSelector, Install, NativeSidecars};
 
-/// Reads the values of the istiod chart into `install`. What is there already stays.
+/// Reads the values of the istiod chart into `install`. Existing values are kept.
 pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
     names(install, values);
     injector(install, values);
@@ -47,8 +48,8 @@ fn names(install: &mut Install, values: &Values<'_>) {
         let written = revision.filter(|found| found.string().is_some_and(|text| !text.is_empty()));
         match written {
             Some(found) if found.is_placeholder() => {
-                let said = "the revision is a placeholder that another tool fills in";
-                install.more_names = Some(Reason::written(found.label(said)));
+                let message = "the revision is a placeholder that another tool fills in";
+                install.more_names = Some(Reason::written(found.label(message)));
             }
             Some(found) => install.revision = named(&found, "revision"),
             None => {}
@@ -56,8 +57,8 @@ fn names(install: &mut Install, values: &Values<'_>) {
     }
     for tag in values.list("revisionTags") {
         if tag.is_placeholder() {
-            let said = "a tag is a placeholder that another tool fills in";
-            install.more_names = Some(Reason::written(tag.label(said)));
+            let message = "a tag is a placeholder that another tool fills in";
+            install.more_names = Some(Reason::written(tag.label(message)));
         } else {
             install.tags.extend(named(&tag, "tag"));
         }
@@ -68,13 +69,13 @@ fn names(install: &mut Install, values: &Values<'_>) {
 
 fn named(found: &Found<'_>, what: &str) -> Option<Fact<String>> {
     let name = found.string()?.to_owned();
-    let said = format!("{what} `{name}` is served here");
-    Some(Fact::known(name, found.label(said)))
+    let message = format!("{what} `{name}` is served here");
+    Some(Fact::known(name, found.label(message)))
 }
 
 fn injector(install: &mut Install, values: &Values<'_>) {
     install.rewrite = values.boolean("sidecarInjectorWebhook.rewriteAppHTTPProbe", true);
-    // Any other word than `enabled` is refused, and refused means off (inject.go).
+    // The injector rejects any other value than `enabled` and then treats the policy as off (inject.go).
     install.auto_inject = values.fact("global.proxy.autoInject", Some(true), |found| {
         Some(found.string()? == "enabled")
     });
@@ -84,26 +85,26 @@ fn injector(install: &mut Install, values: &Values<'_>) {
     install.default_templates = list_of_names(&defaults, "defaultTemplates");
     for name in values.keys("sidecarInjectorWebhook.templates") {
         install.custom_templates.extend(name.string().map(|text| {
-            let said = format!("injection template `{text}` is defined here");
-            Fact::known(text.to_owned(), name.label(said))
+            let message = format!("injection template `{text}` is defined here");
+            Fact::known(text.to_owned(), name.label(message))
         }));
     }
     let policy = "sidecarInjectorWebhook.reinvocationPolicy";
     install.reinvocation_policy = values.string(policy, "Never");
 }
 
-/// Reads names as one fact; an empty list is as good as none.
+/// Reads names as one fact; an empty list counts as none.
 pub(super) fn list_of_names(found: &[Found<'_>], what: &str) -> Option<Fact<Vec<String>>> {
     let first = found.first()?;
     let names: Vec<String> = found
         .iter()
         .filter_map(|name| name.string().map(str::to_owned))
         .collect();
-    let said = format!("{what}: {}", names.join(", "));
-    Some(Fact::known(names, first.label(said)))
+    let message = format!("{what}: {}", names.join(", "));
+    Some(Fact::known(names, first.label(message)))
 }
 
-/// Reads `meshConfig`, however it got there.
+/// Reads `meshConfig` from the values.
 pub(super) fn mesh_config(install: &mut Install, values: &Values<'_>) {
     let port = i64::from(DEFAULT_STATUS_PORT);
     install.root_namespace = values
@@ -113,8 +114,9 @@ pub(super) fn mesh_config(install: &mut Install, values: &Values<'_>) {
     install.mesh_status_port = values.integer(&status_port, port);
     let mode = field(values, "meshConfig.defaultConfig", "interceptionMode");
     install.interception_mode = values.fact(&mode, Some("REDIRECT".to_owned()), |found| {
-        let mode = enumeration(found.node, &INTERCEPTION_MODES).map(str::to_owned);
-        mode.or_else(|| found.string().map(str::to_owned))
+        enumeration(found.node, &INTERCEPTION_MODES)
+            .map(str::to_owned)
+            .or_else(|| found.string().map(str::to_owned))
     });
     let policy = field(values, "meshConfig", "inboundTrafficPolicy");
     install.inbound_traffic_policy = values.string(&format!("{policy}.mode"), "PASSTHROUGH");
@@ -130,7 +132,7 @@ pub(super) fn mesh_config(install: &mut Install, values: &Values<'_>) {
 }
 
 /// Returns the path of a field of the mesh configuration in the spelling that is written; of two
-/// spellings Istio takes that of JSON. `defaultConfig` itself has one spelling (`ApplyMeshConfig` in
+/// spellings Istio uses that of JSON. `defaultConfig` itself has only one spelling (`ApplyMeshConfig` in
 /// `pkg/config/mesh/mesh.go` of Istio 1.31).
 fn field(values: &Values<'_>, message: &str, json: &str) -> String {
     let path = format!("{message}.{json}");
@@ -143,7 +145,7 @@ fn field(values: &Values<'_>, message: &str, json: &str) -> String {
     path
 }
 
-/// Charts since 1.24 also take the keys of `pilot` at the top.
+/// Reads an environment variable of istiod. Since 1.24, the keys of `pilot` are also accepted at the top level.
 fn environment<T>(
     values: &Values<'_>,
     name: &str,
@@ -151,10 +153,10 @@ fn environment<T>(
 ) -> Option<Fact<T>> {
     ["pilot.env", "env"]
         .iter()
-        .find_map(|at| values.fact(&format!("{at}.{name}"), None, &read))
+        .find_map(|prefix| values.fact(&format!("{prefix}.{name}"), None, &read))
 }
 
-/// A boolean of an environment, as Go reads it; YAML may have made one of it already.
+/// Reads a boolean environment variable as Go does; YAML may already have parsed it as a boolean.
 fn switch(found: &Found<'_>) -> Option<bool> {
     found
         .string()
@@ -184,7 +186,7 @@ fn native_sidecars(values: &Values<'_>) -> Option<Fact<NativeSidecars>> {
             _ => None,
         }
     });
-    // `compatibility-version-1.26.yaml` and those before it switch them off.
+    // `compatibility-version-1.26.yaml` and earlier ones switch native sidecars off.
     written.or_else(|| {
         values.fact("compatibilityVersion", None, |found| {
             let version = of_tag(found.string()?)?;
@@ -238,7 +240,7 @@ fn selectors(values: &Values<'_>, path: &str) -> Option<Fact<Vec<Requirements>>>
     Some(Fact::known(read.collect(), label))
 }
 
-/// The image of istiod decides, whatever the version of the chart is.
+/// Reads the release. The image of istiod takes precedence over the version of the chart.
 fn version(values: &Values<'_>) -> Option<Fact<Version>> {
     let tag = |found: &Found<'_>| of_tag(found.string()?);
     let image = |found: &Found<'_>| version_of_image(found.string()?);

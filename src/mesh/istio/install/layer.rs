@@ -1,33 +1,13 @@
-//! One source of Helm values, and where its values are written.
+//! One source of Helm values, and the positions of its values.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::finding::Label;
 use crate::mesh::Reason;
 use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse_embedded};
 
-use super::values::Found;
-
-/// How the text of a scalar becomes a typed value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Typing {
-    /// By the rules of YAML.
-    Yaml,
-    /// By those of `helm --set`: `true`, `false`, `null` and integers are not strings.
-    Set,
-    /// Always a string.
-    Text,
-}
-
-/// Where the labels of a layer point.
-#[derive(Clone, Debug)]
-pub(super) enum Place {
-    /// At the value, in this file.
-    File(Arc<str>),
-    /// At one line for all values: the layer is a text inside another document.
-    Line(Label),
-}
+use super::bindings::Bindings;
+use super::found::{Found, Place, Typing};
 
 /// One source of values.
 #[derive(Clone, Debug)]
@@ -40,7 +20,7 @@ pub(super) struct Layer<'t> {
 }
 
 impl<'t> Layer<'t> {
-    /// Values that are written in `path`.
+    /// Returns a layer of values that are written in `path`.
     pub(super) fn file(node: NodeRef<'t>, path: &Arc<str>) -> Self {
         Self {
             at: Vec::new(),
@@ -50,7 +30,7 @@ impl<'t> Layer<'t> {
         }
     }
 
-    /// Values that are a text inside another document; `None` where the text holds nothing.
+    /// Returns a layer of values from a text inside another document; `None` if the text is empty.
     pub(super) fn embedded(text: &'t Embedded) -> Option<Self> {
         Some(Self {
             at: Vec::new(),
@@ -83,7 +63,7 @@ impl<'t> Layer<'t> {
         }
     }
 
-    /// Follows `path` from the mount on.
+    /// Follows `path` from the mount point.
     pub(super) fn descend(&self, path: &[&str]) -> Descent<'t> {
         let mut keys = path.iter();
         if !self.at.iter().all(|key| keys.next() == Some(&key.as_str())) {
@@ -106,7 +86,7 @@ impl<'t> Layer<'t> {
         }
     }
 
-    /// Returns what the layer holds under `key`, as a layer of its own.
+    /// Returns the content of the layer under `key` as a separate layer.
     pub(super) fn below(&self, key: &str) -> Option<Self> {
         let (at, node) = match self.at.split_first() {
             Some((first, rest)) => (rest.to_vec(), (first == key).then_some(self.node)?),
@@ -129,7 +109,7 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
-    /// Parses `text`; labels of its values will point at `line`.
+    /// Parses `text`; the labels of its values point to `line`.
     pub(super) fn parse(text: &str, line: Label) -> Result<Self, SyntaxError> {
         let text: Arc<str> = Arc::from(text);
         let whole = Span::new(0, text.len());
@@ -137,55 +117,26 @@ impl Embedded {
         Ok(Self { tree, line })
     }
 
-    /// Says at `line` that `text` does not parse, and where in it.
+    /// Returns a reason at `line` that `text` cannot be parsed, with the position of the error.
     pub(super) fn broken(text: &str, error: &SyntaxError, line: Label) -> Reason {
         let before = text.as_bytes().get(..error.offset).unwrap_or_default();
         let number = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let message = format!("{NOT_YAML} in its line {number}: {}", error.message);
+        let message = format!("{NOT_YAML} (line {number} of the text): {}", error.message);
         Reason::written(Label { message, ..line })
     }
 }
 
-/// What is said of a text that does not parse.
+/// The message for a text that cannot be parsed.
 pub(super) const NOT_YAML: &str = "the text of this key is not YAML";
 
-/// What a layer says about a path.
+/// The result of following a path in a layer.
 pub(super) enum Descent<'t> {
     Absent,
     Null,
     Node(NodeRef<'t>),
 }
 
-/// Words that stand for others, as an ApplicationSet's generator binds them: `{{name}}`.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Bindings(pub(super) Vec<(String, String)>);
-
-impl Bindings {
-    /// Returns `text` with every known parameter filled in.
-    pub(super) fn fill<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.0.is_empty() || !text.contains("{{") {
-            return Cow::Borrowed(text);
-        }
-        let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some((before, inside)) = rest.split_once("{{") {
-            let Some((name, after)) = inside.split_once("}}") else {
-                break;
-            };
-            let wanted = name.trim().trim_start_matches('.');
-            filled.push_str(before);
-            match self.0.iter().find(|(known, _)| known == wanted) {
-                Some((_, value)) => filled.push_str(value),
-                None => filled.extend(["{{", name, "}}"]),
-            }
-            rest = after;
-        }
-        filled.push_str(rest);
-        Cow::Owned(filled)
-    }
-}
-
-/// Takes a path of `helm --set` apart; an index becomes a step of its own, in brackets.
+/// Splits a path of `helm --set`; an index becomes a separate step, in brackets.
 fn set_path(path: &str) -> Vec<String> {
     let mut steps = vec![String::new()];
     let mut chars = path.chars();
@@ -213,16 +164,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_helm_set_are_taken_apart() {
+    fn paths_of_helm_set_are_split() {
         assert_eq!(set_path("pilot.cni.enabled"), ["pilot", "cni", "enabled"]);
         assert_eq!(set_path(r"a.b\.c/d"), ["a", "b.c/d"]);
         assert_eq!(set_path("revisionTags[0]"), ["revisionTags", "[0]"]);
-    }
-
-    #[test]
-    fn parameters_of_a_generator_are_filled_in() {
-        let bindings = Bindings(vec![("rev".into(), "1-26".into())]);
-        assert_eq!(bindings.fill("istio-{{ rev }}-{{.rev}}"), "istio-1-26-1-26");
-        assert_eq!(bindings.fill("{{other}} {{"), "{{other}} {{");
     }
 }

@@ -1,18 +1,21 @@
-//! `IstioOperator`: what `istioctl install` reads.
+//! `IstioOperator`, the input of `istioctl install`.
 //!
 //! Source: Istio 1.31, `operator/pkg/apis/types.go`, `manifests/profiles`.
 
 use crate::kube::Object;
 use crate::mesh::Fact;
-use crate::yaml::{NodeRef, Route, Scalar};
+use crate::yaml::{FieldPath, NodeRef, Scalar};
 
-use super::layer::{Layer, Typing};
-use super::values::{Found, Values};
+use super::carrier::{Carrier, Part};
+use super::found::{Found, Typing};
+use super::installation::Install;
+use super::istiod;
+use super::layer::Layer;
+use super::values::Values;
 use super::version::of_tag;
-use super::{Carrier, Install, Part, istiod};
 
-/// Reads an `IstioOperator`. Without the component `pilot` (a file for gateways only) it describes
-/// at most what serves the whole cluster.
+/// Reads an `IstioOperator`. Without the component `pilot` (a file for gateways only), it describes
+/// at most components that serve the whole cluster.
 pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     let spec = object.node.get("spec");
     let part = if has_pilot(spec) {
@@ -31,7 +34,7 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
         let version = of_tag(tag.string()?)?;
         Some(Fact::known(
             version,
-            tag.label(format!("the image is of Istio {version}")),
+            tag.label(format!("the image is from Istio {version}")),
         ))
     });
     install.version = tag.or(install.version);
@@ -39,9 +42,9 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     install.ambient = install
         .ambient
         .or_else(|| component(object, spec, "ztunnel"));
-    let says_something =
+    let has_facts =
         install.part == Part::ControlPlane || install.cni.is_some() || install.ambient.is_some();
-    says_something.then_some(install)
+    has_facts.then_some(install)
 }
 
 fn values<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Values<'t> {
@@ -50,7 +53,7 @@ fn values<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Values<'t> {
         Some(Layer::file(at(spec, keys)?, path).set(target, Typing::Text))
     };
     let whole = |key: &str, mount: &[&str]| Some(Layer::file(spec.get(key)?, path).mounted(mount));
-    // The strongest first: fields of the API of their own, then values, then what they default.
+    // The strongest first: the fields of the API itself, then values, then the fields that set defaults for values.
     let first = [
         whole("meshConfig", &["meshConfig"]),
         single(&["revision"], "revision"),
@@ -63,19 +66,18 @@ fn values<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Values<'t> {
         single(&["tag"], "global.tag"),
         single(&["namespace"], "global.istioNamespace"),
     ];
-    let layers = first.into_iter().flatten();
-    let layers = layers.chain(environment(object, spec));
+    let layers = first.into_iter().flatten().chain(environment(object, spec));
     Values {
         layers: layers.chain(last.into_iter().flatten()).collect(),
         ..Values::default()
     }
 }
 
-/// `components.pilot.k8s.env` changes the Deployment itself, so it is stronger than values.
+/// Reads `components.pilot.k8s.env`, which changes the Deployment itself and is therefore stronger than values.
 fn environment<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Vec<Layer<'t>> {
     let list = at(spec, &["components", "pilot", "k8s", "env"]);
-    let items = list.into_iter().flat_map(NodeRef::items);
-    items
+    list.into_iter()
+        .flat_map(NodeRef::items)
         .filter_map(|item| {
             let name = item.get("name")?.text()?;
             let layer = Layer::file(item.get("value")?, object.path());
@@ -84,7 +86,8 @@ fn environment<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Vec<Layer<'t>> {
         .collect()
 }
 
-/// The profile `empty` has no component; `remote` and `external` install webhooks all the same.
+/// Tells whether the component `pilot` is installed. The profile `empty` has no components; `remote` and `external`
+/// install webhooks.
 fn has_pilot(spec: Option<NodeRef<'_>>) -> bool {
     let Some(spec) = spec else { return true };
     let enabled = at(spec, &["components", "pilot", "enabled"]).and_then(NodeRef::scalar);
@@ -97,10 +100,10 @@ fn has_pilot(spec: Option<NodeRef<'_>>) -> bool {
 fn component(object: &Object<'_>, spec: NodeRef<'_>, name: &'static str) -> Option<Fact<bool>> {
     let found = Found::of(at(spec, &["components", name, "enabled"])?, object.path());
     let value = found.boolean()?;
-    let said = format!("component `{name}` is {}", if value { "on" } else { "off" });
-    Some(Fact::known(value, found.label(said)))
+    let message = format!("component `{name}` is {}", if value { "on" } else { "off" });
+    Some(Fact::known(value, found.label(message)))
 }
 
 fn at<'t>(node: NodeRef<'t>, keys: &[&'static str]) -> Option<NodeRef<'t>> {
-    node.at(&Route::keys(keys))
+    node.at(&FieldPath::keys(keys))
 }

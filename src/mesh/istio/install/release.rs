@@ -1,22 +1,24 @@
-//! One release of a chart: which of Istio's charts it brings, and their values.
+//! One release of a chart: which of Istio's charts it contains, and their values.
 
 use std::sync::Arc;
 
 use crate::mesh::{Fact, Reason, Version};
 
+use super::carrier::Part;
+use super::carrier_context::{CarrierContext, PlainFile};
 use super::chart::{Chart, dependencies, vendored};
+use super::installation::Install;
+use super::istiod;
 use super::layer::Layer;
-use super::surroundings::{PlainFile, Surroundings};
 use super::values::Values;
-use super::{Install, Part, istiod};
 
 /// The chart of a release.
 #[derive(Debug)]
 pub(super) enum ChartSource<'a, 't> {
-    /// A chart of Istio from a repository of charts, and its release.
+    /// A chart of Istio from a chart repository, and its release.
     Istio(Chart, Option<Fact<Version>>),
     /// A chart in a folder of the tree.
-    Folder(&'a Surroundings<'a, 't>, PlainFile<'t>),
+    Folder(&'a CarrierContext<'a, 't>, PlainFile<'t>),
 }
 
 /// A chart with the values that a carrier gives it.
@@ -26,14 +28,14 @@ pub(super) struct Release<'a, 't> {
     pub(super) chart: ChartSource<'a, 't>,
     /// The values, without those of the chart itself.
     pub(super) values: Values<'t>,
-    /// Values files that were taken in.
+    /// Values files that were included.
     pub(super) reads: Vec<Arc<str>>,
-    /// Values that could not be followed.
+    /// Values that could not be read.
     pub(super) unread: Vec<Reason>,
 }
 
 impl<'t> Release<'_, 't> {
-    /// Returns what the release installs, each part on top of `blank`.
+    /// Returns the installations of the release, each based on a copy of `blank`.
     pub(super) fn installs(mut self, blank: &Install) -> Vec<Install> {
         let charts = match &self.chart {
             ChartSource::Istio(chart, version) => vec![(*chart, None, version.clone())],
@@ -43,20 +45,22 @@ impl<'t> Release<'_, 't> {
                 charts_in(&file)
             }
         };
-        let read = charts.into_iter().map(|(chart, key, version)| {
-            let values = key.map(|key: String| self.values.under(&key));
-            self.install(
-                blank,
-                chart,
-                values.as_ref().unwrap_or(&self.values),
-                version,
-            )
-        });
-        read.collect()
+        charts
+            .into_iter()
+            .map(|(chart, key, version)| {
+                let values = key.map(|key: String| self.values.under(&key));
+                self.install(
+                    blank,
+                    chart,
+                    values.as_ref().unwrap_or(&self.values),
+                    version,
+                )
+            })
+            .collect()
     }
 
-    /// `values.yaml` beside `Chart.yaml` is the weakest layer.
-    fn add_own_values(&mut self, around: &Surroundings<'_, 't>, chart: &PlainFile<'t>) {
+    /// Adds the weakest layer: `values.yaml` in the folder of `Chart.yaml`.
+    fn add_own_values(&mut self, around: &CarrierContext<'_, 't>, chart: &PlainFile<'t>) {
         let mut own = around.files_named("values.yaml");
         let own = own.find(|file| {
             file.folder() == chart.folder() && file.path.rsplit('/').next() == Some("values.yaml")
@@ -82,7 +86,7 @@ impl<'t> Release<'_, 't> {
     }
 }
 
-/// Returns the charts of Istio in a `Chart.yaml`: itself, or what it depends on, with the key of
+/// Returns the charts of Istio in a `Chart.yaml`: the chart itself, or its dependencies with the key of
 /// their values.
 pub(super) fn charts_in(
     file: &PlainFile<'_>,
@@ -90,19 +94,22 @@ pub(super) fn charts_in(
     if let Some((chart, version)) = vendored(file) {
         return vec![(chart, None, version)];
     }
-    let all = dependencies(file).into_iter();
-    all.map(|one| (one.chart, Some(one.key), one.version))
+    dependencies(file)
+        .into_iter()
+        .map(|dependency| (dependency.chart, Some(dependency.key), dependency.version))
         .collect()
 }
 
-/// Returns the layers of a values file. In a copy of Istio's charts the defaults stand under a
-/// key of their own, below all that is set (`templates/zzz_profile.yaml`).
+/// Returns the layers of a values file. In a copy of Istio's charts, the defaults are under a
+/// separate key, which is weaker than all that is set (`templates/zzz_profile.yaml`).
 pub(super) fn layers_of<'t>(file: &PlainFile<'t>) -> Vec<Layer<'t>> {
     let inner = ["defaults", "_internal_defaults_do_not_set"]
         .into_iter()
         .find_map(|key| file.root.get(key));
-    let layers = std::iter::once(file.root).chain(inner);
-    layers.map(|node| Layer::file(node, file.path)).collect()
+    std::iter::once(file.root)
+        .chain(inner)
+        .map(|node| Layer::file(node, file.path))
+        .collect()
 }
 
 /// Reads the values of one chart.
@@ -113,35 +120,38 @@ pub(super) fn read_chart(
     version: Option<Fact<Version>>,
 ) {
     let place = install.place.clone();
-    let there = |said: &str| {
+    let present = |message: &str| {
         let mut label = place.clone();
-        label.message = said.to_owned();
+        label.message = message.to_owned();
         Fact::known(true, label)
     };
     match chart {
         Chart::Istiod => {
             install.part = Part::ControlPlane;
             istiod::read_into(install, values);
-            // The image decides over the chart.
+            // The version of the image takes precedence over that of the chart.
             install.version = install.version.take().or(version);
         }
         Chart::Base | Chart::Cni | Chart::Ztunnel => {
             install.part = Part::Cluster;
-            let same = "all of Istio's charts are of one release";
+            let same = "all of Istio's charts are from one release";
             install.version = version.map(|version| {
-                version.resting_on(&Fact::assumed((), same, Some("--mesh-version")))
+                version.depending_on(&Fact::assumed((), same, Some("--mesh-version")))
             });
             if chart == Chart::Cni {
                 istiod::read_cni_into(install, values);
-                let said = "istiod leaves the redirect to the CNI plugin (`pilot.cni.enabled`)";
-                let fact = there("the CNI plugin is installed here");
-                install.cni = Some(fact.resting_on(&Fact::assumed(
+                let message =
+                    "istiod leaves traffic capture to the CNI plugin (`pilot.cni.enabled`)";
+                let fact = present("the CNI plugin is installed here");
+                install.cni = Some(fact.depending_on(&Fact::assumed(
                     (),
-                    said,
+                    message,
                     Some("--override cni=true|false"),
                 )));
             } else if chart == Chart::Ztunnel {
-                install.ambient = Some(there("the node proxy of ambient mode"));
+                install.ambient = Some(present(
+                    "ztunnel, the node proxy of ambient mode, is installed here",
+                ));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the charts are rendered to: the Deployment of istiod, the DaemonSets of the nodes.
+//! Rendered objects of the charts: the Deployment of istiod, the DaemonSets of the nodes.
 //!
 //! Source: Istio 1.31, `templates/deployment.yaml` of the chart istio-discovery, `templates/
 //! daemonset.yaml` of istio-cni and ztunnel.
@@ -6,16 +6,19 @@
 use crate::kube::Object;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Version};
-use crate::yaml::{NodeRef, Route};
+use crate::yaml::{FieldPath, NodeRef};
 
-use super::layer::{Layer, Typing};
-use super::values::{Found, Values};
+use super::carrier::{Carrier, Part};
+use super::found::{Found, Typing};
+use super::installation::Install;
+use super::layer::Layer;
+use super::values::Values;
 use super::version::version_of_image;
-use super::{Carrier, Install, Part, istiod, sail};
+use super::{istiod, sail};
 
 /// Reads a Deployment or DaemonSet of an installation, by the images of its containers.
 pub(super) fn read(object: &Object<'_>) -> Option<Install> {
-    let containers = Route::keys(&["spec", "template", "spec", "containers"]);
+    let containers = FieldPath::keys(&["spec", "template", "spec", "containers"]);
     let containers = object.node.at(&containers)?;
     let of_image = |wanted: &str| {
         containers.items().find(|container| {
@@ -29,7 +32,7 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     }
 }
 
-/// Tells whether the last part of an image's name is `wanted`.
+/// Tells whether the name of an image without its registry and tag is `wanted`.
 fn names(image: &str, wanted: &str) -> bool {
     let last = image.rsplit('/').next().unwrap_or_default();
     last.split([':', '@']).next() == Some(wanted)
@@ -37,18 +40,21 @@ fn names(image: &str, wanted: &str) -> bool {
 
 fn istiod(object: &Object<'_>, container: NodeRef<'_>) -> Install {
     let mut install = Install::of(object, Carrier::Rendered, Part::OfRevision);
-    let variables = container.get("env").into_iter().flat_map(NodeRef::items);
-    let layers = variables.filter_map(|item| {
-        let name = item.get("name")?.text()?;
-        let layer = Layer::file(item.get("value")?, object.path());
-        let target = if name == "REVISION" {
-            "revision".to_owned()
-        } else {
-            format!("pilot.env.{name}")
-        };
-        Some(layer.set(&target, Typing::Text))
-    });
-    // The kubelet lets the last of duplicates win.
+    let layers = container
+        .get("env")
+        .into_iter()
+        .flat_map(NodeRef::items)
+        .filter_map(|item| {
+            let name = item.get("name")?.text()?;
+            let layer = Layer::file(item.get("value")?, object.path());
+            let target = if name == "REVISION" {
+                "revision".to_owned()
+            } else {
+                format!("pilot.env.{name}")
+            };
+            Some(layer.set(&target, Typing::Text))
+        });
+    // The kubelet uses the last of duplicates.
     let mut layers: Vec<Layer<'_>> = layers.collect();
     layers.reverse();
     install.version = version(object, container);
@@ -62,8 +68,8 @@ fn istiod(object: &Object<'_>, container: NodeRef<'_>) -> Install {
     if let Some(entry) = object.label(keys::REVISION)
         && let Some(name) = entry.value.text()
     {
-        let said = format!("revision `{name}` is served here");
-        let place = object.label_at(entry.value.span(), said);
+        let message = format!("revision `{name}` is served here");
+        let place = object.label_at(entry.value.span(), message);
         install.revision = Some(Fact::known(name.to_owned(), place));
     }
     install.revision = install.revision.filter(|fact| fact.value != "default");
@@ -73,8 +79,8 @@ fn istiod(object: &Object<'_>, container: NodeRef<'_>) -> Install {
 fn version(object: &Object<'_>, container: NodeRef<'_>) -> Option<Fact<Version>> {
     let node = container.get("image")?;
     let version = version_of_image(node.text()?)?;
-    let said = format!("the image is of Istio {version}");
-    Some(Fact::known(version, object.label_at(node.span(), said)))
+    let message = format!("the image is from Istio {version}");
+    Some(Fact::known(version, object.label_at(node.span(), message)))
 }
 
 fn node_agent(
@@ -84,11 +90,14 @@ fn node_agent(
 ) -> Option<Install> {
     let mut install = Install::of(object, Carrier::Rendered, Part::Cluster);
     if let Some(image) = cni.and_then(|container| container.get("image")) {
-        install.cni = Some(sail::plugin_is_there(&Found::of(image, object.path())));
+        install.cni = Some(sail::cni_plugin_installed(&Found::of(image, object.path())));
         return Some(install);
     }
     let image = ztunnel?.get("image")?;
-    let place = object.label_at(image.span(), "the node proxy of ambient mode");
+    let place = object.label_at(
+        image.span(),
+        "ztunnel, the node proxy of ambient mode, is installed here",
+    );
     install.ambient = Some(Fact::known(true, place));
     Some(install)
 }

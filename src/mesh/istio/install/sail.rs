@@ -5,12 +5,15 @@
 
 use crate::kube::Object;
 use crate::mesh::{Fact, Reason};
-use crate::yaml::{NodeRef, Route};
+use crate::yaml::{FieldPath, NodeRef};
 
-use super::layer::{Layer, Typing};
-use super::values::{Found, Values};
+use super::carrier::{Carrier, Part};
+use super::found::{Found, Typing};
+use super::installation::Install;
+use super::istiod;
+use super::layer::Layer;
+use super::values::Values;
 use super::version::of_tag;
-use super::{Carrier, Install, Part, istiod};
 
 /// Reads an object of the operator.
 pub(super) fn read(object: &Object<'_>) -> Option<Install> {
@@ -25,7 +28,10 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
         "IstioCNI" => Some(cni(object)),
         "ZTunnel" => {
             let mut install = Install::of(object, Carrier::Sail, Part::Cluster);
-            let place = object.label_at(object.name_span(), "the node proxy of ambient mode");
+            let place = object.label_at(
+                object.name_span(),
+                "ztunnel, the node proxy of ambient mode, is installed here",
+            );
             install.ambient = Some(Fact::known(true, place));
             Some(install)
         }
@@ -33,11 +39,12 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     }
 }
 
+/// Returns the node at a path within `spec`.
 fn spec<'t>(object: &Object<'t>, keys: &[&'static str]) -> Option<NodeRef<'t>> {
-    object.node.get("spec")?.at(&Route::keys(keys))
+    object.node.get("spec")?.at(&FieldPath::keys(keys))
 }
 
-/// `InPlace` names the revision after the object; `RevisionBased` adds the release.
+/// Reads an `Istio`. `InPlace` names the revision after the object; `RevisionBased` adds the release.
 fn istio(object: &Object<'_>) -> Install {
     let mut install = control_plane(object);
     let strategy = spec(object, &["updateStrategy", "type"]).and_then(NodeRef::text);
@@ -51,22 +58,25 @@ fn istio(object: &Object<'_>) -> Install {
     let span = version.map_or_else(|| object.name_span(), NodeRef::span);
     let is_exact = text.split('.').count() == 3 && !text.ends_with("-latest");
     if is_exact {
-        let said = format!("revision `{name}` is served here");
-        install.revision = Some(Fact::known(name, object.label_at(span, said)));
+        let message = format!("revision `{name}` is served here");
+        install.revision = Some(Fact::known(name, object.label_at(span, message)));
     } else {
-        let said = "the operator names the revision after the release that it picks";
-        let place = object.label_at(span, said);
+        let message = "the operator names the revision after the release that it selects";
+        let place = object.label_at(span, message);
         install.more_names = Some(Reason::written(place.clone()));
         install.revision = Some(Fact::known(name, place));
     }
     install
 }
 
-/// The name `default` stands for the revision without a name.
+/// Returns the revision with the name of the object; the name `default` means the revision without a name.
 fn revision_of_name(object: &Object<'_>) -> Option<Fact<String>> {
     let name = object.name();
-    let said = format!("revision `{name}` is served here");
-    let fact = Fact::known(name.to_owned(), object.label_at(object.name_span(), said));
+    let message = format!("revision `{name}` is served here");
+    let fact = Fact::known(
+        name.to_owned(),
+        object.label_at(object.name_span(), message),
+    );
     (name != "default").then_some(fact)
 }
 
@@ -75,8 +85,8 @@ fn control_plane(object: &Object<'_>) -> Install {
     let path = object.path();
     install.version = spec(object, &["version"]).and_then(|node| {
         let version = of_tag(node.text()?)?;
-        let said = format!("the operator installs Istio {version}");
-        Some(Fact::known(version, object.label_at(node.span(), said)))
+        let message = format!("the operator installs Istio {version}");
+        Some(Fact::known(version, object.label_at(node.span(), message)))
     });
     let whole = spec(object, &["values"]).map(|node| Layer::file(node, path));
     let single = |key: &'static str, target: &str| {
@@ -106,8 +116,8 @@ fn tag(object: &Object<'_>) -> Option<Install> {
         name: text("name")?,
     };
     let mut install = Install::of(object, Carrier::Sail, part);
-    let said = format!("tag `{}` is served here", object.name());
-    let place = object.label_at(object.name_span(), said);
+    let message = format!("tag `{}` is served here", object.name());
+    let place = object.label_at(object.name_span(), message);
     install
         .tags
         .push(Fact::known(object.name().to_owned(), place));
@@ -126,13 +136,18 @@ fn cni(object: &Object<'_>) -> Install {
     };
     istiod::read_cni_into(&mut install, &values);
     let name = object.node.get("kind").unwrap_or(object.node);
-    install.cni = Some(plugin_is_there(&Found::of(name, path)));
+    install.cni = Some(cni_plugin_installed(&Found::of(name, path)));
     install
 }
 
-/// The plugin alone says little: istiod must be told to leave the redirect to it.
-pub(super) fn plugin_is_there(found: &Found<'_>) -> Fact<bool> {
-    let there = Fact::known(true, found.label("the CNI plugin is installed here"));
-    let said = "istiod leaves the redirect to the CNI plugin (`pilot.cni.enabled`)";
-    there.resting_on(&Fact::assumed((), said, Some("--override cni=true|false")))
+/// Returns whether the CNI plugin sets up traffic capture, given where it is installed. This is assumed, because istiod
+/// must be configured to leave the capture to it.
+pub(super) fn cni_plugin_installed(found: &Found<'_>) -> Fact<bool> {
+    let installed = Fact::known(true, found.label("the CNI plugin is installed here"));
+    let message = "istiod leaves traffic capture to the CNI plugin (`pilot.cni.enabled`)";
+    installed.depending_on(&Fact::assumed(
+        (),
+        message,
+        Some("--override cni=true|false"),
+    ))
 }

@@ -1,95 +1,24 @@
-//! Helm values as they reach a chart: several layers, the strongest first.
+//! The Helm values of a chart: several layers, the strongest first.
 //!
-//! Helm merges maps key by key, replaces lists and scalars, and lets null take a key away
-//! (Helm 3, `pkg/chartutil/coalesce.go`). Here nothing is merged: a value is looked up in one
-//! layer after the other, so that it keeps the place it is written at.
+//! Helm merges maps key by key, replaces lists and scalars, and removes keys whose value is null
+//! (Helm 3, `pkg/chartutil/coalesce.go`). This module does not merge: it looks up a value in one
+//! layer after the other, so that the value keeps its position.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use crate::finding::{Certainty, Label};
+use crate::finding::Certainty;
 use crate::mesh::{Fact, Reason};
-use crate::source::placeholder;
-use crate::yaml::{NodeRef, Scalar};
 
-use super::layer::{Bindings, Descent, Layer, Place, Typing};
-
-/// A value with its place.
-#[derive(Clone, Debug)]
-pub(super) struct Found<'t> {
-    /// The node.
-    pub(super) node: NodeRef<'t>,
-    /// The text of a scalar, parameters filled in.
-    pub(super) text: Option<Cow<'t, str>>,
-    pub(super) place: Place,
-    pub(super) typing: Typing,
-}
-
-impl<'t> Found<'t> {
-    /// A node of a file, outside of any values.
-    pub(super) fn of(node: NodeRef<'t>, path: &Arc<str>) -> Self {
-        Self {
-            node,
-            text: node.text().map(Cow::Borrowed),
-            place: Place::File(Arc::clone(path)),
-            typing: Typing::Yaml,
-        }
-    }
-
-    /// The same with parameters filled in.
-    pub(super) fn filled(mut self, bindings: &Bindings) -> Self {
-        self.text = self.node.text().map(|text| bindings.fill(text));
-        self
-    }
-
-    /// The text of a scalar.
-    pub(super) fn string(&self) -> Option<&str> {
-        self.text.as_deref()
-    }
-
-    /// A boolean, also one that is written as a string.
-    pub(super) fn boolean(&self) -> Option<bool> {
-        match (self.typing, self.node.scalar()) {
-            (Typing::Yaml, Some(Scalar::Bool(value))) => Some(value),
-            _ => self.string()?.trim().parse().ok(),
-        }
-    }
-
-    /// An integer, also one that is written as a string.
-    pub(super) fn integer(&self) -> Option<i64> {
-        match (self.typing, self.node.scalar()) {
-            (Typing::Yaml, Some(Scalar::Int(value))) => Some(value),
-            _ => self.string()?.trim().parse().ok(),
-        }
-    }
-
-    /// Another tool fills the value in.
-    pub(super) fn is_placeholder(&self) -> bool {
-        self.string().is_some_and(placeholder::contains)
-    }
-
-    /// A label on the value.
-    pub(super) fn label(&self, message: impl Into<String>) -> Label {
-        match &self.place {
-            Place::File(path) => Label {
-                path: Arc::clone(path),
-                span: self.node.span(),
-                message: message.into(),
-            },
-            Place::Line(line) => Label {
-                message: message.into(),
-                ..line.clone()
-            },
-        }
-    }
-}
+use super::bindings::Bindings;
+use super::found::{Found, Typing};
+use super::layer::{Descent, Layer};
 
 /// The values of one chart.
 #[derive(Debug, Default)]
 pub(super) struct Values<'t> {
-    /// The strongest first.
+    /// The layers, the strongest first.
     pub(super) layers: Vec<Layer<'t>>,
-    /// What parameters stand for.
+    /// The values of parameters.
     pub(super) bindings: Bindings,
 }
 
@@ -107,8 +36,8 @@ impl<'t> Values<'t> {
         None
     }
 
-    /// Reads the value at `path` as a fact. A placeholder is an unknown value: it is taken as
-    /// `fallback`, and said to be assumed; without fallback there is no fact.
+    /// Reads the value at `path` as a fact. A placeholder is an unknown value: `fallback` is used instead, and the
+    /// fact is assumed; without a fallback there is no fact.
     pub(super) fn fact<T>(
         &self,
         path: &str,
@@ -117,19 +46,19 @@ impl<'t> Values<'t> {
     ) -> Option<Fact<T>> {
         let found = self.find(path)?;
         if found.is_placeholder() {
-            let said = format!("`{path}` is a placeholder that another tool fills in");
+            let message = format!("`{path}` is a placeholder that another tool fills in");
             return fallback.map(|value| Fact {
                 value,
                 certainty: Certainty::Assumed,
-                because: vec![Reason::written(found.label(said))],
+                because: vec![Reason::written(found.label(message))],
             });
         }
         let value = read(&found)?;
-        let said = match found.string() {
+        let message = match found.string() {
             Some(text) => format!("`{path}` is {}", shown(text)),
             None => format!("`{path}` is set here"),
         };
-        Some(Fact::known(value, found.label(said)))
+        Some(Fact::known(value, found.label(message)))
     }
 
     /// Reads a boolean.
@@ -149,13 +78,13 @@ impl<'t> Values<'t> {
     }
 
     /// Returns the items of a list: those of the strongest layer that has one, with single items
-    /// replaced by `list[0]` parameters; `{a,b}` of a parameter is a list too.
+    /// replaced by `list[0]` parameters. `{a,b}` as the value of a parameter is a list, too.
     pub(super) fn list(&self, path: &str) -> Vec<Found<'t>> {
         let keys: Vec<&str> = path.split('.').collect();
         let found = self.find(path);
         let mut items = found.map_or_else(Vec::new, |found| list_items(&found, &self.bindings));
         for layer in self.layers.iter().rev() {
-            let Some((index, at)) = layer.at.split_last() else {
+            let Some((index, mount)) = layer.at.split_last() else {
                 continue;
             };
             let index = index
@@ -164,7 +93,7 @@ impl<'t> Values<'t> {
             let Some(index) = index.and_then(|index| index.parse::<usize>().ok()) else {
                 continue;
             };
-            if !at.iter().eq(keys.iter()) {
+            if !mount.iter().eq(keys.iter()) {
                 continue;
             }
             let item = layer.found(layer.node, &self.bindings);
@@ -176,7 +105,7 @@ impl<'t> Values<'t> {
         items
     }
 
-    /// Returns the keys of a map, those of all layers together.
+    /// Returns the keys of a map in all layers.
     pub(super) fn keys(&self, path: &str) -> Vec<Found<'t>> {
         let keys: Vec<&str> = path.split('.').collect();
         let mut all: Vec<Found<'t>> = Vec::new();
@@ -194,14 +123,17 @@ impl<'t> Values<'t> {
         all
     }
 
-    /// Returns the values of a subchart: what stands under its key, and the globals, of which
-    /// those of the parent win (Helm 3, `coalesceGlobals`).
+    /// Returns the values of a subchart: those under its key, and the globals, of which
+    /// those of the parent take precedence (Helm 3, `coalesceGlobals`).
     pub(super) fn under(&self, key: &str) -> Self {
-        let globals = self.layers.iter().filter_map(|layer| layer.below("global"));
-        let globals = globals.map(|mut layer| {
-            layer.at.insert(0, "global".to_owned());
-            layer
-        });
+        let globals = self
+            .layers
+            .iter()
+            .filter_map(|layer| layer.below("global"))
+            .map(|mut layer| {
+                layer.at.insert(0, "global".to_owned());
+                layer
+            });
         let own = self.layers.iter().filter_map(|layer| layer.below(key));
         Self {
             layers: globals.chain(own).collect(),
@@ -212,8 +144,9 @@ impl<'t> Values<'t> {
 
 fn list_items<'t>(found: &Found<'t>, bindings: &Bindings) -> Vec<Found<'t>> {
     if found.node.is_sequence() {
-        let items = found.node.items();
-        return items
+        return found
+            .node
+            .items()
             .map(|node| Found {
                 node,
                 text: node.text().map(|text| bindings.fill(text)),
@@ -225,8 +158,9 @@ fn list_items<'t>(found: &Found<'t>, bindings: &Bindings) -> Vec<Found<'t>> {
     let inside = text
         .and_then(|text| text.strip_prefix('{'))
         .and_then(|rest| rest.strip_suffix('}'));
-    let words = inside.into_iter().flat_map(|inside| inside.split(','));
-    words
+    inside
+        .into_iter()
+        .flat_map(|inside| inside.split(','))
         .map(|word| Found {
             text: Some(Cow::Owned(word.trim().to_owned())),
             ..found.clone()
@@ -234,11 +168,11 @@ fn list_items<'t>(found: &Found<'t>, bindings: &Bindings) -> Vec<Found<'t>> {
         .collect()
 }
 
-/// A value for a message: whole if it is short.
+/// Shortens a value for a message.
 fn shown(text: &str) -> String {
     match text.char_indices().nth(40) {
         _ if text.is_empty() => "empty".to_owned(),
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
 }

@@ -1,22 +1,23 @@
-//! Values files that stand by themselves.
+//! Values files that no other object refers to.
 
 use std::sync::Arc;
 
 use crate::finding::Label;
 use crate::yaml::NodeRef;
 
+use super::carrier::{Carrier, Part};
+use super::carrier_context::PlainFile;
 use super::chart::Chart;
+use super::installation::Install;
 use super::release::{charts_in, layers_of, read_chart};
-use super::surroundings::PlainFile;
 use super::values::Values;
-use super::{Carrier, Install, Part};
 
 /// Reads a file of Helm values.
 ///
-/// `chart` is the `Chart.yaml` of the same folder, if there is one: where it depends on Istio's
-/// charts, their values stand under the name or the alias; where it is a copy of one of them, at
-/// the top. Without a chart the file counts when two or more keys at the top are those of istiod.
-/// Returns one installation per chart of Istio whose values are there.
+/// `chart` is the `Chart.yaml` of the same folder, if there is one. If it depends on Istio's charts, their values are
+/// under the name or the alias; if it is a copy of one of them, they are at the top level. Without a chart, the file
+/// is included if at least two keys at the top level are those of istiod.
+/// Returns one installation per chart of Istio whose values the file contains.
 #[must_use]
 pub fn from_values_file(file: &PlainFile<'_>, chart: Option<&PlainFile<'_>>) -> Vec<Install> {
     if file.is_chart() || !file.root.is_mapping() {
@@ -37,32 +38,34 @@ pub fn from_values_file(file: &PlainFile<'_>, chart: Option<&PlainFile<'_>>) -> 
             .into_iter()
             .collect();
     }
-    let read = charts.into_iter().filter_map(|(chart, key, version)| {
-        let node = match &key {
-            Some(key) => file.root.get(key),
-            None => Some(file.root),
-        };
-        // A values file beside others need not speak of every chart.
-        let mut install = blank(file, node?);
-        let own = key.map(|key| values.under(&key));
-        read_chart(
-            &mut install,
-            chart,
-            own.as_ref().unwrap_or(&values),
-            version,
-        );
-        Some(install)
-    });
-    read.collect()
+    charts
+        .into_iter()
+        .filter_map(|(chart, key, version)| {
+            let node = match &key {
+                Some(key) => file.root.get(key),
+                None => Some(file.root),
+            };
+            // One of several values files may have no values for a chart.
+            let mut install = blank(file, node?);
+            let own = key.map(|key| values.under(&key));
+            read_chart(
+                &mut install,
+                chart,
+                own.as_ref().unwrap_or(&values),
+                version,
+            );
+            Some(install)
+        })
+        .collect()
 }
 
 fn blank(file: &PlainFile<'_>, node: NodeRef<'_>) -> Install {
-    // The first key is a line to point at; the whole file is not.
+    // A label points to the first key, because the whole file would be too long.
     let first = node.entries().next().map_or(node, |entry| entry.key);
     let place = Label {
         path: Arc::clone(file.path),
         span: first.span(),
-        message: "these values are the installation".to_owned(),
+        message: "these values describe the installation".to_owned(),
     };
     Install::new(
         Carrier::HelmValues,

@@ -1,16 +1,16 @@
-//! Releases as tags, chart versions and revision names write them.
+//! Releases in tags, chart versions and names of revisions.
 
 use crate::mesh::Version;
 
 /// Reads the release from an image tag such as `1.26.1-distroless`.
 pub(super) fn of_tag(tag: &str) -> Option<Version> {
-    // Dates and hashes are tags too.
+    // Dates and hashes are used as tags, too.
     tag.parse()
         .ok()
         .filter(|version: &Version| version.major == 1)
 }
 
-/// Reads the release from the tag of an image name; `None` for a tag that names none.
+/// Reads the release from the tag of an image name; `None` if the tag contains no release.
 #[must_use]
 pub fn version_of_image(image: &str) -> Option<Version> {
     let name = image.split('@').next()?;
@@ -20,7 +20,7 @@ pub fn version_of_image(image: &str) -> Option<Version> {
     of_tag(tag)
 }
 
-/// How exactly a chart version names the release.
+/// The exactness of a chart version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exactness {
     /// One release.
@@ -29,7 +29,7 @@ pub(super) enum Exactness {
     AtLeast,
 }
 
-/// Reads the release that a chart version or a range of them admits, the lowest of a range.
+/// Reads the release that a chart version or a range allows: the lowest release of a range.
 /// Source of the syntax: `github.com/Masterminds/semver` 3, "Checking Version Constraints".
 pub(super) fn of_chart_version(text: &str) -> Option<(Version, Exactness)> {
     let text = text.trim();
@@ -38,8 +38,8 @@ pub(super) fn of_chart_version(text: &str) -> Option<(Version, Exactness)> {
         .find(|part| part.contains('.'))?;
     let bare = first.trim_start_matches(['=', '~', '>', '^']);
     let version = of_tag(bare)?;
-    let open = text.starts_with(['>', '^']) || text.contains("||") || text.contains(" - ");
-    let exactness = if open {
+    let is_open = text.starts_with(['>', '^']) || text.contains("||") || text.contains(" - ");
+    let exactness = if is_open {
         Exactness::AtLeast
     } else {
         Exactness::Release
@@ -54,12 +54,12 @@ pub(super) fn of_chart_version(text: &str) -> Option<(Version, Exactness)> {
 pub fn version_of_revision(name: &str) -> Option<Version> {
     let parts: Vec<&str> = name.split('-').collect();
     let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let last = parts
+    let count = parts
         .iter()
         .rev()
         .take_while(|part| is_number(part))
         .count();
-    let (head, tail) = parts.split_at_checked(parts.len().checked_sub(last)?)?;
+    let (head, tail) = parts.split_at_checked(parts.len().checked_sub(count)?)?;
     let major = head.last().and_then(|part| part.strip_prefix('v'));
     let numbers: Vec<&str> = major.into_iter().chain(tail.iter().copied()).collect();
     let (&major, rest) = numbers.split_first()?;
@@ -74,7 +74,7 @@ mod tests {
     const V1_26: Option<Version> = Some(Version::new(1, 26));
 
     #[test]
-    fn images_and_tags() {
+    fn releases_are_read_from_images_and_tags() {
         assert_eq!(
             version_of_image("registry.example/istio/pilot:1.26.1-distroless"),
             V1_26
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn chart_versions_and_ranges() {
+    fn releases_are_read_from_chart_versions_and_ranges() {
         let exact = |text| of_chart_version(text).filter(|(_, how)| *how == Exactness::Release);
         for text in ["1.26.1", "v1.26.1", "1.26.x", "~1.26.0", "=1.26.0", "1.26"] {
             assert_eq!(exact(text).map(|(version, _)| version), V1_26, "{text}");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn revision_names() {
+    fn releases_are_read_from_names_of_revisions() {
         for name in [
             "1-26-8",
             "1-26",

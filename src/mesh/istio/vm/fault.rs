@@ -1,8 +1,8 @@
-//! What istiod refuses of a `WorkloadGroup`, and what gets lost on the way.
+//! Faults of a `WorkloadGroup`: values that istiod rejects, and values that get lost.
 
 use crate::kube::Object;
 use crate::source::placeholder;
-use crate::yaml::{Entry, NodeRef, Route, Scalar, Span};
+use crate::yaml::{Entry, FieldPath, NodeRef, Scalar, Span};
 
 use super::fields::{HEADER, NUMBERS, SPEC, Type};
 use super::probe::{Method, field, kept, methods, number, value};
@@ -10,54 +10,54 @@ use super::probe::{Method, field, kept, methods, number, value};
 /// A fault of a `WorkloadGroup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// The key or value at fault.
+    /// The position of the wrong key or value.
     pub span: Span,
     /// The route from the object.
-    pub within: Route,
+    pub within: FieldPath,
 }
 
-/// What is wrong with a `WorkloadGroup`.
+/// The kinds of faults of a `WorkloadGroup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
     /// There is no `spec.template`.
     NoTemplate,
-    /// The probe names no method.
+    /// The probe has no method.
     NoMethod,
-    /// The probe names several methods.
+    /// The probe has several methods.
     SeveralMethods {
-        /// The one that counts.
+        /// The method that is used.
         kept: Method,
-        /// Those that are dropped.
+        /// The methods that are dropped.
         dropped: Vec<Method>,
     },
-    /// The method that counts is `grpc`.
+    /// The method that is used is `grpc`.
     Grpc,
     /// A number below 0.
     Negative,
-    /// A port that is not there or out of range.
+    /// A port that is missing or out of range.
     PortOutOfRange(Option<i64>),
-    /// A port that is no number; the number that it may mean.
+    /// A port that is not a number; contains the number that it may mean.
     PortName(Option<i64>),
     /// A scheme other than `HTTP` and `HTTPS`.
     Scheme,
-    /// A header name that istiod (`true`) or only the definition's schema refuses.
+    /// A header name that istiod (`true`) or only the schema of the definition rejects.
     HeaderName(bool),
-    /// A header value that is no string to the tools of Kubernetes.
+    /// A header value that the tools of Kubernetes do not read as a string.
     HeaderValue(&'static str),
     /// `exec` without a command.
     NoCommand,
-    /// A field that the API does not have; the names that it has at this place.
+    /// A field that the API does not have; contains the fields that it has there.
     UnknownField(Vec<&'static str>),
-    /// A value of another type.
+    /// A value of a wrong type.
     WrongType(String),
 }
 
 impl FaultKind {
-    /// Returns the fault in a few words.
+    /// Describes the fault in a few words.
     #[must_use]
-    pub(crate) const fn describe(&self) -> &'static str {
+    pub(crate) const fn summary(&self) -> &'static str {
         match self {
             Self::NoTemplate => "there is no template",
             Self::NoMethod => "the probe checks nothing",
@@ -65,25 +65,25 @@ impl FaultKind {
             Self::Grpc => "a gRPC probe is not accepted",
             Self::Negative => "the number is negative",
             Self::PortOutOfRange(_) => "the port is missing or out of range",
-            Self::PortName(_) => "the port is no number",
+            Self::PortName(_) => "the port is not a number",
             Self::Scheme => "the scheme is neither HTTP nor HTTPS",
             Self::HeaderName(_) => "the header has no valid name",
-            Self::HeaderValue(_) => "the header value is no string",
+            Self::HeaderValue(_) => "the header value is not a string",
             Self::NoCommand => "there is no command",
-            Self::UnknownField(_) => "the API has no such field",
-            Self::WrongType(_) => "the value has another type than the API wants",
+            Self::UnknownField(_) => "the API does not have this field",
+            Self::WrongType(_) => "the value has another type than the API expects",
         }
     }
 }
 
-/// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are none.
+/// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are not faults.
 #[must_use]
-pub(crate) fn faults(group: &Object<'_>) -> Vec<Fault> {
-    let mut found = Faults {
+pub(crate) fn find_faults(group: &Object<'_>) -> Vec<Fault> {
+    let mut found = FaultCollector {
         ports: None,
         found: Vec::new(),
     };
-    let route = Route::keys(&["spec"]);
+    let route = FieldPath::keys(&["spec"]);
     let spec = group.node.get("spec");
     let template = spec.and_then(|spec| field(spec, "template"));
     if template.is_none() {
@@ -99,14 +99,14 @@ pub(crate) fn faults(group: &Object<'_>) -> Vec<Fault> {
     found.found
 }
 
-struct Faults<'t> {
+struct FaultCollector<'t> {
     /// `spec.template.ports`: names with numbers.
     ports: Option<NodeRef<'t>>,
     found: Vec<Fault>,
 }
 
-impl<'t> Faults<'t> {
-    fn push(&mut self, kind: FaultKind, span: Span, within: &Route) {
+impl<'t> FaultCollector<'t> {
+    fn push(&mut self, kind: FaultKind, span: Span, within: &FieldPath) {
         self.found.push(Fault {
             kind,
             span,
@@ -114,14 +114,14 @@ impl<'t> Faults<'t> {
         });
     }
 
-    fn probe(&mut self, probe: Entry<'t>, route: &Route) {
+    fn probe(&mut self, probe: Entry<'t>, route: &FieldPath) {
         let node = probe.value;
         if is_open(node) {
             return;
         }
         if !node.is_mapping() {
-            let said = "expected a mapping".to_owned();
-            self.push(FaultKind::WrongType(said), node.span(), route);
+            let expected = "expected a mapping".to_owned();
+            self.push(FaultKind::WrongType(expected), node.span(), route);
             return;
         }
         let known: Vec<&'static str> = NUMBERS
@@ -146,7 +146,7 @@ impl<'t> Faults<'t> {
             .filter(|method| *method != kept)
             .collect();
         if let Some(first) = dropped.first() {
-            let span = field(node, first.key()).map_or(probe.key.span(), |one| one.key.span());
+            let span = field(node, first.key()).map_or(probe.key.span(), |entry| entry.key.span());
             self.push(FaultKind::SeveralMethods { kept, dropped }, span, route);
         }
         for (method, entry) in all {
@@ -154,41 +154,41 @@ impl<'t> Faults<'t> {
         }
     }
 
-    fn number(&mut self, entry: Entry<'t>, kind: Type, route: &Route) {
+    fn number(&mut self, entry: Entry<'t>, kind: Type, route: &FieldPath) {
         if is_open(entry.value) {
             return;
         }
         if number(entry.value).is_some_and(|number| number < 0) {
             self.push(FaultKind::Negative, entry.value.span(), route);
         } else if entry.value.as_str().is_some() {
-            // istioctl takes numbers in quotes, the API server does not.
-            let said = "expected an integer, found a string".to_owned();
-            self.push(FaultKind::WrongType(said), entry.value.span(), route);
+            // istioctl accepts numbers in quotes, the API server does not.
+            let expected = "expected an integer, found a string".to_owned();
+            self.push(FaultKind::WrongType(expected), entry.value.span(), route);
         } else {
             self.typed(entry.value, kind, route);
         }
     }
 
-    /// Checks the type of a value; tells whether it is right.
-    fn typed(&mut self, node: NodeRef<'t>, kind: Type, route: &Route) -> bool {
+    /// Checks the type of a value; returns whether it is correct.
+    fn typed(&mut self, node: NodeRef<'t>, kind: Type, route: &FieldPath) -> bool {
         match value(node, kind, route) {
             Ok(_) => true,
             Err(misread) => {
-                let said = FaultKind::WrongType(misread.message);
-                self.push(said, misread.span, &misread.route);
+                let fault = FaultKind::WrongType(misread.message);
+                self.push(fault, misread.span, &misread.route);
                 false
             }
         }
     }
 
-    fn method(&mut self, method: Method, entry: Entry<'t>, is_kept: bool, route: &Route) {
+    fn method(&mut self, method: Method, entry: Entry<'t>, is_kept: bool, route: &FieldPath) {
         let node = entry.value;
         if is_open(node) {
             return;
         }
         if !node.is_mapping() {
-            let said = "expected a mapping".to_owned();
-            self.push(FaultKind::WrongType(said), node.span(), route);
+            let expected = "expected a mapping".to_owned();
+            self.push(FaultKind::WrongType(expected), node.span(), route);
             return;
         }
         let known: Vec<&'static str> = method.fields().iter().map(|(name, _)| *name).collect();
@@ -204,10 +204,10 @@ impl<'t> Faults<'t> {
                 (Type::Words, None) if is_kept => {
                     self.push(FaultKind::NoCommand, entry.key.span(), &route);
                 }
-                (_, Some(one)) if !is_open(one.value) => {
-                    let is_right = self.typed(one.value, *kind, &route);
+                (_, Some(value)) if !is_open(value.value) => {
+                    let is_right = self.typed(value.value, *kind, &route);
                     if is_right && is_kept {
-                        self.content(name, one, &route);
+                        self.content(name, value, &route);
                     }
                 }
                 _ => {}
@@ -215,8 +215,8 @@ impl<'t> Faults<'t> {
         }
     }
 
-    /// Looks at values of the right type.
-    fn content(&mut self, name: &str, entry: Entry<'t>, route: &Route) {
+    /// Checks values of the correct type.
+    fn content(&mut self, name: &str, entry: Entry<'t>, route: &FieldPath) {
         let node = entry.value;
         match name {
             "scheme" if !matches!(node.text(), Some("" | "HTTP" | "HTTPS")) => {
@@ -229,7 +229,7 @@ impl<'t> Faults<'t> {
         }
     }
 
-    fn port(&mut self, port: Option<Entry<'t>>, method: Entry<'t>, route: &Route) {
+    fn port(&mut self, port: Option<Entry<'t>>, method: Entry<'t>, route: &FieldPath) {
         let Some(port) = port else {
             let kind = FaultKind::PortOutOfRange(None);
             self.push(kind, method.key.span(), route);
@@ -256,7 +256,7 @@ impl<'t> Faults<'t> {
         }
     }
 
-    fn headers(&mut self, node: NodeRef<'t>, route: &Route) {
+    fn headers(&mut self, node: NodeRef<'t>, route: &FieldPath) {
         if !node.is_sequence() {
             self.typed(node, Type::Headers, route);
             return;
@@ -268,8 +268,8 @@ impl<'t> Faults<'t> {
                 continue;
             }
             if !header.is_mapping() {
-                let said = "expected a mapping".to_owned();
-                self.push(FaultKind::WrongType(said), header.span(), &route);
+                let expected = "expected a mapping".to_owned();
+                self.push(FaultKind::WrongType(expected), header.span(), &route);
                 continue;
             }
             self.unknown(header, &known, &route);
@@ -280,7 +280,7 @@ impl<'t> Faults<'t> {
         }
     }
 
-    fn header_name(&mut self, header: NodeRef<'t>, route: &Route) {
+    fn header_name(&mut self, header: NodeRef<'t>, route: &FieldPath) {
         let route = route.child("name");
         let Some(name) = field(header, "name") else {
             self.push(FaultKind::HeaderName(true), header.span(), &route);
@@ -297,7 +297,7 @@ impl<'t> Faults<'t> {
         }
     }
 
-    fn header_value(&mut self, node: NodeRef<'t>, route: &Route) {
+    fn header_value(&mut self, node: NodeRef<'t>, route: &FieldPath) {
         match node.scalar() {
             _ if is_open(node) => {}
             None | Some(Scalar::Str(_)) => {
@@ -310,7 +310,7 @@ impl<'t> Faults<'t> {
         }
     }
 
-    fn unknown(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &Route) {
+    fn unknown(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &FieldPath) {
         for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
             let name = entry.key.text().unwrap_or_default();
             if known.contains(&name) || placeholder::contains(name) {
@@ -322,18 +322,18 @@ impl<'t> Faults<'t> {
     }
 }
 
-/// Tells whether some other tool fills the value in.
+/// Tells whether another tool fills in the value.
 fn is_open(node: NodeRef<'_>) -> bool {
     node.text().is_some_and(placeholder::contains)
 }
 
-/// A token of RFC 9110; the pseudo headers of HTTP/2 start with a colon and are none.
+/// Tells whether a name is a token of RFC 9110; the pseudo headers of HTTP/2 start with a colon and are not tokens.
 fn is_token(name: &str) -> bool {
     let is_in = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_in)
 }
 
-/// `^[-_A-Za-z0-9]+$` of the definition's schema.
+/// Tells whether a name matches `^[-_A-Za-z0-9]+$`, the pattern of the definition's schema.
 fn is_plain(name: &str) -> bool {
     name.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))

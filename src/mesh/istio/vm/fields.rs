@@ -1,9 +1,9 @@
 //! The fields of a probe, in the order of the API's definition.
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
-    /// An integer of 32 bits with sign.
+    /// A signed 32-bit integer.
     Int,
     /// A port.
     Port,
@@ -15,13 +15,13 @@ pub(super) enum Type {
     Headers,
 }
 
-/// A field: its name and what it holds.
+/// A field: its name and type.
 pub(super) type Field = (&'static str, Type);
 
-/// What a `WorkloadGroup` says.
+/// The fields of a `WorkloadGroup`.
 pub(super) const SPEC: &[&str] = &["metadata", "template", "probe"];
 
-/// The numbers of a probe.
+/// The numeric fields of a probe.
 pub(super) const NUMBERS: &[Field] = &[
     ("initialDelaySeconds", Type::Int),
     ("timeoutSeconds", Type::Int),
@@ -46,7 +46,7 @@ pub(super) const GRPC: &[Field] = &[("port", Type::Port), ("service", Type::Text
 
 pub(super) const HEADER: &[Field] = &[("name", Type::Text), ("value", Type::Text)];
 
-/// Returns the other name that Istio's JSON reader takes for a field: `httpGet` is `http_get`.
+/// Returns the other name that Istio's JSON reader accepts for a field: `http_get` for `httpGet`.
 pub(super) fn snake(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     for c in name.chars() {

@@ -13,9 +13,9 @@ use crate::mesh::istio::prober_json::string;
 use crate::mesh::istio::proxy_config::canonical;
 use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse_embedded};
 
-use super::probe::{Misread, field, read};
+use super::probe::{UnreadableValue, field, read};
 
-/// What a machine's workload is called where no label says so.
+/// Labels with the name of a machine's workload, the strongest first.
 const CANONICAL_SERVICE: [&str; 3] = [
     "service.istio.io/canonical-name",
     "app.kubernetes.io/name",
@@ -57,23 +57,23 @@ impl MeshConfig {
         status_port(&self.default_config())
     }
 
-    /// Returns `trustDomain`, `cluster.local` where none is written.
+    /// Returns `trustDomain`, or `cluster.local` if none is written.
     fn trust_domain(&self) -> &str {
         let written = self.whole.get("trustDomain").and_then(Json::as_str);
         written.unwrap_or("cluster.local")
     }
 }
 
-/// Returns `mesh.yaml` for the machines of a `WorkloadGroup` in `namespace`: the probe as it is
-/// written, without defaults, and with the mesh's configuration all that belongs to it.
+/// Returns `mesh.yaml` for the machines of a `WorkloadGroup` in `namespace`: the probe as
+/// written, without defaults, and, if the mesh configuration is known, all fields that follow from it.
 ///
 /// # Errors
-/// [`Misread`] for a value, or a `proxy.istio.io/config`, that istioctl stops at.
+/// [`UnreadableValue`] for a value, or a `proxy.istio.io/config`, that makes istioctl fail.
 pub(crate) fn mesh_yaml(
     group: &Object<'_>,
     namespace: &str,
     config: Option<&MeshConfig>,
-) -> Result<Json, Misread> {
+) -> Result<Json, UnreadableValue> {
     let spec = group.node.get("spec");
     let probe = spec.and_then(|spec| field(spec, "probe"));
     let probe = probe.map(|probe| read(probe.value)).transpose()?;
@@ -81,7 +81,7 @@ pub(crate) fn mesh_yaml(
         Some(config) => whole(group, namespace, config)?,
         None => Map::new(),
     };
-    // A probe of an annotation never survives.
+    // istioctl always drops a probe of an annotation.
     default.remove("readinessProbe");
     if let Some(probe) = &probe {
         default.insert("readinessProbe".to_owned(), to_json(probe));
@@ -89,20 +89,21 @@ pub(crate) fn mesh_yaml(
     Ok(json!({ "defaultConfig": default }))
 }
 
+/// Returns the complete configuration: that of the mesh, the annotations and the metadata of the group.
 fn whole(
     group: &Object<'_>,
     namespace: &str,
     config: &MeshConfig,
-) -> Result<Map<String, Json>, Misread> {
+) -> Result<Map<String, Json>, UnreadableValue> {
     let mut default = config.default_config();
-    for text in annotations(group) {
-        let over = proxy_config(text.value.text().unwrap_or_default());
-        let over = over.map_err(|error| Misread {
-            span: text.value.span(),
-            route: crate::yaml::Route::root(),
-            message: format!("{PROXY_CONFIG} is no YAML: {}", error.message),
+    for entry in annotations(group) {
+        let text = entry.value.text().unwrap_or_default();
+        let annotated = proxy_config(text).map_err(|error| UnreadableValue {
+            span: entry.value.span(),
+            route: crate::yaml::FieldPath::root(),
+            message: format!("`{PROXY_CONFIG}` is not YAML: {}", error.message),
         })?;
-        merge(&mut default, over);
+        merge(&mut default, annotated);
     }
     let metadata = metadata(group, namespace, config, &default);
     let entry = default.entry("proxyMetadata").or_insert_with(|| json!({}));
@@ -112,43 +113,47 @@ fn whole(
     Ok(default)
 }
 
-/// The annotations that change the configuration, the later ones last.
+/// Returns the annotations that change the configuration, the strongest last.
 fn annotations<'t>(group: &Object<'t>) -> impl Iterator<Item = Entry<'t>> + use<'t> {
     let spec = group.node.get("spec");
-    let of_entries = spec.and_then(|spec| {
+    let in_template = spec.and_then(|spec| {
         spec.get("metadata")?
             .get("annotations")?
             .entry(PROXY_CONFIG)
     });
-    let all = group.annotation(PROXY_CONFIG).into_iter().chain(of_entries);
-    all.filter(|entry| !entry.value.is_null())
+    group
+        .annotation(PROXY_CONFIG)
+        .into_iter()
+        .chain(in_template)
+        .filter(|entry| !entry.value.is_null())
 }
 
-/// Returns the annotations of a group that hold a `readinessProbe`, which nobody keeps.
+/// Returns the annotations of a group that contain a `readinessProbe`, which every program ignores.
 #[must_use]
 pub(crate) fn annotated_probes<'t>(group: &Object<'t>) -> Vec<Entry<'t>> {
-    let holds = |entry: &Entry<'t>| {
+    let has_probe = |entry: &Entry<'t>| {
         let config = proxy_config(entry.value.text().unwrap_or_default()).unwrap_or_default();
         config
             .get("readinessProbe")
             .is_some_and(|probe| !probe.is_null())
     };
-    annotations(group).filter(holds).collect()
+    annotations(group).filter(has_probe).collect()
 }
 
 fn status_port(config: &Map<String, Json>) -> Option<i64> {
     config.get("statusPort")?.as_i64().filter(|&port| port != 0)
 }
 
-/// Returns the port of the agent that the annotations of a group name, with the annotation that
-/// has the last word.
+/// Returns the port of the agent from the annotations of a group, and the annotation that
+/// decides.
 #[must_use]
 pub(crate) fn annotated_status_port<'t>(group: &Object<'t>) -> Option<(i64, Entry<'t>)> {
-    let named = annotations(group).filter_map(|entry| {
-        let config = proxy_config(entry.value.text().unwrap_or_default()).ok()?;
-        Some((status_port(&config)?, entry))
-    });
-    named.last()
+    annotations(group)
+        .filter_map(|entry| {
+            let config = proxy_config(entry.value.text().unwrap_or_default()).ok()?;
+            Some((status_port(&config)?, entry))
+        })
+        .last()
 }
 
 fn metadata(
@@ -161,10 +166,14 @@ fn metadata(
     let template = spec.and_then(|spec| spec.get("template"));
     let of_template = |key: &str| template.and_then(|template| template.get(key)?.text());
     let mut labels = labels(spec.and_then(|spec| spec.get("metadata")?.get("labels")));
-    labels.extend(self::labels(template.and_then(|one| one.get("labels"))));
+    labels.extend(self::labels(
+        template.and_then(|template| template.get("labels")),
+    ));
     let named = |keys: [&str; 3], default: &str| {
-        let mut found = keys.iter().filter_map(|key| labels.get(*key));
-        found.next().cloned().unwrap_or_else(|| default.to_owned())
+        keys.iter()
+            .find_map(|key| labels.get(*key))
+            .cloned()
+            .unwrap_or_else(|| default.to_owned())
     };
     let service = named(CANONICAL_SERVICE, group.name());
     let revision = named(CANONICAL_REVISION, "latest");
@@ -197,15 +206,15 @@ fn metadata(
     if let Some(ports) = template.and_then(|template| pod_ports(template.get("ports")?)) {
         metadata.insert("ISTIO_META_POD_PORTS", ports);
     }
-    let metadata = metadata.into_iter();
     metadata
+        .into_iter()
         .map(|(key, value)| (key.to_owned(), Json::String(value)))
         .collect()
 }
 
 fn labels(node: Option<NodeRef<'_>>) -> BTreeMap<String, String> {
-    let entries = node.into_iter().flat_map(NodeRef::entries);
-    entries
+    node.into_iter()
+        .flat_map(NodeRef::entries)
         .filter_map(|entry| Some((entry.key.text()?.to_owned(), entry.value.text()?.to_owned())))
         .collect()
 }
@@ -215,22 +224,22 @@ fn pod_ports(node: NodeRef<'_>) -> Option<String> {
         .entries()
         .filter_map(|entry| Some((entry.key.text()?, integer(entry.value)?)))
         .collect();
-    let each: Vec<String> = ports
+    let entries: Vec<String> = ports
         .iter()
         .map(|(name, port)| {
             let name = string(name);
             format!("{{\"name\":{name},\"containerPort\":{port},\"protocol\":\"\"}}")
         })
         .collect();
-    (!each.is_empty()).then(|| format!("[{}]", each.join(",")))
+    (!entries.is_empty()).then(|| format!("[{}]", entries.join(",")))
 }
 
-/// Lays one configuration over another: mappings are joined, all else is replaced.
-fn merge(base: &mut Map<String, Json>, over: Map<String, Json>) {
-    for (key, value) in over {
+/// Merges one configuration into another: mappings are merged, all other values are replaced.
+fn merge(base: &mut Map<String, Json>, overlay: Map<String, Json>) {
+    for (key, value) in overlay {
         match (base.get_mut(&key), value) {
             (_, Json::Null) => {}
-            (Some(Json::Object(base)), Json::Object(over)) => merge(base, over),
+            (Some(Json::Object(base)), Json::Object(overlay)) => merge(base, overlay),
             (_, value) => {
                 base.insert(key, value);
             }
@@ -238,7 +247,7 @@ fn merge(base: &mut Map<String, Json>, over: Map<String, Json>) {
     }
 }
 
-/// Reads the text of an annotation.
+/// Parses the text of an annotation.
 fn proxy_config(text: &str) -> Result<Map<String, Json>, SyntaxError> {
     object(text).map(canonical)
 }
@@ -256,7 +265,7 @@ fn object(text: &str) -> Result<Map<String, Json>, SyntaxError> {
     })
 }
 
-/// Returns a value in the terms of JSON.
+/// Converts a value to JSON.
 fn to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -264,13 +273,11 @@ fn to_json(value: &Value) -> Json {
         Value::Int(value) => json!(value),
         Value::Str(text) | Value::Block(text) => json!(text),
         Value::Seq(items) => items.iter().map(to_json).collect(),
-        Value::Map(entries) => {
-            let entries = entries.iter();
-            Json::Object(
-                entries
-                    .map(|(key, one)| (key.clone(), to_json(one)))
-                    .collect(),
-            )
-        }
+        Value::Map(entries) => Json::Object(
+            entries
+                .iter()
+                .map(|(key, value)| (key.clone(), to_json(value)))
+                .collect(),
+        ),
     }
 }

@@ -1,8 +1,8 @@
 //! Virtual machines: the health check of a `WorkloadGroup`.
 //!
-//! Four programs read it, each in its own way: the API server by the schema of the definition,
-//! istiod's webhook (and `istioctl validate`) by its validation, `istioctl x workload entry
-//! configure` without any, and the agent on the machine, which makes the checks.
+//! Four programs read it, each in its own way: the API server applies the schema of the definition,
+//! istiod's webhook (and `istioctl validate`) its validation, `istioctl x workload entry
+//! configure` neither, and the agent on the machine runs the checks.
 //!
 //! Source: Istio's development head of August 2026, `pkg/config/validation/validation.go`,
 //! `istioctl/pkg/workload/workload.go`, `pkg/istio-agent/health`; the order of the fields is that
@@ -13,25 +13,25 @@ mod fields;
 mod mesh_config;
 mod probe;
 
-pub(crate) use fault::{Fault, FaultKind, faults};
+pub(crate) use fault::{Fault, FaultKind, find_faults};
 pub(crate) use mesh_config::{MeshConfig, annotated_probes, annotated_status_port, mesh_yaml};
-pub(crate) use probe::{Method, kept, open_value, read};
+pub(crate) use probe::{Method, kept, placeholder_value, read};
 
 use crate::mesh::Version;
 
-/// Annotation of a `WorkloadEntry` whose health counts; auto-registered ones carry it
+/// Annotation of a `WorkloadEntry` that enables its health checks; auto-registered ones have it
 /// (`pilot/pkg/autoregistration/controller.go`).
 pub(crate) const HEALTH_CHECKS_ENABLED: &str = "proxy.istio.io/health-checks-enabled";
 
-/// Since this release the agent verifies the certificate of an HTTPS check: `health_check.go`
-/// makes the scheme lower case, `health_probers.go` asks for `HTTPS`.
+/// The release since which the agent verifies the certificate of an HTTPS check: `health_check.go`
+/// converts the scheme to lower case, `health_probers.go` compares it with `HTTPS`.
 pub(crate) const HTTPS_VERIFIED_SINCE: Version = Version::new(1, 24);
 
-/// How many checks must fail before the agent calls the machine unhealthy, unless the probe says
-/// otherwise; the kubelet waits for three (`health_check.go`, `fillInDefaults`).
+/// The number of failed checks after which the agent treats the machine as unhealthy, unless the probe sets
+/// another; the kubelet waits for three (`health_check.go`, `fillInDefaults`).
 pub(crate) const DEFAULT_FAILURE_THRESHOLD: i64 = 1;
 
-/// Returns what the sidecar of a machine uses a port for; `None` where it is the application's.
+/// Returns what the sidecar of a machine uses a port for; `None` if the port belongs to the application.
 /// `agent` is the port of the agent's status server.
 #[must_use]
 pub(crate) fn own_port(port: i64, agent: i64) -> Option<&'static str> {

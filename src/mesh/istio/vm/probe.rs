@@ -1,15 +1,15 @@
-//! A probe as Istio's JSON reader takes it: the last of several methods counts, what is zero or
-//! empty is not there, unknown fields are dropped.
+//! Reads a probe as Istio's JSON reader does: the last of several methods is used, zero and
+//! empty values count as missing, unknown fields are dropped.
 //!
 //! Source: `golang/protobuf` 1.5 (`jsonpb`), through which istio.io/api 1.31 reads; measured.
 
 use crate::kube::integer;
 use crate::source::placeholder;
-use crate::yaml::{Entry, NodeRef, Route, Scalar, Span, Value};
+use crate::yaml::{Entry, FieldPath, NodeRef, Scalar, Span, Value};
 
 use super::fields::{EXEC, Field, GRPC, HEADER, HTTP, NUMBERS, TCP, Type, snake};
 
-/// How a machine is checked, in the order of the definition: of several the last one is kept.
+/// The methods to check a machine, in the order of the definition: the last of several is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Method {
     /// `httpGet`.
@@ -47,14 +47,14 @@ impl Method {
     }
 }
 
-/// A value that Istio's reader refuses.
+/// A value that Istio's reader rejects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Misread {
-    /// Where the value stands.
+pub(crate) struct UnreadableValue {
+    /// The position of the value.
     pub span: Span,
     /// The route from the probe.
-    pub route: Route,
-    /// What was expected and what is there.
+    pub route: FieldPath,
+    /// The expected and the actual value.
     pub message: String,
 }
 
@@ -64,47 +64,52 @@ pub(super) fn field<'t>(node: NodeRef<'t>, name: &str) -> Option<Entry<'t>> {
     (!entry.value.is_null()).then_some(entry)
 }
 
-/// Returns the methods that a probe names, in the order of the definition.
+/// Returns the methods of a probe, in the order of the definition.
 #[must_use]
 pub(crate) fn methods(probe: NodeRef<'_>) -> Vec<(Method, Entry<'_>)> {
-    let all = Method::ALL.into_iter();
-    all.filter_map(|method| Some((method, field(probe, method.key())?)))
+    Method::ALL
+        .into_iter()
+        .filter_map(|method| Some((method, field(probe, method.key())?)))
         .collect()
 }
 
-/// Returns the method that counts.
+/// Returns the method that is used.
 #[must_use]
 pub(crate) fn kept(probe: NodeRef<'_>) -> Option<(Method, Entry<'_>)> {
     methods(probe).pop()
 }
 
-/// How many values of a probe are looked at; more are repeated by aliases.
+/// The maximum number of values of a probe to inspect; aliases may repeat values.
 const VALUES: usize = 10_000;
 
-/// Returns a value of a probe that another tool fills in.
+/// Returns a value of a probe that contains a placeholder for another tool.
 #[must_use]
-pub(crate) fn open_value(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    let mut waiting = vec![probe];
+pub(crate) fn placeholder_value(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    let mut pending = vec![probe];
     for _ in 0..VALUES {
-        let node = waiting.pop()?;
+        let node = pending.pop()?;
         if node.text().is_some_and(placeholder::contains) {
             return Some(node);
         }
-        waiting.extend(node.entries().map(|entry| entry.value));
-        waiting.extend(node.items());
+        pending.extend(node.entries().map(|entry| entry.value));
+        pending.extend(node.items());
     }
     None
 }
 
-/// Reads a probe; what is zero, empty or unknown is left out, as istioctl writes it.
+/// Reads a probe; zero, empty and unknown values are omitted, as in the output of istioctl.
 ///
 /// # Errors
-/// [`Misread`] for the first value of a type that istioctl stops at.
-pub(crate) fn read(probe: NodeRef<'_>) -> Result<Value, Misread> {
-    let mut found = fields(probe, NUMBERS, &Route::root())?;
-    // Those that are not kept must be readable too.
+/// [`UnreadableValue`] for the first value whose type makes istioctl fail.
+pub(crate) fn read(probe: NodeRef<'_>) -> Result<Value, UnreadableValue> {
+    let mut found = fields(probe, NUMBERS, &FieldPath::root())?;
+    // Methods that are not used must be readable, too.
     for (method, entry) in methods(probe) {
-        let inner = fields(entry.value, method.fields(), &Route::keys(&[method.key()]))?;
+        let inner = fields(
+            entry.value,
+            method.fields(),
+            &FieldPath::keys(&[method.key()]),
+        )?;
         found.retain(|(key, _)| NUMBERS.iter().any(|(name, _)| name == key));
         found.push((method.key().to_owned(), Value::Map(inner)));
     }
@@ -115,8 +120,8 @@ pub(crate) fn read(probe: NodeRef<'_>) -> Result<Value, Misread> {
 fn fields(
     node: NodeRef<'_>,
     known: &[Field],
-    route: &Route,
-) -> Result<Vec<(String, Value)>, Misread> {
+    route: &FieldPath,
+) -> Result<Vec<(String, Value)>, UnreadableValue> {
     let mut found = Vec::new();
     for (name, kind) in known {
         let Some(entry) = field(node, name) else {
@@ -131,21 +136,22 @@ fn fields(
     Ok(found)
 }
 
-/// `None` for what is zero or empty.
+/// Reads a value; `None` if it is zero or empty.
 pub(super) fn value(
     node: NodeRef<'_>,
     kind: Type,
-    route: &Route,
-) -> Result<Option<Value>, Misread> {
-    let misread = |expected: &str| Misread {
+    route: &FieldPath,
+) -> Result<Option<Value>, UnreadableValue> {
+    let misread = |expected: &str| UnreadableValue {
         span: node.span(),
         route: route.clone(),
         message: format!("expected {expected}, found {}", type_name(node)),
     };
     match kind {
         Type::Int => {
-            let number = number(node).filter(|number| i32::try_from(*number).is_ok());
-            let number = number.ok_or_else(|| misread("an integer"))?;
+            let number = number(node)
+                .filter(|number| i32::try_from(*number).is_ok())
+                .ok_or_else(|| misread("an integer"))?;
             Ok((number != 0).then_some(Value::Int(number)))
         }
         Type::Port => {
@@ -173,21 +179,21 @@ pub(super) fn value(
     }
 }
 
-type Read = Result<Option<Value>, Misread>;
+type Read = Result<Option<Value>, UnreadableValue>;
 
-/// `None` where there is no list.
+/// Reads the items of a list; `None` if the node is not a list.
 fn list<'t>(
     node: NodeRef<'t>,
-    read: impl Fn((usize, NodeRef<'t>)) -> Result<Value, Misread>,
+    read: impl Fn((usize, NodeRef<'t>)) -> Result<Value, UnreadableValue>,
 ) -> Option<Read> {
     if !node.is_sequence() {
         return None;
     }
-    let items: Result<Vec<Value>, Misread> = node.items().enumerate().map(read).collect();
+    let items: Result<Vec<Value>, UnreadableValue> = node.items().enumerate().map(read).collect();
     Some(items.map(|items| (!items.is_empty()).then_some(Value::Seq(items))))
 }
 
-/// Returns a number; the reader takes numbers in quotes, too.
+/// Returns a number; the reader accepts numbers in quotes, too.
 pub(super) fn number(node: NodeRef<'_>) -> Option<i64> {
     match node.scalar()? {
         Scalar::Str(text) => text.parse().ok(),

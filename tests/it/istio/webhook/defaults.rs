@@ -1,4 +1,4 @@
-//! What the API server makes of a pod before the webhook sees it.
+//! Decoding and defaults of the API server, which processes a pod before the webhook.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(crate) const SLOTS: [&str; 3] = ["livenessProbe", "readinessProbe", "startup
 pub(crate) const HOOKS: [&str; 2] = ["postStart", "preStop"];
 const HANDLERS: [&str; 5] = ["httpGet", "tcpSocket", "grpc", "exec", "sleep"];
 
-/// What the Kubernetes types of a release know: grpc from 1.13 on, sleep from 1.22 on.
+/// The Kubernetes types of an Istio release: they have `grpc` since 1.13, and `sleep` since 1.22.
 #[derive(Clone, Copy)]
 pub(crate) struct Types {
     pub(crate) minor: u32,
@@ -28,7 +28,8 @@ impl Types {
     }
 }
 
-/// Reads a pod with the types of a release and fills in the defaults of its handlers.
+/// Decodes a pod with the types of a release and fills in the defaults of its handlers. Fails if a value has the
+/// wrong type.
 pub(super) fn decoded(template: &Value, types: Types) -> Result<Value, ()> {
     let mut pod = template.clone();
     without_nulls(&mut pod);
@@ -59,7 +60,7 @@ pub(super) fn decoded(template: &Value, types: Types) -> Result<Value, ()> {
     Ok(pod)
 }
 
-/// The handlers of a container, probes first, with whether they are probes.
+/// Returns the handlers of a container, each with whether it is a probe.
 pub(crate) fn each_mut(container: &mut Value) -> Vec<(&mut Value, bool)> {
     let mut found = Vec::new();
     let Some(map) = container.as_object_mut() else {
@@ -78,7 +79,7 @@ pub(crate) fn each_mut(container: &mut Value) -> Vec<(&mut Value, bool)> {
     found
 }
 
-/// Go's types: a path is a string, a port fits in 32 bits.
+/// Checks the types of a handler in Go: a path is a string, and a port fits in 32 bits.
 fn check(handler: &Value) -> Result<(), ()> {
     let path = handler.pointer("/httpGet/path");
     if path.is_some_and(|path| !path.is_string()) {
@@ -92,7 +93,7 @@ fn check(handler: &Value) -> Result<(), ()> {
     Ok(())
 }
 
-/// The API server drops what is null.
+/// Removes null values, as the API server does.
 pub(crate) fn without_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -104,12 +105,12 @@ pub(crate) fn without_nulls(value: &mut Value) {
     }
 }
 
-/// The API server's defaults for a probe or hook.
+/// Returns a probe or hook with the defaults of the API server.
 pub(crate) fn defaulted(handler: &Value, is_probe: bool) -> Value {
     let mut out = handler.clone();
     without_nulls(&mut out);
     let map = out.as_object_mut().unwrap();
-    // Old releases lack the field in their types.
+    // The types of old releases do not have the field.
     map.remove("terminationGracePeriodSeconds");
     if is_probe {
         for (name, value) in [
@@ -140,7 +141,7 @@ pub(crate) fn defaulted(handler: &Value, is_probe: bool) -> Value {
         {
             http.remove("httpHeaders");
         }
-        // The API server leaves an empty host out.
+        // The API server omits an empty host.
         if http.get("host").is_some_and(|host| host == "") {
             http.remove("host");
         }
@@ -151,16 +152,19 @@ pub(crate) fn defaulted(handler: &Value, is_probe: bool) -> Value {
     out
 }
 
-/// The handlers of the application containers: `list/name/slot` to the defaulted handler.
+/// Returns the handlers of the application containers with defaults, by `list/name/slot`.
 pub(crate) fn handlers(pod: &Value, types: Types) -> BTreeMap<String, Value> {
     let lists = ["initContainers", "containers"];
-    let containers = lists
-        .into_iter()
-        .flat_map(|key| list(pod, key).into_iter().map(move |one| (key, one)));
+    let containers = lists.into_iter().flat_map(|key| {
+        list(pod, key)
+            .into_iter()
+            .map(move |container| (key, container))
+    });
     of_containers(containers, types)
 }
 
-/// The same of containers that say themselves in which list they stand.
+/// Returns the handlers of containers with defaults, by `list/name/slot`. Each container comes with the name of its
+/// list.
 pub(crate) fn of_containers<'a>(
     containers: impl Iterator<Item = (&'a str, &'a Value)>,
     types: Types,
@@ -180,7 +184,7 @@ pub(crate) fn of_containers<'a>(
             };
             let mut handler = handler.clone();
             let map = handler.as_object_mut().unwrap();
-            // Releases read manifests with types that may lack these handlers.
+            // The types of the release may not have these handlers.
             map.retain(|key, _| !types.lacks(key));
             if map.keys().any(|key| HANDLERS.contains(&key.as_str())) {
                 found.insert(

@@ -1,7 +1,7 @@
-//! A model of Istio's injection webhook, for tests: what it makes of a pod's probes and of the
-//! prober env. Written apart from `src`, on plain JSON values, so that one mistake is not made twice.
+//! A model of Istio's injection webhook for tests: the rewrite of probes and the prober env. It shares no code with
+//! `src` and uses plain JSON values, so that the same mistake is not made twice.
 //!
-//! Modelled: decoding and the API server's defaults, who is injected, the merge of a user's
+//! Modelled: decoding and the API server's defaults, which pods are injected, the merge of a user's
 //! `istio-proxy`, the env from `proxyMetadata`, the rewrite of probes, the order of containers.
 //! Not modelled: the rest of the template (volumes, the other env, `PROXY_CONFIG`, `istio-init`'s env).
 
@@ -23,21 +23,21 @@ const STATUS: &str = "sidecar.istio.io/status";
 const STATUS_PORT: &str = "status.sidecar.istio.io/port";
 const TEMPLATES: &str = "inject.istio.io/templates";
 
-/// The mesh that injects.
+/// Settings of the mesh that injects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mesh {
-    /// The minor release: 31 stands for 1.31.
+    /// The minor version of the release: 31 for 1.31.
     pub(crate) minor: u32,
     /// `global.proxy.statusPort`.
     pub(crate) status_port: i64,
     /// `sidecarInjectorWebhook.rewriteAppHTTPProbe`.
     pub(crate) rewrites: bool,
-    /// Sidecars are native ones.
+    /// Whether sidecars are native.
     pub(crate) native: bool,
 }
 
 impl Mesh {
-    /// A release with the values of the charts: `1.28.10`.
+    /// Returns the mesh of a release such as `1.28.10`, with the default values of the charts.
     pub(crate) fn of(release: &str) -> Self {
         Self {
             minor: release.split('.').nth(1).unwrap().parse().unwrap(),
@@ -48,14 +48,14 @@ impl Mesh {
     }
 }
 
-/// An object that holds a pod template.
+/// The pod template of an object, and its namespace.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Workload {
     pub(crate) namespace: String,
     pub(crate) template: Value,
 }
 
-/// What becomes of a pod.
+/// Result of the admission of a pod.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Admitted {
     /// The pod is refused.
@@ -66,7 +66,7 @@ pub(crate) enum Admitted {
     Injected(Value),
 }
 
-/// The workloads of a stream, Lists expanded, in order.
+/// Returns the workloads of a stream in order, including the items of Lists.
 pub(crate) fn workloads(text: &str) -> Vec<Workload> {
     let mut objects = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {
@@ -99,7 +99,7 @@ fn workload(object: &Value) -> Option<Workload> {
     })
 }
 
-/// What the API server and the webhook make of a pod.
+/// Returns the result of the API server and the webhook for a pod.
 pub(crate) fn admit(workload: &Workload, mesh: Mesh) -> Admitted {
     let Ok(mut pod) = decoded(&workload.template, Types { minor: mesh.minor }) else {
         return Admitted::Error;
@@ -114,7 +114,7 @@ pub(crate) fn admit(workload: &Workload, mesh: Mesh) -> Admitted {
     match template.as_str() {
         "sidecar" => {}
         "grpc-agent" if mesh.minor >= 11 => {
-            // The template brings the opt-out along, from 1.12 on.
+            // The template contains the opt-out since 1.12.
             if mesh.minor >= 12 {
                 annotations(&mut pod).insert(OPT_OUT.to_owned(), json!("false"));
             }
@@ -138,7 +138,7 @@ fn annotations(pod: &mut Value) -> &mut Map<String, Value> {
     annotations.as_object_mut().unwrap()
 }
 
-/// `injectRequired`, with the policy enabled.
+/// Returns whether a pod is injected: `injectRequired` with the policy enabled.
 fn is_injected(pod: &Value, namespace: &str, minor: u32) -> bool {
     let system = [
         "kube-system",
@@ -166,7 +166,7 @@ fn is_injected(pod: &Value, namespace: &str, minor: u32) -> bool {
     ["y", "yes", "true", "on"].contains(&word.to_lowercase().as_str())
 }
 
-/// The validator trims, unlike the injector.
+/// Returns whether the status port is valid. The validator trims the value, unlike the injector.
 fn status_port_is_valid(pod: &Value) -> bool {
     annotation(pod, STATUS_PORT)
         .is_none_or(|port| port.trim().parse::<u16>().is_ok() && !port.contains('+'))
@@ -197,39 +197,39 @@ fn list_mut<'a>(pod: &'a mut Value, key: &str) -> &'a mut Vec<Value> {
     items.as_array_mut().unwrap()
 }
 
-/// The template's sidecar, what the user says of it laid over by the names of its env.
+/// Adds the sidecar of the template, merged with the user's `istio-proxy`. An env of the user replaces one with the
+/// same name.
 fn add_sidecar(pod: &mut Value, template: &str, mesh: Mesh) {
     let native = is_native(pod, mesh);
     let mut env = Vec::new();
     if template == "sidecar" {
         env = metadata_env(pod);
     }
-    let home = if native {
+    let key = if native {
         "initContainers"
     } else {
         "containers"
     };
-    let other = "containers";
-    let mut given = take_proxy(pod, home);
-    if given.is_none() && native {
-        given = take_proxy(pod, other);
+    let mut own_proxy = take_proxy(pod, key);
+    if own_proxy.is_none() && native {
+        own_proxy = take_proxy(pod, "containers");
     }
-    let mut proxy = given.unwrap_or_else(|| json!({"name": PROXY}));
+    let mut proxy = own_proxy.unwrap_or_else(|| json!({"name": PROXY}));
     let own = proxy
         .get("env")
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    env.retain(|entry| own.iter().all(|one| one["name"] != entry["name"]));
+    env.retain(|entry| own.iter().all(|other| other["name"] != entry["name"]));
     env.extend(own);
     proxy["env"] = json!(env);
     if proxy.get("image").is_none_or(|image| image == "auto") {
         proxy["image"] = json!("proxyv2");
     }
-    list_mut(pod, home).push(proxy);
+    list_mut(pod, key).push(proxy);
     let has_init = list(pod, "initContainers")
         .iter()
-        .any(|one| one["name"] == "istio-init");
+        .any(|container| container["name"] == "istio-init");
     if template == "sidecar" && !has_init {
         list_mut(pod, "initContainers").push(json!({"name": "istio-init"}));
     }
@@ -237,11 +237,14 @@ fn add_sidecar(pod: &mut Value, template: &str, mesh: Mesh) {
 
 fn take_proxy(pod: &mut Value, key: &str) -> Option<Value> {
     let items = list_mut(pod, key);
-    let at = items.iter().position(|one| one["name"] == PROXY)?;
+    let at = items
+        .iter()
+        .position(|container| container["name"] == PROXY)?;
     Some(items.remove(at))
 }
 
-/// `- name: {{ $key }}`, `value: "{{ $value }}"`: pasted between quotes, then read as YAML.
+/// Returns the env from `proxyMetadata`. The template contains `- name: {{ $key }}` and `value: "{{ $value }}"`: each
+/// value is put between quotes, and then read as YAML.
 fn metadata_env(pod: &Value) -> Vec<Value> {
     let Some(text) = annotation(pod, CONFIG) else {
         return Vec::new();
@@ -258,11 +261,12 @@ fn metadata_env(pod: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// The proxy last, or first where the application waits for it; native: behind `istio-init`.
+/// Moves the proxy to the end, or to the start if the application waits for it. A native sidecar follows
+/// `istio-init`.
 fn reorder(pod: &mut Value, mesh: Mesh) {
     if is_native(pod, mesh) {
         let inits = list_mut(pod, "initContainers");
-        let rank = |one: &Value| match one["name"].as_str() {
+        let rank = |container: &Value| match container["name"].as_str() {
             Some("istio-init") => 0,
             Some(PROXY) => 1,
             _ => 2,
@@ -274,18 +278,19 @@ fn reorder(pod: &mut Value, mesh: Mesh) {
         .and_then(|text| serde_yaml::from_str::<Value>(text).ok())
         .is_some_and(|config| config.get("holdApplicationUntilProxyStarts") == Some(&json!(true)));
     let containers = list_mut(pod, "containers");
-    containers.sort_by_key(|one| (one["name"] == PROXY) != hold);
+    containers.sort_by_key(|container| (container["name"] == PROXY) != hold);
 }
 
-/// The sidecar, as the injector looks for it.
+/// Returns the sidecar. The order of the search is that of the injector.
 pub(crate) fn sidecar(pod: &Value) -> Option<&Value> {
     let both = list(pod, "containers")
         .into_iter()
         .chain(list(pod, "initContainers"));
-    both.into_iter().find(|one| one["name"] == PROXY)
+    both.into_iter()
+        .find(|container| container["name"] == PROXY)
 }
 
-/// Every prober env of the sidecar, in order; the kubelet lets the last one win.
+/// Returns every prober env of the sidecar in order. The kubelet uses the last one.
 pub(crate) fn prober_envs(pod: &Value) -> Vec<String> {
     let env = sidecar(pod).and_then(|proxy| proxy.get("env")?.as_array());
     let env = env
@@ -299,11 +304,11 @@ pub(crate) fn prober_envs(pod: &Value) -> Vec<String> {
 pub(crate) fn names(pod: &Value, key: &str) -> Vec<String> {
     let names = list(pod, key).into_iter();
     names
-        .map(|one| one["name"].as_str().unwrap_or_default().to_owned())
+        .map(|container| container["name"].as_str().unwrap_or_default().to_owned())
         .collect()
 }
 
-/// The paths that the kubelet asks the agent for and that the agent does not know.
+/// Returns the paths of rewritten probes that the prober env does not contain.
 pub(crate) fn unserved(pod: &Value) -> Vec<String> {
     let known: Value = prober_envs(pod).last().map_or(json!({}), |env| {
         serde_json::from_str(env).unwrap_or(Value::Null)
@@ -311,7 +316,7 @@ pub(crate) fn unserved(pod: &Value) -> Vec<String> {
     let handlers = defaults::handlers(pod, Types { minor: 31 });
     let paths = handlers
         .values()
-        .filter_map(|one| one.pointer("/httpGet/path")?.as_str());
+        .filter_map(|handler| handler.pointer("/httpGet/path")?.as_str());
     let agents = paths.filter(|path| path.starts_with("/app-"));
     agents
         .filter(|path| known.get(path).is_none())

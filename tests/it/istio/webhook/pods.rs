@@ -1,4 +1,4 @@
-//! Random pods for the model: every kind of handler in every slot, and what decides beside them.
+//! Random pods for the model: every kind of handler in every slot, and the other fields that decide the result.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-/// A pod, and the mesh that it meets.
+/// A pod, and the mesh that injects it.
 #[derive(Clone, Debug)]
 pub(crate) struct Trial {
     pub(crate) minor: u32,
@@ -58,9 +58,9 @@ pub(crate) fn trials() -> BoxedStrategy<Trial> {
                 containers: named("app", containers),
                 inits: named("native", init.into_iter().collect())
                     .into_iter()
-                    .map(|mut one| {
-                        one["restartPolicy"] = json!("Always");
-                        one
+                    .map(|mut container| {
+                        container["restartPolicy"] = json!("Always");
+                        container
                     })
                     .collect(),
                 proxy,
@@ -71,9 +71,9 @@ pub(crate) fn trials() -> BoxedStrategy<Trial> {
 
 fn named(stem: &str, containers: Vec<Value>) -> Vec<Value> {
     let each = containers.into_iter().enumerate();
-    each.map(|(index, mut one)| {
-        one["name"] = json!(format!("{stem}-{index}"));
-        one
+    each.map(|(index, mut container)| {
+        container["name"] = json!(format!("{stem}-{index}"));
+        container
     })
     .collect()
 }
@@ -107,7 +107,7 @@ fn annotations() -> BoxedStrategy<Map<String, Value>> {
         .boxed()
 }
 
-/// What a user may say of the sidecar; the first is a bare request.
+/// Generates a user's `istio-proxy`; the first has only a name and an image.
 fn proxy() -> BoxedStrategy<Value> {
     let own = vec![
         json!({"name": "istio-proxy", "image": "auto"}),
@@ -125,22 +125,22 @@ fn container() -> BoxedStrategy<Value> {
     );
     let hooks = (option::weighted(0.3, hook()), option::weighted(0.2, hook()));
     (slots, hooks).prop_map(|((readiness, liveness, startup), (stop, start))| {
-        let mut one = json!({
+        let mut container = json!({
             "image": "example.test/app:1",
             "ports": [{"name": "http", "containerPort": 8080}, {"name": "grpc", "containerPort": 9090}],
         });
         let probes = [("readinessProbe", readiness), ("livenessProbe", liveness), ("startupProbe", startup)];
         for (slot, probe) in probes {
             if let Some(probe) = probe {
-                one[slot] = probe;
+                container[slot] = probe;
             }
         }
         for (slot, hook) in [("preStop", stop), ("postStart", start)] {
             if let Some(hook) = hook {
-                one["lifecycle"][slot] = hook;
+                container["lifecycle"][slot] = hook;
             }
         }
-        one
+        container
     })
     .boxed()
 }
@@ -167,7 +167,7 @@ fn hook() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// Mostly good ports; a few that a guard has to refuse.
+/// Generates mostly valid ports, and a few that a guard refuses.
 fn port() -> BoxedStrategy<Value> {
     prop_oneof![
         60 => (1..65536_i64).prop_map(|port| json!(port)),

@@ -1,5 +1,4 @@
-//! The rewrite of probes: what is recorded for the agent, what each handler becomes, where the
-//! env goes.
+//! The rewrite of probes: the entries for the agent, the rewritten handlers, and the place of the env.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ENV, Mesh, OPT_OUT, PROXY, STATUS, STATUS_PORT, annotation, prober_envs, sidecar};
 
-/// The slot of a handler with the tail of its key and the release that rewrites it.
+/// The slot of a handler, the end of its key, and the minor release that first rewrites it.
 const SLOTS: [(&str, &str, u32); 5] = [
     ("/readinessProbe", "app-health/{}/readyz", 0),
     ("/livenessProbe", "app-health/{}/livez", 0),
@@ -16,7 +15,8 @@ const SLOTS: [(&str, &str, u32); 5] = [
     ("/lifecycle/postStart", "app-lifecycle/{}/poststartz", 25),
 ];
 
-/// The handlers that go over the network, in the order in which the injector looks for them.
+/// Network handlers in the order in which the injector searches for them, each with the minor release that first
+/// rewrites it.
 const KINDS: [(&str, u32); 3] = [("httpGet", 0), ("tcpSocket", 12), ("grpc", 13)];
 
 pub(super) fn rewrite_probes(pod: &mut Value, mesh: Mesh) {
@@ -25,13 +25,13 @@ pub(super) fn rewrite_probes(pod: &mut Value, mesh: Mesh) {
         return;
     }
     let recorded = recorded(pod, mesh);
-    place(pod, mesh, &recorded);
+    write_env(pod, mesh, &recorded);
     let port = annotation(pod, STATUS_PORT).map_or(mesh.status_port, |text| {
-        // Go's Atoi takes a sign and no blanks; where it fails the port is 0.
+        // Go's `Atoi` accepts a sign and rejects blanks; if it fails, the port is 0.
         text.parse::<i64>().unwrap_or(0)
     });
     for_each(pod, mesh, |handler, path, _| {
-        point(handler, path, port, mesh)
+        point_to_agent(handler, path, port, mesh)
     });
 }
 
@@ -43,7 +43,7 @@ fn parse_bool(word: &str) -> Option<bool> {
     }
 }
 
-/// Goes through the handlers that the release knows, init containers first.
+/// Calls `act` for each handler that the release rewrites, init containers first.
 fn for_each(pod: &mut Value, mesh: Mesh, mut act: impl FnMut(&mut Value, &str, &Value)) {
     let lists: &[&str] = if mesh.minor >= 19 {
         &["initContainers", "containers"]
@@ -64,7 +64,10 @@ fn for_each(pod: &mut Value, mesh: Mesh, mut act: impl FnMut(&mut Value, &str, &
                 if mesh.minor < since {
                     continue;
                 }
-                if let Some(handler) = container.pointer_mut(slot).filter(|one| one.is_object()) {
+                if let Some(handler) = container
+                    .pointer_mut(slot)
+                    .filter(|handler| handler.is_object())
+                {
                     act(handler, &format!("/{}", path.replace("{}", &name)), &ports);
                 }
             }
@@ -79,7 +82,7 @@ fn kind_of(handler: &Value, mesh: Mesh) -> Option<&'static str> {
         .find(|kind| handler.get(kind).is_some())
 }
 
-/// `DumpAppProbers`: what the agent is told, by key.
+/// Returns the entries for the agent by key, as `DumpAppProbers` does.
 fn recorded(pod: &mut Value, mesh: Mesh) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for_each(pod, mesh, |handler, path, ports| {
@@ -108,7 +111,7 @@ fn recorded(pod: &mut Value, mesh: Mesh) -> BTreeMap<String, String> {
     all
 }
 
-/// Go's `json.Marshal` of one prober: the field order of the API types, empty fields left out.
+/// Returns a prober as Go's `json.Marshal` writes it: in the field order of the API types, without empty fields.
 fn prober(handler: &Value, kind: &str, port: i64) -> String {
     let action = &handler[kind];
     let mut fields = Vec::new();
@@ -152,7 +155,7 @@ fn prober(handler: &Value, kind: &str, port: i64) -> String {
     format!("{{\"{kind}\":{{{}}}{timeout}}}", fields.join(","))
 }
 
-/// A JSON string in Go's spelling.
+/// Returns a JSON string with the escapes of Go.
 fn quoted(text: &str) -> String {
     let plain = serde_json::to_string(text).unwrap();
     let mut out = plain
@@ -171,8 +174,8 @@ fn object(all: &BTreeMap<String, String>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// The env of the sidecar: appended, or in an injected pod merged into the first one there is.
-fn place(pod: &mut Value, mesh: Mesh, recorded: &BTreeMap<String, String>) {
+/// Appends the env to the sidecar, or in an injected pod merges it into the first existing one.
+fn write_env(pod: &mut Value, mesh: Mesh, recorded: &BTreeMap<String, String>) {
     if recorded.is_empty() {
         return;
     }
@@ -210,14 +213,17 @@ fn place(pod: &mut Value, mesh: Mesh, recorded: &BTreeMap<String, String>) {
 fn env_of_sidecar(pod: &mut Value) -> &mut Vec<Value> {
     let in_main = super::list(pod, "containers")
         .iter()
-        .any(|one| one["name"] == PROXY);
+        .any(|container| container["name"] == PROXY);
     let list = if in_main {
         "/spec/containers"
     } else {
         "/spec/initContainers"
     };
     let items = pod.pointer_mut(list).unwrap().as_array_mut().unwrap();
-    let proxy = items.iter_mut().find(|one| one["name"] == PROXY).unwrap();
+    let proxy = items
+        .iter_mut()
+        .find(|container| container["name"] == PROXY)
+        .unwrap();
     let proxy: &mut Map<String, Value> = proxy.as_object_mut().unwrap();
     proxy
         .entry("env")
@@ -226,8 +232,8 @@ fn env_of_sidecar(pod: &mut Value) -> &mut Vec<Value> {
         .unwrap()
 }
 
-/// `patchRewriteProbe`: also of handlers that were not recorded.
-fn point(handler: &mut Value, path: &str, port: i64, mesh: Mesh) {
+/// Points a handler to the agent, as `patchRewriteProbe` does, even if it has no entry.
+fn point_to_agent(handler: &mut Value, path: &str, port: i64, mesh: Mesh) {
     let Some(kind) = kind_of(handler, mesh) else {
         return;
     };

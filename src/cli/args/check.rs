@@ -1,0 +1,89 @@
+//! The options of `meshprobe check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::choice::{FailOnArg, OutputFormat, ReportArg, SeverityArg, report};
+use super::common::Common;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CheckArgs {
+    /// The format of the report.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Report"
+    )]
+    pub(in crate::cli) output_format: OutputFormat,
+
+    /// Also write a report to a file (repeatable); formats as for --output-format.
+    ///
+    /// A summary is appended to the file; reports in other formats replace the file.
+    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report, help_heading = "Report")]
+    pub(in crate::cli) reports: Vec<ReportArg>,
+
+    /// The directory that paths in reports are relative to, such as the root of the repository
+    /// [default: the working directory].
+    ///
+    /// Applies to sarif, github, gitlab, junit and summary.
+    #[arg(long, value_name = "DIR", help_heading = "Report")]
+    pub(in crate::cli) report_root: Option<PathBuf>,
+
+    /// Exit with code 1 on findings of this severity or above [default: warning].
+    #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
+    pub(in crate::cli) fail_on: Option<FailOnArg>,
+
+    /// Report only findings of this severity or above; ignore all others.
+    #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
+    pub(in crate::cli) min_severity: Option<SeverityArg>,
+
+    /// Count findings per rule instead of showing them.
+    #[arg(long, help_heading = "Report")]
+    pub(in crate::cli) statistics: bool,
+
+    /// Run only these rules (repeatable). Unreadable files are still reported.
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_delimiter = ',',
+        help_heading = "Rules"
+    )]
+    pub(in crate::cli) select: Vec<String>,
+
+    /// Ignore these rules (repeatable).
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_delimiter = ',',
+        help_heading = "Rules"
+    )]
+    pub(in crate::cli) ignore: Vec<String>,
+
+    /// Write a suppression with this reason above every finding; later runs report only new findings.
+    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff", "statistics"], help_heading = "Rules")]
+    pub(in crate::cli) add_ignore: Option<String>,
+
+    /// Report every probe that the mesh would still rewrite at admission.
+    ///
+    /// For the end of a pipeline: kustomize skips functions silently when a flag is missing.
+    #[arg(long, help_heading = "Rules")]
+    pub(in crate::cli) require_rewritten: bool,
+
+    /// Apply safe fixes to the files.
+    #[arg(long, group = "fixing", help_heading = "Fixes")]
+    pub(in crate::cli) fix: bool,
+
+    /// With --fix or --diff: also apply fixes that change behaviour.
+    #[arg(long, requires = "fixing", help_heading = "Fixes")]
+    pub(in crate::cli) unsafe_fixes: bool,
+
+    /// Show the changes of --fix as a diff, without writing files.
+    #[arg(long, group = "fixing", help_heading = "Fixes", conflicts_with_all = ["fix", "output_format", "reports"])]
+    pub(in crate::cli) diff: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) common: Common,
+}

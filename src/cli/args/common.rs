@@ -1,0 +1,126 @@
+//! The options that `check`, `rewrite` and `predict` share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::choice::{ColorArg, MeshArg};
+use super::size;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Common {
+    /// Files and directories; `-` is standard input [default: .].
+    #[arg(value_name = "PATH")]
+    pub(in crate::cli) paths: Vec<PathBuf>,
+
+    /// The service mesh [default: auto].
+    #[arg(long, value_enum, help_heading = "Mesh")]
+    pub(in crate::cli) mesh: Option<MeshArg>,
+
+    /// The release of the mesh, such as 1.28.
+    #[arg(long, value_name = "VERSION", help_heading = "Mesh")]
+    pub(in crate::cli) mesh_version: Option<String>,
+
+    /// A fact that the manifests do not state, such as mtls=STRICT (repeatable).
+    ///
+    /// Keys: ambient, cni, cni-enforces-node-traffic, injection (evidence, all, none), mtls
+    /// (DISABLE, PERMISSIVE, STRICT), native-sidecars, node-version, revision, rewrite,
+    /// root-namespace, status-port.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Mesh")]
+    pub(in crate::cli) assume: Vec<String>,
+
+    /// A fact that takes precedence over the manifests (repeatable); keys as for --assume.
+    #[arg(long = "override", value_name = "KEY=VALUE", help_heading = "Mesh")]
+    pub(in crate::cli) overrides: Vec<String>,
+
+    /// The namespace of objects without a namespace.
+    #[arg(short, long, help_heading = "Mesh")]
+    pub(in crate::cli) namespace: Option<String>,
+
+    /// Manifests that are read for facts, and whose findings are not reported (repeatable).
+    #[arg(long, value_name = "PATH", help_heading = "Input")]
+    pub(in crate::cli) context: Vec<PathBuf>,
+
+    /// Exclude matching files, with the syntax of .gitignore (repeatable).
+    #[arg(long, value_name = "GLOB", help_heading = "Input")]
+    pub(in crate::cli) exclude: Vec<String>,
+
+    /// Also apply --exclude to paths that are given on the command line.
+    #[arg(long, help_heading = "Input")]
+    pub(in crate::cli) force_exclude: bool,
+
+    /// Also read files that .gitignore hides.
+    #[arg(long, help_heading = "Input")]
+    pub(in crate::cli) no_ignore: bool,
+
+    /// Render this folder with the `kustomize` (or `kubectl`) on the PATH and read the result
+    /// (repeatable).
+    ///
+    /// Findings name the source files of the build. If no path argument is given, no other files
+    /// are read. If the build fails, check and predict read the folder itself.
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    pub(in crate::cli) kustomize: Vec<PathBuf>,
+
+    /// Render this chart with the `helm` on the PATH and read the result (repeatable).
+    ///
+    /// Findings name the templates. The value of --namespace is passed to helm.
+    #[arg(long, value_name = "CHART", help_heading = "Input")]
+    pub(in crate::cli) helm: Vec<PathBuf>,
+
+    /// A file with values for --helm (repeatable).
+    #[arg(long, value_name = "FILE", requires = "helm", help_heading = "Input")]
+    pub(in crate::cli) values: Vec<PathBuf>,
+
+    /// The path to show for standard input.
+    #[arg(long, value_name = "PATH", help_heading = "Input")]
+    pub(in crate::cli) stdin_filename: Option<String>,
+
+    /// The configuration file [default: the nearest .meshprobe.yaml in this or a parent directory].
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// Ignore all configuration files.
+    #[arg(long, conflicts_with = "config", help_heading = "Settings")]
+    pub(in crate::cli) isolated: bool,
+
+    /// Memory limit for rendered overlays, such as 1GiB [default: 192MiB, or 16 times the size of the files].
+    ///
+    /// Overlays that do not fit are reported as overlay-left-out. Units: KiB, MiB, GiB.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
+    pub(in crate::cli) max_rendered: Option<usize>,
+
+    /// Memory limit for parsed files, such as 1GiB [default: 192MiB, and 16KiB for each file].
+    ///
+    /// Files that do not fit are reported as file-left-out. Units: KiB, MiB, GiB.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
+    pub(in crate::cli) max_parsed: Option<usize>,
+
+    /// The number of threads [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Settings")]
+    pub(in crate::cli) threads: Option<u16>,
+
+    /// When to use colours.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    pub(in crate::cli) color: ColorArg,
+
+    /// Print only results: no summary, and no notes in addition to a rewrite or a table.
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(in crate::cli) quiet: bool,
+
+    /// Also print the files that were read, the kind of each file, and the elapsed time.
+    #[arg(short, long, help_heading = "Output")]
+    pub(in crate::cli) verbose: bool,
+}
+
+impl Common {
+    /// Returns whether `--kustomize` or `--helm` is given.
+    pub(in crate::cli) const fn renders(&self) -> bool {
+        !self.kustomize.is_empty() || !self.helm.is_empty()
+    }
+}

@@ -1,0 +1,20 @@
+//! Commands and options. The doc comments are the text of `--help`.
+
+mod check;
+mod choice;
+mod cli;
+mod common;
+mod predict;
+mod rewrite;
+mod rule;
+mod size;
+
+pub(super) use check::CheckArgs;
+pub(super) use choice::{
+    ColorArg, FailOnArg, OutputFormat, RuleFormat, SchemaKind, SeverityArg, TableFormat,
+};
+pub(super) use cli::{Cli, Command};
+pub(super) use common::Common;
+pub(super) use predict::PredictArgs;
+pub(super) use rewrite::RewriteArgs;
+pub(super) use rule::{RuleArgs, SchemaArgs};

@@ -1,0 +1,83 @@
+//! The options of `meshprobe rewrite`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::rewrite::ALLOWABLE;
+
+use super::choice::FormArg;
+use super::common::Common;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RewriteArgs {
+    /// How the rewritten manifests carry the original probes.
+    #[arg(long, value_name = "FORM", value_enum, help_heading = "Rewrite")]
+    pub(in crate::cli) form: Option<FormArg>,
+
+    /// Rewrite the files in place.
+    #[arg(long, help_heading = "Rewrite")]
+    pub(in crate::cli) write: bool,
+
+    /// Show the changes as a diff, without writing files; exit with code 1 if there are any.
+    #[arg(long, help_heading = "Rewrite", conflicts_with = "write")]
+    pub(in crate::cli) diff: bool,
+
+    /// Write a copy of the tree, with the rewritten files, to this folder.
+    ///
+    /// Copies every file below the given paths, including unchanged files and files that are not
+    /// manifests, so that references between files still work. Files that .gitignore or --exclude
+    /// hide are not copied. Paths are kept relative to the folder that contains all given paths:
+    /// `rewrite k8s -o out` copies k8s/a/b.yaml to out/a/b.yaml. Links to files become files. A
+    /// link to a folder stays a link if that folder is copied, too; otherwise it becomes a folder.
+    /// Existing files are never overwritten, except for copies of an earlier run, which
+    /// out/.meshprobe-copy lists. Standard input is written to standard output.
+    #[arg(short, long, value_name = "DIR", help_heading = "Rewrite", conflicts_with_all = ["write", "diff"])]
+    pub(in crate::cli) output: Option<PathBuf>,
+
+    /// Undo the rewrite: restore the original probes from the prober env.
+    ///
+    /// The prober env contains port numbers and default values; --undo writes these, even if the
+    /// original had a port name or no value. Works for rewrites by meshprobe, in any form, and by
+    /// the injector.
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["form", "allow"])]
+    pub(in crate::cli) undo: bool,
+
+    /// Write mesh.yaml for the virtual machines of a WorkloadGroup, instead of manifests.
+    ///
+    /// The readinessProbe equals that of `istioctl x workload entry configure`, but no cluster is
+    /// needed: spec.probe as written, without defaults. With the ConfigMap `istio` of the control
+    /// plane in the tree or under --context, the whole file equals that of istioctl with default
+    /// flags. A probe that istiod would reject is not written. One WorkloadGroup is written to
+    /// standard output or, with -o DIR, to DIR/mesh.yaml; several are written to
+    /// DIR/NAMESPACE/NAME/mesh.yaml.
+    #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
+    pub(in crate::cli) vm: bool,
+
+    /// Create a WorkloadGroup for each workload whose pods have a readinessProbe.
+    ///
+    /// For virtual machines that run the applications of these pods. Port names become numbers, and
+    /// the kubelet's defaults are written out, because the agent of a machine has other defaults.
+    /// Prints manifests or, with -o DIR, writes workloadgroup.yaml; with --vm, writes the mesh.yaml
+    /// of these groups instead.
+    #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
+    pub(in crate::cli) from_deployment: bool,
+
+    /// Show pods as the webhook of a mesh other than Istio would change them.
+    ///
+    /// These meshes store the original probes outside of the manifests: do not deploy the output.
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "undo", "vm", "from_deployment"])]
+    pub(in crate::cli) preview: bool,
+
+    /// Print the static Envoy listeners and clusters that OSM configures for probes.
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "diff", "output", "undo", "preview", "vm", "from_deployment"])]
+    pub(in crate::cli) emit_envoy: bool,
+
+    /// Rewrite pods that this guard refuses (repeatable).
+    #[arg(long, value_name = "GUARD", value_parser = PossibleValuesParser::new(ALLOWABLE), help_heading = "Rewrite")]
+    pub(in crate::cli) allow: Vec<String>,
+
+    #[command(flatten)]
+    pub(in crate::cli) common: Common,
+}

@@ -1,0 +1,6 @@
+//! Renders manifests with the programs of the user.
+
+mod process;
+mod renderers;
+
+pub(super) use renderers::all;

@@ -1,0 +1,191 @@
+//! Runs the user's kustomize or Helm for `--kustomize` and `--helm`. Writes only one file, in a temporary folder that is
+//! removed afterwards.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::source::{
+    Rendered, Trail, canonical, io_error_reason, kustomization_in, relative_path, shown_path,
+};
+
+use crate::cli::args::Common;
+use crate::cli::paths::resolve_named_path;
+use crate::cli::session::Session;
+use crate::cli::stop::Stop;
+
+use super::process::{Failure, output};
+
+/// The kustomization that includes the folder to render, and requests the origins of its resources.
+/// Source: kustomize 5.8, `api/types/kustomization.go`, `buildMetadata`; `resources` must not contain absolute paths.
+const WRAPPER: &str = "kustomization.yaml";
+
+/// One run of a renderer, and the path that the user asked to render.
+pub(in crate::cli) struct RendererRun {
+    pub(in crate::cli) asked: PathBuf,
+    pub(in crate::cli) rendered: Rendered,
+}
+
+/// Renders all folders and charts that the options name, one after the other.
+///
+/// # Errors
+/// A path does not exist or cannot be read. The failure of a renderer is not an error, but part of the result.
+pub(in crate::cli) fn all(session: &Session, common: &Common) -> Result<Vec<RendererRun>, Stop> {
+    let directory = session.directory()?;
+    let mut runs = Vec::new();
+    for folder in &common.kustomize {
+        let place = existing("--kustomize", folder, directory)?;
+        if !place.is_dir() {
+            let shown = folder.display();
+            return Err(Stop::usage(format!(
+                "`{shown}` for `--kustomize` is not a folder"
+            )));
+        }
+        runs.push(kustomize(session, folder, &place, directory));
+    }
+    for file in &common.values {
+        existing("--values", file, directory)?;
+    }
+    for chart in &common.helm {
+        let place = existing("--helm", chart, directory)?;
+        runs.push(helm(session, chart, &place, directory, common));
+    }
+    Ok(runs)
+}
+
+/// Resolves a path that must exist: meshprobe does not fetch remote folders and charts.
+fn existing(option: &str, path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
+    let place = resolve_named_path(option, path, directory)?;
+    std::fs::metadata(&place).map_err(|error| {
+        let (shown, reason) = (path.display(), io_error_reason(&error));
+        Stop::usage(format!("cannot read `{shown}` for `{option}`: {reason}"))
+    })?;
+    Ok(place)
+}
+
+fn kustomize(session: &Session, folder: &Path, place: &Path, directory: &Path) -> RendererRun {
+    // Build the folder twice, in parallel: unchanged, and with the origin of every resource. The second build has
+    // another root, which may change the order of the resources.
+    let (built, traced) = std::thread::scope(|scope| {
+        let traced = scope.spawn(|| traced(session, place));
+        let built = build(session, folder);
+        let traced = traced
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (built, traced)
+    });
+    let shown = shown_path(&directory.join(folder), directory);
+    let file = kustomization_in(&directory.join(folder))
+        .unwrap_or_else(|| directory.join(folder).join(WRAPPER));
+    let (output, base) = traced.unzip();
+    RendererRun {
+        asked: folder.to_path_buf(),
+        rendered: Rendered {
+            name: below(&shown, "(kustomize build)"),
+            asked: shown_path(&file, directory).into(),
+            outcome: built.map(Arc::from),
+            trail: Trail::Annotations {
+                output: output.map(Arc::from),
+                folder: base.unwrap_or_default(),
+                built: place.to_path_buf(),
+            },
+        },
+    }
+}
+
+/// Builds with `kustomize`, or with `kubectl kustomize` if there is no `kustomize` on the PATH.
+fn build(session: &Session, folder: &Path) -> Result<Vec<u8>, String> {
+    let folder = argument(folder);
+    let mut kustomize = session.command("kustomize");
+    let built = output(kustomize.arg("build").arg(&folder));
+    if !matches!(built, Err(Failure::NotFound)) {
+        return built.map_err(|failure| failure.message("kustomize build", &folder));
+    }
+    let mut kubectl = session.command("kubectl");
+    match output(kubectl.arg("kustomize").arg(&folder)) {
+        Err(Failure::NotFound) => Err(format!(
+            "cannot build `{}`: neither `kustomize` nor `kubectl` is on the PATH",
+            folder.display()
+        )),
+        built => built.map_err(|failure| failure.message("kubectl kustomize", &folder)),
+    }
+}
+
+/// Builds a folder with the origin of every resource. Also returns the folder that origins are relative to; returns
+/// `None` if the build fails.
+fn traced(session: &Session, place: &Path) -> Option<(Vec<u8>, PathBuf)> {
+    let folder = tempfile::Builder::new()
+        .prefix("meshprobe-")
+        .tempdir()
+        .ok()?;
+    let root = canonical(folder.path()).ok()?;
+    let resource = serde_json::to_string(&relative_path(place, &root)).ok()?;
+    let text = format!("resources: [{resource}]\nbuildMetadata: [originAnnotations]\n");
+    std::fs::write(root.join(WRAPPER), text).ok()?;
+    Some((build(session, &root).ok()?, root))
+}
+
+fn helm(
+    session: &Session,
+    chart: &Path,
+    place: &Path,
+    directory: &Path,
+    common: &Common,
+) -> RendererRun {
+    let mut helm = session.command("helm");
+    helm.arg("template").arg(argument(chart));
+    if let Some(namespace) = &common.namespace {
+        helm.arg("--namespace").arg(namespace);
+    }
+    for file in &common.values {
+        helm.arg("--values").arg(file);
+    }
+    let outcome = output(&mut helm).map_err(|failure| match failure {
+        Failure::NotFound => format!(
+            "cannot render `{}`: `helm` is not on the PATH",
+            chart.display()
+        ),
+        failure => failure.message("helm template", chart),
+    });
+    let shown = shown_path(&directory.join(chart), directory);
+    let asked = if place.is_dir() {
+        below(&shown, "Chart.yaml")
+    } else {
+        shown.as_str().into()
+    };
+    RendererRun {
+        asked: chart.to_path_buf(),
+        rendered: Rendered {
+            name: below(&shown, "(helm template)"),
+            asked,
+            outcome: outcome.map(Arc::from),
+            trail: Trail::Chart(place.to_path_buf()),
+        },
+    }
+}
+
+/// Returns the path of rendered text: below the folder that was rendered, because facts are looked up by folder.
+fn below(folder: &str, name: &str) -> Arc<str> {
+    match folder {
+        "." => name.into(),
+        _ => format!("{folder}/{name}").into(),
+    }
+}
+
+/// Returns a path as an argument that no program reads as an option.
+fn argument(path: &Path) -> PathBuf {
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        Path::new(".").join(path)
+    } else {
+        path.to_path_buf()
+    }
+}
+
+impl Failure {
+    fn message(self, command: &str, path: &Path) -> String {
+        let reason = match self {
+            Self::NotFound => "it is not on the PATH".to_owned(),
+            Self::Message(message) => message,
+        };
+        format!("`{command} {}` failed: {reason}", path.display())
+    }
+}

@@ -1,0 +1,137 @@
+//! Runs the command that the arguments name.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::engine::Exit;
+use crate::krm;
+use crate::source::{io_error_reason, read_file};
+
+use super::args::{Cli, Command};
+use super::session::Session;
+use super::stop::Stop;
+use super::threads::with_stack;
+use super::{check, panic, predict, rewrite, rule, schema, shell};
+
+/// Runs the program with the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    panic::install_hook();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    ExitCode::from(run(&arguments, &Session::of_process()).code())
+}
+
+/// Runs the program with `arguments`, the first of which is the name of the program.
+///
+/// The run takes its streams, working directory and environment from `session`, so that several runs can share a
+/// process. They also share the width of the terminal and the folder for temporary files. A panic ends the run with
+/// [`Exit::Failure`].
+#[must_use]
+pub fn run(arguments: &[OsString], session: &Session) -> Exit {
+    with_stack(|| run_command(arguments, session)).unwrap_or_else(|panic| {
+        panic::report(session, &panic);
+        Exit::Failure
+    })
+}
+
+fn run_command(arguments: &[OsString], session: &Session) -> Exit {
+    #[cfg(debug_assertions)]
+    crate::engine::planted_panic::trip("main", "");
+    let result = if is_called_as_function(arguments) {
+        function(session, arguments.get(1).map(Path::new))
+    } else {
+        reject_file_options(arguments, session).and_then(|()| {
+            let cli = Cli::try_parse_from(arguments).map_err(Stop::from)?;
+            dispatch(session, cli)
+        })
+    };
+    match result {
+        Ok(exit) => exit,
+        Err(stop) => stop.report(session),
+    }
+}
+
+/// Rejects an option that is also the name of a file: a caller that passes the names of a repository's
+/// files without `--` before them would let the repository choose the options.
+fn reject_file_options(arguments: &[OsString], session: &Session) -> Result<(), Stop> {
+    let options = arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .filter(|argument| argument.as_encoded_bytes().starts_with(b"-") && *argument != "-");
+    for option in options {
+        let place = session.directory()?.join(option);
+        if std::fs::symlink_metadata(place).is_ok() {
+            let option = option.display();
+            return Err(Stop::usage(format!(
+                "`{option}` is an option and also the name of a file"
+            ))
+            .help("put `--` before the names of files, or start the name with `./`"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the program was called, through a link or copy, as `meshprobe-krm` or with the kind after which
+/// kustomize names a legacy plugin.
+fn is_called_as_function(arguments: &[OsString]) -> bool {
+    arguments
+        .first()
+        .and_then(|name| Path::new(name).file_stem())
+        .is_some_and(|name| name == "meshprobe-krm" || name == "MeshProbe")
+}
+
+fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
+    match cli.command {
+        Some(Command::Check(args)) => check::run(session, &args),
+        Some(Command::Rewrite(args)) => rewrite::run(session, &args),
+        Some(Command::Predict(args)) => predict::run(session, &args),
+        Some(Command::Krm { config: Some(path) })
+            if !session.directory()?.join(&path).is_file() =>
+        {
+            Err(Stop::usage(format!(
+                "the configuration file `{}` does not exist",
+                path.display()
+            )))
+        }
+        Some(Command::Krm { config }) => function(session, config.as_deref()),
+        Some(Command::Rule(args)) => rule::run(session, &args),
+        Some(Command::Schema(args)) => schema::run(session, &args),
+        Some(Command::Completions { shell }) => shell::completions(session, shell),
+        Some(Command::Man) => shell::man(session),
+        None if session.stdin_is_terminal() => {
+            session.print(&Cli::command().render_help().to_string())?;
+            Ok(Exit::Success)
+        }
+        None => function(session, None),
+    }
+}
+
+/// Runs the KRM function, or the legacy plugin if `config` is a file. The output is printed at once at the end: the
+/// caller would delete the resources that are missing from half a list.
+fn function(session: &Session, config: Option<&Path>) -> Result<Exit, Stop> {
+    let bytes = session.read_stdin()?;
+    let directory = session.directory()?;
+    // The arguments of a function have a meaning for its caller only; the argument of a plugin is a file.
+    let config = config.filter(|path| directory.join(path).is_file());
+    let content = config
+        .map(|path| {
+            let name = path.display().to_string();
+            let bytes = read_file(&directory.join(path)).map_err(|error| {
+                Stop::usage(format!("cannot read `{name}`: {}", io_error_reason(&error)))
+            })?;
+            Ok::<_, Stop>((name, bytes))
+        })
+        .transpose()?;
+    let file = content
+        .as_ref()
+        .map(|(name, bytes)| krm::ConfigFile { name, bytes });
+    let answer = krm::run(&bytes, directory, file);
+    session.eprint(&answer.messages);
+    if let Some(text) = &answer.output {
+        session.print(text)?;
+    }
+    Ok(answer.exit)
+}

@@ -1,0 +1,92 @@
+//! `meshprobe rewrite --vm` and `--from-deployment`, which generate files for virtual machines.
+
+use crate::engine::{self, Exit, GeneratedFiles, failing};
+use crate::finding::Severity;
+use crate::report::counted;
+use crate::settings::FailOn;
+use crate::source::SourceSet;
+
+use crate::cli::args::RewriteArgs;
+use crate::cli::input::{
+    Gate, RenderFallback, exclude_earlier_copies, prepare, print_files, print_findings,
+};
+use crate::cli::output::report_failures;
+use crate::cli::session::Session;
+use crate::cli::stop::Stop;
+
+pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
+    let mut run = prepare(session, &args.common, RenderFallback::Nothing, Gate::No)?;
+    if let Some(directory) = &args.output {
+        exclude_earlier_copies(&mut run, directory);
+    }
+    run.layer.allow.extend(args.allow.iter().cloned());
+    let settings = run.layer.resolved(FailOn::default());
+    print_files(session, &run.set, &args.common);
+    let mut findings = Vec::new();
+    let mut set = run.set.clone();
+    let mut generated = GeneratedFiles::default();
+    if args.from_deployment {
+        generated = run.on_threads(session, || engine::workload_groups(&set, &settings));
+        print_findings(session, &set, &generated.findings, &args.common);
+        findings.append(&mut generated.findings);
+        set = engine::with_groups(&set, &generated.files);
+    }
+    if args.vm {
+        let refused = generated.refused;
+        generated = run.on_threads(session, || engine::mesh_yamls(&set, &settings));
+        generated.refused += refused;
+        print_findings(session, &set, &generated.findings, &args.common);
+        findings.append(&mut generated.findings);
+    }
+    let unwritten = deliver(session, &generated, args, &run.set)?;
+    let refused = failing(&findings, FailOn::Severity(Severity::Error));
+    Ok(run
+        .exit()
+        .or(refused, Exit::Findings)
+        .or(unwritten > 0, Exit::Failure))
+}
+
+/// Prints or writes the files, and returns how many could not be written.
+fn deliver(
+    session: &Session,
+    all: &GeneratedFiles,
+    args: &RewriteArgs,
+    set: &SourceSet,
+) -> Result<usize, Stop> {
+    let files = &all.files;
+    let (file, source) = if args.vm {
+        ("mesh.yaml", "WorkloadGroup")
+    } else {
+        ("workloadgroup.yaml", "workload with a readinessProbe")
+    };
+    let print_summary = |summary: &str| {
+        if !args.common.quiet {
+            session.errln(summary);
+        }
+    };
+    if files.is_empty() {
+        print_summary(&format!("Nothing written: found no {source} for {file}."));
+        return Ok(0);
+    }
+    let Some(directory) = &args.output else {
+        if files.len() > 1 && args.vm {
+            return Err(Stop::usage(format!(
+                "cannot print {} {file} files to standard output; expected one",
+                files.len()
+            ))
+            .help("use `-o DIR` to write them to a folder"));
+        }
+        let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
+        session.print(&texts.join("---\n"))?;
+        return Ok(0);
+    };
+    let failures = engine::write_generated(all, file, session.directory()?, directory, set)
+        .map_err(|reason| {
+            let directory = directory.display();
+            Stop::usage(format!("invalid value `{directory}` for `-o`: {reason}"))
+        })?;
+    report_failures(session, &failures);
+    let written = counted(files.len().saturating_sub(failures.len()), "file");
+    print_summary(&format!("Wrote {written} to {}.", directory.display()));
+    Ok(failures.len())
+}

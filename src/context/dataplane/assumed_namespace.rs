@@ -1,0 +1,78 @@
+//! Assumptions about Namespaces that are not in the tree.
+
+use crate::kube::Workload;
+use crate::mesh::istio::injection::is_system_namespace;
+use crate::mesh::istio::keys;
+use crate::settings::{InjectionAssumption, MeshKind};
+
+use crate::context::dataplane::own_sidecar::own_sidecar;
+use crate::context::run_context::Context;
+
+/// The assumption about a Namespace that is not in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssumedNamespace {
+    /// Its name.
+    pub name: String,
+    /// The evidence for which it is assumed to be injected; `None` if the verdicts of its pods are
+    /// unknown.
+    pub evidence: Option<String>,
+}
+
+impl<'t> Context<'t> {
+    /// Returns the assumption about the Namespace of `workload`; `None` if it is in the tree, if an
+    /// option or the pod itself decides, or if nothing that may belong to its cluster is part of a
+    /// mesh.
+    #[must_use]
+    pub fn assumed_namespace(&self, workload: &Workload<'t>) -> Option<AssumedNamespace> {
+        let object = &workload.object;
+        let given = self.user_facts(object);
+        let by_option = given.overrides.injection.or(given.assume.injection);
+        let (name, _) = self.namespace_of(object);
+        let is_decided = matches!(self.settings.mesh, MeshKind::None | MeshKind::Ambient)
+            || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
+            || is_system_namespace(name)
+            || workload.template.host_network().is_some()
+            || self.other_dataplane(workload).is_some()
+            || own_sidecar(workload).is_some()
+            || self.namespace_object(object).is_some()
+            || self.undecided(workload).is_some();
+        if is_decided {
+            return None;
+        }
+        let evidence = self.evidence(workload);
+        (evidence.is_some() || self.shows_mesh(object.location_file())).then(|| AssumedNamespace {
+            name: name.to_owned(),
+            evidence,
+        })
+    }
+
+    /// Returns whether the tree contains an installation, policy or namespace label of a mesh that may
+    /// belong to the cluster of a file.
+    fn shows_mesh(&self, path: &str) -> bool {
+        let inventory = &self.inventory;
+        let joined = |other: &str| inventory.environments.may_apply(other, path);
+        let installs = self.control_planes.iter().chain(self.cluster.iter());
+        if installs
+            .into_iter()
+            .any(|install| joined(&install.place.path))
+        {
+            return true;
+        }
+        let mut signs = inventory
+            .peer_authentications
+            .iter()
+            .chain(&inventory.authorization_policies)
+            .chain(&inventory.sidecar_resources);
+        let labels = [
+            keys::NAMESPACE_INJECTION,
+            keys::REVISION,
+            keys::DATAPLANE_MODE,
+        ];
+        let mut namespaces = inventory.namespaces.iter();
+        signs.any(|evidence| joined(evidence.location_file()))
+            || namespaces.any(|namespace| {
+                joined(namespace.location_file())
+                    && labels.iter().any(|key| namespace.label(key).is_some())
+            })
+    }
+}

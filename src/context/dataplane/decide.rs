@@ -1,0 +1,225 @@
+//! Decides how the pods of a workload take part in the mesh.
+
+use crate::context::dataplane::kind::Dataplane;
+use crate::context::dataplane::namespace_view::NamespaceView;
+use crate::context::dataplane::own_sidecar::own_sidecar;
+use crate::context::run_context::Context;
+use crate::context::user_facts::UserFacts;
+use crate::finding::{Certainty, Label};
+use crate::kube::Workload;
+use crate::mesh::istio::injection::is_system_namespace;
+use crate::mesh::istio::keys;
+use crate::mesh::{Fact, Reason};
+use crate::settings::{InjectionAssumption, MeshKind};
+use crate::source::placeholder;
+
+pub(in crate::context) const SETTLE: &str = "--assume injection=all|none";
+
+impl<'t> Context<'t> {
+    /// Decides how the pods of `workload` take part in the mesh.
+    #[must_use]
+    pub fn dataplane(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
+        self.dataplane_after(workload, || self.injection(workload))
+    }
+
+    /// Decides how the pods of `workload` take part in the mesh. `injection` is the result of
+    /// [`Context::injection`], for a caller that already has it.
+    pub(crate) fn dataplane_after(
+        &self,
+        workload: &Workload<'t>,
+        injection: impl FnOnce() -> Fact<Dataplane>,
+    ) -> Fact<Dataplane> {
+        if self.settings.mesh == MeshKind::None {
+            return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
+        }
+        if let Some(other) = self.other_dataplane(workload) {
+            return other;
+        }
+        own_sidecar(workload).unwrap_or_else(injection)
+    }
+
+    /// Decides whether a webhook adds a sidecar to the pods of `workload`, whatever containers their
+    /// manifest contains.
+    #[must_use]
+    pub fn injection(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
+        let object = &workload.object;
+        if self.settings.mesh == MeshKind::None {
+            return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
+        }
+        if let Some(other) = self.other_dataplane(workload) {
+            return other;
+        }
+        if let Some(place) = self.undecided(workload)
+            && !self.user_facts(object).overrides_injection()
+        {
+            return Fact {
+                certainty: Certainty::Unknown,
+                ..Fact::known(Dataplane::Unknown, place)
+            };
+        }
+        if let Some(entry) = workload.template.host_network() {
+            let place =
+                object.label_at(entry.key.span(), "pods on the host network get no sidecar");
+            return Fact::known(Dataplane::None, place);
+        }
+        let (namespace, _) = self.namespace_of(object);
+        if is_system_namespace(namespace) {
+            let message = format!("namespace `{namespace}` is never injected");
+            return Fact::settled(Dataplane::None, message);
+        }
+        let found = self.namespace_object(object);
+        match found.filter(|_| !self.user_facts(object).overrides_injection()) {
+            Some(found) => self.decide(workload, &NamespaceView::of(found)),
+            None => self.without_namespace(workload),
+        }
+    }
+
+    /// Returns the place of a deciding value that another tool fills in.
+    pub(in crate::context) fn undecided(&self, workload: &Workload<'t>) -> Option<Label> {
+        const NAMESPACE: [&str; 3] = [
+            keys::NAMESPACE_INJECTION,
+            keys::REVISION,
+            keys::DATAPLANE_MODE,
+        ];
+        let template = &workload.template;
+        let own = [
+            template.spec.entry("hostNetwork"),
+            template.label(keys::INJECT),
+            template.annotation(keys::INJECT),
+            template.label(keys::REVISION),
+        ];
+        let own = own
+            .into_iter()
+            .flatten()
+            .map(|entry| (&workload.object, entry));
+        let namespace = self.namespace_object(&workload.object);
+        let labels = namespace.into_iter().flat_map(|found| {
+            NAMESPACE
+                .iter()
+                .filter_map(move |key| Some((found, found.label(key)?)))
+        });
+        let mut deciding = own.chain(labels);
+        let (object, entry) =
+            deciding.find(|(_, entry)| entry.value.text().is_some_and(placeholder::contains))?;
+        let message = "this value decides about injection, and another tool fills it in";
+        Some(object.label_at(entry.value.span(), message))
+    }
+
+    /// Decides by the labels of a Namespace in the tree.
+    fn decide(&self, workload: &Workload<'t>, view: &NamespaceView<'_>) -> Fact<Dataplane> {
+        let (_, written) = self.namespace_of(&workload.object);
+        let fact = self.decide_by_labels(workload, view);
+        if written || fact.value == Dataplane::None {
+            return fact;
+        }
+        let message = "the workload is deployed to namespace `default`";
+        fact.depending_on(&Fact::assumed((), message, Some("--namespace NAME")))
+    }
+
+    /// Decides without a Namespace manifest: by options, or by evidence in the tree.
+    fn without_namespace(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
+        let (namespace, _) = self.namespace_of(&workload.object);
+        let by_user = self.user_facts(&workload.object);
+        let given = by_user.overrides.injection.or(by_user.assume.injection);
+        let option = if by_user.overrides_injection() {
+            "--override"
+        } else {
+            "--assume"
+        };
+        if self.settings.mesh == MeshKind::Ambient && given.is_none() {
+            return self.as_if_ambient(workload);
+        }
+        match given.unwrap_or_default() {
+            InjectionAssumption::All => {
+                let message = format!("namespace `{namespace}` is injected ({option})");
+                self.as_if_injected(workload, message, None)
+            }
+            InjectionAssumption::None => {
+                let message = format!("namespace `{namespace}` is not injected ({option})");
+                Fact {
+                    certainty: certainty_of_option(by_user),
+                    ..Fact::settled(Dataplane::None, message)
+                }
+            }
+            InjectionAssumption::Evidence => match self.evidence(workload) {
+                Some(sign) => {
+                    let message = format!(
+                        "namespace `{namespace}` is injected (no Namespace manifest in scope; {sign})"
+                    );
+                    self.as_if_injected(workload, message, Some(SETTLE))
+                }
+                None => match self.open_namespace(&workload.object) {
+                    Some(place) => Fact {
+                        certainty: Certainty::Unknown,
+                        ..Fact::known(Dataplane::Unknown, place)
+                    },
+                    None => {
+                        let why = match workload.template.label(keys::REVISION) {
+                            Some(label) => format!(
+                                "the pod selects revision `{}`, which no control plane in scope serves",
+                                label.value.text().unwrap_or_default()
+                            ),
+                            None => "no evidence of a mesh".to_owned(),
+                        };
+                        let message =
+                            format!("no Namespace manifest for `{namespace}` in scope, {why}");
+                        Fact::unknown(Dataplane::Unknown, message, Some(SETTLE))
+                    }
+                },
+            },
+        }
+    }
+
+    /// Decides as if the namespace were in ambient mode (`--mesh ambient`). Pods may still opt out or
+    /// request a sidecar.
+    fn as_if_ambient(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
+        let template = &workload.template;
+        if let Some(mode) = self.ambient(workload).filter(|mode| !mode.value) {
+            return mode.map(|_| Dataplane::None);
+        }
+        let says = |key: &str, value: &str| {
+            let entry = template.label(key)?;
+            (entry.value.text() == Some(value)).then_some(entry)
+        };
+        if let Some(entry) = says(keys::DATAPLANE_MODE, "none") {
+            let message = "this label keeps the pod out of the ambient mesh";
+            let place = workload.object.label_at(entry.value.span(), message);
+            return Fact::known(Dataplane::None, place);
+        }
+        let (namespace, _) = self.namespace_of(&workload.object);
+        if says(keys::INJECT, "true").is_some() {
+            let message =
+                format!("namespace `{namespace}` is not in the tree; the pod requests a sidecar");
+            return self.as_if_injected(workload, message, Some(SETTLE));
+        }
+        let message = format!("namespace `{namespace}` is in the ambient mesh (--mesh ambient)");
+        Fact::assumed(Dataplane::Ambient, message, None)
+    }
+
+    /// Decides as if the namespace were injected. Pods may still opt out.
+    fn as_if_injected(
+        &self,
+        workload: &Workload<'t>,
+        message: String,
+        settle: Option<&'static str>,
+    ) -> Fact<Dataplane> {
+        let fact = self.decide_by_labels(workload, &NamespaceView::unknown());
+        if !matches!(fact.value, Dataplane::Sidecar | Dataplane::Uncaptured) {
+            return fact;
+        }
+        let certainty = fact
+            .certainty
+            .min(certainty_of_option(self.user_facts(&workload.object)));
+        Fact { certainty, ..fact }.preceded_by(Reason::without_place(message, settle))
+    }
+}
+
+/// Returns the certainty of a fact that an option sets: `--override` counts as known, anything else
+/// is an assumption.
+pub(in crate::context) fn certainty_of_option(given: &UserFacts) -> Certainty {
+    if given.overrides_injection() {
+        Certainty::Known
+    } else {
+        Certainty::Assumed
+    }
+}

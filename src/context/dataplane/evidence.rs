@@ -1,0 +1,64 @@
+//! Finds evidence that a workload belongs to the mesh.
+
+use std::sync::Arc;
+
+use crate::context::nearest::nearest;
+use crate::context::run_context::Context;
+use crate::kube::{Object, Workload};
+use crate::mesh::istio::keys;
+use crate::yaml::NodeRef;
+
+impl<'t> Context<'t> {
+    /// Returns a description of the evidence that the workload belongs to the mesh.
+    pub(in crate::context) fn evidence(&self, workload: &Workload<'t>) -> Option<String> {
+        let template = &workload.template;
+        let prefixes = [
+            "sidecar.istio.io/",
+            "traffic.sidecar.istio.io/",
+            keys::PROXY_CONFIG,
+        ];
+        let keys_of =
+            |node: Option<NodeRef<'t>>| node.into_iter().flat_map(NodeRef::effective_entries);
+        let own = keys_of(template.annotations()).chain(keys_of(template.labels()));
+        for key in own.filter_map(|entry| entry.key.text()) {
+            if prefixes.iter().any(|prefix| key.starts_with(prefix)) || key == keys::TLS_MODE {
+                return Some(format!("the pod template has `{key}`"));
+            }
+        }
+        if let Some(name) = template
+            .label(keys::REVISION)
+            .and_then(|label| label.value.text())
+        {
+            let scope = self.scope(workload.object.location_file());
+            let served = scope.iter().flat_map(|plane| plane.names());
+            if served.into_iter().any(|served| served == name) {
+                return Some(format!(
+                    "the pod selects revision `{name}`, which a control plane in the tree serves"
+                ));
+            }
+        }
+        let object = &workload.object;
+        let scope = self
+            .fact_cache
+            .namespace_key(object, self.namespace_of(object));
+        let work_out = || self.policy_in_namespace_of(object).map(Into::into);
+        let found: Option<Arc<str>> = self.fact_cache.evidence.of(scope, work_out);
+        found.map(|sign| sign.to_string())
+    }
+
+    /// Returns a description of the nearest policy in the namespace of an object.
+    fn policy_in_namespace_of(&self, object: &Object<'t>) -> Option<String> {
+        let inventory = &self.inventory;
+        let policies = self.in_namespace_of(&inventory.peer_authentications, object);
+        let signs = policies
+            .chain(self.in_namespace_of(&inventory.authorization_policies, object))
+            .chain(self.in_namespace_of(&inventory.sidecar_resources, object));
+        let found = nearest(signs, object.location_file());
+        let sign = found.first()?;
+        Some(format!(
+            "{} `{}` is in the namespace",
+            sign.kind,
+            sign.name()
+        ))
+    }
+}

@@ -1,0 +1,13 @@
+//! Decides how the pods of a workload take part in the mesh.
+
+pub(super) mod assumed_namespace;
+pub(super) mod decide;
+pub(super) mod evidence;
+pub(super) mod injection;
+pub(super) mod kind;
+pub(super) mod namespace;
+pub(super) mod namespace_view;
+pub(super) mod own_sidecar;
+
+pub use assumed_namespace::AssumedNamespace;
+pub use kind::Dataplane;

@@ -1,0 +1,84 @@
+//! Assigns objects to the file that deploys them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::gitops::deployment;
+use crate::gitops::deployment::Deployments;
+use crate::kube::Object;
+use crate::kustomize::Rendering;
+use crate::source::SourceSet;
+use crate::source::paths::folder;
+
+/// Assigns objects to the file that deploys them unchanged. An object that several clusters deploy
+/// is copied to each of them.
+pub(in crate::context) fn assign_to_deployments<'t>(
+    sources: &SourceSet,
+    renderings: &[Rendering],
+    objects: Vec<(Object<'t>, bool)>,
+) -> Vec<(Object<'t>, bool)> {
+    let folders = |is_wanted: fn(&Rendering) -> bool| -> BTreeSet<&str> {
+        let deployed = renderings
+            .iter()
+            .filter(|rendering| is_wanted(rendering))
+            .filter_map(|rendering| rendering.deployed.as_ref());
+        deployed.map(|deployed| deployed.folder.as_str()).collect()
+    };
+    let rendered = folders(|_| true);
+    let left_out = folders(|rendering| rendering.left_out.is_some() && rendering.used.is_empty());
+    let all = deployment::all(sources, objects.iter().map(|(object, _)| object));
+    let deployments = Deployments::new(all, &rendered, &left_out);
+    let homes: BTreeSet<&str> = renderings
+        .iter()
+        .filter_map(|rendering| Some(&*rendering.deployed.as_ref()?.file))
+        .collect();
+    let mut placed = Vec::with_capacity(objects.len());
+    // Objects of one folder are mostly consecutive.
+    let (mut last, mut taking, mut is_shared) = (None, Vec::new(), false);
+    for (object, is_target) in objects {
+        let is_placed = object.rendered_by.is_some() && homes.contains(object.location_file());
+        let here = Some(folder(object.location_file()));
+        if here != last {
+            last = here;
+            taking = deployments.taking(object.location_file()).collect();
+            is_shared = taking.len() > 1;
+            let mut targets = HashSet::new();
+            taking.retain(|(_, deployment)| targets.insert(deployment.target()));
+        }
+        if is_placed || taking.is_empty() {
+            placed.push((0, object, is_target));
+            continue;
+        }
+        for &(number, deployment) in &taking {
+            let home = deployment.object.path();
+            let moved = Object {
+                location_file: home,
+                overlay: if is_shared {
+                    Some(home)
+                } else {
+                    object.overlay
+                },
+                destination: deployment.destination.clone(),
+                ..object.clone()
+            };
+            placed.push((number, moved, is_target));
+        }
+    }
+    // Objects that one file deploys, or that one kustomization renders, stay together.
+    let mut places: HashMap<&str, String> = HashMap::new();
+    for (_, object, _) in &placed {
+        for path in object.rendered_by.into_iter().chain(object.overlay) {
+            places.entry(path).or_insert_with(|| sources.place(path));
+        }
+    }
+    let place = |path: Option<&'t Arc<str>>| path.and_then(|path| places.get(&**path));
+    placed.sort_by_cached_key(|(number, object, _)| {
+        (place(object.rendered_by), place(object.overlay), *number)
+    });
+    placed
+        .into_iter()
+        .map(|(_, object, is_target)| (object, is_target))
+        .collect()
+}

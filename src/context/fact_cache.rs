@@ -1,0 +1,130 @@
+//! Caches of facts that are looked up often.
+//!
+//! [`FactCache`] contains only facts that depend on nothing but the files and the settings, because all
+//! alternatives of a run share it (`Context::assuming` and similar functions). [`ServingPlanesCache`] belong
+//! to one alternative.
+
+use std::hash::Hash;
+use std::ptr::from_ref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hashbrown::HashMap;
+
+use crate::kube::{Object, Workload};
+use crate::mesh::detect::Evidence;
+use crate::mesh::{Fact, Mesh};
+
+use crate::context::capture_facts::CaptureFacts;
+use crate::context::nearest_policies::{NearestPolicies, ScopeKey};
+
+/// The file that decides where an object belongs, by the address of its path.
+pub(super) type FileKey = usize;
+
+/// The home of an object and the name of its namespace (address and length). Both live as long as
+/// the facts. Equal texts at two addresses only cost a second entry.
+pub(super) type FileNamespaceKey = (FileKey, usize, usize);
+
+/// The home of an object, the number of its namespace's name, and whether that is written. All
+/// objects with one key share the facts of their namespace.
+pub type NamespaceKey = (FileKey, usize, bool);
+
+/// A pod template: its node, its home and namespace, and the file that renders it. Kustomizations
+/// that include one document unchanged share its nodes, but may have different scopes.
+pub(super) type PodKey = (usize, u32, FileNamespaceKey, FileKey);
+
+/// The cached facts.
+#[derive(Debug, Default)]
+pub(super) struct FactCache {
+    pub(super) meshes: Cache<PodKey, Arc<Fact<Mesh>>>,
+    pub(super) signs: Cache<FileKey, Option<Evidence>>,
+    pub(super) namespaces: Cache<FileNamespaceKey, Option<usize>>,
+    /// The nearest object of each mesh in the namespace of an object.
+    pub(super) objects_in_namespace: Cache<NamespaceKey, Arc<[Evidence]>>,
+    /// The objects of a mesh other than Istio in the namespace of an object, by position.
+    pub(super) objects_of_mesh: Cache<(NamespaceKey, Mesh), Arc<[usize]>>,
+    /// A description of the nearest policy that shows that a namespace is part of the mesh.
+    pub(super) evidence: Cache<NamespaceKey, Option<Arc<str>>>,
+    /// The nearest `PeerAuthentication`s of a scope.
+    pub(super) policies: Cache<(NamespaceKey, ScopeKey), Arc<NearestPolicies>>,
+    namespace_numbers: Mutex<HashMap<String, usize>>,
+    /// Control planes in scope, and facts about the cluster, by position in the context.
+    pub(super) planes: Cache<FileKey, Arc<[usize]>>,
+    pub(super) clusters: Cache<FileKey, Arc<[usize]>>,
+}
+
+impl FactCache {
+    /// Returns the key of the scope of an object in `namespace`.
+    pub(super) fn namespace_key(
+        &self,
+        object: &Object<'_>,
+        (namespace, is_written): (&str, bool),
+    ) -> NamespaceKey {
+        let numbers = self.namespace_numbers.lock();
+        let mut numbers = numbers.unwrap_or_else(PoisonError::into_inner);
+        let next = numbers.len();
+        let number = *numbers.entry_ref(namespace).or_insert(next);
+        (file_key(object.location_file()), number, is_written)
+    }
+}
+
+/// The control planes that may serve a pod, by position in the context: those that decide, all in
+/// scope, and the facts about the cluster.
+#[derive(Debug)]
+pub(super) struct ServingPlanes {
+    pub(super) candidates: Vec<usize>,
+    pub(super) scope: Arc<[usize]>,
+    pub(super) cluster: Arc<[usize]>,
+}
+
+/// The control planes of pods, for one alternative.
+pub(super) type ServingPlanesCache = Cache<PodKey, Arc<ServingPlanes>>;
+
+/// The capture rules of pods, for one alternative.
+pub(super) type CaptureCache = Cache<PodKey, Arc<CaptureFacts>>;
+
+/// A cache of values by key.
+#[derive(Debug)]
+pub(super) struct Cache<K, V>(Mutex<HashMap<K, V>>);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Hash + Eq, V: Clone> Cache<K, V> {
+    /// Returns the value of `key`, computed at the first lookup. Two threads may both compute it, with
+    /// the same result.
+    pub(super) fn of(&self, key: K, work_out: impl FnOnce() -> V) -> V {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&key) {
+            return known.clone();
+        }
+        drop(known);
+        let answer = work_out();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(key, answer.clone());
+        answer
+    }
+}
+
+/// Returns the key of a path.
+pub(super) fn file_key(path: &str) -> FileKey {
+    from_ref(path).cast::<u8>().addr()
+}
+
+/// Returns the key of an object in `namespace`.
+pub(super) fn file_namespace_key(object: &Object<'_>, namespace: &str) -> FileNamespaceKey {
+    let start = namespace.as_ptr().addr();
+    (file_key(object.location_file()), start, namespace.len())
+}
+
+/// Returns the unique key of a workload in `namespace`.
+pub(super) fn pod_key(workload: &Workload<'_>, namespace: &str) -> PodKey {
+    let node = workload.template.node;
+    let tree = from_ref(node.tree()).cast::<u8>().addr();
+    let object = &workload.object;
+    let rendered_by = object.rendered_by.unwrap_or_else(|| object.path());
+    let namespace_key = file_namespace_key(object, namespace);
+    (tree, node.id(), namespace_key, file_key(rendered_by))
+}

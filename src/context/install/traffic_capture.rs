@@ -1,0 +1,273 @@
+//! Facts of the installation about the capture, the agent, and the order of sidecar and application.
+//!
+//! Source: Istio 1.31, `pkg/kube/inject/app_probe.go`, `pilot/cmd/pilot-agent/config/config.go`,
+//! `manifests/charts/istio-control/istio-discovery/files/injection-template.yaml`,
+//! `pilot/pkg/features/pilot.go`.
+
+use crate::finding::Certainty;
+use crate::kube::Workload;
+use crate::mesh::istio::install::NativeSidecars;
+use crate::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
+use crate::mesh::{Fact, Version};
+use crate::settings::FactOverrides;
+
+use crate::context::install::facts::Question;
+use crate::context::install::view::InstallView;
+use crate::context::pod::proxy_config;
+use crate::context::run_context::Context;
+
+/// The first release in which the default of `ENABLE_NATIVE_SIDECARS` is `auto`.
+const AUTO_NATIVE: Version = Version::new(1, 27);
+/// The minimum Kubernetes version of all nodes for `auto` to enable native sidecars.
+const NATIVE_NODES: Version = Version::new(1, 33);
+/// The first release in which an annotation of the pod decides.
+const NATIVE_ANNOTATION: Version = Version::new(1, 24);
+
+impl<'t> Context<'t> {
+    /// Returns `meshConfig.defaultConfig.statusPort`: the port that rewritten probes target and on
+    /// which the agent listens, unless the pod sets another.
+    #[must_use]
+    pub fn mesh_status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
+        let default = || default_port("the agent listens on port");
+        let view = self.install(workload);
+        view.answer(
+            self.status_port_question(workload),
+            |plane| plane.mesh_status_port.as_ref(),
+            default,
+        )
+    }
+
+    /// Returns `global.proxy.statusPort`: the port that the capture excludes, unless the pod sets
+    /// another.
+    #[must_use]
+    pub fn proxy_status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
+        self.proxy_status_port_in(workload, &self.install(workload))
+    }
+
+    pub(in crate::context) fn proxy_status_port_in(
+        &self,
+        workload: &Workload<'t>,
+        view: &InstallView<'_>,
+    ) -> Fact<i64> {
+        let default = || default_port("the capture excludes port");
+        view.answer(
+            self.status_port_question(workload),
+            |plane| plane.proxy_status_port.as_ref(),
+            default,
+        )
+    }
+
+    fn status_port_question(&self, workload: &Workload<'t>) -> Question<i64> {
+        let given = self.user_facts(&workload.object);
+        let port = |facts: &FactOverrides| facts.status_port.map(i64::from);
+        Question {
+            what: "status port",
+            settle: "--assume status-port=PORT",
+            overridden: port(&given.overrides),
+            assumed: port(&given.assume),
+        }
+    }
+
+    /// Returns whether the CNI plugin sets up the capture, and not an init container.
+    #[must_use]
+    pub fn cni(&self, workload: &Workload<'t>) -> Fact<bool> {
+        self.cni_in(workload, &self.install(workload))
+    }
+
+    pub(in crate::context) fn cni_in(
+        &self,
+        workload: &Workload<'t>,
+        view: &InstallView<'_>,
+    ) -> Fact<bool> {
+        let given = self.user_facts(&workload.object);
+        const SETTLE: &str = "--assume cni=true|false";
+        let question = Question {
+            what: "CNI plugin",
+            settle: SETTLE,
+            overridden: given.overrides.cni,
+            assumed: given.assume.cni,
+        };
+        view.answer(
+            question,
+            |plane| plane.cni.as_ref(),
+            || {
+                Fact::default(
+                    false,
+                    "an init container sets up the capture (default)",
+                    SETTLE,
+                )
+            },
+        )
+    }
+
+    /// Returns whether the sidecar is native: an init container that starts before the application.
+    /// The annotation of the pod takes precedence over the installation (1.24+).
+    #[must_use]
+    pub fn native_sidecars(&self, workload: &Workload<'t>) -> Fact<NativeSidecars> {
+        const SETTLE: &str = "--assume native-sidecars=true|false";
+        let given = |native| {
+            if native {
+                NativeSidecars::On
+            } else {
+                NativeSidecars::Off
+            }
+        };
+        if let Some(native) = self.user_facts(&workload.object).overrides.native_sidecars {
+            let message = format!("native sidecars = {native} (--override)");
+            return Fact::settled(given(native), message);
+        }
+        let version = self.version(workload);
+        let release = version.value;
+        if release.is_none_or(|release| release >= NATIVE_ANNOTATION)
+            && let Some(fact) = annotated_choice(workload, release)
+        {
+            return fact;
+        }
+        let view = self.install(workload);
+        if let Some(fact) = view.fact(SETTLE, |plane| plane.native_sidecars.as_ref()) {
+            return self.resolve_auto(workload, fact);
+        }
+        if let Some(native) = self.user_facts(&workload.object).assume.native_sidecars {
+            let message = format!("native sidecars = {native} (--assume)");
+            return Fact::assumed(given(native), message, None);
+        }
+        let fact = if release.is_none_or(|release| release >= AUTO_NATIVE) {
+            let message = "native sidecars = auto (default since 1.27): on if all nodes run \
+                        Kubernetes 1.33 or later";
+            Fact::default(NativeSidecars::Auto, message, SETTLE)
+        } else {
+            let message = "native sidecars are off (default before 1.27)";
+            Fact::default(NativeSidecars::Off, message, SETTLE)
+        };
+        let fact = self.resolve_auto(workload, fact);
+        match view.unread() {
+            Some(unread) => fact.depending_on(&unread),
+            None => fact,
+        }
+    }
+
+    /// Resolves `auto` by the Kubernetes version of the nodes, which only an option can state.
+    fn resolve_auto(
+        &self,
+        workload: &Workload<'t>,
+        fact: Fact<NativeSidecars>,
+    ) -> Fact<NativeSidecars> {
+        if fact.value != NativeSidecars::Auto {
+            return fact;
+        }
+        let given = self.user_facts(&workload.object);
+        let (version, option, certainty) =
+            match (given.overrides.node_version, given.assume.node_version) {
+                (Some(version), _) => (version, "--override", Certainty::Known),
+                (None, Some(version)) => (version, "--assume", Certainty::Assumed),
+                (None, None) => return unknown_nodes(fact),
+            };
+        let native = if version >= NATIVE_NODES {
+            NativeSidecars::On
+        } else {
+            NativeSidecars::Off
+        };
+        let nodes = Fact {
+            certainty,
+            ..Fact::settled((), format!("the nodes run Kubernetes {version} ({option})"))
+        };
+        fact.map(|_| native).depending_on(&nodes)
+    }
+
+    /// Returns whether the application waits for the sidecar (`holdApplicationUntilProxyStarts`).
+    #[must_use]
+    pub fn hold_application(&self, workload: &Workload<'t>) -> Fact<bool> {
+        let template = &workload.template;
+        let own = proxy_config(workload).and_then(|config| config.hold_application());
+        if let (Some(hold), Some(entry)) = (own, template.annotation(keys::PROXY_CONFIG)) {
+            let message = if hold {
+                "the application waits for the sidecar"
+            } else {
+                "the application does not wait for the sidecar"
+            };
+            return Fact::known(hold, workload.object.label_at(entry.key.span(), message));
+        }
+        self.install(workload)
+            .fact("proxy.istio.io/config", |plane| {
+                plane.hold_application.as_ref()
+            })
+            .unwrap_or_else(|| Fact {
+                certainty: Certainty::Default,
+                ..Fact::settled(
+                    false,
+                    "the application does not wait for the sidecar (default)",
+                )
+            })
+    }
+
+    /// Returns whether ambient mode is on; `None` if neither an option nor the tree states it.
+    #[must_use]
+    pub fn ambient(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
+        if let Some(value) = self.user_facts(&workload.object).overrides.ambient {
+            return Some(Fact::settled(
+                value,
+                format!("ambient mode = {value} (--override)"),
+            ));
+        }
+        let view = self.install(workload);
+        let assumed = || {
+            let value = self.user_facts(&workload.object).assume.ambient?;
+            Some(Fact::assumed(
+                value,
+                format!("ambient mode = {value} (--assume)"),
+                None,
+            ))
+        };
+        view.fact("--override ambient=true|false", |plane| {
+            plane.ambient.as_ref()
+        })
+        .or_else(assumed)
+    }
+}
+
+/// Returns an assumption for `auto` with an unknown node version.
+fn unknown_nodes(auto: Fact<NativeSidecars>) -> Fact<NativeSidecars> {
+    let message = "native sidecars = auto, but the node version is unknown: the sidecar is not native if \
+                a node runs Kubernetes before 1.33";
+    let open = Fact::assumed((), message, Some("--assume node-version=1.33"));
+    // The assumption already states the reasons without a place.
+    let because = auto
+        .because
+        .into_iter()
+        .filter(|reason| reason.place.is_some());
+    let auto = Fact {
+        because: because.collect(),
+        ..auto
+    };
+    auto.depending_on(&open)
+}
+
+fn default_port(message: &str) -> Fact<i64> {
+    let port = i64::from(DEFAULT_STATUS_PORT);
+    Fact::default(
+        port,
+        format!("{message} {port}"),
+        "--assume status-port=PORT",
+    )
+}
+
+/// Returns the choice of the pod's annotation. Up to 1.26 only "true" enables native sidecars, since
+/// 1.27 only "false" disables them (injection-template.yaml).
+fn annotated_choice(
+    workload: &Workload<'_>,
+    release: Option<Version>,
+) -> Option<Fact<NativeSidecars>> {
+    let entry = workload.template.annotation(keys::NATIVE_SIDECAR)?;
+    let native = match (entry.value.text()?, release) {
+        ("true", _) => true,
+        ("false", _) => false,
+        (_, release) => release.is_none_or(|release| release >= AUTO_NATIVE),
+    };
+    let (value, message) = if native {
+        (NativeSidecars::On, "the sidecar is native")
+    } else {
+        (NativeSidecars::Off, "the sidecar is not native")
+    };
+    let place = workload.object.label_at(entry.value.span(), message);
+    Some(Fact::known(value, place))
+}

@@ -1,0 +1,100 @@
+//! Facts about virtual machines: the entries of a `WorkloadGroup` and its mesh configuration.
+
+use crate::finding::Certainty;
+use crate::kube::{Object, nearness};
+use crate::mesh::istio::keys;
+use crate::mesh::istio::vm::{self, MeshConfig};
+use crate::mesh::{Fact, Reason};
+use crate::yaml::{Entry, NodeRef};
+
+use crate::context::run_context::Context;
+
+impl<'t> Context<'t> {
+    /// Iterates over the machines of the tree that likely belong to a group. An entry does not name its
+    /// group, so its labels must match those of the group, or its service account if the group has
+    /// no labels.
+    pub fn workload_entries_of<'s>(
+        &'s self,
+        group: &'s Object<'t>,
+    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 't> {
+        let home = self.namespace_of(group).0;
+        self.inventory
+            .workload_entries
+            .iter()
+            .filter(move |entry| self.namespace_of(entry).0 == home && is_member(entry, group))
+    }
+
+    /// Returns the mesh configuration that is nearest to a group; `None` if there is none, if several
+    /// are equally near and differ, or if it does not parse.
+    #[must_use]
+    pub fn machine_config(&self, group: &Object<'_>) -> Option<MeshConfig> {
+        let maps: Vec<(usize, &str)> = self
+            .inventory
+            .installations
+            .iter()
+            .filter_map(|object| {
+                let is_mesh = object.kind == "ConfigMap"
+                    && (object.name() == "istio" || object.name().starts_with("istio-"));
+                let text = object.node.get("data")?.get("mesh")?.text();
+                Some((
+                    nearness(object.location_file(), group.location_file()),
+                    text?,
+                ))
+                .filter(|_| is_mesh)
+            })
+            .collect();
+        let nearest = maps.iter().map(|(near, _)| *near).max()?;
+        let mut texts = maps.iter().filter(|(near, _)| *near == nearest);
+        let (_, first) = texts.next()?;
+        let is_one = texts.all(|(_, text)| text == first);
+        is_one.then(|| MeshConfig::parse(first).ok()).flatten()
+    }
+
+    /// Returns the port of the agent on the machines of a group.
+    #[must_use]
+    pub fn machine_status_port(&self, group: &Object<'t>) -> Fact<i64> {
+        if let Some((port, entry)) = vm::annotated_status_port(group) {
+            let message = format!("the agent listens on port {port}");
+            return Fact::known(port, group.label_at(entry.key.span(), message));
+        }
+        match self
+            .machine_config(group)
+            .and_then(|config| config.status_port())
+        {
+            Some(port) => {
+                let message = format!("the mesh configuration sets `statusPort` to {port}");
+                Fact::settled(port, message)
+            }
+            None => Fact {
+                value: i64::from(keys::DEFAULT_STATUS_PORT),
+                certainty: Certainty::Default,
+                because: vec![Reason::without_place(
+                    "the agent listens on port 15020",
+                    None,
+                )],
+            },
+        }
+    }
+}
+
+fn is_member(entry: &Object<'_>, group: &Object<'_>) -> bool {
+    let of_group = group.node.get("spec");
+    let of_entry = entry.node.get("spec");
+    let labels = of_group.and_then(|spec| spec.get("metadata")?.get("labels"));
+    let own = of_entry.and_then(|spec| spec.get("labels"));
+    if let (Some(labels), Some(own)) = (labels, own)
+        && !labels.effective_entries().is_empty()
+    {
+        let has = |label: Entry<'_>| {
+            let key = label.key.text().unwrap_or_default();
+            own.get(key).and_then(NodeRef::text) == label.value.text()
+        };
+        return labels.effective_entries().into_iter().all(has);
+    }
+    let account = |node: Option<NodeRef<'_>>| {
+        let text = node?.get("serviceAccount")?.text()?;
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let of_machines = account(of_group.and_then(|spec| spec.get("template")));
+    of_machines.is_some() && of_machines == account(of_entry)
+}

@@ -1,0 +1,145 @@
+//! Remembers what the fixes of a run must not undo: values that they wrote, and suppressions that silenced a finding at
+//! the start.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::finding::{Applicability, Finding, Fix, ObjectRef};
+use crate::yaml::{Change, FieldPath};
+
+use crate::engine::notices::UNUSED_SUPPRESSION;
+use crate::engine::outcome::Outcome;
+use crate::engine::route_set::RouteSet;
+
+/// The identity of a finding, independent of its position.
+pub(super) type Key = (
+    Arc<str>,
+    usize,
+    &'static str,
+    Option<ObjectRef>,
+    Option<String>,
+    Option<String>,
+);
+
+/// Returns the identity of a finding, which is the same in every round.
+pub(super) fn key(finding: &Finding) -> Key {
+    (
+        Arc::clone(&finding.primary.path),
+        finding.document,
+        finding.rule,
+        finding.object.clone(),
+        finding.container.clone(),
+        finding.field.clone(),
+    )
+}
+
+/// The findings at the start of a run, and the values that its fixes wrote.
+#[derive(Debug)]
+pub(super) struct FixHistory {
+    known: BTreeSet<Key>,
+    /// Suppressions that silenced nothing at the start, by file and message, with their number.
+    idle: BTreeMap<(Arc<str>, String), usize>,
+    written: BTreeMap<(Arc<str>, usize), RouteSet>,
+}
+
+impl FixHistory {
+    /// Creates the record from the findings before the first fix.
+    pub(super) fn new(first: &Outcome) -> Self {
+        Self {
+            known: first.findings.iter().map(key).collect(),
+            idle: idle(first),
+            written: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the findings of a round whose fixes may be applied. The fix of a finding that an earlier fix revealed must
+    /// not change values that fixes wrote. A suppression that silenced a finding at the start is kept.
+    pub(super) fn admitted<'f>(&self, outcome: &'f Outcome) -> Vec<&'f Finding> {
+        let now = idle(outcome);
+        outcome
+            .findings
+            .iter()
+            .filter(|finding| {
+                if finding.rule == UNUSED_SUPPRESSION {
+                    let name = name(finding);
+                    return now.get(&name) <= self.idle.get(&name);
+                }
+                self.known.contains(&key(finding)) || !self.rewrites(finding.fix.as_ref())
+            })
+            .collect()
+    }
+
+    fn rewrites(&self, fix: Option<&Fix>) -> bool {
+        let Some(fix) = fix else { return false };
+        let written = self.written.get(&(Arc::clone(&fix.path), fix.document));
+        let mut routes = fix.changes.iter().map(Change::route);
+        written.is_some_and(|written| routes.any(|route| written.has_within(route)))
+    }
+
+    /// Records the values that fixes write.
+    pub(super) fn note(&mut self, fixes: &[&Fix]) {
+        for fix in fixes {
+            let key = (Arc::clone(&fix.path), fix.document);
+            let known = self.written.entry(key).or_default();
+            for route in fix.changes.iter().filter_map(written) {
+                known.insert(&route);
+            }
+        }
+    }
+}
+
+/// Returns the route of the value that a change writes; `None` for other changes.
+fn written(change: &Change) -> Option<FieldPath> {
+    match change {
+        Change::Set { route, .. } => Some(route.clone()),
+        Change::Replace { route, key, .. } => {
+            let (parent, _) = route.split_last()?;
+            Some(parent.child(key.clone()))
+        }
+        Change::Push { .. } | Change::Remove { .. } => None,
+    }
+}
+
+fn name(finding: &Finding) -> (Arc<str>, String) {
+    (Arc::clone(&finding.primary.path), finding.message.clone())
+}
+
+fn idle(outcome: &Outcome) -> BTreeMap<(Arc<str>, String), usize> {
+    let mut counted = BTreeMap::new();
+    let findings = outcome.findings.iter();
+    for finding in findings.filter(|finding| finding.rule == UNUSED_SUPPRESSION) {
+        *counted.entry(name(finding)).or_default() += 1;
+    }
+    counted
+}
+
+/// Makes a fix unsafe if it changes the same value as the fix of a silenced finding, because the user has decided to keep
+/// that value.
+pub(super) fn respect_silence(silenced: &[Finding], findings: &mut [Finding]) {
+    let mut decided: BTreeMap<(Arc<str>, usize), RouteSet> = BTreeMap::new();
+    for fix in silenced.iter().filter_map(|finding| finding.fix.as_ref()) {
+        let key = (Arc::clone(&fix.path), fix.document);
+        let routes = decided.entry(key).or_default();
+        for change in &fix.changes {
+            routes.insert(change.route());
+        }
+    }
+    for finding in findings {
+        let Some(fix) = finding.fix.as_mut() else {
+            continue;
+        };
+        if fix.applicability != Applicability::Safe {
+            continue;
+        }
+        let decided = decided.get(&(Arc::clone(&fix.path), fix.document));
+        let mut routes = fix.changes.iter().map(Change::route);
+        if decided.is_some_and(|decided| routes.any(|route| decided.overlaps(route))) {
+            fix.applicability = Applicability::Unsafe;
+            let note = "a silenced finding is about the same setting";
+            finding.help = Some(match finding.help.take() {
+                Some(help) => format!("{help} ({note})"),
+                None => format!("{note}; the fix would change a setting that you decided to keep"),
+            });
+        }
+    }
+}

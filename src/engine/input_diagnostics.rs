@@ -1,0 +1,259 @@
+//! Reports files and documents that cannot be read.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::finding::{Finding, Label, Severity};
+use crate::source::{
+    Content, Document, Fault, HiddenFiles, NO_SUCH_FILE, Role, SourceFile, SourceSet,
+};
+use crate::yaml::{Ambiguity, AmbiguityKind, Span};
+
+use crate::engine::left_out::file_left_out;
+use crate::engine::notices::{
+    AMBIGUOUS_YAML, DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN,
+    UNREADABLE_FILE,
+};
+use crate::engine::panic_isolation;
+
+/// Reports everything that kept a file or document from being checked.
+#[must_use]
+pub fn input_diagnostics(set: &SourceSet) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let repeated = set.repeated_targets();
+    for file in &set.files {
+        found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
+        found.extend(file.hides.iter().flat_map(|hidden| of_hidden(file, hidden)));
+        let is_repeated = file.is_linked() && file.shares_text(&repeated);
+        if file.role == Role::Target && !is_repeated {
+            found.extend(
+                file.documents
+                    .iter()
+                    .flat_map(|document| of_document(file, document)),
+            );
+        }
+    }
+    found
+}
+
+/// Reports texts within documents that should be YAML but are not, such as values of a chart or the configuration of a
+/// mesh. Their readers reject them.
+#[must_use]
+pub(super) fn broken_texts(context: &Context<'_>) -> Vec<Finding> {
+    context
+        .broken_texts()
+        .into_iter()
+        .filter(|text| {
+            let file = context.sources.file(&text.path);
+            file.is_some_and(|file| file.role == Role::Target)
+        })
+        .map(|text| {
+            let label = Label {
+                message: String::new(),
+                ..text.clone()
+            };
+            let message = text.message.clone();
+            let mut finding = Finding::new(SYNTAX_ERROR, Severity::Error, label, message);
+            finding.help = Some("fix the text; no facts were read from it".into());
+            finding
+        })
+        .collect()
+}
+
+fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
+    match fault {
+        Fault::Panicked(panic) => Some(panic_isolation::fault(&file.path, panic)),
+        Fault::Unreadable(reason) => Some(unreadable(file, reason)),
+        Fault::DanglingLink => Some(unreadable(file, NO_SUCH_FILE)),
+        Fault::NotRendered { reason, asked } => {
+            let label = Label {
+                path: Arc::clone(asked),
+                span: Span::empty(0),
+                message: String::new(),
+            };
+            Some(Finding::new(
+                NOT_RENDERED,
+                Severity::Error,
+                label,
+                reason.clone(),
+            ))
+        }
+        Fault::TooLarge {
+            size,
+            limit,
+            kubernetes,
+        } => {
+            let severity = error_if(file.explicit || *kubernetes);
+            Some(file_left_out(
+                label(file, Span::empty(0)),
+                severity,
+                *size,
+                *limit,
+            ))
+        }
+        Fault::NotUtf8 { kubernetes } => {
+            if file.role == Role::Context {
+                return None;
+            }
+            let span = Span::empty(file.text.len());
+            let message = "the file was not checked: the text is not UTF-8 from here on".to_owned();
+            let mut finding =
+                Finding::new(NOT_UTF8, error_if(*kubernetes), label(file, span), message);
+            finding.help = Some("save the file as UTF-8".into());
+            Some(finding)
+        }
+    }
+}
+
+fn unreadable(file: &SourceFile, reason: &str) -> Finding {
+    let severity = error_if(file.explicit);
+    let message = format!("cannot read `{}`: {reason}", file.path);
+    let label = label(file, Span::empty(0));
+    Finding::new(UNREADABLE_FILE, severity, label, message)
+}
+
+/// The maximum number of hidden files that a finding names.
+const NAMED: usize = 10;
+
+fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Vec<Finding> {
+    let found = |severity: Severity, message: String, help: &str| {
+        let place = label(file, hidden.line);
+        let mut finding = Finding::new(TRACKED_HIDDEN, severity, place, message);
+        finding.help = Some(help.into());
+        finding
+    };
+    let help = "remove the line, check what it hides with `--no-ignore`, or leave it out with \
+                `--exclude`";
+    let mut findings = Vec::new();
+    match &hidden.tracked {
+        Ok(paths) if paths.is_empty() => {}
+        Ok(paths) => {
+            let message = names(paths, ["a manifest", "manifests"]);
+            findings.push(found(Severity::Error, message, help));
+        }
+        Err(reason) => {
+            let message =
+                format!("cannot determine whether this hides manifests that git tracks: {reason}");
+            findings.push(found(Severity::Note, message, help));
+        }
+    }
+    if !hidden.templates.is_empty() {
+        let nouns = ["a template of a Helm chart", "templates of Helm charts"];
+        let message = names(&hidden.templates, nouns);
+        let help = "render the chart and check the result, for example with `--helm CHART`";
+        findings.push(found(Severity::Note, message, help));
+    }
+    findings
+}
+
+/// Returns the sentence that names hidden files; the nouns are the singular and plural of the kind of file.
+fn names(paths: &[Arc<str>], [singular, plural]: [&str; 2]) -> String {
+    let named: Vec<String> = paths
+        .iter()
+        .take(NAMED)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (files, verb) = match paths.len() {
+        1 => (singular, "was"),
+        _ => (plural, "were"),
+    };
+    format!(
+        "this hides {files} that git tracks, which {verb} not checked: {}{more}",
+        named.join(", ")
+    )
+}
+
+fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {
+    match &document.content {
+        Content::Broken { error, kubernetes } => {
+            let span = character_at(&file.text, error.offset);
+            let message = error.describe("the document");
+            let mut finding = Finding::new(
+                SYNTAX_ERROR,
+                error_if(*kubernetes),
+                label(file, span),
+                message,
+            );
+            finding.document = document.index;
+            if error.message.contains("tab") {
+                finding.help = Some("indent with spaces; YAML does not allow tabs".into());
+            }
+            vec![finding]
+        }
+        Content::Tree(tree) => tree
+            .duplicate_keys()
+            .into_iter()
+            .map(|(first, again)| duplicate(file, document, first, again))
+            .chain(ambiguous(file, document))
+            .collect(),
+        _ => ambiguous(file, document),
+    }
+}
+
+/// Reports the texts that Kubernetes tools read differently.
+fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
+    let finding = |ambiguity: &Ambiguity| {
+        // Text that only some tools see can hide settings from a review, and text that was not read can hide faults.
+        let severity = match ambiguity.kind {
+            // Merge keys within values of a chart or of another tool cannot hide a manifest.
+            AmbiguityKind::MergeLimit if document.tree().is_none() => Severity::Note,
+            AmbiguityKind::HiddenSyntax | AmbiguityKind::MergeLimit => Severity::Error,
+            AmbiguityKind::MergeOrder | AmbiguityKind::Tag => Severity::Warning,
+        };
+        let label = label(file, ambiguity.span);
+        let message = ambiguity.message.clone();
+        let mut finding = Finding::new(AMBIGUOUS_YAML, severity, label, message);
+        finding.document = document.index;
+        finding.help = Some(ambiguity.help.into());
+        finding
+    };
+    document.ambiguities.iter().map(finding).collect()
+}
+
+fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -> Finding {
+    let key = again.slice(&file.text);
+    let message =
+        format!("duplicate key `{key}`: kubectl uses the last value, kustomize rejects the file");
+    let mut finding = Finding::new(
+        DUPLICATE_KEY,
+        Severity::Warning,
+        label(file, again),
+        message,
+    );
+    finding.related.push(Label {
+        message: "first occurrence".into(),
+        ..label(file, first)
+    });
+    finding.document = document.index;
+    finding.help = Some("delete one of the two keys".into());
+    finding
+}
+
+const fn error_if(condition: bool) -> Severity {
+    if condition {
+        Severity::Error
+    } else {
+        Severity::Note
+    }
+}
+
+fn label(file: &SourceFile, span: Span) -> Label {
+    Label {
+        path: Arc::clone(&file.path),
+        span,
+        message: String::new(),
+    }
+}
+
+/// Returns the span of the character at `offset`; an empty span at the end of a line.
+fn character_at(text: &str, offset: usize) -> Span {
+    let next = text.get(offset..).and_then(|rest| rest.chars().next());
+    let length = next
+        .filter(|c| !matches!(c, '\n' | '\r'))
+        .map_or(0, char::len_utf8);
+    Span::new(offset, offset + length)
+}

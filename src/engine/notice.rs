@@ -1,0 +1,40 @@
+//! The type of everything that `meshprobe rule` explains.
+
+use crate::finding::Severity;
+
+/// A kind of finding with its page.
+#[derive(Clone, Copy, Debug)]
+pub struct Notice {
+    /// The id. Rules, notices and guards share one set of ids.
+    pub id: &'static str,
+    /// The usual severity.
+    pub severity: Severity,
+    /// The page, `docs/rules/<id>.md`.
+    pub page: &'static str,
+}
+
+impl Notice {
+    /// Returns the page without its first two paragraphs, the id and the metadata.
+    #[must_use]
+    pub fn docs(&self) -> &'static str {
+        let body = self.page.splitn(3, "\n\n").nth(2);
+        body.unwrap_or_default().trim()
+    }
+}
+
+/// Declares a notice or guard. Its documentation is `docs/rules/<id>.md`.
+macro_rules! notice {
+    ($severity:ident, $id:literal) => {
+        $crate::engine::notice::Notice {
+            id: $id,
+            severity: $crate::finding::Severity::$severity,
+            page: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/docs/rules/",
+                $id,
+                ".md"
+            )),
+        }
+    };
+}
+pub(super) use notice;

@@ -1,0 +1,102 @@
+//! The result of a run: its findings in order, with the levels of the settings applied.
+
+use std::sync::Arc;
+
+use crate::finding::Finding;
+use crate::settings::{RuleLevel, Settings};
+use crate::source::SourceSet;
+
+use super::levels::Levels;
+use super::summary::Summary;
+
+/// The result of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The findings, sorted by path, position and rule.
+    pub findings: Vec<Finding>,
+    /// The findings that the user has silenced, in the same order.
+    pub suppressed: Vec<Finding>,
+    /// The counts of the run.
+    pub summary: Summary,
+}
+
+impl Outcome {
+    /// Returns all findings, silenced or not, in order.
+    #[must_use]
+    pub fn all(&self) -> Vec<&Finding> {
+        let mut all: Vec<&Finding> = self.findings.iter().chain(&self.suppressed).collect();
+        all.sort_by(|a, b| order(a).cmp(&order(b)));
+        all
+    }
+}
+
+/// Findings in order, with the levels of the settings applied.
+#[derive(Default)]
+pub(super) struct Leveled {
+    pub(super) findings: Vec<Finding>,
+    /// How many findings the level `ignore` has removed.
+    pub(super) ignored: usize,
+    /// How many findings have another severity.
+    pub(super) severity_changed: usize,
+}
+
+/// Applies the levels of the settings, and sorts the findings.
+pub(super) fn with_levels(
+    set: &SourceSet,
+    findings: Vec<Finding>,
+    settings: &Settings,
+) -> Vec<Finding> {
+    apply_levels(set, findings, &Levels::new(settings)).findings
+}
+
+/// Applies the levels of the settings, sorts the findings, and counts what the levels change.
+pub(super) fn apply_levels(
+    set: &SourceSet,
+    findings: Vec<Finding>,
+    levels: &Levels<'_>,
+) -> Leveled {
+    let mut leveled = Leveled::default();
+    for mut finding in findings {
+        let paths = paths_of(set, &finding);
+        let level = |path: &Arc<str>| levels.level(finding.rule, path);
+        if !paths
+            .iter()
+            .all(|path| levels.is_enabled(finding.rule, path))
+        {
+            let is_ignored = paths
+                .iter()
+                .any(|path| level(path) == Some(RuleLevel::Ignore));
+            leveled.ignored += usize::from(is_ignored);
+            continue;
+        }
+        if let Some(RuleLevel::Severity(severity)) = paths.iter().find_map(level) {
+            leveled.severity_changed += usize::from(severity != finding.severity);
+            finding.severity = severity;
+        }
+        leveled.findings.push(finding);
+    }
+    leveled.findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    leveled
+}
+
+/// Returns the paths by which settings can select a finding: its path and, for a rendered file, the source file.
+pub(super) fn paths_of(set: &SourceSet, finding: &Finding) -> Vec<Arc<str>> {
+    let label = &finding.primary;
+    set.source_of(&label.path, label.span)
+        .map(|source| source.path)
+        .into_iter()
+        .chain([Arc::clone(&label.path)])
+        .collect()
+}
+
+/// Returns the fields by which findings are sorted.
+fn order(finding: &Finding) -> impl Ord + '_ {
+    let place = &finding.primary;
+    (
+        &place.path,
+        place.span,
+        finding.rule,
+        &finding.container,
+        &finding.message,
+    )
+}

@@ -1,0 +1,59 @@
+//! Predicts all workloads of a set of files.
+
+use crate::context::Context;
+use crate::finding::Finding;
+use crate::predict::{self, WorkloadPrediction};
+use crate::rules;
+use crate::settings::Settings;
+use crate::source::SourceSet;
+
+use super::ambiguous_config::ambiguous_configs;
+use super::analysis::{Analysis, analyse};
+use super::input_diagnostics::{broken_texts, input_diagnostics};
+use super::panic_isolation::isolate_panics;
+use super::unsupported_parts::unsupported_parts;
+
+/// The result of predicting all workloads.
+#[derive(Debug)]
+pub struct Predicted<T> {
+    /// The view of the predictions; `None` if meshprobe panicked on every file.
+    pub view: Option<T>,
+    /// The parts of the files that could not be read or rendered.
+    pub findings: Vec<Finding>,
+}
+
+/// Predicts all workloads, and returns the result of `view` on the predictions in the order of the files.
+#[must_use]
+pub fn predict<T>(
+    set: &SourceSet,
+    settings: &Settings,
+    view: impl Fn(&Context<'_>, &[WorkloadPrediction<'_>]) -> T,
+) -> Predicted<T> {
+    let predicted = isolate_panics(set, |set| {
+        analyse(set, settings, |mut analysis| {
+            predict::sort_by_place(&mut analysis.predictions);
+            let notes = notes(&analysis);
+            (Some(view(analysis.context, &analysis.predictions)), notes)
+        })
+    });
+    let (view, notes) = predicted.value;
+    let mut findings = predicted.faults;
+    findings.extend(notes);
+    findings.extend(input_diagnostics(set));
+    findings.extend(rules::unrendered(&set.files));
+    Predicted { view, findings }
+}
+
+/// Returns findings about facts that could not be read.
+fn notes(analysis: &Analysis<'_, '_>) -> Vec<Finding> {
+    let (renderings, context) = (analysis.renderings, analysis.context);
+    let predictions = analysis.predictions.as_slice();
+    let mut notes = unsupported_parts(renderings, predictions);
+    notes.retain(|note| {
+        let mut overlays = note.overlays.iter();
+        overlays.any(|overlay| context.inventory.is_target_overlay(overlay))
+    });
+    notes.extend(broken_texts(context));
+    notes.extend(ambiguous_configs(predictions));
+    notes
+}

@@ -1,0 +1,217 @@
+//! Generates files for virtual machines.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::filesystem::Kind;
+use crate::finding::{Finding, Label, Severity};
+use crate::rewrite::{self, GeneratedDocument};
+use crate::settings::Settings;
+use crate::source::{Role, SourceFile, SourceSet, io_error_reason};
+use crate::yaml::Span;
+
+use crate::engine::analysis::{analyse, with_context};
+use crate::engine::emit::text_of;
+use crate::engine::file_content::FileContent;
+use crate::engine::input_diagnostics::input_diagnostics;
+use crate::engine::notices::EDIT_REFUSED;
+use crate::engine::outcome::with_levels;
+use crate::engine::output_folder::OutputFolder;
+use crate::engine::panic_isolation::isolate_panics;
+use crate::engine::replace::{FileAttributes, replace};
+use crate::engine::write::{WriteFailure, is_read};
+
+/// A generated file in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedFile {
+    /// The namespace of the group; empty if it is not known.
+    pub namespace: String,
+    /// The name of the group.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// The files that were generated for virtual machines.
+#[derive(Clone, Debug, Default)]
+pub struct GeneratedFiles {
+    /// The files, sorted by namespace and name.
+    pub files: Vec<GeneratedFile>,
+    /// The number of objects for which no file could be generated.
+    pub refused: usize,
+    /// The refused objects with reasons, notes, and unreadable files.
+    pub findings: Vec<Finding>,
+}
+
+/// Generates `mesh.yaml` for the machines of every `WorkloadGroup`.
+#[must_use]
+pub fn mesh_yamls(set: &SourceSet, settings: &Settings) -> GeneratedFiles {
+    let generated = isolate_panics(set, |set| {
+        let made = with_context(set, settings, rewrite::mesh_yamls);
+        (made.made, made.refused, made.findings)
+    });
+    let (made, refused, mut findings) = generated.value;
+    findings.extend(generated.faults);
+    findings.extend(input_diagnostics(set));
+    GeneratedFiles {
+        refused,
+        ..finished(set, made, findings, settings)
+    }
+}
+
+/// Generates a `WorkloadGroup` for every workload with a readinessProbe.
+#[must_use]
+pub fn workload_groups(set: &SourceSet, settings: &Settings) -> GeneratedFiles {
+    let generated = isolate_panics(set, |set| {
+        let made = analyse(set, settings, |analysis| {
+            rewrite::workload_groups(analysis.context, &analysis.predictions)
+        });
+        (made.made, made.refused, made.findings)
+    });
+    let (made, refused, mut findings) = generated.value;
+    findings.extend(generated.faults);
+    findings.extend(input_diagnostics(set));
+    GeneratedFiles {
+        refused,
+        ..finished(set, made, findings, settings)
+    }
+}
+
+/// Returns the files as context, and the generated groups as targets, to generate `mesh.yaml` for the groups.
+#[must_use]
+pub fn with_groups(set: &SourceSet, groups: &[GeneratedFile]) -> SourceSet {
+    let mut files = set.files.clone();
+    for file in &mut files {
+        file.role = Role::Context;
+    }
+    let texts: Vec<&str> = groups.iter().map(|group| group.text.as_str()).collect();
+    let path = Arc::from("generated WorkloadGroups");
+    files.push(SourceFile::new(path, texts.join("---\n").into()));
+    SourceSet::new(files)
+}
+
+fn finished(
+    set: &SourceSet,
+    made: Vec<GeneratedDocument>,
+    mut findings: Vec<Finding>,
+    settings: &Settings,
+) -> GeneratedFiles {
+    let mut files = Vec::new();
+    for object in made {
+        match text_of(&object.value) {
+            Ok(text) => files.push(GeneratedFile {
+                namespace: object.namespace,
+                name: object.name,
+                text,
+            }),
+            Err(reason) => findings.push(unwritable(&object.name, &reason)),
+        }
+    }
+    files.sort_by(|a, b| (&a.namespace, &a.name, &a.text).cmp(&(&b.namespace, &b.name, &b.text)));
+    files.dedup();
+    GeneratedFiles {
+        files,
+        refused: 0,
+        findings: with_levels(set, findings, settings),
+    }
+}
+
+fn unwritable(name: &str, reason: &str) -> Finding {
+    let label = Label {
+        path: Arc::from(name),
+        span: Span::empty(0),
+        message: String::new(),
+    };
+    let message = format!("cannot write a file for `{name}`: {reason}");
+    Finding::new(EDIT_REFUSED, Severity::Error, label, message)
+}
+
+/// Writes files to a folder, whose path is relative to the working directory. The path of a file is `DIR/FILE` if one
+/// object was requested, and `DIR/NAMESPACE/NAME/FILE` if there are several, even if all others were refused. Returns the
+/// files that could not be written.
+///
+/// # Errors
+/// Two files would have the same path, a file would overwrite a file of `set`, or the folder is behind a link of the
+/// repository that leads out of it. Nothing is then written.
+pub fn write_generated(
+    made: &GeneratedFiles,
+    file: &str,
+    working_directory: &Path,
+    directory: &Path,
+    set: &SourceSet,
+) -> Result<Vec<WriteFailure>, String> {
+    let output = OutputFolder::find(&working_directory.join(directory))
+        .map_err(|link| format!("the link `{}` leads out of the repository", link.display()))?;
+    let is_single = made.files.len() + made.refused == 1;
+    let files = &made.files;
+    let path_of = |made: &GeneratedFile| -> PathBuf {
+        if is_single {
+            return PathBuf::from(file);
+        }
+        let namespace = if made.namespace.is_empty() {
+            "default"
+        } else {
+            &made.namespace
+        };
+        let folders = Path::new(&folder_name(namespace)).join(folder_name(&made.name));
+        folders.join(file)
+    };
+    let mut paths = BTreeSet::new();
+    for made in files {
+        let path = path_of(made);
+        let shown = directory.join(&path);
+        if is_read(set, &output.place(&path)) {
+            return Err(format!(
+                "it would overwrite the input `{}`",
+                shown.display()
+            ));
+        }
+        if !paths.insert(path) {
+            return Err(format!("two files have the path `{}`", shown.display()));
+        }
+    }
+    let failures = files.iter().filter_map(|made| {
+        let path = path_of(made);
+        let reason = write_one(&output, &path, &made.text).err()?;
+        Some(WriteFailure {
+            path: directory
+                .join(path)
+                .to_string_lossy()
+                .replace(std::path::MAIN_SEPARATOR, "/")
+                .into(),
+            reason,
+        })
+    });
+    Ok(failures.collect())
+}
+
+/// Returns the name of the folder for a name from a manifest, which must not contain a path.
+fn folder_name(name: &str) -> String {
+    let folder = name.replace(['/', '\\', ':', '\0'], "_");
+    if folder.trim_matches('.').is_empty() {
+        "_".to_owned()
+    } else {
+        folder
+    }
+}
+
+fn write_one(output: &OutputFolder, below: &Path, text: &str) -> Result<(), String> {
+    let write = || {
+        let (folder, name) = output.folder_of(below)?;
+        let original = match folder.kind(&name)? {
+            Some(Kind::File) => Some(folder.open_file(&name)?),
+            _ => None,
+        };
+        let attributes = original
+            .as_ref()
+            .map_or(FileAttributes::New, FileAttributes::File);
+        replace(
+            &folder,
+            &name,
+            &FileContent::Bytes(text.as_bytes()),
+            attributes,
+        )
+    };
+    write().map_err(|error: std::io::Error| io_error_reason(&error))
+}

@@ -1,0 +1,18 @@
+//! What Flux and Argo CD deploy: the folders, and the objects that come out of them.
+
+mod application_set;
+mod build_command;
+mod copies;
+mod deployed_folder;
+pub(crate) mod deployment;
+#[cfg(test)]
+mod hostile_tests;
+mod post_build;
+mod render;
+mod selection;
+#[cfg(test)]
+mod tests;
+mod unread_overlays;
+
+pub use selection::{render, render_of, render_relevant};
+pub use unread_overlays::{UnreadOverlay, unread_overlays};

@@ -1,0 +1,101 @@
+//! Checks and rewrites the resources of a call.
+
+use std::collections::BTreeSet;
+
+use crate::engine::{self, Outcome, Summary};
+use crate::finding::{Finding, Severity};
+use crate::settings::{Action, Settings};
+use crate::source::SourceSet;
+
+/// The result of the actions.
+#[derive(Default)]
+pub(super) struct ActionResults {
+    pub(super) findings: Vec<Finding>,
+    /// The counts of the check.
+    pub(super) summary: Summary,
+    /// The files after the rewrite, if there is one.
+    pub(super) set: Option<SourceSet>,
+}
+
+/// Performs the actions.
+pub(super) fn act(
+    set: &SourceSet,
+    settings: &Settings,
+    actions: &BTreeSet<Action>,
+) -> ActionResults {
+    let mut done = ActionResults::default();
+    if actions.contains(&Action::Check) {
+        let outcome = engine::check(set, settings);
+        done.findings = outcome.findings;
+        done.summary = outcome.summary;
+    }
+    if actions.contains(&Action::Rewrite) {
+        let rewritten = engine::rewrite(set, settings);
+        if actions.contains(&Action::Check) {
+            let after = engine::check(&rewritten.set, settings);
+            lower_fixed(&mut done.findings, &after);
+        }
+        let known: BTreeSet<_> = done.findings.iter().map(key).collect();
+        let new: Vec<Finding> = rewritten
+            .findings
+            .into_iter()
+            .filter(|finding| !known.contains(&key(finding)))
+            .collect();
+        done.findings.extend(new);
+        done.set = Some(rewritten.set);
+    }
+    done
+}
+
+/// Lowers findings that the rewrite has removed to notes.
+fn lower_fixed(findings: &mut [Finding], after: &Outcome) {
+    let left: BTreeSet<_> = after.findings.iter().map(key).collect();
+    for finding in findings {
+        if !left.contains(&key(finding)) {
+            finding.severity = Severity::Note;
+            finding.message.push_str(" (fixed by the rewrite)");
+            finding.help = None;
+            finding.fix = None;
+        }
+    }
+}
+
+/// Returns the fields by which a finding is recognized before and after the rewrite.
+fn key(finding: &Finding) -> impl Ord + use<> {
+    (
+        finding.rule,
+        finding.object.clone(),
+        finding.container.clone(),
+        finding.field.clone(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Label;
+    use crate::yaml::Span;
+
+    #[test]
+    fn a_finding_that_the_rewrite_fixes_becomes_a_note() {
+        let finding = |container: &str| {
+            let label = Label {
+                path: "stdin".into(),
+                span: Span::empty(0),
+                message: String::new(),
+            };
+            let mut finding = Finding::new("r", Severity::Error, label, "it fails".into());
+            finding.container = Some(container.into());
+            finding
+        };
+        let mut findings = [finding("a"), finding("b")];
+        let after = Outcome {
+            findings: vec![finding("b")],
+            ..Outcome::default()
+        };
+        lower_fixed(&mut findings, &after);
+        assert_eq!(findings[0].severity, Severity::Note);
+        assert_eq!(findings[0].message, "it fails (fixed by the rewrite)");
+        assert_eq!(findings[1], finding("b"));
+    }
+}

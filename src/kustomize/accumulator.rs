@@ -1,0 +1,215 @@
+//! Objects of a kustomization that are collected so far, with notes about the unknown ones.
+
+use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
+use std::sync::Arc;
+
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::kube::ObjectId;
+use crate::kustomize::complete::has_complete;
+use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::leaf::Origin;
+use crate::kustomize::limit::Limit;
+use crate::kustomize::locate;
+use crate::kustomize::node::Node;
+use crate::kustomize::rendering::{DocumentId, Note, Scope};
+use crate::kustomize::resource::Resource;
+use crate::source::{SourceSet, patch_files};
+use crate::yaml::Span;
+
+/// Objects of a kustomization that are collected so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Accumulator {
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) used: BTreeSet<DocumentId>,
+    /// The listed patch files, of those with objects that could be deployed unchanged.
+    pub(crate) patches: BTreeSet<Arc<str>>,
+    /// The documents of these files that are applied to objects: the file, a byte of the document, and the object.
+    pub(crate) applied: BTreeSet<(Arc<str>, usize, ObjectId)>,
+    pub(crate) notes: BTreeSet<Note>,
+    /// Whether unknown objects are included: a patch without target may apply to one of them.
+    pub(crate) has_unknown_objects: bool,
+    /// The limit because of which objects are left out.
+    pub(crate) left_out: Option<Limit>,
+    /// Maximum number of objects: this number of pods exceeds the memory limit.
+    pub(crate) most: usize,
+    /// Index of the identities of the objects; `None` after changes that may have altered identities.
+    pub(crate) known: Option<IdentityIndex>,
+}
+
+/// Index of objects by identity.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IdentityIndex {
+    hasher: DefaultHashBuilder,
+    /// The positions of the objects, by identity.
+    positions: HashTable<usize>,
+}
+
+impl IdentityIndex {
+    fn of(resources: &[Resource]) -> Self {
+        let mut index = Self::default();
+        for (at, resource) in resources.iter().enumerate() {
+            index.insert(resource, resources.get(..at).unwrap_or_default());
+        }
+        index
+    }
+
+    /// Adds `resource` at the position after `others`, unless one of them has the same identity. Returns whether it
+    /// was added.
+    fn insert(&mut self, resource: &Resource, others: &[Resource]) -> bool {
+        let identity = |at: &usize| others.get(*at).map(Resource::identity);
+        let own = Some(resource.identity());
+        let found = self.positions.entry(
+            self.hasher.hash_one(own),
+            |at| identity(at) == own,
+            |at| self.hasher.hash_one(identity(at)),
+        );
+        match found {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(others.len());
+                true
+            }
+        }
+    }
+}
+
+/// Returns a note about the bytes `span` of `k`.
+pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Scope) -> Note {
+    let place = k.origin(span);
+    Note {
+        path: place.path,
+        span: place.span,
+        message,
+        scope,
+        changed: Vec::new(),
+        copied: Vec::new(),
+    }
+}
+
+impl Accumulator {
+    /// Adds an object, or a note if there is already one with the same identity.
+    pub(crate) fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
+        self.used.insert(resource.document());
+        let others = &self.resources;
+        let known = self.known.get_or_insert_with(|| IdentityIndex::of(others));
+        let message = if others.len() >= self.most {
+            return self.leave_out(Limit::Memory);
+        } else if known.insert(&resource, others) {
+            self.resources.push(resource);
+            return;
+        } else {
+            let name = resource.name();
+            let title = format!("{}/{}", name.kind, name.name);
+            format!("{title} is included twice: kustomize refuses to build it")
+        };
+        let scope = Scope::Objects(vec![resource.id()]);
+        self.notes.insert(note(k, at, message, scope));
+    }
+
+    /// Adds everything that another kustomization includes.
+    pub(crate) fn include(&mut self, k: &Kustomization<'_>, at: Span, other: &Self) {
+        for resource in &other.resources {
+            self.add(k, at, resource.clone());
+        }
+        self.used.extend(other.used.iter().cloned());
+        self.patches.extend(other.patches.iter().cloned());
+        self.applied.extend(other.applied.iter().cloned());
+        self.notes.extend(other.notes.iter().cloned());
+        self.has_unknown_objects |= other.has_unknown_objects;
+        self.left_out = self.left_out.or(other.left_out);
+    }
+
+    /// Records the patch files of a kustomization that contain objects which could be deployed unchanged.
+    pub(crate) fn record_patches(&mut self, sources: &SourceSet, k: &Kustomization<'_>) {
+        for name in patch_files(k.root) {
+            let file = locate::file(sources, k.folder, name);
+            let mut documents = file.into_iter().flat_map(|file| &file.documents);
+            if let Some(found) = documents.find(|document| document.patch && has_complete(document))
+            {
+                self.patches.insert(Arc::clone(&found.path));
+            }
+        }
+    }
+
+    /// Records that a patch is applied to objects, if its file is one of the recorded patch files.
+    pub(crate) fn note_applied(&mut self, patch: &Node, objects: Vec<ObjectId>) {
+        let Origin { path, span } = &patch.origin;
+        if self.patches.contains(path) {
+            let applied = objects.into_iter();
+            self.applied
+                .extend(applied.map(|object| (Arc::clone(path), span.start, object)));
+        }
+    }
+
+    /// Returns the documents of patch files that are applied to objects which are not deleted: the file, and a byte of
+    /// the document.
+    pub(crate) fn applied_patches(&self) -> BTreeSet<(Arc<str>, usize)> {
+        if self.applied.is_empty() {
+            return BTreeSet::new();
+        }
+        let left: BTreeSet<ObjectId> = self.resources.iter().map(Resource::id).collect();
+        self.applied
+            .iter()
+            .filter(|(_, _, object)| left.contains(object))
+            .map(|(path, at, _)| (Arc::clone(path), *at))
+            .collect()
+    }
+
+    /// Drops all objects, because they would exceed a limit.
+    pub(crate) fn leave_out(&mut self, limit: Limit) {
+        self.resources = Vec::new();
+        self.known = None;
+        self.has_unknown_objects = true;
+        self.left_out = self.left_out.or(Some(limit));
+        self.most = 0;
+    }
+
+    /// Adds a note about `at` in `k` that applies to all objects.
+    pub(crate) fn add_note(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
+        self.notes.insert(note(k, at, message.into(), Scope::All));
+    }
+
+    /// Records that the notes at `at` are about possible changes of all objects collected so far.
+    pub(crate) fn mark_all_changed(&mut self, k: &Kustomization<'_>, at: Span) {
+        let all = self.ids_of(|_| true);
+        self.mark_changed(k, at, &all);
+    }
+
+    /// Returns the ids of the selected objects.
+    pub(crate) fn ids_of(&self, is_selected: impl Fn(&Resource) -> bool) -> Vec<ObjectId> {
+        self.resources
+            .iter()
+            .filter(|resource| is_selected(resource))
+            .map(Resource::id)
+            .collect()
+    }
+
+    /// Records that the notes at `at` are about possible changes of the pods of these objects.
+    pub(crate) fn mark_changed(&mut self, k: &Kustomization<'_>, at: Span, all: &[ObjectId]) {
+        let origin = k.origin(at);
+        self.notes = std::mem::take(&mut self.notes)
+            .into_iter()
+            .map(|note| match (&note.path, note.span) {
+                (path, span) if *path == origin.path && span == origin.span => Note {
+                    changed: all.to_vec(),
+                    ..note
+                },
+                _ => note,
+            })
+            .collect();
+    }
+
+    /// Adds a note about unknown objects.
+    pub(crate) fn note_missing(
+        &mut self,
+        k: &Kustomization<'_>,
+        at: Span,
+        message: impl Into<String>,
+    ) {
+        self.has_unknown_objects = true;
+        self.add_note(k, at, message);
+    }
+}

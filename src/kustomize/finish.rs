@@ -1,0 +1,91 @@
+//! Writes the accumulated objects as documents.
+
+use std::sync::Arc;
+
+use crate::source::{Document, SourceSet};
+
+use super::budget::{self, Budget};
+use super::limit::Limit;
+use super::origin::OriginMap;
+use super::relevance::{may_deploy, runs_pods};
+use super::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope};
+use super::resource::Resource;
+use super::write;
+use crate::kustomize::accumulator::Accumulator;
+
+pub(crate) fn finish(
+    sources: &SourceSet,
+    budget: &Budget,
+    root: Arc<str>,
+    deployed: Option<Deployed>,
+    accumulator: &Accumulator,
+    is_wanted: &impl Fn(&Resource) -> bool,
+) -> Rendering {
+    let mut documents = Vec::with_capacity(accumulator.resources.len());
+    let mut notes = accumulator.notes.clone();
+    let (mut held, mut left_out) = (0, accumulator.left_out);
+    let resources = accumulator
+        .resources
+        .iter()
+        .filter(|resource| !resource.is_local() && is_wanted(resource));
+    for resource in resources {
+        let Some(base) = sources.document(&resource.path, resource.index) else {
+            continue;
+        };
+        let rendered = if resource.is_intact && !resource.body.is_reread() {
+            Some((base.clone(), OriginMap::same(Arc::clone(&resource.path))))
+        } else {
+            write::document(&resource.body.whole(), base)
+        };
+        match rendered {
+            Some((document, origin)) => {
+                let size = budget::of_document(&document, &origin, runs_pods(resource));
+                if !budget.reserve(size) {
+                    left_out = left_out.or(Some(Limit::Memory));
+                    break;
+                }
+                held += size;
+                documents.push(RenderedDocument {
+                    document: Document {
+                        patch: false,
+                        ..document
+                    },
+                    item: resource.item.clone(),
+                    origin,
+                    may_deploy: may_deploy(resource),
+                    runs_pods: runs_pods(resource),
+                });
+            }
+            None => {
+                notes.insert(Note {
+                    path: Arc::clone(&resource.path),
+                    span: base.segment,
+                    message:
+                        "the object cannot be rendered: its values are nested too deeply or a \
+                              key is too long"
+                            .to_owned(),
+                    scope: Scope::Objects(vec![resource.id()]),
+                    changed: Vec::new(),
+                    copied: Vec::new(),
+                });
+            }
+        }
+    }
+    if left_out != accumulator.left_out {
+        // The results for a part of an overlay can differ from those for the whole.
+        documents = Vec::new();
+        budget.release(std::mem::take(&mut held));
+    }
+    Rendering {
+        root,
+        deployed,
+        has_unknown_objects: accumulator.has_unknown_objects || left_out.is_some(),
+        left_out,
+        held,
+        documents,
+        used: accumulator.used.clone(),
+        patches: accumulator.patches.clone(),
+        applied: accumulator.applied_patches(),
+        notes: notes.into_iter().collect(),
+    }
+}

@@ -1,0 +1,240 @@
+//! A kustomization file, and which of its fields are supported.
+
+use std::sync::Arc;
+
+use crate::kube::Provenance;
+use crate::source::{SourceFile, is_kustomization_field, merged_spellings};
+use crate::yaml::{Entry, NodeRef, Span, Tree};
+
+use crate::kustomize::copy::read;
+use crate::kustomize::dialect::Dialect;
+use crate::kustomize::leaf::Origin;
+use crate::kustomize::locate::{folder_of, tree};
+use crate::kustomize::node::Node;
+
+/// Fields that are supported, or that do not affect probes: `validators` must not change anything, and
+/// `crds` only lists fields that contain names.
+const SUPPORTED: [&str; 26] = [
+    "apiVersion",
+    "bases",
+    "buildMetadata",
+    "commonAnnotations",
+    "commonLabels",
+    "components",
+    "crds",
+    "generatorOptions",
+    "helmGlobals",
+    "imageTags",
+    "images",
+    "kind",
+    "labels",
+    "metadata",
+    "namePrefix",
+    "nameSuffix",
+    "namespace",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replicas",
+    "resources",
+    "secretGenerator",
+    "sortOptions",
+    "validators",
+    "configMapGenerator",
+];
+
+/// Fields that generate unknown objects.
+const GENERATORS: [&str; 3] = ["generators", "helmChartInflationGenerator", "helmCharts"];
+
+/// Fields that change objects, which `not_followed` determines.
+const UNSUPPORTED: [&str; 5] = [
+    "configurations",
+    "openapi",
+    "replacements",
+    "transformers",
+    "vars",
+];
+
+/// Kustomization, or the equivalent settings of a deploying object.
+#[derive(Clone, Copy)]
+pub(crate) struct Kustomization<'s> {
+    /// The file, as shown to the user.
+    pub(crate) path: &'s Arc<str>,
+    /// The content.
+    pub(crate) root: NodeRef<'s>,
+    /// The folder to which its paths are relative.
+    pub(crate) folder: &'s str,
+    /// Set if the content is rendered and not the text of the file.
+    pub(crate) provenance: Option<&'s dyn Provenance>,
+    pub(crate) dialect: Dialect,
+}
+
+/// Setting that is not supported.
+pub(crate) struct Unknown {
+    pub(crate) span: Span,
+    pub(crate) message: String,
+    /// Whether it adds unknown objects.
+    pub(crate) has_unknown_objects: bool,
+    /// Whether it may change all objects.
+    pub(crate) changes_all: bool,
+}
+
+impl<'s> Kustomization<'s> {
+    /// Creates a view of a file; `None` if the file does not contain a kustomization.
+    pub(crate) fn new(file: &'s SourceFile) -> Option<Self> {
+        let root = tree(file).and_then(Tree::root)?;
+        Some(Self {
+            path: &file.path,
+            root,
+            folder: folder_of(&file.path),
+            provenance: None,
+            dialect: Dialect::Kustomize,
+        })
+    }
+
+    pub(crate) fn is_component(&self) -> bool {
+        self.root.get("kind").and_then(NodeRef::text) == Some("Component")
+    }
+
+    /// Returns the origin of bytes of the content.
+    pub(crate) fn origin(&self, span: Span) -> Origin {
+        let (path, span) = match self.provenance {
+            Some(origins) => origins.source_location(span),
+            None => (Arc::clone(self.path), span),
+        };
+        Origin { path, span }
+    }
+
+    /// Returns an entry whose value is not empty.
+    pub(crate) fn entry(&self, key: &str) -> Option<Entry<'s>> {
+        let key = match (self.dialect, key) {
+            (Dialect::Flux, "namespace") => "targetNamespace",
+            _ => key,
+        };
+        self.root
+            .entry(key)
+            .filter(|entry| says_something(entry.value))
+    }
+
+    /// Returns the items of a list.
+    pub(crate) fn items(&self, key: &str) -> impl Iterator<Item = NodeRef<'s>> + use<'s> {
+        self.root.get(key).into_iter().flat_map(NodeRef::items)
+    }
+
+    /// Copies a value; `None` if it is too large.
+    pub(crate) fn copy(&self, node: NodeRef<'_>) -> Option<Node> {
+        let copied = read(node, &|span| self.origin(span)).ok()?;
+        Some(copied.node)
+    }
+
+    /// Returns the settings that add unknown objects, and unknown fields.
+    pub(crate) fn unknown(&self) -> Vec<Unknown> {
+        if self.dialect != Dialect::Kustomize {
+            return self.old_patches().collect();
+        }
+        let mut unknown: Vec<Unknown> = self
+            .root
+            .entries()
+            .filter(|entry| !entry.key.is_merge_key() && says_something(entry.value))
+            .filter_map(|entry| unknown_field(&entry))
+            .collect();
+        unknown.extend(
+            self.items("configMapGenerator")
+                .filter_map(mesh_configuration),
+        );
+        unknown.extend(self.merged_spellings());
+        unknown.extend(self.empty_kustomization());
+        unknown
+    }
+}
+
+impl Kustomization<'_> {
+    /// Reports older forms of patches, which Flux has removed.
+    fn old_patches(&self) -> impl Iterator<Item = Unknown> {
+        ["patchesStrategicMerge", "patchesJson6902"]
+            .into_iter()
+            .filter_map(|key| self.entry(key))
+            .map(|entry| {
+                let key = entry.key.text().unwrap_or_default();
+                Unknown {
+                    span: entry.key.span(),
+                    message: format!("`{key}` is not modelled: use `patches` instead"),
+                    has_unknown_objects: false,
+                    changes_all: false,
+                }
+            })
+    }
+
+    /// Reports fields that are set in several spellings, which kustomize merges.
+    fn merged_spellings(&self) -> impl Iterator<Item = Unknown> {
+        merged_spellings(self.root).into_iter().map(|span| {
+            let key = span.slice(self.root.tree().text());
+            Unknown {
+                span,
+                message: format!(
+                    "`{key}` is set in several spellings: how kustomize merges them is not modelled"
+                ),
+                has_unknown_objects: true,
+                changes_all: true,
+            }
+        })
+    }
+
+    /// Reports a kustomization without any settings.
+    fn empty_kustomization(&self) -> Option<Unknown> {
+        let is_setting = |entry: Entry<'_>| {
+            let key = entry.key.text().unwrap_or_default();
+            !matches!(key, "apiVersion" | "kind" | "metadata") && says_something(entry.value)
+        };
+        let is_empty = !self.root.entries().any(is_setting);
+        is_empty.then(|| Unknown {
+            span: Span::empty(self.root.span().start),
+            message: "the kustomization is empty: kustomize refuses to build it".to_owned(),
+            has_unknown_objects: false,
+            changes_all: false,
+        })
+    }
+}
+
+/// Returns whether a value is neither null nor empty.
+pub(crate) fn says_something(value: NodeRef<'_>) -> bool {
+    let is_empty = match () {
+        () if value.is_sequence() => value.items().len() == 0,
+        () if value.is_mapping() => value.entries().len() == 0,
+        () => value.is_null() || value.text() == Some(""),
+    };
+    !is_empty
+}
+
+fn unknown_field(entry: &Entry<'_>) -> Option<Unknown> {
+    let key = entry.key.text().unwrap_or_default();
+    let has_unknown_objects = GENERATORS.contains(&key);
+    let message = match key {
+        _ if has_unknown_objects => {
+            format!("`{key}` is not modelled: the objects that it generates are unknown")
+        }
+        _ if SUPPORTED.contains(&key) || UNSUPPORTED.contains(&key) => return None,
+        // Another spelling of a known field.
+        _ if is_kustomization_field(key) => return None,
+        _ => format!("`{key}` is not a field of a kustomization: kustomize refuses to build it"),
+    };
+    Some(Unknown {
+        span: entry.key.span(),
+        message,
+        has_unknown_objects,
+        changes_all: false,
+    })
+}
+
+/// Reports a generated ConfigMap that may configure the mesh.
+fn mesh_configuration(generator: NodeRef<'_>) -> Option<Unknown> {
+    let name = generator.get("name")?;
+    let text = name.text()?;
+    let is_mesh = text == "istio" || text.starts_with("istio-");
+    is_mesh.then(|| Unknown {
+        span: name.span(),
+        message: format!("the generated ConfigMap `{text}` is not read: it may configure the mesh"),
+        has_unknown_objects: true,
+        changes_all: false,
+    })
+}

@@ -1,0 +1,243 @@
+//! Strategic merge patches, as kustomize applies them.
+//!
+//! Follows `kyaml/yaml/merge2` and `kyaml/yaml/walk` of kustomize 5.8.2. Differences from kubectl:
+//! items of a patch come first, `$patch: replace` on an item of a merged list has no effect, and empty
+//! values (`key:`) of the object are removed.
+
+use std::sync::Arc;
+
+use crate::kustomize::merge_result::{Merged, PatchFailure};
+use crate::kustomize::node::{Field, Node, Value, equal};
+use crate::kustomize::schema::Type;
+use crate::kustomize::{list, share};
+
+const DIRECTIVE: &str = "$patch";
+
+/// Merges `patch` into `object`; `None` if the patch deletes it. kustomize keeps only changes in place
+/// (`ApplyFilter` in `api/resource/resource.go`), so a patch that replaces the whole object has no effect.
+pub(crate) fn merge(object: &Node, patch: &Node, kind: Type) -> Result<Option<Node>, PatchFailure> {
+    Ok(match walk(Some(object), Some(patch), kind, None)? {
+        Merged::Object(mut merged) => {
+            share::settle(object, &mut merged);
+            Some(merged)
+        }
+        Merged::Patch(_) => Some(object.clone()),
+        Merged::Gone => None,
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directive {
+    Merge,
+    Replace,
+    Delete,
+}
+
+impl Directive {
+    fn of(value: Option<&Node>) -> Result<Self, PatchFailure> {
+        match value.and_then(Node::text) {
+            None | Some("merge") => Ok(Self::Merge),
+            Some("replace") => Ok(Self::Replace),
+            Some("delete") => Ok(Self::Delete),
+            Some(other) => Err(PatchFailure::Refused(format!(
+                "`$patch: {other}` is unknown"
+            ))),
+        }
+    }
+}
+
+/// Parent type and key of a list.
+type Place<'k> = (Type, &'k str);
+
+/// Merges two values of the type `kind`; `place` is set if a list may be merged by keys.
+pub(crate) fn walk(
+    object: Option<&Node>,
+    patch: Option<&Node>,
+    kind: Type,
+    place: Option<Place<'_>>,
+) -> Result<Merged, PatchFailure> {
+    let is_set = |node: &&Node| !node.is_null();
+    let shape = object.filter(is_set).or(patch.filter(is_set));
+    if let (Some(object), Some(patch)) = (object.filter(is_set), patch.filter(is_set)) {
+        check_same_shape(object, patch)?;
+    }
+    match shape.map(|node| &node.value) {
+        Some(Value::Seq(_)) => {
+            let keys = place.and_then(|(parent, key)| parent.merge_keys(key));
+            match keys {
+                Some(keys) => walk_list(object, patch, kind, keys),
+                None => Ok(replaced(object, patch)),
+            }
+        }
+        Some(Value::Leaf(_)) => Ok(replaced(object, patch)),
+        Some(Value::Map(_)) | None => walk_map(object, patch, kind),
+    }
+}
+
+fn check_same_shape(object: &Node, patch: &Node) -> Result<(), PatchFailure> {
+    let description = |node: &Node| match node.value {
+        Value::Leaf(_) => "a single value",
+        Value::Map(_) => "a mapping",
+        Value::Seq(_) => "a list",
+    };
+    if description(object) == description(patch) {
+        return Ok(());
+    }
+    Err(PatchFailure::Refused(format!(
+        "the patch has {} where the object has {}",
+        description(patch),
+        description(object)
+    )))
+}
+
+/// Returns the value of the patch if it differs from that of the object.
+fn replaced(object: Option<&Node>, patch: Option<&Node>) -> Merged {
+    match (object, patch) {
+        (Some(object), Some(patch)) if share::shared_id(object).is_some() => {
+            Merged::Patch(share::in_place_of(object, patch))
+        }
+        (Some(object), Some(patch)) if equal(object, patch) => Merged::Object(object.clone()),
+        (_, Some(patch)) => Merged::Patch(patch.clone()),
+        (Some(object), None) => Merged::Object(object.clone()),
+        (None, None) => Merged::Gone,
+    }
+}
+
+fn walk_map(
+    object: Option<&Node>,
+    patch: Option<&Node>,
+    kind: Type,
+) -> Result<Merged, PatchFailure> {
+    let directive = Directive::of(patch.and_then(|patch| patch.get(DIRECTIVE)));
+    let Some(object) = object.filter(|object| !object.is_null()) else {
+        return match (object, patch) {
+            (_, Some(_)) if directive == Ok(Directive::Delete) => Ok(Merged::Gone),
+            (_, Some(patch)) => Ok(Merged::Patch(fresh(patch, kind)?)),
+            // kustomize keeps `key: null` and removes `key:`.
+            (Some(null), None) if null.text().is_some_and(|text| !text.is_empty()) => {
+                Ok(Merged::Object(null.clone()))
+            }
+            _ => Ok(Merged::Gone),
+        };
+    };
+    if patch.is_some_and(Node::is_null) {
+        return Ok(Merged::Gone);
+    }
+    match (directive?, patch) {
+        (Directive::Delete, _) => Ok(Merged::Gone),
+        (Directive::Replace, Some(patch)) => Ok(Merged::Patch(fresh(patch, kind)?)),
+        _ => Ok(Merged::Object(merge_fields(object, patch, kind)?)),
+    }
+}
+
+/// Merges a value that only the patch has with itself, which removes its nulls and directives.
+fn fresh(patch: &Node, kind: Type) -> Result<Node, PatchFailure> {
+    if !matches!(patch.value, Value::Map(_)) {
+        return Ok(patch.clone());
+    }
+    let mut bare = patch.clone();
+    bare.remove(DIRECTIVE);
+    merge_fields(&bare, Some(&bare), kind)
+}
+
+fn merge_fields(object: &Node, patch: Option<&Node>, kind: Type) -> Result<Node, PatchFailure> {
+    let mut fields = Vec::with_capacity(object.fields().len());
+    // A value that is merged with itself has its directive on both sides.
+    let directive = patch.and_then(|patch| patch.get(DIRECTIVE));
+    let is_kept = |field: &&Field| directive.is_none() || *field.key != *DIRECTIVE;
+    for field in object.fields().iter().filter(is_kept) {
+        let in_patch = patch.and_then(|patch| patch.field(&field.key));
+        fields.extend(merge_field(Some(field), in_patch, kind)?);
+    }
+    let is_new = |field: &&Field| *field.key != *DIRECTIVE && object.get(&field.key).is_none();
+    let mut new: Vec<&Field> = patch
+        .map_or(&[][..], Node::fields)
+        .iter()
+        .filter(is_new)
+        .collect();
+    new.sort_by(|a, b| a.key.cmp(&b.key));
+    for field in new {
+        fields.extend(merge_field(None, Some(field), kind)?);
+    }
+    Ok(Node {
+        value: Value::Map(Arc::new(fields.into())),
+        origin: object.origin.clone(),
+    })
+}
+
+fn merge_field(
+    object: Option<&Field>,
+    patch: Option<&Field>,
+    kind: Type,
+) -> Result<Option<Field>, PatchFailure> {
+    let Some(named) = object.or(patch) else {
+        return Ok(None);
+    };
+    let merged = walk(
+        object.map(|field| &field.value),
+        patch.map(|field| &field.value),
+        kind.field(&named.key),
+        Some((kind, &named.key)),
+    )?;
+    let (owner, value) = match merged {
+        Merged::Gone => return Ok(None),
+        // An explicit null of the object is kept.
+        Merged::Object(value) => (object, value),
+        Merged::Patch(value) if value.is_null() => return Ok(None),
+        // The key has the same origin as the value.
+        Merged::Patch(value) => (patch, value),
+    };
+    Ok(Some(Field {
+        key: named.key.clone(),
+        origin: owner.unwrap_or(named).origin.clone(),
+        value,
+    }))
+}
+
+fn walk_list(
+    object: Option<&Node>,
+    patch: Option<&Node>,
+    kind: Type,
+    keys: &[&str],
+) -> Result<Merged, PatchFailure> {
+    let merge_item = |object: Option<&Node>, patch: Option<&Node>| walk(object, patch, kind, None);
+    let Some(object) = object.filter(|object| !object.is_null()) else {
+        let Some(patch) = patch else {
+            return Ok(Merged::Gone);
+        };
+        let items = list::fresh(patch.items(), keys, merge_item)?;
+        return Ok(Merged::Patch(with_items(patch, items)));
+    };
+    if patch.is_some_and(Node::is_null) {
+        return Ok(Merged::Gone);
+    }
+    let patch_items = patch.map_or(&[][..], Node::items);
+    let directive_item = patch_items
+        .iter()
+        .find(|item| item.get(DIRECTIVE).is_some())
+        .filter(|item| item.fields().len() == 1);
+    let directive = Directive::of(directive_item.and_then(|item| item.get(DIRECTIVE)))?;
+    let rest: Vec<Node> = patch_items
+        .iter()
+        .filter(|item| directive_item.is_none() || item.get(DIRECTIVE).is_none())
+        .cloned()
+        .collect();
+    match (directive, patch) {
+        (Directive::Delete, _) => Ok(Merged::Gone),
+        (Directive::Replace, Some(patch)) => {
+            let items = list::fresh(&rest, keys, merge_item)?;
+            Ok(Merged::Patch(with_items(patch, items)))
+        }
+        _ => {
+            let items = list::merge(object.items(), &rest, keys, merge_item)?;
+            Ok(Merged::Object(with_items(object, items)))
+        }
+    }
+}
+
+fn with_items(list: &Node, items: Vec<Node>) -> Node {
+    Node {
+        value: Value::Seq(items.into()),
+        origin: list.origin.clone(),
+    }
+}

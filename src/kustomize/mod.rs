@@ -1,0 +1,61 @@
+//! In-process kustomize: renders the objects of a tree of kustomizations without the kustomize program.
+//!
+//! A rendered object is a separate document. Each of its keys and values has an origin: the line of the
+//! base, of a patch, or of a kustomization that it comes from. Patches are merged as values and not as edits
+//! of text, because the order and the quirks of kustomize's merges are rules about values, and because each
+//! value then keeps its origin through any number of steps. An unchanged object is the user's document itself.
+//!
+//! Follows kustomize 5.8.2 (`api` 0.21.2, `kyaml` 0.21.2). Not modelled, because probes do not depend
+//! on it: references from object to object by name, `replicas`, `sortOptions`, `buildMetadata`,
+//! subjects of role bindings, generated Secrets. A [`Note`] reports unsupported settings that could matter.
+
+pub(crate) mod accumulator;
+mod api_version;
+pub(crate) mod budget;
+pub(crate) mod builder;
+mod changes;
+pub(crate) mod complete;
+pub(crate) mod copy;
+pub(crate) mod dialect;
+mod field_path;
+mod fields;
+pub(crate) mod finish;
+pub(crate) mod generated;
+mod image_list;
+mod image_name;
+mod images;
+mod inline;
+mod json_patch;
+mod keyed_list;
+pub(crate) mod kustomization;
+mod lazy_object;
+pub(crate) mod leaf;
+pub(crate) mod limit;
+mod list;
+pub(crate) mod locate;
+mod merge;
+mod merge_result;
+mod metadata;
+mod name_index;
+pub(crate) mod node;
+pub(crate) mod objects;
+mod origin;
+mod patches;
+pub(crate) mod relevance;
+mod rendering;
+pub(crate) mod resource;
+pub(crate) mod roots;
+mod schema;
+mod selector;
+mod share;
+mod spelling;
+mod transform;
+pub(crate) mod unapplied;
+mod unsupported;
+pub(crate) mod write;
+
+pub use generated::{GeneratedFrom, generator_files};
+pub use limit::{DEPTH as NESTED, Limit};
+pub use origin::OriginMap;
+pub use rendering::{Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope};
+pub use unapplied::unapplied;

@@ -1,0 +1,43 @@
+//! Decides which objects of a rendering are kept.
+
+use crate::mesh::detect;
+use crate::mesh::fact_kind::FactKind;
+
+use super::resource::Resource;
+
+/// Kinds of objects that deploy others.
+const DEPLOYING: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
+
+pub(crate) fn is_relevant(resource: &Resource) -> bool {
+    if is_list(resource) {
+        return true;
+    }
+    let (group, _) = resource.group_version();
+    let kind = resource.name().kind;
+    match FactKind::of(group, kind) {
+        Some(FactKind::Definition) => {
+            let defined = resource.body.text(&["spec", "group"]);
+            defined.is_some_and(|group| detect::defined_mesh(group).is_some())
+        }
+        Some(_) => true,
+        None => DEPLOYING.contains(&kind) || resource.body.has(&["spec", "template"]),
+    }
+}
+
+/// Returns whether an object may deploy others, or contain an object that does.
+pub(crate) fn may_deploy(resource: &Resource) -> bool {
+    DEPLOYING.contains(&resource.name().kind) || is_list(resource)
+}
+
+/// Returns whether kubectl may expand an object that kustomize leaves unchanged, because it has the field `items`.
+fn is_list(resource: &Resource) -> bool {
+    resource.body.has(&["items"])
+}
+
+/// Returns whether an object runs pods.
+pub(crate) fn runs_pods(resource: &Resource) -> bool {
+    let kind = resource.name().kind;
+    matches!(kind, "CronJob" | "Pod" | "PodTemplate")
+        || resource.body.has(&["spec", "template"])
+        || is_list(resource)
+}

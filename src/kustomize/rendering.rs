@@ -1,0 +1,182 @@
+//! The objects that a kustomization renders, and what the rendering does not take into account.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::kube::{Destination, Object, ObjectId};
+use crate::source::{Document, paths};
+use crate::yaml::{FieldPath, Span};
+
+use super::limit::Limit;
+use super::origin::OriginMap;
+
+/// Identity of a document of the set: its file as shown to the user, and its number in the file.
+pub type DocumentId = (Arc<str>, usize);
+
+/// Objects of a kustomization that no other one lists.
+#[derive(Clone, Debug)]
+pub struct Rendering {
+    /// The kustomization file; without one, the deploying file.
+    pub root: Arc<str>,
+    /// The Flux or Argo CD object that deploys it, if it affects the rendering.
+    pub deployed: Option<Deployed>,
+    /// The objects, in the order in which kustomize includes them.
+    pub documents: Vec<RenderedDocument>,
+    /// The documents of the set that it includes, also those that a patch deletes.
+    pub used: BTreeSet<DocumentId>,
+    /// The listed patch files, of those with objects that could be deployed unchanged.
+    pub(crate) patches: BTreeSet<Arc<str>>,
+    /// The documents of these files that are applied to objects of the rendering: the file, and a byte of the document.
+    pub(crate) applied: BTreeSet<(Arc<str>, usize)>,
+    /// Settings that are not modelled, or that kustomize refuses; sorted by location.
+    pub notes: Vec<Note>,
+    /// Whether unknown objects are included.
+    pub has_unknown_objects: bool,
+    /// The limit because of which objects are left out.
+    pub left_out: Option<Limit>,
+    /// Bytes charged to the memory budget.
+    pub(crate) held: usize,
+}
+
+/// Deployment of a rendering by Flux or Argo CD.
+#[derive(Clone, Debug)]
+pub struct Deployed {
+    /// The file with the object that deploys it.
+    pub file: Arc<str>,
+    /// The folder that it deploys, without `/` at its end; empty for the working directory.
+    pub folder: String,
+    /// The command line of Flux or Argo CD that builds it.
+    pub build: String,
+    /// The namespace for objects without one, and the location of that setting.
+    pub destination: Option<(String, (Arc<str>, Span))>,
+}
+
+impl Deployed {
+    /// Returns whether the folder contains a file.
+    #[must_use]
+    pub fn contains(&self, path: &str) -> bool {
+        paths::contains(&self.folder, path)
+    }
+}
+
+impl Rendering {
+    /// Returns a rendering whose objects are left out because of a limit.
+    pub(crate) fn without_objects(
+        root: Arc<str>,
+        deployed: Option<Deployed>,
+        limit: Limit,
+    ) -> Self {
+        Self {
+            root,
+            deployed,
+            documents: Vec::new(),
+            used: BTreeSet::new(),
+            patches: BTreeSet::new(),
+            applied: BTreeSet::new(),
+            notes: Vec::new(),
+            has_unknown_objects: true,
+            left_out: Some(limit),
+            held: 0,
+        }
+    }
+
+    /// Returns the file that identifies the rendering: the deploying file, else the kustomization.
+    #[must_use]
+    pub fn location_file(&self) -> &Arc<str> {
+        let deployed = self.deployed.as_ref();
+        deployed.map_or(&self.root, |deployed| &deployed.file)
+    }
+
+    /// Returns the command line that builds it: that of Flux or Argo CD, else of kustomize.
+    #[must_use]
+    pub fn build(&self) -> &str {
+        let deployed = self.deployed.as_ref();
+        deployed.map_or("kustomize build DIR", |deployed| &deployed.build)
+    }
+
+    /// Returns whether one of the objects runs pods.
+    #[must_use]
+    pub fn has_pods(&self) -> bool {
+        self.documents.iter().any(|document| document.runs_pods)
+    }
+
+    /// Returns all objects.
+    pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
+        self.objects_among(|_| true)
+    }
+
+    /// Returns the objects of the selected documents.
+    pub(crate) fn objects_among(
+        &self,
+        is_selected: fn(&RenderedDocument) -> bool,
+    ) -> impl Iterator<Item = Object<'_>> {
+        let deployed = self.deployed.as_ref();
+        let destination = deployed.and_then(|deployed| {
+            let (namespace, (path, span)) = deployed.destination.as_ref()?;
+            Some(Destination {
+                namespace,
+                path: Arc::clone(path),
+                span: *span,
+            })
+        });
+        let selected = self
+            .documents
+            .iter()
+            .filter(move |document| is_selected(document));
+        selected.flat_map(move |rendered| {
+            let found = Object::all_rendered_in(
+                &rendered.document,
+                &rendered.item,
+                self.location_file(),
+                &self.root,
+                &rendered.origin,
+            );
+            let destination = destination.clone();
+            found.into_iter().map(move |object| Object {
+                destination: destination.clone(),
+                ..object
+            })
+        })
+    }
+}
+
+/// Object of a [`Rendering`].
+#[derive(Clone, Debug)]
+pub struct RenderedDocument {
+    /// The rendered object, with its own text; path and index are those of the base document.
+    pub document: Document,
+    /// The route to the object in the base document.
+    pub item: FieldPath,
+    /// Map from that text to the user's files.
+    pub origin: OriginMap,
+    /// Whether the object may deploy others.
+    pub(crate) may_deploy: bool,
+    /// Whether the object runs pods.
+    pub(crate) runs_pods: bool,
+}
+
+/// Setting that a rendering does not take into account.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// The file of the setting.
+    pub path: Arc<str>,
+    /// The bytes of the setting.
+    pub span: Span,
+    /// What is not taken into account, and why, in one sentence.
+    pub message: String,
+    /// The objects that it may affect.
+    pub scope: Scope,
+    /// The objects whose pods the setting changes in an unknown way.
+    pub changed: Vec<ObjectId>,
+    /// The objects whose probes the setting copies to others.
+    pub copied: Vec<ObjectId>,
+}
+
+/// Objects that a [`Note`] may affect.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Every object of the rendering, and unknown objects.
+    All,
+    /// These objects.
+    Objects(Vec<ObjectId>),
+}

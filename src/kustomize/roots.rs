@@ -1,0 +1,151 @@
+//! Root kustomizations, grouped by the kustomizations that they share.
+
+use std::sync::Arc;
+
+use crate::source::{SourceFile, SourceSet, is_kustomization};
+use crate::yaml::Tree;
+
+use crate::kustomize::locate::{Located, folder_of, locate, strings, tree};
+
+/// Roots that share kustomizations. No other group includes any of their kustomizations.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// The kustomization files that no other one lists, and the first of each cycle; sorted.
+    pub(crate) roots: Vec<Arc<str>>,
+    /// The total number of kustomizations.
+    pub(crate) size: usize,
+}
+
+/// Returns the groups of a set.
+pub(crate) fn groups(sources: &SourceSet) -> Vec<Group> {
+    let files: Vec<&SourceFile> = sources
+        .files
+        .iter()
+        .filter(|file| is_kustomization(&file.path))
+        .collect();
+    let children: Vec<Vec<usize>> = files
+        .iter()
+        .map(|file| children(sources, file, &files))
+        .collect();
+    let mut groups: Vec<Group> = Vec::new();
+    groups.resize_with(files.len(), Group::default);
+    let components = connected(&children);
+    for group in components.iter().copied() {
+        if let Some(group) = groups.get_mut(group) {
+            group.size += 1;
+        }
+    }
+    for root in roots(&children) {
+        let group = components
+            .get(root)
+            .and_then(|&component| groups.get_mut(component));
+        if let (Some(group), Some(file)) = (group, files.get(root)) {
+            group.roots.push(Arc::clone(&file.path));
+        }
+    }
+    groups.retain(|group| !group.roots.is_empty());
+    groups
+}
+
+/// Returns the nodes that no other one lists, and the first of each cycle, sorted.
+fn roots(children: &[Vec<usize>]) -> Vec<usize> {
+    let mut listed = vec![false; children.len()];
+    for (node, below) in children.iter().enumerate() {
+        for child in below.iter().filter(|child| **child != node) {
+            if let Some(listed) = listed.get_mut(*child) {
+                *listed = true;
+            }
+        }
+    }
+    let (inner, outer): (Vec<usize>, Vec<usize>) =
+        (0..children.len()).partition(|&node| listed.get(node) == Some(&true));
+    let mut reached = vec![false; children.len()];
+    let mut roots = Vec::new();
+    for root in outer.into_iter().chain(inner) {
+        if reached.get(root) == Some(&false) {
+            reach(root, children, &mut |node| {
+                let known = reached.get_mut(node);
+                known.is_some_and(|known| !std::mem::replace(known, true))
+            });
+            roots.push(root);
+        }
+    }
+    roots.sort_unstable();
+    roots
+}
+
+/// Returns for each node the first node of its connected component.
+fn connected(children: &[Vec<usize>]) -> Vec<usize> {
+    let mut neighbours: Vec<Vec<usize>> = children.to_vec();
+    for (node, below) in children.iter().enumerate() {
+        for child in below {
+            if let Some(neighbours) = neighbours.get_mut(*child) {
+                neighbours.push(node);
+            }
+        }
+    }
+    let mut component: Vec<Option<usize>> = vec![None; children.len()];
+    for first in 0..children.len() {
+        reach(
+            first,
+            &neighbours,
+            &mut |node| match component.get_mut(node) {
+                Some(component @ None) => {
+                    *component = Some(first);
+                    true
+                }
+                _ => false,
+            },
+        );
+    }
+    component
+        .into_iter()
+        .enumerate()
+        .map(|(node, component)| component.unwrap_or(node))
+        .collect()
+}
+
+/// Visits all nodes that can be reached from `first`. `visit` returns whether a node is new, and only then are its
+/// neighbours visited.
+fn reach(first: usize, next: &[Vec<usize>], visit: &mut dyn FnMut(usize) -> bool) {
+    let mut pending = vec![first];
+    while let Some(node) = pending.pop() {
+        if visit(node) {
+            pending.extend(next.get(node).into_iter().flatten());
+        }
+    }
+}
+
+/// Returns the positions in `files` of the kustomizations that a kustomization lists.
+fn children(sources: &SourceSet, file: &SourceFile, files: &[&SourceFile]) -> Vec<usize> {
+    let Some(root) = tree(file).and_then(Tree::root) else {
+        return Vec::new();
+    };
+    let folder = folder_of(&file.path);
+    ["resources", "bases", "components"]
+        .into_iter()
+        .flat_map(|key| strings(root, key))
+        .filter_map(|(entry, _)| match locate(sources, folder, entry) {
+            Located::Kustomization(child) => Some(child),
+            _ => None,
+        })
+        .filter_map(|child| {
+            files
+                .binary_search_by(|file| file.path.cmp(&child.path))
+                .ok()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kustomize::roots::*;
+
+    #[test]
+    fn a_cycle_has_one_root_and_a_shared_base_one_group() {
+        // 0 -> 1, 2 -> 1; 3 -> 4 -> 3; 5 lists itself.
+        let children = vec![vec![1], vec![], vec![1], vec![4], vec![3], vec![5]];
+        assert_eq!(roots(&children), [0, 2, 3, 5]);
+        assert_eq!(connected(&children), [0, 0, 0, 3, 3, 5]);
+    }
+}

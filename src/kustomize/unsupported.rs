@@ -1,0 +1,309 @@
+//! Unsupported fields of a kustomization, and the objects whose pods they may change.
+//!
+//! The kind of the setting decides: a prefix or a hash does not change probes, a patch may, and a replacement
+//! changes the values at its field paths. An unknown setting may change every object.
+//!
+//! Source: kustomize 5.8.2, `api/types` (`Replacement`, `FieldSpec`) and `api/builtins`.
+
+use crate::source::SourceSet;
+use crate::yaml::{Entry, NodeRef};
+
+use crate::kustomize::accumulator::Accumulator;
+use crate::kustomize::changes::{Change, ChangeIndex, Changes};
+use crate::kustomize::field_path::Style;
+use crate::kustomize::inline;
+use crate::kustomize::kustomization::{Kustomization, says_something};
+use crate::kustomize::locate::{Located, locate, strings};
+use crate::kustomize::node::Node;
+use crate::kustomize::resource::Resource;
+use crate::kustomize::selector::Target;
+use crate::kustomize::spelling::has_other_spelling;
+use crate::kustomize::{Note, Scope};
+
+/// Adds notes about the unsupported fields of `k`, with the objects of `accumulator` that they may change.
+pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator: &mut Accumulator) {
+    let entries = k.root.entries();
+    for entry in entries.filter(|entry| says_something(entry.value)) {
+        let Some((message, changes)) = read(sources, k, &entry) else {
+            continue;
+        };
+        let all = &accumulator.resources;
+        let mut effects = ChangeIndex::of(&changes);
+        // A fact affects every pod of the kustomization.
+        let is_fact_changed = all.iter().any(|resource| effects.may_change_fact(resource));
+        let changed = all
+            .iter()
+            .filter(|resource| is_fact_changed || effects.may_change(resource))
+            .map(Resource::id)
+            .collect();
+        let copied = all
+            .iter()
+            .filter(|resource| effects.may_copy(resource))
+            .map(Resource::id)
+            .collect();
+        let origin = k.origin(entry.key.span());
+        accumulator.notes.insert(Note {
+            path: origin.path,
+            span: origin.span,
+            message,
+            scope: Scope::All,
+            changed,
+            copied,
+        });
+    }
+}
+
+/// Returns the message for an unsupported field, and its possible changes; `None` for other fields.
+fn read(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    entry: &Entry<'_>,
+) -> Option<(String, Changes)> {
+    let key = entry.key.text()?;
+    let changes = match key {
+        // kustomize replaces only `$(NAME)`, and a value with such a text is never rewritten.
+        "vars" => {
+            let message = "`vars` is not modelled: `$(NAME)` is not replaced";
+            return Some((message.to_owned(), Changes::Some(variables(k))));
+        }
+        "openapi" => openapi(k),
+        "configurations" => configurations(sources, k),
+        "transformers" => transformers(sources, k),
+        "replacements" => replacements(sources, k, entry.value),
+        _ => return None,
+    };
+    let message = format!("`{key}` is not modelled: its changes are unknown");
+    Some((message, changes))
+}
+
+/// Returns the fields from which the values of `vars` are copied.
+fn variables(k: &Kustomization<'_>) -> Vec<Change> {
+    let variable = |item: NodeRef<'_>| {
+        let object = k.copy(item.get("objref")?)?;
+        let path = item
+            .get("fieldref")
+            .and_then(|field| field.get("fieldPath"));
+        source(&object, path.and_then(NodeRef::text))
+    };
+    k.items("vars").filter_map(variable).collect()
+}
+
+/// Returns the field at `path` that is copied from an object; `None` without a path, which means its name.
+fn source(object: &Node, path: Option<&str>) -> Option<Change> {
+    Some(Change {
+        is_source: true,
+        target: Some(Target::read(object).ok()?),
+        kind: String::new(),
+        path: Some((path?.to_owned(), Style::Dots)),
+    })
+}
+
+/// Returns the possible changes of `openapi`: another schema changes how patches are merged.
+fn openapi(k: &Kustomization<'_>) -> Changes {
+    let patches = ["patches", "patchesStrategicMerge"];
+    if patches.iter().any(|key| k.entry(key).is_some()) {
+        return Changes::All;
+    }
+    Changes::Some(Vec::new())
+}
+
+/// Returns the possible changes of all entries of a list of files and inline documents. An entry that cannot be
+/// parsed may change everything.
+fn changes_of_entries(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    key: &str,
+    read: impl Fn(&Node) -> Option<Vec<Change>>,
+) -> Changes {
+    let mut all = Vec::new();
+    for (text, node) in strings(k.root, key) {
+        let documents = if text.contains('\n') {
+            inline::from_scalar(node, k, false).ok()
+        } else {
+            file(sources, k, text)
+        };
+        let Some(documents) = documents.filter(|documents| !any_other_spelling(documents)) else {
+            return Changes::All;
+        };
+        for document in &documents {
+            match read(document) {
+                Some(changes) => all.extend(changes),
+                None => return Changes::All,
+            }
+        }
+    }
+    Changes::Some(all)
+}
+
+fn file(sources: &SourceSet, k: &Kustomization<'_>, entry: &str) -> Option<Vec<Node>> {
+    match locate(sources, k.folder, entry) {
+        Located::File(file) => inline::from_file(file).ok(),
+        _ => None,
+    }
+}
+
+/// Returns whether kustomize reads a field that this module ignores because of its capitalization.
+fn any_other_spelling(documents: &[Node]) -> bool {
+    documents.iter().any(has_other_spelling)
+}
+
+/// Returns the possible changes of `transformers`; everything if one is unknown.
+fn transformers(sources: &SourceSet, k: &Kustomization<'_>) -> Changes {
+    changes_of_entries(sources, k, "transformers", |config| {
+        if config.text_below(&["apiVersion"]) != "builtin" {
+            return None;
+        }
+        match config.text_below(&["kind"]) {
+            "HashTransformer" | "LegacyOrderTransformer" | "SortOrderTransformer" => {
+                Some(Vec::new())
+            }
+            "ImageTagTransformer"
+            | "PrefixTransformer"
+            | "PrefixSuffixTransformer"
+            | "ReplicaCountTransformer"
+            | "SuffixTransformer" => Some(field_specs(config, "fieldSpecs")),
+            "AnnotationsTransformer" => entries(config, "annotations"),
+            "LabelTransformer" => entries(config, "labels"),
+            "PatchTransformer" | "PatchJson6902Transformer" => {
+                let target = Target::read(config.get("target")?).ok()?;
+                Some(vec![Change {
+                    is_source: false,
+                    target: Some(target),
+                    kind: String::new(),
+                    path: None,
+                }])
+            }
+            "ReplacementTransformer" => config
+                .get("replacements")?
+                .items()
+                .iter()
+                .map(replacement)
+                .collect::<Option<Vec<_>>>()
+                .map(concat),
+            _ => None,
+        }
+    })
+}
+
+fn concat(all: Vec<Vec<Change>>) -> Vec<Change> {
+    all.into_iter().flatten().collect()
+}
+
+/// Returns the possible changes of added labels or annotations: none, or `None` if one of them may affect probes.
+fn entries(config: &Node, key: &str) -> Option<Vec<Change>> {
+    let fields = config.get(key).map(Node::fields).unwrap_or_default();
+    let is_known = |path: &str| {
+        let last = path.rsplit('/').next().unwrap_or_default();
+        matches!(last, "annotations" | "labels" | "matchLabels" | "selector")
+    };
+    let specs = config
+        .get("fieldSpecs")
+        .map(Node::items)
+        .unwrap_or_default();
+    let is_plain = fields.iter().all(|field| !field.key.contains("istio.io"))
+        && specs
+            .iter()
+            .all(|spec| is_known(spec.text_below(&["path"])));
+    is_plain.then(Vec::new)
+}
+
+fn field_specs(config: &Node, key: &str) -> Vec<Change> {
+    let specs = config.get(key).map(Node::items).unwrap_or_default();
+    specs.iter().map(field_spec).collect()
+}
+
+fn field_spec(spec: &Node) -> Change {
+    Change {
+        is_source: false,
+        target: None,
+        kind: spec.text_below(&["kind"]).to_owned(),
+        path: Some((spec.text_below(&["path"]).to_owned(), Style::Slashes)),
+    }
+}
+
+/// Returns the possible changes of `replacements`. An item is a replacement, or the path of a file with one or several.
+fn replacements(sources: &SourceSet, k: &Kustomization<'_>, list: NodeRef<'_>) -> Changes {
+    let changes = |item: NodeRef<'_>| -> Option<Vec<Change>> {
+        let Some(path) = item.get("path").and_then(NodeRef::text) else {
+            return replacement(&k.copy(item)?);
+        };
+        let documents = file(sources, k, path)?;
+        if any_other_spelling(&documents) {
+            return None;
+        }
+        documents
+            .iter()
+            .flat_map(|document| match document.items() {
+                [] => std::slice::from_ref(document),
+                items => items,
+            })
+            .map(replacement)
+            .collect::<Option<Vec<_>>>()
+            .map(concat)
+    };
+    list.items()
+        .map(changes)
+        .collect::<Option<Vec<_>>>()
+        .map_or(Changes::All, |all| Changes::Some(concat(all)))
+}
+
+/// Returns the possible changes of a replacement; `None` if it cannot be parsed.
+fn replacement(item: &Node) -> Option<Vec<Change>> {
+    let mut all = item
+        .get("targets")?
+        .items()
+        .iter()
+        .map(target_changes)
+        .collect::<Option<Vec<_>>>()
+        .map(concat)?;
+    let from = item.get("source");
+    all.extend(from.and_then(|from| source(from, from.get("fieldPath")?.text())));
+    Some(all)
+}
+
+fn target_changes(target: &Node) -> Option<Vec<Change>> {
+    let paths = target
+        .get("fieldPaths")
+        .map(Node::items)
+        .unwrap_or_default();
+    let paths: Vec<&str> = match paths {
+        [] => vec!["metadata.name"],
+        paths => paths.iter().filter_map(Node::text).collect(),
+    };
+    let change = |path: &str| {
+        Some(Change {
+            is_source: false,
+            target: Some(Target::read(target.get("select")?).ok()?),
+            kind: String::new(),
+            path: Some((path.to_owned(), Style::Dots)),
+        })
+    };
+    paths.into_iter().map(change).collect()
+}
+
+/// Returns the possible changes of `configurations`: additional fields for the transformers of the kustomization.
+fn configurations(sources: &SourceSet, k: &Kustomization<'_>) -> Changes {
+    changes_of_entries(sources, k, "configurations", |config| {
+        let mut all = Vec::new();
+        for field in config.fields() {
+            match &*field.key {
+                "varReference" => {}
+                "nameReference" => {
+                    let kinds = field.value.items().iter();
+                    all.extend(kinds.flat_map(|kind| field_specs(kind, "fieldSpecs")));
+                }
+                "images" | "namePrefix" | "nameSuffix" | "namespace" | "replicas" => {
+                    all.extend(field.value.items().iter().map(field_spec));
+                }
+                key @ ("commonAnnotations" | "commonLabels" | "labels" | "templateLabels") => {
+                    let source = k.root.get(key).map(NodeRef::source).unwrap_or_default();
+                    if source.contains("istio.io") {
+                        return None;
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(all)
+    })
+}

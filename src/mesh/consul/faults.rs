@@ -1,0 +1,10 @@
+//! The ways in which Consul breaks a handler.
+
+crate::mesh::fault::faults! {
+    /// HTTP in plain text to a port with mutual TLS: the mesh did not rewrite the probe.
+    PLAIN_AT_MTLS: Fails, "plain text to a port that requires mutual TLS";
+    /// The mesh resolves the port name to the port of another container.
+    PORT_NAME_OF_OTHER_CONTAINER: ChecksOther, "the port name refers to the port of another container";
+    /// The path is exposed literally, including its query.
+    QUERY_IN_PATH: Fails, "the path is exposed literally, including its query";
+}

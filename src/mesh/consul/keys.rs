@@ -1,0 +1,17 @@
+//! Names that Consul defines.
+
+/// Annotation of pods that enables injection.
+pub(crate) const INJECT: &str = "consul.hashicorp.com/connect-inject";
+/// Annotation of pods that the webhook has processed.
+pub(crate) const STATUS: &str = "consul.hashicorp.com/connect-inject-status";
+/// Annotation of pods with the names of their services.
+pub(crate) const SERVICE: &str = "consul.hashicorp.com/connect-service";
+/// Annotation of pods and label of Namespaces that switches traffic capture.
+pub(crate) const TRANSPARENT: &str = "consul.hashicorp.com/transparent-proxy";
+/// Annotation of pods that switches the rewrite of probes.
+pub(crate) const OVERWRITE: &str = "consul.hashicorp.com/transparent-proxy-overwrite-probes";
+/// Annotation of pods with ports that are excluded from traffic capture.
+pub(crate) const EXCLUDED_PORTS: &str =
+    "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports";
+/// The name of the proxy container.
+pub(crate) const DATAPLANE: &str = "consul-dataplane";

@@ -1,0 +1,18 @@
+//! What a mesh is registered with.
+
+use super::fault::ProbeFault;
+use super::markers::MeshMarkers;
+use super::model::MeshModel;
+use super::name::Mesh;
+
+/// A mesh as the registry lists it: its names, its behaviour and the evidence for it.
+pub(in crate::mesh) struct MeshDefinition {
+    /// Its names.
+    pub mesh: Mesh,
+    /// How it treats probes; `None` for Istio, which has its own layers.
+    pub model: Option<&'static dyn MeshModel>,
+    /// How it is recognized.
+    pub markers: MeshMarkers,
+    /// The faults that only this mesh has.
+    pub faults: &'static [&'static ProbeFault],
+}

@@ -1,0 +1,235 @@
+//! Evidence in a tree for the mesh that a pod belongs to.
+
+use crate::finding::Label;
+use crate::kube::{ContainerList, Object, Workload};
+use crate::source::placeholder;
+use crate::yaml::{Entry, NodeRef};
+
+use super::definition::MeshDefinition;
+use super::name::Mesh;
+use super::registry::DEFINITIONS;
+
+/// The strength of the evidence; the strongest decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum EvidenceStrength {
+    /// The mesh is installed somewhere in the tree.
+    Install,
+    /// The pod or its Namespace has a key of the mesh, which may also switch it off.
+    Mention,
+    /// The namespace contains an object of the mesh.
+    Object,
+    /// The Namespace enables the mesh.
+    Namespace,
+    /// The pod enables the mesh.
+    Pod,
+    /// The pod contains the proxy of the mesh.
+    Sidecar,
+}
+
+/// One piece of evidence for a mesh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Evidence {
+    /// The mesh.
+    pub mesh: Mesh,
+    /// Its strength.
+    pub weight: EvidenceStrength,
+    /// Its position, with a message.
+    pub place: Label,
+}
+
+/// Values that switch a mesh off, in lower case.
+const OFF: [&str; 6] = ["disabled", "false", "no", "none", "off", ""];
+
+/// Returns the mesh whose objects have this API group.
+#[must_use]
+pub(crate) fn mesh_of_group(group: &str) -> Option<Mesh> {
+    DEFINITIONS
+        .iter()
+        .find(|definition| definition.markers.groups.contains(&group))
+        .map(|definition| definition.mesh)
+}
+
+/// Tells whether objects of this kind may be facts for a mesh that is not Istio; if not, they
+/// certainly are none.
+#[must_use]
+pub(crate) fn may_be_fact(group: &str, kind: &str) -> bool {
+    DEFINITIONS
+        .iter()
+        .filter(|definition| definition.mesh != Mesh::ISTIO)
+        .map(|definition| &definition.markers)
+        .any(|markers| markers.groups.contains(&group) || markers.shared(group, kind).is_some())
+}
+
+/// Tells whether a label or an annotation with this key may affect a mesh.
+#[must_use]
+pub(crate) fn is_key_of_mesh(key: &str) -> bool {
+    DEFINITIONS
+        .iter()
+        .flat_map(|definition| definition.markers.prefixes)
+        .any(|prefix| key.starts_with(prefix))
+}
+
+/// Returns the mesh that a definition of objects of this API group installs; `None` for Istio.
+#[must_use]
+pub(crate) fn defined_mesh(group: &str) -> Option<Mesh> {
+    mesh_of_group(group).filter(|mesh| *mesh != Mesh::ISTIO)
+}
+
+/// Returns the mesh of an object, and whether the object defines such objects, which is evidence of an
+/// installation; `None` for all others, and for Istio's own objects.
+#[must_use]
+pub(crate) fn of_object(object: &Object<'_>) -> Option<(Mesh, bool)> {
+    if object.kind == DEFINITION {
+        let group = object.node.get("spec")?.get("group")?.text()?;
+        return Some((defined_mesh(group)?, true));
+    }
+    let mesh = mesh_of_group(object.group()).or_else(|| by_content(object))?;
+    (mesh != Mesh::ISTIO).then_some((mesh, false))
+}
+
+/// The kind of objects that define others.
+pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
+
+/// Returns the mesh of an object of a shared kind.
+fn by_content(object: &Object<'_>) -> Option<Mesh> {
+    let spec = object.node.get("spec")?;
+    let definition = DEFINITIONS.iter().find(|definition| {
+        let shared = definition.markers.shared(object.group(), object.kind);
+        shared.is_some_and(|shared| (shared.is_fact)(spec))
+    });
+    definition.map(|definition| definition.mesh)
+}
+
+/// Returns the evidence of a pod and its Namespace, for every mesh.
+#[must_use]
+pub(crate) fn evidence<'t>(
+    workload: &Workload<'t>,
+    namespace: Option<&Object<'t>>,
+) -> Vec<Evidence> {
+    let pod = PodMarkers::of(workload);
+    let metadata = namespace.and_then(Object::metadata);
+    let of_namespace = |key: &str| metadata?.get(key);
+    let namespace = namespace.zip(Some(keys([
+        of_namespace("labels"),
+        of_namespace("annotations"),
+    ])));
+    let mut found = Vec::new();
+    for definition in DEFINITIONS {
+        found.extend(definition.at_pod(&workload.object, &pod));
+        let keys = namespace.iter();
+        found.extend(keys.flat_map(|(object, keys)| {
+            definition.in_keys(object, keys, EvidenceStrength::Namespace, "the Namespace")
+        }));
+    }
+    found
+}
+
+/// The key of a label or annotation, and its entry.
+type KeyEntry<'t> = (&'t str, Entry<'t>);
+
+/// The parts of a pod that may be evidence for a mesh.
+struct PodMarkers<'t> {
+    /// Its labels and annotations.
+    keys: Vec<KeyEntry<'t>>,
+    /// The names of its containers, without partial containers, which are only a request.
+    containers: Vec<NodeRef<'t>>,
+    /// The names of its volumes.
+    volumes: Vec<NodeRef<'t>>,
+}
+
+impl<'t> PodMarkers<'t> {
+    fn of(workload: &Workload<'t>) -> Self {
+        let template = &workload.template;
+        let containers = [ContainerList::Main, ContainerList::Init]
+            .into_iter()
+            .flat_map(|list| template.names_in(list))
+            .filter(|(_, node)| node.get("image").and_then(NodeRef::text) != Some("auto"))
+            .filter_map(|(_, node)| node.get("name"));
+        let volumes = template
+            .spec
+            .get("volumes")
+            .into_iter()
+            .flat_map(NodeRef::items);
+        Self {
+            keys: keys([template.labels(), template.annotations()]),
+            containers: containers.collect(),
+            volumes: volumes.filter_map(|volume| volume.get("name")).collect(),
+        }
+    }
+}
+
+fn keys<'t>(holders: [Option<NodeRef<'t>>; 2]) -> Vec<KeyEntry<'t>> {
+    holders
+        .into_iter()
+        .flatten()
+        .flat_map(NodeRef::entries)
+        .filter_map(|entry| Some((entry.key.text()?, entry)))
+        .collect()
+}
+
+impl MeshDefinition {
+    fn at_pod(&self, object: &Object<'_>, pod: &PodMarkers<'_>) -> Vec<Evidence> {
+        let mut found = self.in_keys(object, &pod.keys, EvidenceStrength::Pod, "the pod");
+        let among =
+            |name: &&NodeRef<'_>, known: &[&str]| known.contains(&name.text().unwrap_or_default());
+        let containers = pod
+            .containers
+            .iter()
+            .filter(|name| among(name, self.markers.containers));
+        let volumes = pod
+            .volumes
+            .iter()
+            .filter(|name| among(name, self.markers.volumes));
+        found.extend(containers.chain(volumes).map(|name| {
+            let message = format!("the pod contains the proxy of {}", self.mesh.title());
+            self.evidence(
+                EvidenceStrength::Sidecar,
+                object.label_at(name.span(), message),
+            )
+        }));
+        found
+    }
+
+    fn in_keys(
+        &self,
+        object: &Object<'_>,
+        keys: &[KeyEntry<'_>],
+        weight: EvidenceStrength,
+        subject: &str,
+    ) -> Vec<Evidence> {
+        keys.iter()
+            .filter(|(key, _)| {
+                self.markers
+                    .prefixes
+                    .iter()
+                    .any(|prefix| key.starts_with(prefix))
+            })
+            .map(|(key, entry)| {
+                let title = self.mesh.title();
+                let enables = self.markers.switches.contains(key) && is_on(entry);
+                let (weight, message) = if enables {
+                    (weight, format!("{subject} enables {title}"))
+                } else {
+                    (
+                        EvidenceStrength::Mention,
+                        format!("{subject} refers to {title}"),
+                    )
+                };
+                self.evidence(weight, object.label_at(entry.key.span(), message))
+            })
+            .collect()
+    }
+
+    const fn evidence(&self, weight: EvidenceStrength, place: Label) -> Evidence {
+        Evidence {
+            mesh: self.mesh,
+            weight,
+            place,
+        }
+    }
+}
+
+fn is_on(entry: &Entry<'_>) -> bool {
+    let value = entry.value.text().unwrap_or_default();
+    !OFF.contains(&value.to_lowercase().as_str()) && !placeholder::contains(value)
+}

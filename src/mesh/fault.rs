@@ -1,0 +1,63 @@
+//! The ways in which a mesh other than Istio breaks a handler.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A way in which a mesh breaks a handler. Each mesh declares its own with `faults!`; those of several meshes
+/// are in `shared_faults`.
+#[derive(Clone, Copy)]
+pub struct ProbeFault {
+    /// The path of its declaration, which identifies it.
+    pub id: &'static str,
+    /// The effect on the handler.
+    pub effect: FaultEffect,
+    /// The description, in a few words.
+    pub text: &'static str,
+}
+
+/// The effect of a fault on the handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultEffect {
+    /// It fails although the application works.
+    Fails,
+    /// It checks something else.
+    ChecksOther,
+}
+
+impl PartialEq for ProbeFault {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for ProbeFault {}
+
+impl Hash for ProbeFault {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl fmt::Debug for ProbeFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.id)
+    }
+}
+
+/// Declares faults, each with its effect and its description, and `ALL`, the list of them.
+macro_rules! faults {
+    ($($(#[$doc:meta])* $name:ident: $effect:ident, $text:literal;)+) => {
+        $(
+            $(#[$doc])*
+            pub(crate) static $name: $crate::mesh::fault::ProbeFault = $crate::mesh::fault::ProbeFault {
+                id: concat!(module_path!(), "::", stringify!($name)),
+                effect: $crate::mesh::fault::FaultEffect::$effect,
+                text: $text,
+            };
+        )+
+
+        /// All faults of this file.
+        pub(in crate::mesh) static ALL: &[&$crate::mesh::fault::ProbeFault] = &[$(&$name),+];
+    };
+}
+pub(in crate::mesh) use faults;

@@ -1,0 +1,153 @@
+//! The parts of the tree that a carrier may refer to: other objects and plain files.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::kube::{Object, nearness};
+use crate::yaml::NodeRef;
+
+/// A YAML document that is not a Kubernetes object: a values file, a `Chart.yaml`.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainFile<'t> {
+    /// The file as shown to the user, with `/`.
+    pub path: &'t Arc<str>,
+    /// The absolute path of the file.
+    pub real_path: Option<&'t str>,
+    /// The root of its first document.
+    pub root: NodeRef<'t>,
+}
+
+impl PlainFile<'_> {
+    /// Returns the folder, without a slash at its end.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// Tells whether this describes a chart.
+    #[must_use]
+    pub fn is_chart(&self) -> bool {
+        matches!(
+            self.path.rsplit('/').next(),
+            Some("Chart.yaml" | "Chart.yml")
+        )
+    }
+}
+
+/// The objects and files of the tree that carriers may refer to.
+#[derive(Clone, Debug, Default)]
+pub struct CarrierContext<'a, 't> {
+    /// ConfigMaps, and the sources of charts for Flux, by kind and name.
+    objects: HashMap<(&'t str, &'t str), Vec<&'a Object<'t>>>,
+    /// Values files and `Chart.yaml` files by name, in order.
+    files: HashMap<&'a str, Vec<&'a PlainFile<'t>>>,
+}
+
+impl<'a, 't> CarrierContext<'a, 't> {
+    /// Indexes the objects and files that carriers may refer to.
+    #[must_use]
+    pub fn new(objects: &'a [Object<'t>], files: &'a [PlainFile<'t>]) -> Self {
+        let mut around = Self::default();
+        for object in objects {
+            let named = around.objects.entry((object.kind, object.name()));
+            named.or_default().push(object);
+        }
+        for file in files {
+            // Standard input is displayed with another name than its own.
+            let names: BTreeSet<&str> = [Some(&**file.path), file.real_path]
+                .into_iter()
+                .flatten()
+                .map(last)
+                .collect();
+            for name in names {
+                around.files.entry(name).or_default().push(file);
+            }
+        }
+        around
+    }
+
+    /// Returns the object of that kind and name that is nearest to `near`; namespaces are compared
+    /// if both sides have one.
+    pub(super) fn object(
+        &self,
+        kind: &str,
+        name: &str,
+        namespace: Option<&str>,
+        near: &str,
+    ) -> Option<&'a Object<'t>> {
+        let matches_namespace = |object: &&&Object<'t>| {
+            let other = object.namespace();
+            other.is_none() || namespace.is_none() || other == namespace
+        };
+        self.objects
+            .get(&(kind, name))
+            .into_iter()
+            .flatten()
+            .filter(matches_namespace)
+            .max_by_key(|object| nearness(object.path(), near))
+            .copied()
+    }
+
+    /// Returns the file at `path`, which is relative to the root of a repository. That root may differ from
+    /// the folder of the run, so the end of the path decides, then nearness.
+    pub(super) fn file(&self, path: &str, near: &str) -> Option<PlainFile<'t>> {
+        let wanted = normal(path);
+        self.files_named(last(&wanted))
+            .filter(|file| ends_with(file.real_path.unwrap_or(file.path), &wanted))
+            .copied()
+            .max_by_key(|file| nearness(file.path, near))
+    }
+
+    /// Iterates over the files with a name, in all folders.
+    pub(super) fn files_named(&self, name: &str) -> impl Iterator<Item = &'a PlainFile<'t>> {
+        self.files.get(name).into_iter().flatten().copied()
+    }
+
+    /// Returns the `Chart.yaml` of the chart in the folder `path`.
+    pub(super) fn chart(&self, path: &str, near: &str) -> Option<PlainFile<'t>> {
+        self.file(&format!("{path}/Chart.yaml"), near)
+    }
+}
+
+/// Returns the name of a file without its folders.
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Removes `.` and `..` from a path.
+pub(super) fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+fn ends_with(path: &str, wanted: &str) -> bool {
+    let path = path.trim_start_matches("./");
+    match path.strip_suffix(wanted) {
+        Some(before) => before.is_empty() || before.ends_with('/'),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_matched_by_their_end() {
+        assert_eq!(normal("./charts/../values/./a.yaml"), "values/a.yaml");
+        assert!(ends_with("repo/istio/values.yaml", "istio/values.yaml"));
+        assert!(ends_with("./istio/values.yaml", "istio/values.yaml"));
+        assert!(!ends_with("my-istio/values.yaml", "istio/values.yaml"));
+    }
+}

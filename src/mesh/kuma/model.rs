@@ -1,0 +1,131 @@
+//! How pods take part in Kuma.
+
+use crate::finding::Label;
+use crate::mesh::default_release::release_of;
+use crate::mesh::fact::Fact;
+use crate::mesh::model::{
+    Addition, HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment,
+    RewriteSupport, placeholder_membership, port_of,
+};
+use crate::mesh::name::Mesh;
+use crate::mesh::version::Version;
+
+use super::injection;
+use super::keys::{
+    DEFAULT_PORT, EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV,
+    VIRTUAL_PORT, VIRTUAL_PROBES,
+};
+use super::proxy::{Era, ProbeProxy};
+
+/// The model of Kuma.
+#[derive(Debug)]
+pub(crate) struct Kuma;
+
+impl MeshModel for Kuma {
+    fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
+        let latest = "the release is assumed to be Kuma 3, which is in development";
+        release_of(Mesh::KUMA, given, latest)
+    }
+
+    fn other_releases(&self) -> &'static [Version] {
+        const OTHERS: [Version; 3] = [Version::new(2, 14), Version::new(2, 12), Version::new(2, 8)];
+        &OTHERS
+    }
+
+    fn own_containers(&self) -> &'static [&'static str] {
+        &[SIDECAR, "kuma-init", "kuma-validation"]
+    }
+
+    fn membership(&self, input: &PodInput<'_, '_>) -> Fact<Membership> {
+        let member = injection::injection(input);
+        if member.value != Membership::Injected {
+            return member;
+        }
+        let decide = [
+            PROXY_PORT,
+            GATEWAY,
+            SIDECAR_ENV,
+            VIRTUAL_PROBES,
+            VIRTUAL_PORT,
+            EXCLUDED_PORTS,
+        ];
+        let placeholder = placeholder_membership(input, &decide);
+        placeholder
+            .or_else(|| injection::refusal(input))
+            .unwrap_or(member)
+    }
+
+    fn treatments(
+        &self,
+        input: &PodInput<'_, '_>,
+        membership: Membership,
+        handlers: &[HandlerRef<'_>],
+    ) -> Vec<ProbeTreatment> {
+        let proxy = ProbeProxy::of(input);
+        handlers
+            .iter()
+            .map(|handler| match membership {
+                Membership::Injected => proxy.treatments(handler),
+                Membership::Refused => proxy.refuse(handler),
+                Membership::AlreadyInjected => proxy.injected_already(handler),
+                _ => ProbeTreatment::unchanged(port_of(handler), ProbeDestination::Nothing),
+            })
+            .collect()
+    }
+
+    fn shape(&self) -> RewriteSupport {
+        RewriteSupport {
+            oldest: Version::new(2, 9),
+            not_deployable: "Kuma rejects a pod with a probe that already targets the port of its probe \
+                      proxy",
+            caution: "the annotations switch off the webhook's rewrite and keep the probe proxy \
+                      on; the webhook does not change that form, but it was not tested with a \
+                      sidecar",
+        }
+    }
+
+    fn additions(
+        &self,
+        input: &PodInput<'_, '_>,
+        _: &[HandlerRef<'_>],
+    ) -> Result<Vec<Addition>, (Label, String)> {
+        let existing = [SIDECAR_ENV, EXCLUDED_PORTS]
+            .into_iter()
+            .filter(|key| *key == SIDECAR_ENV || Era::of(input.release) < Era::Three)
+            .find_map(|key| {
+                input
+                    .workload
+                    .template
+                    .annotation(key)
+                    .map(|entry| (key, entry))
+            });
+        if let Some((key, entry)) = existing {
+            let place = input
+                .workload
+                .object
+                .label_at(entry.key.span(), "it is set here");
+            return Err((
+                place,
+                format!("`{key}` is already set, and is not extended"),
+            ));
+        }
+        let port = ProbeProxy::of(input).port;
+        let add = |key: &'static str, value: String| Addition::Annotation(key, value);
+        let mut all = vec![
+            add(PROXY_PORT, "0".to_owned()),
+            add(SIDECAR_ENV, format!("{PORT_ENV}={port}")),
+        ];
+        let era = Era::of(input.release);
+        if era < Era::Three {
+            all.push(add(EXCLUDED_PORTS, port.to_string()));
+        }
+        if era == Era::Both {
+            all.push(add(VIRTUAL_PROBES, "disabled".to_owned()));
+        }
+        Ok(all)
+    }
+
+    fn port_owner(&self, port: i64) -> Option<&'static str> {
+        (port == DEFAULT_PORT).then_some("the probe proxy")
+    }
+}

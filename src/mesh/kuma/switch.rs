@@ -1,0 +1,16 @@
+//! The values of switches.
+
+/// Parses a switch; `None` for a value because of which the webhook rejects the pod.
+pub(super) fn parse_switch(value: &str) -> Option<bool> {
+    match value {
+        "enabled" | "true" | "yes" => Some(true),
+        "disabled" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// Tells whether Kuma accepts a value of its label; it rejects pods with any other value.
+#[must_use]
+pub(crate) fn is_switch(value: &str) -> bool {
+    parse_switch(value).is_some()
+}

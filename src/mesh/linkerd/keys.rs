@@ -1,0 +1,15 @@
+//! Names that Linkerd defines.
+
+/// Annotation of pods and Namespaces that enables injection.
+pub(crate) const INJECT: &str = "linkerd.io/inject";
+/// Annotation of pods and Namespaces with the policy of ports without a `Server`.
+pub(crate) const DEFAULT_POLICY: &str = "config.linkerd.io/default-inbound-policy";
+/// Annotation of pods and Namespaces with ports that are excluded from traffic capture.
+pub(crate) const SKIPPED_PORTS: &str = "config.linkerd.io/skip-inbound-ports";
+/// Annotation of pods and Namespaces with ports whose traffic the proxy does not read.
+pub(crate) const OPAQUE_PORTS: &str = "config.linkerd.io/opaque-ports";
+/// Annotation of pods and Namespaces with ports that require an identity of the mesh, unless a `Server`
+/// applies.
+pub(crate) const REQUIRE_IDENTITY: &str = "config.linkerd.io/proxy-require-identity-inbound-ports";
+/// The name of the proxy container.
+pub(crate) const PROXY: &str = "linkerd-proxy";

@@ -1,0 +1,61 @@
+//! How pods take part in Linkerd.
+
+use crate::mesh::default_release::release_of;
+use crate::mesh::fact::Fact;
+use crate::mesh::model::{
+    HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
+    port_of,
+};
+use crate::mesh::name::Mesh;
+use crate::mesh::version::Version;
+
+use super::injection;
+use super::keys::PROXY;
+use super::treatment::{PROBE_ROUTES, judge};
+
+/// The model of Linkerd.
+#[derive(Debug)]
+pub(crate) struct Linkerd;
+
+impl MeshModel for Linkerd {
+    fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
+        release_of(Mesh::LINKERD, given, "the release is the latest")
+    }
+
+    fn own_containers(&self) -> &'static [&'static str] {
+        &[PROXY, "linkerd-init"]
+    }
+
+    fn membership(&self, input: &PodInput<'_, '_>) -> Fact<Membership> {
+        injection::membership(input)
+    }
+
+    fn treatments(
+        &self,
+        input: &PodInput<'_, '_>,
+        membership: Membership,
+        handlers: &[HandlerRef<'_>],
+    ) -> Vec<ProbeTreatment> {
+        let takes_part = matches!(
+            membership,
+            Membership::Injected | Membership::AlreadyInjected
+        );
+        handlers
+            .iter()
+            .map(|handler| {
+                let action = handler.1.action.as_ref().ok();
+                let number = port_of(handler);
+                match (action, number) {
+                    (Some(action), Some(number)) if takes_part => {
+                        judge(input, handler, action, number)
+                    }
+                    _ => ProbeTreatment::unchanged(number, ProbeDestination::Nothing),
+                }
+            })
+            .collect()
+    }
+
+    fn shape(&self) -> RewriteSupport {
+        RewriteSupport::unchanged(PROBE_ROUTES, "Linkerd does not change probes")
+    }
+}

@@ -1,0 +1,14 @@
+//! The names of Linkerd.
+
+use crate::mesh::name::{Mesh, MeshInfo};
+
+impl Mesh {
+    /// Linkerd.
+    pub const LINKERD: Self = Self::new(&MeshInfo {
+        id: "linkerd",
+        aliases: &[],
+        title: "Linkerd",
+        summary: "Linkerd",
+        settle_release: "--mesh linkerd --mesh-version N.N",
+    });
+}

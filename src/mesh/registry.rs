@@ -1,0 +1,59 @@
+//! The registry of the meshes: one line each, which also declares the module.
+//!
+//! `cargo fmt` does not follow modules that a macro declares; the gate formats every file by name.
+
+use super::definition::MeshDefinition;
+use super::fault::ProbeFault;
+use super::model::MeshModel;
+use super::name::Mesh;
+use super::shared_faults;
+
+/// Calls a macro with the meshes. If the evidence for two is equal, the first one is used.
+macro_rules! for_each_mesh {
+    ($callback:ident) => {
+        $callback! {
+            pub istio,
+            pub(crate) osm,
+            pub(crate) kuma,
+            pub(crate) consul,
+            pub(crate) linkerd,
+            pub(crate) app_mesh,
+            pub(crate) cilium,
+        }
+    };
+}
+
+macro_rules! definitions {
+    ($($visibility:vis $mesh:ident,)+) => {
+        /// The meshes, in the order of the list.
+        pub(in crate::mesh) static DEFINITIONS: &[&MeshDefinition] = &[$(&super::$mesh::DEFINITION),+];
+    };
+}
+for_each_mesh!(definitions);
+
+/// Returns all meshes; if the evidence for two is equal, the first one is used.
+pub fn all() -> impl Iterator<Item = Mesh> {
+    DEFINITIONS.iter().map(|definition| definition.mesh)
+}
+
+/// Returns the position of a mesh in the list.
+#[must_use]
+pub(crate) fn rank_of(mesh: Mesh) -> usize {
+    let found = all().position(|known| known == mesh);
+    found.unwrap_or(usize::MAX)
+}
+
+/// Returns the model of a mesh; `None` for Istio, which has its own layers.
+#[must_use]
+pub(crate) fn model_of(mesh: Mesh) -> Option<&'static dyn MeshModel> {
+    DEFINITIONS
+        .iter()
+        .find(|definition| definition.mesh == mesh)?
+        .model
+}
+
+/// Returns every fault of every mesh.
+pub fn faults() -> impl Iterator<Item = &'static ProbeFault> {
+    let own = DEFINITIONS.iter().flat_map(|definition| definition.faults);
+    own.chain(shared_faults::ALL).copied()
+}

@@ -1,0 +1,9 @@
+//! The verdict for pods with a sidecar of Istio, or in ambient mode.
+
+pub(crate) mod agent;
+pub(crate) mod filter_chain;
+pub(crate) mod kubelet;
+pub(crate) mod prober_env;
+pub(crate) mod prober_env_fault;
+pub(crate) mod rewrite_blocker;
+pub(crate) mod verdict;

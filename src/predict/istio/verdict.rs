@@ -1,0 +1,279 @@
+//! Decides the verdict of a handler from the facts.
+
+use crate::context::{Context, Dataplane, Source};
+use crate::finding::Certainty;
+use crate::kube::{ExecKind, Port, ProbeHandler, exec_calls};
+use crate::mesh::Fact;
+use crate::mesh::istio::keys::HOST_PROBE_SNAT;
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::mesh::istio::protocol::Protocol;
+use crate::mesh::istio::rewrite::is_agent_path;
+use crate::predict::cause::Cause;
+use crate::predict::invalid_handler::unreadable;
+use crate::predict::istio::agent::{prerewritten, rewritten};
+use crate::predict::istio::filter_chain::decide_at_filter_chain;
+use crate::predict::istio::kubelet;
+use crate::predict::istio::prober_env_fault::ProberEnvFault;
+use crate::predict::outcome::Outcome;
+use crate::predict::ports::resolve;
+use crate::predict::prediction::{
+    HandlerPrediction, UnsupportedByRelease, Verdict, WorkloadPrediction,
+};
+use crate::predict::verdict_builder::{VerdictBuilder, undecided};
+
+/// Decides the verdict of one handler.
+pub(in crate::predict) fn decide<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Verdict {
+    let builder = VerdictBuilder::new();
+    if let Some((outcome, cause)) = unreadable(handler) {
+        return builder.verdict(outcome, cause);
+    }
+    let Ok(action) = &handler.handler.action else {
+        return undecided();
+    };
+    if handler.handler.slot.is_lifecycle()
+        && matches!(action, ProbeHandler::TcpSocket { .. })
+        && !handler.rewritten
+    {
+        // Source: the API reference of LifecycleHandler. Rewritten it becomes an httpGet.
+        return builder.verdict(Outcome::InvalidManifest, Cause::HookUnsupported);
+    }
+    let Some(port) = action.port() else {
+        return without_network(context, pod, handler, builder);
+    };
+    if let Port::Name(name) = &port
+        && crate::source::placeholder::contains(name)
+    {
+        return builder.verdict(Outcome::Unknown, Cause::Placeholder);
+    }
+    let mut verdict = match resolve(&port, &handler.container, &pod.workload) {
+        Err(cause @ (Cause::PortUnresolved | Cause::PortOfOtherContainer)) => {
+            builder.verdict(Outcome::InvalidManifest, cause)
+        }
+        Err(Cause::Placeholder) => builder.verdict(Outcome::Unknown, Cause::Placeholder),
+        resolved => {
+            let mut verdict = in_mesh(context, pod, handler, action, resolved, builder);
+            // The dataplane is the last reason: it decides, but is rarely unexpected.
+            verdict.certainty = verdict.certainty.min(pod.dataplane.certainty);
+            verdict
+                .because
+                .extend(pod.dataplane.because.iter().cloned());
+            verdict
+        }
+    };
+    verdict.kubelet = kubelet::text(&verdict, pod, handler, action, &port);
+    verdict
+}
+
+/// Decides for a handler that runs inside the pod. A command that only opens connections to a Service
+/// always succeeds: the sidecar accepts them before it connects to the Service. Measured in every mode.
+fn without_network<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+    mut builder: VerdictBuilder,
+) -> Verdict {
+    let calls = exec_calls(&handler.handler);
+    let services: Option<Vec<_>> = calls
+        .iter()
+        .map(|call| {
+            let port = call.port.filter(|_| call.kind == ExecKind::Connect)?;
+            context.service_behind_sidecar(&pod.workload, &call.host, port)
+        })
+        .collect();
+    match services {
+        Some(services) if !services.is_empty() && pod.dataplane.value == Dataplane::Sidecar => {
+            for place in services {
+                builder.depends_on(&Fact::known((), place));
+            }
+            builder.depends_on(&pod.dataplane);
+            builder.verdict(Outcome::AlwaysPasses, Cause::OutboundAccepted)
+        }
+        _ => builder.verdict(Outcome::Ok, Cause::NoNetwork),
+    }
+}
+
+fn in_mesh<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+    action: &ProbeHandler,
+    resolved: Result<i64, Cause>,
+    builder: VerdictBuilder,
+) -> Verdict {
+    let points_at_agent =
+        matches!(action, ProbeHandler::HttpGet(http) if is_agent_path(&http.path));
+    match pod.dataplane.value {
+        Dataplane::Unknown => builder.verdict(Outcome::Unknown, Cause::MeshUnknown),
+        Dataplane::None | Dataplane::Ambient if points_at_agent => {
+            builder.verdict(Outcome::Fails, Cause::RewrittenWithoutSidecar)
+        }
+        Dataplane::None => builder.verdict(Outcome::NotInMesh, Cause::NoMesh),
+        Dataplane::Sidecar | Dataplane::Uncaptured if let Some(refused) = &pod.refused => {
+            let mut builder = builder;
+            builder.depends_on(refused);
+            builder.verdict(Outcome::NotInMesh, Cause::PodRefused)
+        }
+        Dataplane::Sidecar if pod.rewrite.certainty == Certainty::Unknown => {
+            builder.verdict(Outcome::Unknown, Cause::Placeholder)
+        }
+        Dataplane::Ambient => ambient(context, pod, resolved, builder),
+        Dataplane::Sidecar | Dataplane::Uncaptured
+            if let Some(denied) = blocking_policies(context, pod, handler) =>
+        {
+            let mut builder = builder;
+            builder.depends_on(&denied);
+            builder.verdict(Outcome::Fails, Cause::NetworkPolicyDenies)
+        }
+        Dataplane::Sidecar | Dataplane::Uncaptured
+            if pod.prober_env_fault.is_some() && (points_at_agent || handler.rewritten) =>
+        {
+            without_agent(pod, builder)
+        }
+        Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
+            prerewritten(context, pod, handler, action, builder)
+        }
+        Dataplane::Sidecar | Dataplane::Uncaptured if handler.rewritten => {
+            rewritten(context, pod, handler, action, resolved, builder)
+        }
+        Dataplane::Uncaptured => builder.verdict(Outcome::Ok, Cause::NotCaptured),
+        Dataplane::Sidecar => {
+            let verdict = unrewritten(context, pod, handler, action, builder);
+            // The proxy starts with the agent: without it, captured connections are not accepted.
+            if pod.prober_env_fault.is_some() && verdict.cause == Cause::Forwarded {
+                without_agent(pod, VerdictBuilder::new())
+            } else {
+                verdict
+            }
+        }
+        // The model of the mesh decides.
+        Dataplane::Other => builder.verdict(Outcome::Unknown, Cause::MeshUnknown),
+    }
+}
+
+/// Returns the verdict for a pod whose agent, and therefore its proxy, does not start.
+fn without_agent(pod: &WorkloadPrediction<'_>, mut builder: VerdictBuilder) -> Verdict {
+    if let Some(ProberEnvFault::Hook { .. }) = pod.prober_env_fault {
+        builder.depends_on(&pod.release);
+    }
+    builder.verdict(Outcome::Fails, Cause::AgentRefusesEnv)
+}
+
+/// Returns the NetworkPolicies that block a handler. Most CNI plugins exempt the node's own packets from
+/// NetworkPolicies. Only if an option states that this one does not, policies must admit the port that
+/// the kubelet targets.
+fn blocking_policies<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Option<Fact<bool>> {
+    let given = context.user_facts(&pod.workload.object);
+    let enforced = given.overrides.cni_enforces_node_traffic;
+    if !enforced.or(given.assume.cni_enforces_node_traffic)? {
+        return None;
+    }
+    let asked = handler
+        .rewritten_to
+        .as_ref()
+        .map(|rewritten_to| rewritten_to.port)
+        .or(handler.port)?;
+    let admitted = context.admits(&pod.workload, Source::Node, asked);
+    let message = "the CNI plugin enforces NetworkPolicies on the node's own packets";
+    (!admitted.value).then(|| admitted.depending_on(&Fact::assumed((), message, None)))
+}
+
+/// Decides for ambient mode. The CNI plugin gives the kubelet's packets a special source address, which
+/// exempts them from ztunnel. Only a NetworkPolicy can block them.
+fn ambient<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    resolved: Result<i64, Cause>,
+    mut builder: VerdictBuilder,
+) -> Verdict {
+    let Ok(port) = resolved else {
+        return builder.verdict(Outcome::Ok, Cause::Ambient);
+    };
+    let admitted = context.admits(&pod.workload, Source::Address(HOST_PROBE_SNAT), port);
+    if admitted.value {
+        return builder.verdict(Outcome::Ok, Cause::Ambient);
+    }
+    builder.depends_on(&admitted);
+    builder.verdict(Outcome::Fails, Cause::NetworkPolicyDenies)
+}
+
+/// Decides for a handler that is not rewritten in a pod with a sidecar.
+fn unrewritten<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+    action: &ProbeHandler,
+    mut builder: VerdictBuilder,
+) -> Verdict {
+    if handler.unsupported.is_some() {
+        // Whatever the rewrite setting is, this release does not rewrite such handlers.
+        builder.depends_on(&pod.release);
+    } else if pod.passes_injector {
+        builder.depends_on(&pod.rewrite);
+    }
+    if handler.unsupported == Some(UnsupportedByRelease::TcpSwitch)
+        && let Some(switch) = context.rewrites_tcp(&pod.workload)
+    {
+        builder.depends_on(&switch);
+    }
+    if action.host().is_some() {
+        return builder.verdict(Outcome::Ok, Cause::OtherHost);
+    }
+    // The kubelet reads a quoted number as a number.
+    let written = action
+        .port()
+        .map(|port| port.to_string())
+        .unwrap_or_default();
+    let Some(port) = handler.port.or_else(|| written.parse().ok()) else {
+        return builder.verdict(Outcome::Unknown, Cause::MeshUnknown);
+    };
+    let captured = context.capture(&pod.workload, port);
+    if !captured.value {
+        builder.depends_on(&captured);
+        return builder.verdict(Outcome::Ok, Cause::NotCaptured);
+    }
+    if let Some(filter) = context.inbound_filter(&pod.workload) {
+        builder.depends_on(&filter);
+    }
+    if matches!(action, ProbeHandler::TcpSocket { .. }) {
+        return builder.verdict(Outcome::AlwaysPasses, Cause::SidecarAccepts);
+    }
+    let mtls = context.mtls(&pod.workload, port);
+    builder.depends_on(&mtls);
+    if mtls.certainty == Certainty::Unknown {
+        return builder.verdict(Outcome::Unknown, Cause::Placeholder);
+    }
+    if mtls.value == MtlsMode::Strict {
+        let https = matches!(action, ProbeHandler::HttpGet(http) if http.scheme == "HTTPS");
+        let cause = if https {
+            Cause::HttpsAtStrict
+        } else {
+            Cause::PlaintextAtStrict
+        };
+        return builder.verdict(Outcome::Fails, cause);
+    }
+    let protocols = context.protocols(&pod.workload, port);
+    let mut protocols = protocols.iter().map(|(_, protocol)| protocol);
+    let judge = |protocol: Option<&Fact<Protocol>>, builder: VerdictBuilder| {
+        decide_at_filter_chain(context, pod, (action, port), protocol, builder)
+    };
+    let first = protocols.next();
+    let verdict = judge(first, builder.clone());
+    let differs = |rival| {
+        let rival = judge(Some(rival), builder.clone());
+        (rival.outcome, rival.cause) != (verdict.outcome, verdict.cause)
+    };
+    if !protocols.any(differs) {
+        return verdict;
+    }
+    // The oldest Service decides, and manifests do not state the age.
+    builder.depends_on(&context.protocol(&pod.workload, port));
+    judge(first, builder)
+}

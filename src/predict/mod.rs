@@ -1,0 +1,42 @@
+//! Predicts what the mesh does to each probe handler, and the result that the kubelet gets.
+//!
+//! Source of the outcomes: measured with Istio 1.31, Envoy 1.40 and the prober of Kubernetes
+//! 1.36; the decision order is in `docs/prediction.md`.
+
+mod alternatives;
+mod cause;
+mod handlers;
+mod invalid_handler;
+mod istio;
+mod model;
+mod outcome;
+mod port_owner;
+mod ports;
+mod prediction;
+mod release_support;
+mod single;
+mod url_path;
+mod verdict_builder;
+mod vm;
+mod workloads;
+
+pub use crate::mesh::ProbeFault;
+pub use crate::predict::alternatives::evaluate::{Alternative, alternatives, evident_alternatives};
+pub use crate::predict::istio::prober_env_fault::ProberEnvFault;
+pub use crate::predict::istio::rewrite_blocker::{
+    RewriteBlocker, rewrite_blocker, rewrite_blockers, unrecorded_field,
+};
+pub use crate::predict::port_owner::port_owner;
+pub use crate::predict::vm::{
+    MachinePrediction, SidecarPort, machines, other_host, sidecar_port, unknown_release, verified,
+};
+pub use cause::Cause;
+pub use handlers::predicted_handlers;
+pub use outcome::Outcome;
+pub use ports::port_of;
+pub(crate) use prediction::assumptions;
+pub use prediction::{
+    HandlerPrediction, RewrittenHandler, UnsupportedByRelease, Verdict, WorkloadPrediction,
+};
+pub use single::predict_with;
+pub use workloads::{predict_all, predict_workload, sort_by_place};

@@ -1,0 +1,203 @@
+//! The prediction for a workload and for each of its handlers.
+
+use crate::context::{Dataplane, ProberEnv};
+use crate::finding::Certainty;
+use crate::kube;
+use crate::kube::{Container, Probe, ProbeHandler, Workload};
+use crate::mesh::istio::keys;
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::mesh::istio::rewrite::is_agent_path;
+use crate::mesh::model::Target;
+use crate::mesh::{Fact, Mesh, Reason, Version};
+use crate::predict::cause::Cause;
+use crate::predict::istio::prober_env_fault::{ProberEnvFault, Reinjection};
+use crate::predict::outcome::Outcome;
+
+/// An outcome with its reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The result for the kubelet.
+    pub outcome: Outcome,
+    /// Why the handler has this outcome.
+    pub cause: Cause,
+    /// The certainty of the least certain fact that decided.
+    pub certainty: Certainty,
+    /// The facts that decided, the most important first.
+    pub because: Vec<Reason>,
+    /// The text that the kubelet prints, if it is known.
+    pub kubelet: Option<String>,
+}
+
+impl Verdict {
+    /// Returns the assumptions, each with the option that settles it.
+    #[must_use]
+    pub fn assumptions(&self) -> Vec<String> {
+        assumptions(&self.because)
+    }
+}
+
+pub(crate) fn assumptions(because: &[Reason]) -> Vec<String> {
+    let unwritten = because.iter().filter(|reason| reason.place.is_none());
+    let mut settled: Vec<&str> = Vec::new();
+    let mut assumptions = Vec::new();
+    for reason in unwritten {
+        // One line per fact: reasons with one option are one fact.
+        let Some(settle) = reason.settle.filter(|option| !settled.contains(option)) else {
+            continue;
+        };
+        settled.push(settle);
+        assumptions.push(format!("{} [{settle}]", reason.message));
+    }
+    assumptions
+}
+
+/// Why a release does not rewrite a handler that later releases rewrite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnsupportedByRelease {
+    /// The first release that rewrites it is a later one.
+    Release(Version),
+    /// The setting of istiod, up to 1.18, that switches the rewrite of tcpSocket probes off.
+    TcpSwitch,
+}
+
+/// The handler after the rewrite: always an `httpGet`.
+pub type RewrittenHandler = Target;
+
+/// The prediction for one handler.
+#[derive(Clone, Debug)]
+pub struct HandlerPrediction<'t> {
+    /// The container.
+    pub container: Container<'t>,
+    /// The handler as written.
+    pub handler: Probe<'t>,
+    /// Whether the injector points it at the agent.
+    pub rewritten: bool,
+    /// Why the injector does not rewrite it even with the rewrite on, if a later release does.
+    pub unsupported: Option<UnsupportedByRelease>,
+    /// The port that the handler resolves to, if it does.
+    pub port: Option<i64>,
+    /// Whether the sidecar captures that port; `None` if it does not matter.
+    pub captured: Option<Fact<bool>>,
+    /// The mutual TLS mode on that port; `None` if it does not matter.
+    pub mtls: Option<Fact<MtlsMode>>,
+    /// The handler after the rewrite.
+    pub rewritten_to: Option<RewrittenHandler>,
+    /// Additional lines of the explanation, for a mesh other than Istio.
+    pub explanation: Vec<(&'static str, String)>,
+    /// The outcome in another release, if the release is unknown and matters; for a mesh other than
+    /// Istio.
+    pub by_other_release: Option<String>,
+    /// The outcome with its reasons.
+    pub verdict: Verdict,
+}
+
+impl<'t> HandlerPrediction<'t> {
+    /// Returns the handler's name for messages: "readinessProbe of container `web`".
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!(
+            "{} of container `{}`",
+            self.handler.slot.key(),
+            self.container.name()
+        )
+    }
+
+    /// Returns the port for a message: a quoted number counts as the number, and 0 means no port.
+    #[must_use]
+    pub fn port_for_message(&self) -> i64 {
+        let action = self.handler.action.as_ref().ok();
+        let written = || action?.port()?.to_string().parse().ok();
+        self.port.or_else(written).unwrap_or_default()
+    }
+
+    /// Returns why the API server refuses the handler; `None` if it accepts it, or if a value has the
+    /// wrong type.
+    #[must_use]
+    pub fn api_rejection(&self) -> Option<kube::ApiRejection> {
+        // This cause takes precedence over all others.
+        let is_refused = self.verdict.cause == Cause::Malformed;
+        is_refused
+            .then(|| kube::api_rejection(&self.container, &self.handler))
+            .flatten()
+    }
+
+    /// Returns the path of the agent that the written handler requests; `None` if it requests another
+    /// path.
+    #[must_use]
+    pub fn agent_path(&self) -> Option<&str> {
+        match &self.handler.action {
+            Ok(ProbeHandler::HttpGet(http)) if is_agent_path(&http.path) => Some(&http.path),
+            _ => None,
+        }
+    }
+}
+
+/// The prediction for one workload.
+#[derive(Clone, Debug)]
+pub struct WorkloadPrediction<'t> {
+    /// The workload.
+    pub workload: Workload<'t>,
+    /// Whether findings about it are reported.
+    pub is_target: bool,
+    /// Its namespace, if the manifest, an option or its deployment sets it.
+    pub namespace: Option<String>,
+    /// Its mesh; `None` if there is no mesh.
+    pub mesh: Fact<Option<Mesh>>,
+    /// How it takes part in the mesh.
+    pub dataplane: Fact<Dataplane>,
+    /// Whether it passes through the injector. Otherwise a sidecar can only come from its manifest.
+    pub passes_injector: bool,
+    /// Whether the injector rewrites its probes, if it passes through the injector.
+    pub rewrite: Fact<bool>,
+    /// The release that injects it; `None` means the latest.
+    pub release: Fact<Option<Version>>,
+    /// The port that rewritten probes target.
+    pub status_port: Fact<i64>,
+    /// The port on which the agent listens.
+    pub agent_port: Fact<i64>,
+    /// Whether the sidecar captures the status port; `None` without a sidecar.
+    pub status_port_captured: Option<Fact<bool>>,
+    /// The prober env that the manifest contains.
+    pub prober_env: Option<ProberEnv>,
+    /// The annotation for which the injector refuses the pod; `None` if it does not refuse it.
+    pub refused: Option<Fact<()>>,
+    /// Why the agent does not start with this prober env; `None` if it starts.
+    pub prober_env_fault: Option<ProberEnvFault>,
+    /// What the injector does to the prober env.
+    pub(crate) reinjection: Reinjection,
+    /// Its probes and hooks.
+    pub handlers: Vec<HandlerPrediction<'t>>,
+}
+
+impl WorkloadPrediction<'_> {
+    /// Returns the application port that a handler checks. The prober env contains the port of a
+    /// pre-rewritten handler.
+    #[must_use]
+    pub fn application_port(&self, handler: &HandlerPrediction<'_>) -> Option<i64> {
+        match handler.agent_path() {
+            Some(path) => self.prober_env.as_ref()?.port_of(path),
+            None => handler.port,
+        }
+    }
+
+    /// Returns whether the manifest contains any part of a rewrite made ahead of deployment: a handler
+    /// with a path of the agent, readable or not, or the name of the prober env anywhere. How such a
+    /// pod behaves depends on the combination of all its parts.
+    #[must_use]
+    pub fn is_prerewritten(&self) -> bool {
+        let path = |handler: &Probe<'_>| {
+            let path = handler.node.get("httpGet")?.get("path")?;
+            path.text().map(is_agent_path)
+        };
+        let holds_env = self
+            .workload
+            .object
+            .node
+            .source()
+            .contains(keys::PROBERS_ENV);
+        let mut handlers = self.handlers.iter();
+        self.prober_env.is_some()
+            || holds_env
+            || handlers.any(|prediction| path(&prediction.handler).unwrap_or(false))
+    }
+}

@@ -1,0 +1,115 @@
+//! Predicts one workload from the facts of one context.
+
+use crate::context::{Context, Dataplane};
+use crate::kube::{Container, Probe, Workload};
+use crate::mesh::Fact;
+use crate::mesh::istio::rewrite::agent_path;
+use crate::mesh::istio::{annotations, keys};
+use crate::predict::handlers::predicted_handlers;
+use crate::predict::istio::prober_env_fault::Reinjection;
+use crate::predict::model;
+use crate::predict::ports::port_of;
+use crate::predict::prediction::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
+use crate::predict::release_support::{is_supported, unsupported_by_release};
+
+/// Predicts one workload under the assumption that `rewrite` applies to its pods.
+#[must_use]
+pub fn predict_with<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+    rewrite: Fact<bool>,
+) -> WorkloadPrediction<'t> {
+    let injection = context.injection(workload);
+    let mut prediction = WorkloadPrediction {
+        workload: workload.clone(),
+        is_target: true,
+        namespace: match context.namespace_of(&workload.object) {
+            (namespace, true) => Some(namespace.to_owned()),
+            (_, false) => None,
+        },
+        mesh: context.mesh(workload),
+        passes_injector: matches!(injection.value, Dataplane::Sidecar | Dataplane::Uncaptured),
+        dataplane: context.dataplane_after(workload, || injection),
+        rewrite,
+        release: context.version(workload),
+        status_port: context.status_port(workload),
+        agent_port: context.agent_port(workload),
+        status_port_captured: None,
+        prober_env: context.prober_env(workload),
+        refused: None,
+        prober_env_fault: None,
+        reinjection: Reinjection::Untouched,
+        handlers: Vec::new(),
+    };
+    if let Some(other) = context.other_pod(workload) {
+        prediction.handlers = model::handlers(context, &prediction, &other);
+        return prediction;
+    }
+    prediction.reinjection = crate::predict::istio::prober_env::reinjection(context, &prediction);
+    if prediction.passes_injector {
+        prediction.refused = refused(workload);
+    }
+    if prediction.dataplane.value.has_agent() {
+        prediction.prober_env_fault =
+            crate::predict::istio::prober_env::prober_env_fault(&prediction);
+    }
+    if prediction.dataplane.value == Dataplane::Sidecar {
+        let captured = context.capture(workload, prediction.status_port.value);
+        prediction.status_port_captured = Some(captured);
+    }
+    let handlers = predicted_handlers(workload)
+        .into_iter()
+        .map(|(container, handler)| predict_handler(context, &prediction, &container, handler));
+    prediction.handlers = handlers.collect();
+    prediction
+}
+
+/// Returns the first annotation for which the injector refuses the pods of a workload, except the port
+/// of the agent, which has its own cause.
+pub(in crate::predict) fn refused(workload: &Workload<'_>) -> Option<Fact<()>> {
+    let (entry, why) = annotations::rejections_in(&workload.template)
+        .find(|(entry, _)| entry.key.text() != Some(keys::STATUS_PORT))?;
+    let message = format!("the injector refuses the pod: {why}");
+    let place = workload.object.label_at(entry.value.span(), message);
+    Some(Fact::known((), place))
+}
+
+pub(in crate::predict) fn predict_handler<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    container: &Container<'t>,
+    handler: Probe<'t>,
+) -> HandlerPrediction<'t> {
+    let port = port_of(&pod.workload, container, &handler);
+    let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
+    let is_injected = pod.passes_injector;
+    let rewritten =
+        is_injected && pod.rewrite.value && is_supported(context, pod, container, &handler);
+    let question = port.filter(|_| in_sidecar && !rewritten);
+    let captured = question.map(|port| context.capture(&pod.workload, port));
+    let mtls = question
+        .filter(|_| captured.as_ref().is_some_and(|captured| captured.value))
+        .map(|port| context.mtls(&pod.workload, port));
+    let rewritten_to = rewritten.then(|| RewrittenHandler {
+        path: agent_path(container.name(), handler.slot),
+        port: pod.status_port.value,
+        scheme: "HTTP",
+        headers: None,
+        drops_origin: false,
+    });
+    let mut prediction = HandlerPrediction {
+        container: container.clone(),
+        unsupported: unsupported_by_release(context, pod, container, &handler),
+        handler,
+        rewritten,
+        port,
+        captured,
+        mtls,
+        rewritten_to,
+        explanation: Vec::new(),
+        by_other_release: None,
+        verdict: crate::predict::verdict_builder::undecided(),
+    };
+    prediction.verdict = crate::predict::istio::verdict::decide(context, pod, &prediction);
+    prediction
+}

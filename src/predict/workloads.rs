@@ -1,0 +1,51 @@
+//! Predicts workloads, with the alternatives that lower the certainty of verdicts.
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::context::Context;
+use crate::kube::Workload;
+use crate::predict::prediction::WorkloadPrediction;
+use crate::predict::single::predict_with;
+
+/// Predicts all workloads, in the order of the tree.
+#[must_use]
+pub fn predict_all<'t>(context: &Context<'t>) -> Vec<WorkloadPrediction<'t>> {
+    context
+        .inventory
+        .workloads
+        .par_iter()
+        .map(|subject| WorkloadPrediction {
+            is_target: subject.is_target,
+            ..predict_workload(context, &subject.workload)
+        })
+        .collect()
+}
+
+/// Sorts predictions by file and document, then by the kustomization that renders the document.
+pub fn sort_by_place(predictions: &mut [WorkloadPrediction<'_>]) {
+    predictions.sort_by(|a, b| {
+        let (a, b) = (&a.workload.object, &b.workload.object);
+        let files = a.path().cmp(b.path());
+        files
+            .then(a.document.index.cmp(&b.document.index))
+            .then(a.rendered_by.cmp(&b.rendered_by))
+            .then(a.overlay.cmp(&b.overlay))
+    });
+}
+
+/// Predicts one workload. If equally near control planes differ, an outcome that is the same for all of
+/// them is not an assumption.
+#[must_use]
+pub fn predict_workload<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+) -> WorkloadPrediction<'t> {
+    let mut prediction = predict_with(context, workload, context.rewrite(workload));
+    crate::predict::alternatives::ambiguous_control_planes::settle(
+        context,
+        workload,
+        &mut prediction,
+    );
+    crate::predict::alternatives::unmodelled::settle(context, workload, &mut prediction);
+    prediction
+}

@@ -1,0 +1,242 @@
+//! Lists every fact behind a prediction, for `predict --explain`.
+
+use crate::context::{Context, Dataplane};
+use crate::finding::Label;
+use crate::mesh::istio::rewrite::rewritten_since;
+use crate::mesh::{Fact, Mesh, Reason};
+
+use super::json::mode_text;
+use super::row::{Row, merged, rows};
+use crate::predict::{
+    Alternative, HandlerPrediction, MachinePrediction, WorkloadPrediction, alternatives,
+};
+
+/// One fact, or one line of the verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The name of the fact: `dataplane`, `mTLS`, `outcome` …
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Its certainty; empty for a line that is not a fact.
+    pub certainty: &'static str,
+    /// Its provenance, one item per reason.
+    pub because: Vec<String>,
+}
+
+/// A handler with all its facts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// `shop/Deployment/web: readinessProbe of container web`.
+    pub title: String,
+    /// `apps/web.yaml:31`.
+    pub place: String,
+    /// The facts in the order in which they are consulted, then the verdict.
+    pub lines: Vec<Line>,
+}
+
+/// Explains every handler and every check of virtual machines, in the order of the files. Omits
+/// workloads that are only context.
+#[must_use]
+pub fn explanations(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+    machines: &[MachinePrediction<'_>],
+) -> Vec<Explanation> {
+    let of_handlers = of_handlers(context, predictions);
+    let of_machines = machines.iter().map(|machine| machine.explain(context));
+    merged(predictions, of_handlers, machines, of_machines)
+}
+
+fn of_handlers(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Explanation> {
+    let mut rows = rows(predictions).into_iter();
+    let mut explanations = Vec::new();
+    for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
+        let alternatives = alternatives(context, prediction);
+        for handler in &prediction.handlers {
+            let Some(row) = rows.next() else { break };
+            let mut explanation = prediction.explain(context, handler, row);
+            explanation.lines.extend(otherwise(&alternatives, handler));
+            let by_release = handler.by_other_release.clone();
+            explanation
+                .lines
+                .extend(by_release.map(|outcome| plain_line("otherwise", outcome)));
+            explanations.push(explanation);
+        }
+    }
+    explanations
+}
+
+impl WorkloadPrediction<'_> {
+    fn explain(&self, context: &Context<'_>, of: &HandlerPrediction<'_>, row: Row) -> Explanation {
+        let object = &self.workload.object;
+        let key = object.label_at(of.handler.key.span(), String::new());
+        let mut lines = vec![plain_line("probe", row.probe)];
+        lines.push(fact_line(context, "mesh", &self.mesh, |mesh| {
+            mesh.map_or("none", Mesh::as_str).to_owned()
+        }));
+        lines.push(fact_line(context, "dataplane", &self.dataplane, |value| {
+            value.as_str().to_owned()
+        }));
+        if matches!(
+            self.dataplane.value,
+            Dataplane::Sidecar | Dataplane::Uncaptured
+        ) {
+            lines.push(self.release_line(context, of));
+        }
+        if self.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO) {
+            lines.push(fact_line(context, "rewrite", &self.rewrite, |on| {
+                on_or_off(*on)
+            }));
+            lines.push(fact_line(
+                context,
+                "agent port",
+                &self.status_port,
+                ToString::to_string,
+            ));
+        }
+        if let Some(captured) = &of.captured {
+            lines.push(fact_line(context, "captured", captured, |yes| yes_no(*yes)));
+        }
+        if let Some(mtls) = &of.mtls {
+            let mode = mode_text(mtls).to_owned();
+            lines.push(fact_line(context, "mTLS", mtls, |_| mode));
+        }
+        if !row.rewritten_to.is_empty() {
+            lines.push(plain_line("becomes", row.rewritten_to));
+        }
+        let trail = of.explanation.iter();
+        lines.extend(trail.map(|(name, value)| plain_line(name, value.clone())));
+        let verdict = &of.verdict;
+        let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
+        lines.push(Line {
+            certainty: verdict.certainty.as_str(),
+            ..plain_line("outcome", outcome)
+        });
+        if let Some(kubelet) = &verdict.kubelet {
+            lines.push(plain_line("kubelet", kubelet.clone()));
+        }
+        for assumption in verdict.assumptions() {
+            lines.push(plain_line("assumed", assumption));
+        }
+        Explanation {
+            title: format!("{}: {}", row.workload, of.title()),
+            place: format_place(context, &key),
+            lines,
+        }
+    }
+}
+
+impl MachinePrediction<'_> {
+    fn explain(&self, context: &Context<'_>) -> Explanation {
+        let key = self.group.label_at(self.probe.key.span(), String::new());
+        let row = self.row();
+        let because = self.because.iter();
+        let outcome = Line {
+            name: "outcome",
+            value: format!("{}: {}", row.outcome, row.why),
+            certainty: self.certainty.as_str(),
+            because: because
+                .map(|reason| format_reason(context, reason))
+                .collect(),
+        };
+        Explanation {
+            title: format!("{}: probe", row.workload),
+            place: format_place(context, &key),
+            lines: vec![plain_line("probe", row.probe), outcome],
+        }
+    }
+}
+
+impl WorkloadPrediction<'_> {
+    /// Returns the line about the release, with a note if it does not rewrite the handler yet.
+    fn release_line(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Line {
+        let mut line = fact_line(context, "release", &self.release, |release| {
+            release.map_or_else(|| "the latest".to_owned(), |release| release.to_string())
+        });
+        let action = of.handler.action.as_ref().ok();
+        let since =
+            action.and_then(|action| rewritten_since(action, of.handler.slot, of.container.list));
+        if let Some((since, release)) = since.zip(self.release.value)
+            && release < since
+        {
+            let note = format!("this release does not rewrite the handler; {since} and later do");
+            line.because.push(note);
+        }
+        line
+    }
+}
+
+/// Returns the line about the first alternative that breaks a handler, if there is one.
+fn otherwise(alternatives: &[Alternative<'_>], handler: &HandlerPrediction<'_>) -> Option<Line> {
+    let (alternative, other) = alternatives.iter().find_map(|alternative| {
+        let mut handlers = alternative.prediction.handlers.iter();
+        let is_same =
+            |candidate: &&HandlerPrediction<'_>| candidate.handler.within == handler.handler.within;
+        Some((alternative, handlers.find(is_same)?))
+    })?;
+    let verdict = &other.verdict;
+    let (outcome, cause) = (verdict.outcome.as_str(), verdict.cause.describe());
+    let settles: Vec<&str> = alternative
+        .suppositions
+        .iter()
+        .map(|(_, settle)| *settle)
+        .collect();
+    let value = format!(
+        "{outcome} if {}: {cause} [{}]",
+        alternative.description(),
+        settles.join(", ")
+    );
+    Some(plain_line("otherwise", value))
+}
+
+const fn plain_line(name: &'static str, value: String) -> Line {
+    Line {
+        name,
+        value,
+        certainty: "",
+        because: Vec::new(),
+    }
+}
+
+fn fact_line<T>(
+    context: &Context<'_>,
+    name: &'static str,
+    fact: &Fact<T>,
+    value: impl FnOnce(&T) -> String,
+) -> Line {
+    let because = fact
+        .because
+        .iter()
+        .map(|reason| format_reason(context, reason));
+    Line {
+        name,
+        value: value(&fact.value),
+        certainty: fact.certainty.as_str(),
+        because: because.collect(),
+    }
+}
+
+fn format_reason(context: &Context<'_>, reason: &Reason) -> String {
+    match (&reason.place, reason.settle) {
+        (Some(place), _) => format!("{} ({})", reason.message, format_place(context, place)),
+        (None, Some(settle)) => format!("{} [{settle}]", reason.message),
+        (None, None) => reason.message.clone(),
+    }
+}
+
+/// Formats a place as `path:line`.
+fn format_place(context: &Context<'_>, place: &Label) -> String {
+    match context.sources.file(&place.path) {
+        Some(file) => format!("{}:{}", place.path, file.position(place.span.start).line),
+        None => place.path.to_string(),
+    }
+}
+
+fn on_or_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
+
+fn yes_no(yes: bool) -> String {
+    if yes { "yes" } else { "no" }.to_owned()
+}

@@ -1,0 +1,56 @@
+//! Formats a finding as one text, for reports without separate fields.
+
+use crate::finding::{Applicability, Finding, Fix};
+
+/// Returns the lines of a finding: the message, the text of the kubelet, the assumptions, the help, and the fix.
+pub(super) fn finding_lines(finding: &Finding) -> Vec<String> {
+    let mut lines = vec![finding.message.clone()];
+    lines.extend(
+        finding
+            .kubelet
+            .iter()
+            .map(|text| format!("kubelet: {text}")),
+    );
+    lines.extend(
+        finding
+            .assumptions
+            .iter()
+            .map(|text| format!("assumed: {text}")),
+    );
+    lines.extend(finding.help.iter().map(|text| format!("help: {text}")));
+    lines.extend(
+        finding
+            .fix
+            .iter()
+            .map(|fix| format!("fix: {} ({})", fix.title, how_to_apply(fix))),
+    );
+    lines
+}
+
+/// Returns how to apply a fix.
+pub(super) const fn how_to_apply(fix: &Fix) -> &'static str {
+    match fix.applicability {
+        Applicability::Safe => "--fix",
+        Applicability::Unsafe => "--fix --unsafe-fixes, because it changes behaviour",
+        Applicability::DisplayOnly => "by hand",
+    }
+}
+
+/// Returns the object and the container of a finding; empty if it has neither.
+pub(super) fn subject(finding: &Finding) -> String {
+    let object = finding.object.as_ref().map(|object| {
+        object
+            .namespace
+            .iter()
+            .map(String::as_str)
+            .chain([object.kind.as_str(), object.name.as_str()])
+            .collect::<Vec<_>>()
+            .join("/")
+    });
+    let container = finding
+        .container
+        .as_ref()
+        .map(|name| format!("container {name}"));
+    let parts: Vec<String> = object.into_iter().chain(container).collect();
+    parts.join(", ")
+}

@@ -1,0 +1,126 @@
+//! The plan of a rewrite or an undo: the changes and findings of each pod.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::finding::Finding;
+use crate::kube::Object;
+use crate::kustomize::Rendering;
+use crate::predict::WorkloadPrediction;
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::yaml::{Change, FieldPath};
+
+pub(in crate::rewrite) fn refused(refusal: GuardFailure, pod: &WorkloadPrediction<'_>) -> Finding {
+    let title = pod.workload.title();
+    let message = format!("the rewrite of {title} is not undone: {}", refusal.message);
+    Finding {
+        message,
+        ..refusal.finding(pod)
+    }
+}
+
+/// The predictions for a tree: for its files, and for the renderings of its kustomizations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RewriteInput<'a, 't> {
+    /// The facts without renderings.
+    pub context: &'a Context<'t>,
+    /// The workloads of the files.
+    pub plain: &'a [WorkloadPrediction<'t>],
+    /// The facts with all renderings.
+    pub overlaid: &'a Context<'t>,
+    /// The workloads of the renderings and all others.
+    pub rendered: &'a [WorkloadPrediction<'t>],
+    /// All renderings.
+    pub renderings: &'t [Rendering],
+}
+
+/// The changes to one pod.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PodRewrite {
+    /// The path of the file.
+    pub path: Arc<str>,
+    /// The document within the file, from 0.
+    pub document: usize,
+    /// The object within the document.
+    pub object: FieldPath,
+    pub changes: Vec<Change>,
+    /// The findings to report once the changes are made.
+    pub notes: Vec<Finding>,
+}
+
+impl PodRewrite {
+    pub(in crate::rewrite) fn is_of(&self, object: &Object<'_>) -> bool {
+        let document = object.document;
+        self.path == document.path && self.document == document.index && self.object == object.route
+    }
+}
+
+/// The direction of a plan: rewrite or undo.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// Probes are rewritten to target the agent.
+    #[default]
+    Rewrite,
+    /// A rewrite is undone.
+    Undo,
+}
+
+impl Direction {
+    /// Returns what to do if a file cannot be changed because of the overlay that `build` builds.
+    pub(in crate::rewrite) fn help(self, build: &str) -> String {
+        match self {
+            Self::Rewrite => {
+                format!("rewrite what the overlay builds: `{build} | meshprobe rewrite -`")
+            }
+            Self::Undo => {
+                format!(
+                    "undo it in what the overlay builds: `{build} | meshprobe rewrite --undo -`"
+                )
+            }
+        }
+    }
+
+    pub(in crate::rewrite) fn finding(
+        self,
+        refusal: GuardFailure,
+        pod: &WorkloadPrediction<'_>,
+    ) -> Finding {
+        match self {
+            Self::Rewrite => refusal.finding(pod),
+            Self::Undo => refused(refusal, pod),
+        }
+    }
+}
+
+/// The planned changes of a rewrite or an undo.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Plan {
+    /// The direction.
+    pub direction: Direction,
+    /// The pods to change, in the order of the tree.
+    pub pods: Vec<PodRewrite>,
+    /// Refusals (errors that name their guard) and notes.
+    pub findings: Vec<Finding>,
+}
+
+impl Plan {
+    pub(in crate::rewrite) fn add(
+        &mut self,
+        prediction: &WorkloadPrediction<'_>,
+        changes: Vec<Change>,
+        notes: Vec<Finding>,
+    ) {
+        let object = &prediction.workload.object;
+        if changes.is_empty() {
+            self.findings.extend(notes);
+            return;
+        }
+        self.pods.push(PodRewrite {
+            path: Arc::clone(object.path()),
+            document: object.document.index,
+            object: object.route.clone(),
+            changes,
+            notes,
+        });
+    }
+}

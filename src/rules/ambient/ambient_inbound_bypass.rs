@@ -1,0 +1,52 @@
+//! Rule `ambient-inbound-bypass`, documented in `docs/rules/ambient-inbound-bypass.md`.
+
+use crate::context::Dataplane;
+use crate::finding::Finding;
+use crate::mesh::Version;
+use crate::mesh::istio::keys;
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+
+declare_rule! {
+    "ambient-inbound-bypass", Note, fix: None, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.pods()
+        .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
+        .filter_map(|pod| report(cx, pod))
+        .collect()
+}
+
+fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
+    let template = &pod.workload.template;
+    let entry = template.annotation(keys::BYPASS_INBOUND)?;
+    let is_supported = pod
+        .release
+        .value
+        .is_none_or(|release| release >= Version::new(1, 23));
+    if entry.value.text() != Some("true") || !is_supported {
+        return None;
+    }
+    let mode = cx.context.mtls_of_other_ports(&pod.workload);
+    if mode.value != MtlsMode::Strict {
+        return None;
+    }
+    let message = format!(
+        "`STRICT` mutual TLS is not enforced for {}: annotation `{}` lets all inbound traffic \
+         bypass ztunnel",
+        pod.workload.title(),
+        keys::BYPASS_INBOUND,
+    );
+    let mut finding = RULE.finding_on_workload(&pod.workload, entry.key.span(), message);
+    let route = template.within.child("metadata").child("annotations");
+    finding.field = Some(route.child(keys::BYPASS_INBOUND).to_string());
+    finding.depend_on(&mode);
+    finding.depend_on(&pod.dataplane);
+    let help = "remove the annotation, unless clients must policy_scope the pod without the mesh; probes \
+                do not need it";
+    finding.help = Some(help.to_owned());
+    Some(finding)
+}

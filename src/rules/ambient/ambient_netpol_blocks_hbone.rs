@@ -1,0 +1,85 @@
+//! Rule `ambient-netpol-blocks-hbone`, documented in `docs/rules/ambient-netpol-blocks-hbone.md`.
+
+use crate::context::{Dataplane, IngressRule, PolicyScope, isolates};
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Object;
+use crate::mesh::istio::keys;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::yaml::{Change, Entry, FieldPath, Value};
+
+declare_rule! {
+    "ambient-netpol-blocks-hbone", Warning, fix: Sometimes, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for policy in &cx.context.inventory.network_policies {
+        let rules: Vec<_> = IngressRule::all_of(policy).collect();
+        let rule_with_ports = rules
+            .iter()
+            .enumerate()
+            .find_map(|(index, rule)| Some((index, rule.ports().filter(|_| admits_pods(*rule))?)));
+        if let Some((index, ports)) = rule_with_ports {
+            findings.extend(report(cx, policy, index, ports));
+        }
+    }
+    findings
+}
+
+/// Returns whether a rule admits peers that may be in the mesh. Address blocks (`ipBlock`) are for clients outside
+/// the mesh.
+fn admits_pods(rule: IngressRule<'_>) -> bool {
+    let mut peers = rule.peers().peekable();
+    peers.peek().is_none() || peers.any(|peer| peer.get("ipBlock").is_none())
+}
+
+fn report<'t>(
+    cx: &RuleContext<'_, 't>,
+    policy: &Object<'t>,
+    index: usize,
+    ports: Entry<'t>,
+) -> Option<Finding> {
+    let context = cx.context;
+    let mut isolated = cx
+        .in_namespace_of(policy)
+        .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
+        .filter(|pod| {
+            context.policy_applies(policy, PolicyScope::Namespace, &pod.workload)
+                && isolates(policy, &pod.workload)
+        });
+    let pod = isolated.find(|pod| {
+        let mut rules = context
+            .isolating(&pod.workload)
+            .into_iter()
+            .flat_map(IngressRule::all_of);
+        !rules.any(|rule| rule.admits_port(&pod.workload, keys::HBONE_PORT))
+    })?;
+    let message = format!(
+        "mesh traffic to {} is dropped: it arrives on port {}, but NetworkPolicy `{}` admits only \
+         other ports",
+        pod.workload.title(),
+        keys::HBONE_PORT,
+        policy.name(),
+    );
+    let mut finding = RULE.finding_on_object(policy, ports.key.span(), message);
+    finding.field = Some(format!("spec.ingress[{index}].ports"));
+    finding.depend_on(&pod.dataplane);
+    let object = &pod.workload.object;
+    finding
+        .related
+        .push(object.label_at(object.name_span(), "this pod is in ambient mode"));
+    finding.help = Some(format!("also admit port {}", keys::HBONE_PORT));
+    let value = vec![("port".to_owned(), Value::from(keys::HBONE_PORT))];
+    let route = FieldPath::keys(&["spec", "ingress"])
+        .child(index)
+        .child("ports");
+    let change = Change::Push {
+        route: policy.route.join(&route),
+        value: Value::Map(value),
+    };
+    let title = format!("admit port {}", keys::HBONE_PORT);
+    finding.fix =
+        (!ports.merged).then(|| Fix::of_object(policy, title, Applicability::Unsafe, vec![change]));
+    Some(finding)
+}

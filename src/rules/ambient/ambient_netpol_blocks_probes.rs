@@ -1,0 +1,80 @@
+//! Rule `ambient-netpol-blocks-probes`, documented in `docs/rules/ambient-netpol-blocks-probes.md`.
+
+use crate::context::Dataplane;
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Object;
+use crate::mesh::istio::keys;
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::yaml::{Change, FieldPath, Value};
+
+declare_rule! {
+    "ambient-netpol-blocks-probes", Error, fix: Sometimes, scope: Workloads
+}
+
+/// The maximum number of policies that a finding names. The limit keeps reports small, because the finding of each
+/// probe repeats the names.
+const MAX_NAMES: usize = 8;
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.handlers()
+        .filter(|(pod, handler)| {
+            pod.dataplane.value == Dataplane::Ambient
+                && handler.verdict.cause == Cause::NetworkPolicyDenies
+        })
+        .map(|(pod, handler)| report(cx, pod, handler))
+        .collect()
+}
+
+fn report<'t>(
+    cx: &RuleContext<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Finding {
+    let policies = cx.context.isolating(&pod.workload);
+    let names: Vec<String> = policies
+        .iter()
+        .take(MAX_NAMES)
+        .map(|policy| format!("`{}`", policy.name()))
+        .collect();
+    let mut names = names.join(", ");
+    if let Some(more) = policies
+        .len()
+        .checked_sub(MAX_NAMES)
+        .filter(|more| *more > 0)
+    {
+        names.push_str(&format!(" and {more} more"));
+    }
+    let policies_deny = match policies.len() {
+        1 => format!("NetworkPolicy {names} does not admit"),
+        _ => format!("none of the NetworkPolicies {names} admits"),
+    };
+    let message = format!(
+        "{} will fail: in ambient mode its source address is `{}`, and {policies_deny} this address \
+         to port {}",
+        handler.title(),
+        keys::HOST_PROBE_SNAT,
+        handler.port.unwrap_or_default(),
+    );
+    let span = handler.handler.key.span();
+    let mut finding = RULE.finding_on_handler(pod, handler, span, message);
+    let block = format!("{}/32", keys::HOST_PROBE_SNAT);
+    finding.help = Some(format!("admit the `ipBlock` `{block}` in an ingress rule"));
+    if let [only] = policies.as_slice() {
+        finding.fix = Some(fix(only, &block));
+    }
+    finding
+}
+
+fn fix(policy: &Object<'_>, block: &str) -> Fix {
+    let map = |key: &str, value: Value| Value::Map(vec![(key.to_owned(), value)]);
+    let peer = map("ipBlock", map("cidr", Value::from(block)));
+    let route = policy.route.join(&FieldPath::keys(&["spec", "ingress"]));
+    let change = Change::Push {
+        route,
+        value: map("from", Value::Seq(vec![peer])),
+    };
+    let title = format!("admit `{block}` in NetworkPolicy `{}`", policy.name());
+    Fix::of_object(policy, title, Applicability::Unsafe, vec![change])
+}

@@ -1,0 +1,10 @@
+//! Rules for pods in ambient mode.
+
+crate::rules::group::rules! {
+    ambient_and_injection_labels,
+    ambient_disable_unsupported,
+    ambient_inbound_bypass,
+    ambient_netpol_blocks_hbone,
+    ambient_netpol_blocks_probes,
+    ambient_rewrite_annotation_dead,
+}

@@ -1,0 +1,32 @@
+//! Rule `authz-blocks-probe`, documented in `docs/rules/authz-blocks-probe.md`.
+
+use crate::context::{DenialReason, MismatchReason};
+use crate::finding::Finding;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::denied_handlers;
+
+declare_rule! {
+    "authz-blocks-probe", Error, fix: Always, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let mut findings = denied_handlers::all(cx, &RULE, DenialReason::NoAllow, |handler, denial| {
+        format!(
+            "{}: no rule of AuthorizationPolicy `{}` allows it{}",
+            denied_handlers::fate(handler),
+            denial.policy.name(),
+            match &denial.mismatch {
+                MismatchReason::Identity | MismatchReason::AllCallers => {
+                    ", and the kubelet has no identity in the mesh".to_owned()
+                }
+                MismatchReason::NoRule => ", because the policy has no rule".to_owned(),
+                MismatchReason::Fields(fields) => {
+                    format!(", because it does not match `{}`", fields.join("` and `"))
+                }
+            },
+        )
+    });
+    findings.extend(denied_handlers::in_doubt(cx, &RULE, false));
+    findings
+}

@@ -1,0 +1,27 @@
+//! Rule `authz-deny-unauthenticated`, documented in `docs/rules/authz-deny-unauthenticated.md`.
+
+use crate::context::{DenialReason, MismatchReason};
+use crate::finding::Finding;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::denied_handlers;
+
+declare_rule! {
+    "authz-deny-unauthenticated", Error, fix: Always, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let mut findings = denied_handlers::all(cx, &RULE, DenialReason::Deny, |handler, denial| {
+        format!(
+            "{}: a DENY rule of AuthorizationPolicy `{}` matches {}",
+            denied_handlers::fate(handler),
+            denial.policy.name(),
+            match denial.mismatch {
+                MismatchReason::AllCallers => "every client",
+                _ => "the kubelet, which has no identity in the mesh",
+            },
+        )
+    });
+    findings.extend(denied_handlers::in_doubt(cx, &RULE, true));
+    findings
+}

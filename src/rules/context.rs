@@ -1,0 +1,212 @@
+//! The input of a rule: the predictions, and the facts that they depend on.
+
+use hashbrown::HashMap;
+
+use crate::context::{Context, NamespaceIndex, PolicyScope};
+use crate::finding::Label;
+use crate::kube::{LabelSelector, Object, PeerAuthentication};
+use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::rules::support::pod_labels::PodLabels;
+use crate::rules::support::rewrite_cure::RewriteCures;
+use crate::settings::MeshKind;
+
+/// The input of a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleContext<'s, 't> {
+    /// The facts.
+    pub context: &'s Context<'t>,
+    /// The predictions, including those of context files.
+    pub predictions: &'s [WorkloadPrediction<'t>],
+    /// The predictions by namespace, for rules about policies.
+    pub by_namespace: &'s ByNamespace<'s, 't>,
+    /// The predictions by the selectors of policies, if there are many policies.
+    pub by_label: &'s PodLabels<'s, 't>,
+    /// The effect of turning the rewrite on for each pod, predicted once per pod.
+    pub(in crate::rules) cures: &'s RewriteCures,
+}
+
+/// Predictions by the namespace of their workload.
+pub type ByNamespace<'s, 't> = HashMap<&'s str, Vec<&'s WorkloadPrediction<'t>>>;
+
+/// Groups predictions by namespace.
+pub(in crate::rules) fn by_namespace<'s, 't>(
+    context: &'s Context<'t>,
+    predictions: &'s [WorkloadPrediction<'t>],
+) -> ByNamespace<'s, 't> {
+    let mut groups = ByNamespace::new();
+    for prediction in predictions {
+        let namespace = context.namespace_of(&prediction.workload.object).0;
+        groups.entry(namespace).or_default().push(prediction);
+    }
+    groups
+}
+
+impl<'s, 't> RuleContext<'s, 't> {
+    /// Iterates over the workloads to report on.
+    pub fn pods(&self) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        self.predictions
+            .iter()
+            .filter(|prediction| prediction.is_target)
+    }
+
+    /// Returns whether there may be a mesh: false if an option excludes it.
+    #[must_use]
+    pub fn may_have_mesh(&self) -> bool {
+        self.context.settings.mesh != MeshKind::None
+    }
+
+    /// Returns whether findings about an object are reported: its file, or the kustomization that renders it,
+    /// is not only read for facts.
+    #[must_use]
+    pub fn is_target(&self, object: &Object<'_>) -> bool {
+        self.context.is_target(object)
+    }
+
+    /// Iterates over the Namespaces to report on.
+    pub fn namespaces(&self) -> impl Iterator<Item = &'s Object<'t>> + use<'_, 's, 't> {
+        self.context
+            .inventory
+            .namespaces
+            .iter()
+            .filter(|namespace| self.is_target(namespace))
+    }
+
+    /// Returns the workloads that a `PeerAuthentication` with this reach applies to, including those of
+    /// context files.
+    #[must_use]
+    pub fn reached_by(
+        &self,
+        policy: &Object<'t>,
+        policy_scope: PolicyScope,
+    ) -> Vec<&'s WorkloadPrediction<'t>> {
+        let policy_applies = |pod: &WorkloadPrediction<'t>| {
+            self.context
+                .policy_applies(policy, policy_scope, &pod.workload)
+        };
+        match policy_scope {
+            PolicyScope::Mesh => self
+                .predictions
+                .iter()
+                .filter(|pod| policy_applies(pod))
+                .collect(),
+            PolicyScope::Namespace => self
+                .in_namespace_of(policy)
+                .filter(|pod| policy_applies(pod))
+                .collect(),
+            PolicyScope::Workloads => {
+                let namespace = self.context.namespace_of(policy).0;
+                let selector = PeerAuthentication::of(policy).selector();
+                match self.by_label.selected(namespace, selector) {
+                    Some(pods) => pods
+                        .iter()
+                        .copied()
+                        .filter(|pod| policy_applies(pod))
+                        .collect(),
+                    None => self
+                        .in_namespace_of(policy)
+                        .filter(|pod| policy_applies(pod))
+                        .collect(),
+                }
+            }
+            PolicyScope::None => Vec::new(),
+        }
+    }
+
+    /// Returns the workloads in the scope of an `AuthorizationPolicy`, an `EnvoyFilter` or a `Sidecar`,
+    /// regardless of its selector: those of its namespace, or all if it is in the root namespace.
+    #[must_use]
+    pub fn hearing(&self, policy: &Object<'t>) -> Vec<&'s WorkloadPrediction<'t>> {
+        let policy_scope = if self.context.is_in_root_namespace(policy) {
+            PolicyScope::Mesh
+        } else {
+            PolicyScope::Namespace
+        };
+        self.reached_by(policy, policy_scope)
+    }
+
+    /// Returns the workloads of [`RuleContext::hearing`] that have the labels of `selector`, and possibly
+    /// others of them.
+    #[must_use]
+    pub fn hearing_selected(
+        &self,
+        policy: &Object<'t>,
+        selector: LabelSelector<'t>,
+    ) -> Vec<&'s WorkloadPrediction<'t>> {
+        let namespace = self.context.namespace_of(policy).0;
+        let of_namespace = !self.context.is_in_root_namespace(policy);
+        let selected = self.by_label.selected(namespace, selector);
+        match selected.filter(|_| of_namespace) {
+            Some(pods) => {
+                let policy_applies = |pod: &&WorkloadPrediction<'t>| {
+                    let policy_scope = PolicyScope::Namespace;
+                    self.context
+                        .policy_applies(policy, policy_scope, &pod.workload)
+                };
+                pods.iter().copied().filter(policy_applies).collect()
+            }
+            None => self.hearing(policy),
+        }
+    }
+
+    /// Returns those of `facts` that are in a namespace of the workloads, in their order.
+    #[must_use]
+    pub fn among<'f>(&self, facts: &'f NamespaceIndex<'t, Object<'t>>) -> Vec<&'f Object<'t>> {
+        let mut namespaces = self.by_namespace.keys();
+        match (namespaces.next(), namespaces.next()) {
+            (Some(namespace), None) => facts.in_namespace(namespace).collect(),
+            _ => facts
+                .iter()
+                .filter(|fact| self.in_namespace_of(fact).next().is_some())
+                .collect(),
+        }
+    }
+
+    /// Iterates over the workloads in the namespace of an object.
+    pub fn in_namespace_of(
+        &self,
+        object: &Object<'t>,
+    ) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        let namespace = self.context.namespace_of(object).0;
+        self.by_namespace
+            .get(namespace)
+            .into_iter()
+            .flatten()
+            .copied()
+    }
+
+    /// Returns the workloads that a port of a Service targets, each with the target port.
+    #[must_use]
+    pub fn pods_behind(
+        &self,
+        service: &Object<'t>,
+        port: i64,
+    ) -> Vec<(&'s WorkloadPrediction<'t>, i64)> {
+        let mut found = Vec::new();
+        for pod in self.in_namespace_of(service) {
+            for (other, service_port, target) in self.context.service_ports(&pod.workload) {
+                let is_same = other.node == service.node && service_port.port == Some(port);
+                found.extend(target.filter(|_| is_same).map(|target| (pod, target)));
+            }
+        }
+        found
+    }
+
+    /// Iterates over the handlers to report on, with their workloads.
+    pub fn handlers(
+        &self,
+    ) -> impl Iterator<Item = (&'s WorkloadPrediction<'t>, &'s HandlerPrediction<'t>)> + use<'s, 't>
+    {
+        self.pods()
+            .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)))
+    }
+
+    /// Returns the index in its file of the document that contains `place`; 0 if none does.
+    #[must_use]
+    pub fn document_of(&self, place: &Label) -> usize {
+        let file = self.context.sources.file(&place.path);
+        let mut documents = file.into_iter().flat_map(|file| &file.documents);
+        documents
+            .find(|document| document.segment.contains(place.span))
+            .map_or(0, |document| document.index)
+    }
+}

@@ -1,0 +1,110 @@
+//! Rule `annotation-name-typo`, documented in `docs/rules/annotation-name-typo.md`.
+
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Workload;
+use crate::mesh::istio::annotations;
+use crate::mesh::istio::keys;
+use crate::mesh::istio::rewrite::parse_bool;
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::disable_rewrite;
+use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::selected_labels::keep_selected;
+use crate::rules::support::similar_names::is_close;
+use crate::yaml::{Change, NodeRef, Value};
+
+declare_rule! {
+    "annotation-name-typo", Error, fix: Sometimes, scope: Workloads
+}
+
+/// The labels of a pod that Istio reads.
+const LABELS: [&str; 3] = [keys::INJECT, keys::REVISION, keys::DATAPLANE_MODE];
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let places = [Place::Annotation, Place::Label];
+    cx.pods()
+        .flat_map(|pod| places.into_iter().flat_map(|place| report(cx, pod, place)))
+        .collect()
+}
+
+fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, place: Place) -> Vec<Finding> {
+    let workload = &pod.workload;
+    place
+        .of(&workload.template)
+        .into_iter()
+        .flat_map(NodeRef::effective_entries)
+        .filter_map(|entry| {
+            let key = entry.key.text()?;
+            let meant = meant(place, key)?;
+            let word = place.word();
+            let message =
+                format!("unknown Istio {word} `{key}`: Istio ignores it, so it has no effect");
+            let mut finding = pod_metadata::about(&RULE, workload, place, entry, message);
+            finding.primary = workload.object.label_at(entry.key.span(), "");
+            finding.help = Some(format!("did you mean `{meant}`?"));
+            let is_free = place.of(&workload.template)?.get(meant).is_none();
+            finding.fix = is_free.then(|| fix(workload, place, key, meant)).flatten();
+            let off = entry.value.text().and_then(parse_bool) == Some(false);
+            if place == Place::Annotation && meant == keys::REWRITE_PROBERS && off {
+                disable_rewrite::show_where_it_spoils(cx, pod, &mut finding);
+            }
+            if place == Place::Label {
+                keep_selected(cx.context, key, &mut finding);
+            }
+            Some(finding)
+        })
+        .collect()
+}
+
+fn fix(workload: &Workload<'_>, place: Place, key: &str, meant: &str) -> Option<Fix> {
+    let template = &workload.template;
+    let value = place.of(template)?.get(key)?.text()?;
+    let change = Change::Replace {
+        route: pod_metadata::route(template, place, key),
+        key: meant.to_owned(),
+        value: Value::from(value),
+    };
+    let title = format!("rename it to `{meant}`");
+    Some(Fix::of_object(
+        &workload.object,
+        title,
+        Applicability::Unsafe,
+        vec![change],
+    ))
+}
+
+/// Returns the name that the author of a key likely intended, if the key is under `istio.io` and not known.
+pub(in crate::rules) fn meant(place: Place, key: &str) -> Option<&'static str> {
+    let (domain, _) = key.split_once('/')?;
+    let is_istio = domain == "istio.io" || domain.ends_with(".istio.io");
+    if !is_istio || annotations::KNOWN.contains(&key) {
+        return None;
+    }
+    let known: &[&'static str] = match place {
+        Place::Annotation => annotations::KNOWN,
+        Place::Label => &LABELS,
+    };
+    let common_mistake = annotations::MISTAKEN
+        .iter()
+        .find(|(wrong, _)| *wrong == key)
+        .map(|(_, right)| *right);
+    let similar = || known.iter().copied().find(|known| is_typo(key, known));
+    common_mistake
+        .filter(|right| known.contains(right))
+        .or_else(similar)
+}
+
+/// Returns whether a key is a misspelled form of a known key. The domain and the name are compared separately,
+/// because the domain is the larger part of a long key.
+fn is_typo(key: &str, known: &str) -> bool {
+    match (key.split_once('/'), known.split_once('/')) {
+        (Some((domain, name)), Some((known_domain, known_name))) if domain == known_domain => {
+            is_close(name, known_name)
+        }
+        (Some((domain, name)), Some((known_domain, known_name))) => {
+            name == known_name && is_close(domain, known_domain)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,102 @@
+//! Rule `injection-template-unknown`, documented in `docs/rules/injection-template-unknown.md`.
+
+use crate::finding::{Applicability, Certainty, Finding, Fix, Severity};
+use crate::kube::Workload;
+use crate::mesh::Fact;
+use crate::mesh::istio::annotations;
+use crate::mesh::istio::keys;
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::similar_names::is_close;
+use crate::source::placeholder;
+use crate::yaml::{Change, Value};
+
+declare_rule! {
+    "injection-template-unknown", Error, fix: Sometimes, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.pods()
+        .filter(|pod| pod.passes_injector)
+        .flat_map(|pod| report(cx, pod))
+        .collect()
+}
+
+fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Finding> {
+    let workload = &pod.workload;
+    let Some(entry) = workload.template.annotation(keys::TEMPLATES) else {
+        return Vec::new();
+    };
+    let list = entry.value.text().unwrap_or_default();
+    let install = cx.context.install(workload);
+    let known: Vec<&str> = install
+        .candidates
+        .iter()
+        .flat_map(|plane| {
+            let aliases = plane
+                .template_aliases
+                .iter()
+                .map(|alias| alias.value.0.as_str());
+            plane
+                .custom_templates
+                .iter()
+                .map(|template| template.value.as_str())
+                .chain(aliases)
+        })
+        .chain(annotations::TEMPLATES.iter().copied())
+        .collect();
+    let is_unknown =
+        |name: &&str| !name.is_empty() && !known.contains(name) && !placeholder::contains(name);
+    list.split(',')
+        .map(str::trim)
+        .filter(is_unknown)
+        .map(|name| {
+            let message = format!(
+                "unknown injection template `{name}`: Istio refuses the pod, so {}",
+                pod_metadata::not_created(workload),
+            );
+            let mut finding =
+                pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+            let closest = known
+                .iter()
+                .find(|template| is_close(name, template))
+                .copied();
+            finding.depend_on(&pod.dataplane);
+            if install.candidates.is_empty() {
+                let assumption = format!(
+                    "the mesh does not define a template `{name}` (no installation in scope)"
+                );
+                finding.depend_on(&Fact::assumed((), assumption, Some("--context PATH")));
+            }
+            if let Some(unread) = install.unread() {
+                finding.depend_on(&unread);
+            }
+            // A template that the mesh defines itself is more likely than an error.
+            if closest.is_none() && finding.certainty <= Certainty::Assumed {
+                finding.severity = Severity::Note;
+            }
+            finding.help = Some(match closest {
+                Some(closest) => format!("did you mean `{closest}`?"),
+                None => format!("use one of these templates: {}", known.join(", ")),
+            });
+            finding.fix = closest.map(|closest| fix(workload, list, name, closest));
+            finding
+        })
+        .collect()
+}
+
+fn fix(workload: &Workload<'_>, list: &str, name: &str, closest: &str) -> Fix {
+    let names: Vec<&str> = list
+        .split(',')
+        .map(str::trim)
+        .map(|listed| if listed == name { closest } else { listed })
+        .collect();
+    let change = Change::Set {
+        route: workload.template.annotation_route(keys::TEMPLATES),
+        value: Value::Str(names.join(",")),
+    };
+    let title = format!("replace `{name}` with `{closest}`");
+    Fix::of_object(&workload.object, title, Applicability::Unsafe, vec![change])
+}

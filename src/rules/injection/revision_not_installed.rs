@@ -1,0 +1,108 @@
+//! Rule `revision-not-installed`, documented in `docs/rules/revision-not-installed.md`.
+
+use crate::finding::{Finding, Label};
+use crate::kube::Object;
+use crate::mesh::istio::keys;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::similar_names::is_close;
+use crate::source::placeholder;
+use crate::yaml::{Entry, FieldPath};
+
+/// The maximum number of control planes that a finding shows.
+const MAX_SHOWN: usize = 3;
+
+declare_rule! {
+    "revision-not-installed", Warning, fix: None, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    if !cx.may_have_mesh() {
+        return Vec::new();
+    }
+    let context = cx.context;
+    let served: Vec<(&str, &Label)> = context.served_names();
+    let has_more_names = context
+        .control_planes
+        .iter()
+        .any(|plane| plane.more_names.is_some() || !plane.unread.is_empty());
+    if served.is_empty() || has_more_names {
+        return Vec::new();
+    }
+    let settings = &context.settings;
+    let set_by_user: Vec<&str> = [&settings.assume.revisions, &settings.overrides.revisions]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    let is_served = |name: &str| {
+        served.iter().any(|(served, _)| *served == name) || set_by_user.contains(&name)
+    };
+    let namespace_labels = cx.namespaces().filter_map(|namespace| {
+        let entry = namespace.label(keys::REVISION)?;
+        let is_read = namespace.label(keys::NAMESPACE_INJECTION).is_none();
+        is_read.then_some((namespace, entry, FieldPath::keys(&["metadata", "labels"])))
+    });
+    let pod_labels = cx.pods().filter_map(|pod| {
+        let entry = pod.workload.template.label(keys::REVISION)?;
+        let object = &pod.workload.object;
+        let namespace = context.namespace_object(object)?;
+        let is_read = [keys::NAMESPACE_INJECTION, keys::REVISION]
+            .iter()
+            .all(|key| namespace.label(key).is_none());
+        let opts_out = pod
+            .workload
+            .template
+            .label(keys::INJECT)
+            .is_some_and(|entry| entry.value.text() == Some("false"));
+        let route = pod
+            .workload
+            .template
+            .within
+            .child("metadata")
+            .child("labels");
+        (is_read && !opts_out).then_some((object, entry, route))
+    });
+    namespace_labels
+        .chain(pod_labels)
+        .filter(|(_, entry, _)| {
+            let name = entry.value.text().unwrap_or_default();
+            !name.is_empty() && !placeholder::contains(name) && !is_served(name)
+        })
+        .map(|(object, entry, route)| report(object, entry, &route, &served))
+        .collect()
+}
+
+fn report(
+    object: &Object<'_>,
+    entry: Entry<'_>,
+    labels: &FieldPath,
+    served: &[(&str, &Label)],
+) -> Finding {
+    let name = entry.value.text().unwrap_or_default();
+    let subject = match object.kind {
+        "Namespace" => format!("the pods of namespace `{}` get", object.name()),
+        kind => format!("{kind}/{} gets", object.name()),
+    };
+    let message =
+        format!("{subject} no sidecar: no control plane in the tree serves revision `{name}`");
+    let mut finding = RULE.finding_on_object(object, entry.value.span(), message);
+    finding.field = Some(labels.child(keys::REVISION).to_string());
+    for (served, place) in served.iter().take(MAX_SHOWN) {
+        finding.related.push(Label {
+            message: format!("serves `{served}`"),
+            ..(*place).clone()
+        });
+    }
+    // The name of another release is not a typo.
+    let is_release = name.starts_with(|c: char| c.is_ascii_digit());
+    let closest = served
+        .iter()
+        .find(|(served, _)| is_close(name, served))
+        .filter(|_| !is_release);
+    finding.help = Some(match closest {
+        Some((closest, _)) => format!("did you mean `{closest}`?"),
+        None => "use a revision or tag that is installed".to_owned(),
+    });
+    finding
+}

@@ -1,0 +1,63 @@
+//! Rule `mesh-config-conflict`, documented in `docs/rules/mesh-config-conflict.md`.
+
+use std::sync::Arc;
+
+use crate::context::Conflict;
+use crate::finding::{Finding, Label};
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+
+declare_rule! {
+    "mesh-config-conflict", Note, fix: None, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for pod in cx.pods().filter(|pod| !pod.handlers.is_empty()) {
+        for conflict in cx.context.install(&pod.workload).conflicts() {
+            let Some(finding) = report(&conflict, pod) else {
+                continue;
+            };
+            // The same conflict affects every workload of the cluster.
+            let is_same = |reported: &Finding| {
+                reported.primary == finding.primary && reported.message == finding.message
+            };
+            if !findings.iter().any(is_same) {
+                findings.push(finding);
+            }
+        }
+    }
+    findings
+}
+
+fn report(conflict: &Conflict, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let ((value, place), others) = conflict.sides.split_first()?;
+    let (other, _) = others.iter().find(|(other, _)| other != value)?;
+    let key = conflict.key;
+    let message = format!(
+        "installations at the same distance have conflicting values of {key}: `{value}` here and \
+         `{other}` elsewhere; the verdict is computed for each"
+    );
+    // The places are in another object than the workload.
+    let mut finding =
+        RULE.finding_on_workload(&pod.workload, pod.workload.object.name_span(), message);
+    finding.object = None;
+    finding.document = 0;
+    finding.primary = Label {
+        path: Arc::clone(&place.path),
+        span: place.span,
+        message: String::new(),
+    };
+    let related = others
+        .iter()
+        .filter(|(_, other)| other != place)
+        .map(|(value, place)| Label {
+            message: format!("{key} = {value}"),
+            ..place.clone()
+        });
+    finding.related.extend(related);
+    finding.help =
+        Some("keep the files of one cluster in one folder, or set the value with an option".into());
+    Some(finding)
+}

@@ -1,0 +1,8 @@
+//! Rules for the installation of the mesh.
+
+crate::rules::group::rules! {
+    cni_init_mismatch,
+    envoyfilter_unknown,
+    mesh_config_conflict,
+    mesh_value_refused,
+}

@@ -1,0 +1,6 @@
+//! AWS App Mesh.
+
+crate::rules::group::rules! {
+    appmesh_strict_probe,
+    appmesh_tcp_probe_always_true,
+}

@@ -1,0 +1,5 @@
+//! Cilium.
+
+crate::rules::group::rules! {
+    cilium_localhost_policy,
+}

@@ -1,0 +1,21 @@
+//! Rule `kuma-native-sidecar-order`, documented in `docs/rules/kuma-native-sidecar-order.md`.
+
+use crate::mesh::Mesh;
+use crate::mesh::kuma::faults;
+use crate::predict::Cause;
+use crate::rules::support::cause_report::{CauseReport, declare_cause_rule};
+
+declare_cause_rule! { "kuma-native-sidecar-order", Warning, REPORTS }
+
+const REPORTS: &[CauseReport] = &[CauseReport {
+    mesh: Mesh::KUMA,
+    cause: Cause::Other(&faults::SIDECAR_LEFT),
+    field: None,
+    message: |handler| {
+        format!(
+            "{} is not rewritten: Kuma does not change probes of native sidecars",
+            handler.title()
+        )
+    },
+    help: "use `exec`, or configure Kuma to inject native sidecars",
+}];

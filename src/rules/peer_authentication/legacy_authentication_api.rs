@@ -1,0 +1,165 @@
+//! Rule `legacy-authentication-api`, documented in `docs/rules/legacy-authentication-api.md`.
+
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::{Object, integer};
+use crate::mesh::Version;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::yaml::{Change, Entry, FieldPath, NodeRef, Value};
+
+declare_rule! {
+    "legacy-authentication-api", Error, fix: Sometimes, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.context
+        .inventory
+        .legacy_policies
+        .iter()
+        .filter(|_| cx.may_have_mesh())
+        .filter_map(|policy| report(cx, policy))
+        .collect()
+}
+
+fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
+    let release = cx.context.version_near(policy);
+    let is_read = release.is_some_and(|release| release < Version::new(1, 6));
+    if is_read || !matches!(policy.kind, "MeshPolicy" | "Policy") {
+        return None;
+    }
+    let message = format!(
+        "{} `{}` has been ignored since Istio 1.6: it does not enforce mutual TLS",
+        policy.kind,
+        policy.name(),
+    );
+    let span = policy
+        .node
+        .get("apiVersion")
+        .map_or_else(|| policy.name_span(), NodeRef::span);
+    let mut finding = RULE.finding_on_object(policy, span, message);
+    finding.field = Some("apiVersion".to_owned());
+    let place = if policy.kind == "MeshPolicy" {
+        let root = cx.context.root_namespace_near(policy).value;
+        format!("in the root namespace `{root}`")
+    } else {
+        "instead".to_owned()
+    };
+    finding.help = Some(format!(
+        "use a PeerAuthentication of `security.istio.io` {place}"
+    ));
+    finding.fix = conversion(cx, policy);
+    Some(finding)
+}
+
+fn conversion<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Fix> {
+    let spec = policy.node.get("spec")?;
+    let known = |entry: Entry<'_>| matches!(entry.key.text(), Some("peers" | "targets"));
+    let mode =
+        mode(spec.get("peers")?).filter(|_| spec.effective_entries().into_iter().all(known))?;
+    let mode = map("mode", Value::from(mode));
+    let mut changes = vec![
+        set(policy, &["apiVersion"], Value::from("security.istio.io/v1")),
+        set(policy, &["kind"], Value::from("PeerAuthentication")),
+    ];
+    let new = match spec.get("targets") {
+        None if policy.kind == "MeshPolicy" => {
+            let root = cx.context.root_namespace_near(policy).value;
+            changes.push(set(policy, &["metadata", "namespace"], Value::Str(root)));
+            map("mtls", mode)
+        }
+        None => map("mtls", mode),
+        Some(targets) => spec_for_target(cx, policy, targets, mode)?,
+    };
+    changes.push(set(policy, &["spec"], new));
+    let degree = if spec.source().contains('#') {
+        Applicability::DisplayOnly
+    } else {
+        Applicability::Unsafe
+    };
+    let title = "convert it to a PeerAuthentication";
+    Some(Fix::of_object(policy, title, degree, changes))
+}
+
+/// Returns the mode of a list of peers that contains `mtls` and nothing else; `None` for other lists.
+fn mode(peers: NodeRef<'_>) -> Option<&'static str> {
+    let mut items = peers.items();
+    let (peer, None) = (items.next()?, items.next()) else {
+        return None;
+    };
+    let mut methods = peer.effective_entries().into_iter();
+    let (method, None) = (methods.next()?, methods.next()) else {
+        return None;
+    };
+    let only_mode = |entry: Entry<'_>| entry.key.text() == Some("mode");
+    let settings = method.value.effective_entries();
+    if method.key.text() != Some("mtls") || !settings.into_iter().all(only_mode) {
+        return None;
+    }
+    match method.value.get("mode").map(NodeRef::text) {
+        None => Some("STRICT"),
+        Some(Some("STRICT")) => Some("STRICT"),
+        Some(Some("PERMISSIVE")) => Some("PERMISSIVE"),
+        Some(_) => None,
+    }
+}
+
+/// Returns the new `spec` of a policy for one Service: the labels of its pods, and the target ports of its
+/// ports.
+fn spec_for_target<'t>(
+    cx: &RuleContext<'_, 't>,
+    policy: &Object<'t>,
+    targets: NodeRef<'t>,
+    mode: Value,
+) -> Option<Value> {
+    let mut items = targets.items();
+    let (target, None) = (items.next()?, items.next()) else {
+        return None;
+    };
+    let name = target.get("name")?.text()?;
+    let context = cx.context;
+    let mut services = context.inventory.services.iter();
+    let namespace = context.namespace_of(policy).0;
+    let service = services
+        .find(|service| service.name() == name && context.namespace_of(service).0 == namespace)?;
+    let selector = service.node.get("spec")?.get("selector")?;
+    let labels: Option<Vec<(String, Value)>> = selector
+        .effective_entries()
+        .into_iter()
+        .map(|label| {
+            Some((
+                label.key.text()?.to_owned(),
+                Value::from(label.value.text()?),
+            ))
+        })
+        .collect();
+    let mut spec = vec![(
+        "selector".to_owned(),
+        map("matchLabels", Value::Map(labels?)),
+    )];
+    let Some(ports) = target.get("ports") else {
+        spec.push(("mtls".to_owned(), mode));
+        return Some(Value::Map(spec));
+    };
+    let ports: Option<Vec<(String, Value)>> = ports
+        .items()
+        .map(|port| {
+            let number = integer(port.get("number")?)?;
+            let behind = cx.pods_behind(service, number);
+            let (_, target) = behind.first()?;
+            Some((target.to_string(), mode.clone()))
+        })
+        .collect();
+    spec.push(("portLevelMtls".to_owned(), Value::Map(ports?)));
+    Some(Value::Map(spec))
+}
+
+fn set(policy: &Object<'_>, path: &[&'static str], value: Value) -> Change {
+    Change::Set {
+        route: policy.route.join(&FieldPath::keys(path)),
+        value,
+    }
+}
+
+fn map(key: &str, value: Value) -> Value {
+    Value::Map(vec![(key.to_owned(), value)])
+}

@@ -1,0 +1,70 @@
+//! Rule `probe-port-quoted-number`, documented in `docs/rules/probe-port-quoted-number.md`.
+
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::{Port, ProbeHandler};
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::yaml::{Change, Value};
+
+declare_rule! {
+    "probe-port-quoted-number", Error, fix: Sometimes, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.handlers()
+        .filter_map(|(pod, handler)| report(pod, handler))
+        .collect()
+}
+
+fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
+    let action = handler.handler.action.as_ref().ok()?;
+    let Some(Port::Name(name)) = action.port() else {
+        return None;
+    };
+    let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number || handler.verdict.cause == Cause::Malformed {
+        return None;
+    }
+    let message = format!(
+        "the API server refuses {}: port `\"{name}\"` is a string, neither a number nor the name of \
+         a port",
+        handler.title(),
+    );
+    let span = handler.handler.field_span("port");
+    // The API server refuses the port regardless of the mesh, so the finding depends on none of its facts.
+    let mut finding = RULE.finding_on_workload(&pod.workload, span, message);
+    finding.container = Some(handler.container.name().to_owned());
+    let field = handler.handler.within.child(ProbeHandler::key(action));
+    finding.field = Some(field.child("port").to_string());
+    finding.help = Some("remove the quotes".to_owned());
+    if handler.verdict.cause == Cause::PortQuoted {
+        finding.outcome = Some(handler.verdict.outcome.as_str());
+        finding.kubelet.clone_from(&handler.verdict.kubelet);
+    }
+    let number = name.parse::<i64>().ok();
+    let Some(number) = number.filter(|number| (1..=65535).contains(number)) else {
+        finding.help = Some("set the number of a port, without quotes".to_owned());
+        return Some(finding);
+    };
+    let applicability = if pod.is_prerewritten() {
+        Applicability::Unsafe
+    } else {
+        Applicability::Safe
+    };
+    let change = Change::Set {
+        route: handler
+            .handler
+            .route
+            .child(ProbeHandler::key(action))
+            .child("port"),
+        value: Value::Int(number),
+    };
+    finding.fix = Some(Fix::of_object(
+        &pod.workload.object,
+        format!("set `port: {number}`, without quotes"),
+        applicability,
+        vec![change],
+    ));
+    Some(finding)
+}

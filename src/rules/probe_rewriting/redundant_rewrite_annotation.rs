@@ -1,0 +1,51 @@
+//! Rule `redundant-rewrite-annotation`, documented in `docs/rules/redundant-rewrite-annotation.md`.
+
+use crate::context::Dataplane;
+use crate::finding::{Applicability, Finding, Fix};
+use crate::mesh::istio::keys;
+use crate::mesh::istio::rewrite::parse_bool;
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::enable_rewrite;
+use crate::rules::support::pod_metadata::{self, Place};
+
+declare_rule! {
+    "redundant-rewrite-annotation", Note, fix: Always, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.pods().filter_map(|pod| report(cx, pod)).collect()
+}
+
+fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
+    let template = &pod.workload.template;
+    let entry = template.annotation(keys::REWRITE_PROBERS)?;
+    let on = entry.value.text().and_then(parse_bool) == Some(true);
+    let in_mesh = matches!(
+        pod.dataplane.value,
+        Dataplane::Sidecar | Dataplane::Uncaptured
+    );
+    if !on || !in_mesh || !pod.rewrite.value || !enable_rewrite::is_default_sure(cx, pod) {
+        return None;
+    }
+    let message = format!(
+        "annotation `{}: \"true\"` has no effect: the mesh rewrites probes by default",
+        keys::REWRITE_PROBERS
+    );
+    let mut finding = RULE.finding_on_workload(&pod.workload, entry.key.span(), message);
+    finding.depend_on(&cx.context.rewrite_default(&pod.workload));
+    let field = template.within.child("metadata").child("annotations");
+    finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
+    let degree = pod_metadata::degree(pod, &[entry], Applicability::Safe);
+    let keys = [keys::REWRITE_PROBERS];
+    let changes = pod_metadata::removal(template, Place::Annotation, &keys);
+    let object = &pod.workload.object;
+    finding.fix = Some(Fix::of_object(
+        object,
+        "remove the annotation",
+        degree,
+        changes,
+    ));
+    Some(finding)
+}

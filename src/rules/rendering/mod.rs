@@ -1,0 +1,6 @@
+//! Rules for templates and overlays.
+
+crate::rules::group::rules! {
+    unrendered_template,
+    verdict_differs_between_overlays,
+}

@@ -1,0 +1,92 @@
+//! Runs the rules over the predictions.
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::context::Context;
+use crate::finding::Finding;
+use crate::predict::WorkloadPrediction;
+use crate::rules::support::fix_safety;
+use crate::rules::support::overlays;
+use crate::rules::support::pod_labels::PodLabels;
+use crate::rules::support::rewrite_cure::RewriteCures;
+
+use super::alternatives;
+use super::context::RuleContext;
+use super::context::by_namespace;
+use super::registry::{of_scope, run_scope};
+use super::rule::{Rule, Scope};
+
+/// A function that marks each finding before the findings of several overlays are merged. It receives the
+/// predictions of the render unit, or all predictions for rules about the whole tree.
+type Mark<'m> = &'m dyn Fn(&[WorkloadPrediction<'_>], &mut Finding);
+
+/// Runs every rule on the predictions. A finding that several overlays of one base have in common is reported
+/// once, with these overlays.
+#[must_use]
+pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+    check_marked(context, predictions, &|_, _| {})
+}
+
+/// Runs every rule on the predictions, as [`check`] does, and marks each finding with `mark` before the merge.
+#[must_use]
+pub fn check_marked(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+    mark: Mark<'_>,
+) -> Vec<Finding> {
+    let by_namespace = by_namespace(context, predictions);
+    let by_label = PodLabels::of(context, predictions);
+    let whole = RuleContext {
+        context,
+        predictions,
+        by_namespace: &by_namespace,
+        by_label: &by_label,
+        cures: &RewriteCures::default(),
+    };
+    let of_tree: Vec<&Rule> = of_scope(Scope::Tree).collect();
+    let found: Vec<Vec<Finding>> = of_tree
+        .par_iter()
+        .map(|rule| (rule.check)(&whole))
+        .collect();
+    let mut findings: Vec<Finding> = found
+        .into_iter()
+        .flatten()
+        .map(|finding| overlays::place(context, None, marked(mark, predictions, finding)))
+        .collect();
+    // The predictions are sorted by kustomization.
+    let units: Vec<&[WorkloadPrediction<'_>]> = predictions.chunk_by(overlays::is_one).collect();
+    let found: Vec<Vec<Finding>> = units
+        .par_iter()
+        .map(|predictions| {
+            let cx = RuleContext {
+                context,
+                predictions,
+                by_namespace: &by_namespace,
+                by_label: &by_label,
+                cures: &RewriteCures::default(),
+            };
+            let alternatives = alternatives::check(context, predictions);
+            run_scope(Scope::Workloads, &cx)
+                .chain(alternatives)
+                .collect()
+        })
+        .collect();
+    for (predictions, found) in units.into_iter().zip(found) {
+        let overlay = predictions.first().and_then(overlays::of);
+        findings.extend(
+            found.into_iter().map(|finding| {
+                overlays::place(context, overlay, marked(mark, predictions, finding))
+            }),
+        );
+    }
+    let guard = fix_safety::Guard::new(predictions);
+    for finding in &mut findings {
+        guard.apply(finding);
+    }
+    overlays::merged(findings)
+}
+
+fn marked(mark: Mark<'_>, predictions: &[WorkloadPrediction<'_>], mut finding: Finding) -> Finding {
+    mark(predictions, &mut finding);
+    finding
+}

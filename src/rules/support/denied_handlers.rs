@@ -1,0 +1,107 @@
+//! Findings about handlers that an `AuthorizationPolicy` denies.
+
+use crate::context::{AuthzDenial, DenialReason};
+use crate::finding::{Applicability, Certainty, Finding, Severity};
+use crate::predict::HandlerPrediction;
+use crate::yaml::NodeRef;
+
+use crate::rules::support::enable_rewrite;
+use crate::rules::{Rule, RuleContext};
+
+/// Returns a finding for every handler that a policy denies for the reason `by`.
+pub(in crate::rules) fn all(
+    cx: &RuleContext<'_, '_>,
+    rule: &Rule,
+    by: DenialReason,
+    message: impl Fn(&HandlerPrediction<'_>, &AuthzDenial<'_>) -> String,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (pod, handler) in cx.handlers() {
+        let Some(denial) = handler.authz_denial(cx.context, pod) else {
+            continue;
+        };
+        if denial.reason != by {
+            continue;
+        }
+        let span = handler.handler.key.span();
+        let message = message(handler, &denial);
+        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        if let Some(key) = denial.rule.and_then(first_key) {
+            let message = match by {
+                DenialReason::FieldsLost => "this rule has HTTP fields",
+                DenialReason::Deny | DenialReason::NoAllow => "this rule matches",
+            };
+            let label = denial.policy.label_at(key.span(), message);
+            let name = denial.policy.label_at(denial.policy.name_span(), "");
+            if by == DenialReason::Deny {
+                // The label of the rule replaces the one of the policy's name.
+                finding.related.retain(|label| !label.is_at(&name));
+            }
+            finding.related.insert(0, label);
+        }
+        if by == DenialReason::FieldsLost
+            && let Some(port) = handler.port
+        {
+            let protocol = cx.context.protocol(&pod.workload, port);
+            finding.depend_on(&protocol);
+        }
+        enable_rewrite::offer(cx, pod, &mut finding);
+        findings.push(finding);
+    }
+    findings
+}
+
+/// Returns a warning for every handler for which only the cluster decides whether a policy denies it. `denies`
+/// selects the reason: a rule may deny the handler (`true`), or possibly no rule allows it (`false`).
+pub(in crate::rules) fn in_doubt(
+    cx: &RuleContext<'_, '_>,
+    rule: &Rule,
+    denies: bool,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (pod, handler) in cx.handlers() {
+        let undecidable = handler.undecidable_policy(cx.context, pod);
+        let Some(undecidable) = undecidable.filter(|undecidable| undecidable.denies == denies)
+        else {
+            continue;
+        };
+        let message = format!(
+            "{} may fail: cannot evaluate AuthorizationPolicy `{}`, which depends on {}",
+            handler.title(),
+            undecidable.policy.name(),
+            undecidable.on,
+        );
+        let span = handler.handler.key.span();
+        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        finding.severity = finding.severity.min(Severity::Warning);
+        finding.certainty = Certainty::Unknown;
+        if let Some(key) = first_key(undecidable.rule) {
+            let label = undecidable
+                .policy
+                .label_at(key.span(), "this rule may match");
+            finding.related.insert(0, label);
+        }
+        enable_rewrite::offer(cx, pod, &mut finding);
+        if let Some(fix) = &mut finding.fix {
+            // Never auto-fix an uncertain finding.
+            fix.applicability = Applicability::DisplayOnly;
+        }
+        findings.push(finding);
+    }
+    findings
+}
+
+/// Returns the start of a message: "readinessProbe of container `web` will fail".
+pub(in crate::rules) fn fate(handler: &HandlerPrediction<'_>) -> String {
+    let outcome = if handler.handler.slot.is_lifecycle() {
+        "will be refused"
+    } else {
+        "will fail"
+    };
+    format!("{} {outcome}", handler.title())
+}
+
+/// Returns the first key of a rule: `from`, `to` or `when`.
+fn first_key(rule: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    rule.effective_entries().first().map(|entry| entry.key)
+}

@@ -1,0 +1,62 @@
+//! The fix that turns the probe rewrite off for the pods of a workload.
+
+use crate::finding::{Applicability, Finding, Fix};
+use crate::mesh::Fact;
+use crate::mesh::istio::keys;
+use crate::predict::{HandlerPrediction, WorkloadPrediction, predict_with};
+use crate::yaml::{Change, Value};
+
+use crate::rules::RuleContext;
+
+/// Adds the fix that turns the rewrite off for the pods of its workload to a finding. The fix is only
+/// displayed if it would break another handler, or if the pod is pre-rewritten.
+pub(in crate::rules) fn offer(
+    cx: &RuleContext<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    finding: &mut Finding,
+) {
+    let applicability = if broken_handler(cx, pod).is_some() || pod.is_prerewritten() {
+        Applicability::DisplayOnly
+    } else {
+        Applicability::Unsafe
+    };
+    let title = format!(
+        "set `{}` to \"false\": the mesh then does not rewrite the probes and hooks of the pod",
+        keys::REWRITE_PROBERS
+    );
+    let change = Change::Set {
+        route: pod
+            .workload
+            .template
+            .annotation_route(keys::REWRITE_PROBERS),
+        value: Value::from("false"),
+    };
+    let object = &pod.workload.object;
+    finding.fix = Some(Fix::of_object(object, title, applicability, vec![change]));
+}
+
+/// Makes a fix display-only if it would give effect to a written "false" and thereby break a handler: the fix
+/// of the next finding would do the opposite.
+pub(in crate::rules) fn show_where_it_spoils(
+    cx: &RuleContext<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    finding: &mut Finding,
+) {
+    if let (Some(title), Some(fix)) = (broken_handler(cx, pod), finding.fix.as_mut()) {
+        fix.applicability = Applicability::DisplayOnly;
+        finding.help = Some(format!(
+            "{title} does not work without the probe rewrite; decide which setting is intended"
+        ));
+    }
+}
+
+/// Returns the title of the first handler that does not work while the rewrite is off.
+fn broken_handler(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<String> {
+    let off = Fact::settled(false, "the rewrite is off");
+    let after = predict_with(cx.context, &pod.workload, off);
+    after
+        .handlers
+        .iter()
+        .find(|handler| handler.verdict.outcome.is_bad())
+        .map(HandlerPrediction::title)
+}

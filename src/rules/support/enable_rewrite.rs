@@ -1,0 +1,175 @@
+//! The fix that turns the probe rewrite on for the pods of a workload.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::finding::{Applicability, Certainty, Finding, Fix};
+use crate::mesh::Fact;
+use crate::mesh::istio::keys;
+use crate::mesh::istio::rewrite::parse_bool;
+use crate::predict::{
+    HandlerPrediction, Outcome, WorkloadPrediction, predict_with, rewrite_blocker,
+};
+use crate::yaml::{Change, Value};
+
+use crate::rules::context::by_namespace;
+use crate::rules::network_policy::netpol_ipblock_misses_status_port;
+use crate::rules::probe_rewriting::{
+    http_probe_host_rewritten, lifecycle_hook_host_rewritten, tcp_probe_host_dropped,
+};
+use crate::rules::startup::{native_sidecar_startup_deadlock, poststart_http_before_sidecar};
+use crate::rules::status_port::app_probe_on_status_port;
+use crate::rules::support::pod_labels::PodLabels;
+use crate::rules::support::pod_metadata::{self, Place, has_comment};
+use crate::rules::support::rewrite_cure::{RewriteCure, RewriteCures};
+use crate::rules::traffic_capture::{localhost_destination_changed, status_port_in_include_list};
+use crate::rules::{Rule, RuleContext};
+
+/// Adds the fix that turns the rewrite on for the pods of its workload to a finding. If the rewrite would
+/// break another handler, the help names it.
+pub(in crate::rules) fn offer<'t>(
+    cx: &RuleContext<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    finding: &mut Finding,
+) {
+    let template = &pod.workload.template;
+    let object = &pod.workload.object;
+    let annotation = template.annotation(keys::REWRITE_PROBERS);
+    let field = finding.field.as_deref().unwrap_or_default();
+    let action = if field.contains("lifecycle") {
+        "call"
+    } else {
+        "check"
+    };
+    let off = annotation.filter(|entry| entry.value.text().and_then(parse_bool) == Some(false));
+    let (title, changes) = match off {
+        Some(entry) if is_default_sure(cx, pod) && !has_comment(entry) => {
+            let title = format!(
+                "remove `{}`: the mesh then has the agent make the {action}",
+                keys::REWRITE_PROBERS
+            );
+            let keys = [keys::REWRITE_PROBERS];
+            (
+                title,
+                pod_metadata::removal(template, Place::Annotation, &keys),
+            )
+        }
+        _ => {
+            let title = format!(
+                "set `{}` to \"true\": the agent in the sidecar then makes the {action}",
+                keys::REWRITE_PROBERS
+            );
+            let route = template.annotation_route(keys::REWRITE_PROBERS);
+            let value = Value::from("true");
+            (title, vec![Change::Set { route, value }])
+        }
+    };
+    let cure = cure(cx, pod);
+    finding.help.clone_from(&cure.help);
+    finding.fix = Some(Fix::of_object(object, title, cure.applicability, changes));
+}
+
+/// Returns whether a hook would work as without a mesh if the rewrite were on.
+pub(in crate::rules) fn cures(
+    cx: &RuleContext<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    hook: &HandlerPrediction<'_>,
+) -> bool {
+    cure(cx, pod).restores_hook(&hook.handler.route)
+}
+
+/// Returns the effect of turning the rewrite on for a pod; predicted once per pod.
+fn cure(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Arc<RewriteCure> {
+    cx.cures.of(pod, || {
+        let on = Fact::settled(true, "the rewrite is on");
+        let after = predict_with(cx.context, &pod.workload, on);
+        let (applicability, help) = applicability(cx, pod, &after);
+        RewriteCure::new(&after, applicability, help)
+    })
+}
+
+/// Returns whether the rewrite is on by default, and the tree or an option confirms it, so that no annotation
+/// is needed.
+pub(in crate::rules) fn is_default_sure<'t>(
+    cx: &RuleContext<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+) -> bool {
+    let default = cx.context.rewrite_default(&pod.workload);
+    let release_known = pod.release.certainty == Certainty::Known && pod.release.value.is_some();
+    default.value && (default.certainty == Certainty::Known || release_known)
+}
+
+/// Returns the applicability of the fix, and what to do before it is applied. The fix is safe if every
+/// handler keeps its meaning when the agent handles it and the pod is not pre-rewritten; it is only displayed
+/// if the rewrite would break another handler.
+fn applicability<'t>(
+    cx: &RuleContext<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    after: &WorkloadPrediction<'t>,
+) -> (Applicability, Option<String>) {
+    if pod.prober_env.is_some() {
+        let help = "the pod is pre-rewritten: the injector would append a second prober env";
+        return (Applicability::DisplayOnly, Some(help.to_owned()));
+    }
+    let mut handlers = after.handlers.iter();
+    if let Some(broken) = handlers.find(|handler| handler.verdict.outcome.is_bad()) {
+        let cause = broken.verdict.cause.describe();
+        let help = format!("the rewrite alone would break {}: {cause}", broken.title());
+        return (Applicability::DisplayOnly, Some(help));
+    }
+    let keeps_meaning = after.handlers.iter().all(|handler| {
+        handler.agent_path().is_none()
+            && handler.verdict.outcome == Outcome::Ok
+            && rewrite_blocker(cx.context, after, handler).is_none()
+    });
+    if let Some(rule) = rule_with_new_finding(cx, pod, after) {
+        let help = format!("the rewrite alone would cause `{rule}`; fix that first");
+        return (Applicability::Unsafe, Some(help));
+    }
+    if keeps_meaning {
+        (Applicability::Safe, None)
+    } else {
+        (Applicability::Unsafe, None)
+    }
+}
+
+/// Rules about the effects of a rewrite on the pod; none of them offers this fix.
+const ABOUT_REWRITTEN: [&Rule; 9] = [
+    &app_probe_on_status_port::RULE,
+    &http_probe_host_rewritten::RULE,
+    &lifecycle_hook_host_rewritten::RULE,
+    &localhost_destination_changed::RULE,
+    &native_sidecar_startup_deadlock::RULE,
+    &netpol_ipblock_misses_status_port::RULE,
+    &poststart_http_before_sidecar::RULE,
+    &status_port_in_include_list::RULE,
+    &tcp_probe_host_dropped::RULE,
+];
+
+/// Returns the first rule that reports something about the rewritten pod that it does not report about the
+/// current pod.
+fn rule_with_new_finding<'t>(
+    cx: &RuleContext<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    after: &WorkloadPrediction<'t>,
+) -> Option<&'static str> {
+    let found = |rule: &Rule, pod: &WorkloadPrediction<'t>| -> BTreeSet<_> {
+        let predictions = std::slice::from_ref(pod);
+        let by_namespace = by_namespace(cx.context, predictions);
+        let alone = RuleContext {
+            context: cx.context,
+            predictions,
+            by_namespace: &by_namespace,
+            by_label: &PodLabels::default(),
+            cures: &RewriteCures::default(),
+        };
+        (rule.check)(&alone)
+            .into_iter()
+            .map(|finding| (finding.object, finding.container, finding.field))
+            .collect()
+    };
+    ABOUT_REWRITTEN
+        .into_iter()
+        .find(|rule| !found(rule, after).is_subset(&found(rule, pod)))
+        .map(|rule| rule.id)
+}

@@ -1,0 +1,26 @@
+//! The fix that makes the application wait for the sidecar.
+
+use crate::finding::{Applicability, Finding, Fix};
+use crate::mesh::istio::keys;
+use crate::predict::WorkloadPrediction;
+use crate::yaml::{Change, Value};
+
+/// Adds the fix that delays the application until the sidecar is up to a finding, unless the pod already has a
+/// proxy configuration, because the annotation contains it as text.
+pub(in crate::rules) fn offer(pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
+    let template = &pod.workload.template;
+    if template.annotation(keys::PROXY_CONFIG).is_some() {
+        return;
+    }
+    let change = Change::Set {
+        route: template.annotation_route(keys::PROXY_CONFIG),
+        value: Value::from("{holdApplicationUntilProxyStarts: true}"),
+    };
+    let title = format!(
+        "set `holdApplicationUntilProxyStarts: true` in `{}`: the application then waits for the sidecar",
+        keys::PROXY_CONFIG
+    );
+    let object = &pod.workload.object;
+    let fix = Fix::of_object(object, title, Applicability::Unsafe, vec![change]);
+    finding.fix = Some(fix);
+}

@@ -1,0 +1,124 @@
+//! Merges the findings about one base in several overlays into one finding at the line of the base.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::context::Context;
+use crate::finding::{Applicability, Finding, Label};
+use crate::predict::WorkloadPrediction;
+use crate::yaml::{NodeRef, Span};
+
+/// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy
+/// it; `None` if the workload is deployed unchanged.
+pub(in crate::rules) fn of<'t>(prediction: &WorkloadPrediction<'t>) -> Option<&'t Arc<str>> {
+    prediction.workload.object.overlay
+}
+
+/// Returns whether both workloads have the same overlay, or none. One file may define several overlays.
+pub(in crate::rules) fn is_one(a: &WorkloadPrediction<'_>, b: &WorkloadPrediction<'_>) -> bool {
+    match (of(a), of(b)) {
+        (Some(a), Some(b)) => std::ptr::eq(a, b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+/// Adds the overlay to a finding if several render the base, and demotes a fix that would affect more than
+/// the overlay of the finding.
+pub(in crate::rules) fn place(
+    context: &Context<'_>,
+    home: Option<&Arc<str>>,
+    mut finding: Finding,
+) -> Finding {
+    let inventory = &context.inventory;
+    if let Some(fix) = &mut finding.fix {
+        let uses = inventory
+            .uses_of(&fix.path, fix.document)
+            .unwrap_or_default();
+        if uses.changed {
+            // The checked text is not the text of the file.
+            fix.applicability = Applicability::DisplayOnly;
+        } else if uses.count > 1 {
+            fix.applicability = fix.applicability.max(Applicability::Unsafe);
+        }
+    }
+    let uses = inventory
+        .uses_of(&finding.primary.path, finding.document)
+        .unwrap_or_default();
+    finding.overlays.extend(home.map(Arc::clone));
+    if let Some(home) = home
+        && uses.count > 1
+    {
+        let message = "in this overlay".to_owned();
+        let span = first_key(context, home);
+        finding.related.push(Label {
+            path: Arc::clone(home),
+            span,
+            message,
+        });
+    }
+    finding
+}
+
+/// Returns the span of the first key of a file, at which a label can point.
+pub(in crate::rules) fn first_key(context: &Context<'_>, path: &str) -> Span {
+    let documents = context
+        .sources
+        .file(path)
+        .into_iter()
+        .flat_map(|file| &file.documents);
+    let root = documents
+        .filter_map(|document| document.tree())
+        .find_map(|tree| tree.root());
+    root.into_iter()
+        .flat_map(NodeRef::entries)
+        .next()
+        .map_or_else(Span::default, |entry| entry.key.span())
+}
+
+/// Merges the findings with the same rule, place and message.
+pub(in crate::rules) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut seen: HashMap<(&'static str, Arc<str>, Span, String), usize> = HashMap::new();
+    let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let place = &finding.primary;
+        let key = (
+            finding.rule,
+            Arc::clone(&place.path),
+            place.span,
+            finding.message.clone(),
+        );
+        match seen.get(&key).and_then(|&index| merged.get_mut(index)) {
+            Some(first) => absorb(first, finding),
+            None => {
+                seen.insert(key, merged.len());
+                merged.push(finding);
+            }
+        }
+    }
+    merged
+}
+
+fn absorb(first: &mut Finding, other: Finding) {
+    for label in other.related {
+        if !first.related.contains(&label) {
+            first.related.push(label);
+        }
+    }
+    for overlay in other.overlays {
+        if !first.overlays.contains(&overlay) {
+            first.overlays.push(overlay);
+        }
+    }
+    for assumption in other.assumptions {
+        if !first.assumptions.contains(&assumption) {
+            first.assumptions.push(assumption);
+        }
+    }
+    if other.suppressed.is_none() {
+        // Suppressed in one overlay only.
+        first.suppressed = None;
+    }
+    first.severity = first.severity.max(other.severity);
+    first.certainty = first.certainty.max(other.certainty);
+}

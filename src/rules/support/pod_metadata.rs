@@ -1,0 +1,159 @@
+//! Annotations and labels of a pod: findings about one of them, and changes that remove it.
+
+use crate::finding::{Applicability, Finding};
+use crate::kube::{PodTemplate, Workload};
+use crate::predict::WorkloadPrediction;
+use crate::yaml::{Change, Entry, FieldPath, NodeRef, Span};
+
+use crate::rules::Rule;
+
+/// The mapping of the metadata that contains a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rules) enum Place {
+    /// `annotations`.
+    Annotation,
+    /// `labels`.
+    Label,
+}
+
+impl Place {
+    /// Returns the key of the mapping.
+    pub(in crate::rules) const fn key(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotations",
+            Self::Label => "labels",
+        }
+    }
+
+    /// Returns the word for one entry.
+    pub(in crate::rules) const fn word(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotation",
+            Self::Label => "label",
+        }
+    }
+
+    /// Returns the mapping of a pod, if the manifest has it.
+    pub(in crate::rules) fn of<'t>(self, template: &PodTemplate<'t>) -> Option<NodeRef<'t>> {
+        match self {
+            Self::Annotation => template.annotations(),
+            Self::Label => template.labels(),
+        }
+    }
+}
+
+/// Creates a finding that points at the value of an entry.
+pub(in crate::rules) fn about(
+    rule: &Rule,
+    workload: &Workload<'_>,
+    place: Place,
+    entry: Entry<'_>,
+    message: String,
+) -> Finding {
+    let mut finding = rule.finding_on_workload(workload, value_span(entry), message);
+    let key = entry.key.text().unwrap_or_default().to_owned();
+    let field = workload
+        .template
+        .within
+        .child("metadata")
+        .child(place.key());
+    finding.field = Some(field.child(key).to_string());
+    finding
+}
+
+/// Returns a span within one line for an entry: the value, or the key if the value is empty or has several
+/// lines.
+pub(in crate::rules) fn value_span(entry: Entry<'_>) -> Span {
+    let value = entry.value.span();
+    if value.is_empty() || entry.value.source().contains('\n') {
+        entry.key.span()
+    } else {
+        value
+    }
+}
+
+/// Returns the route of an entry from the root of the document.
+pub(in crate::rules) fn route(template: &PodTemplate<'_>, place: Place, key: &str) -> FieldPath {
+    let metadata = template.route.child("metadata");
+    metadata.child(place.key()).child(key.to_owned())
+}
+
+/// Returns the changes that remove entries. If no other entry is left, they remove the mapping.
+pub(in crate::rules) fn removal(
+    template: &PodTemplate<'_>,
+    place: Place,
+    keys: &[&str],
+) -> Vec<Change> {
+    let holder = template.route.child("metadata").child(place.key());
+    let all = place.of(template).map_or(0, |node| node.entries().len());
+    // Removing the mapping would also remove the entries of a merge key.
+    let merges = place.of(template).is_some_and(NodeRef::has_merge_key);
+    if all == keys.len() && !merges {
+        let metadata = template.node.get("metadata");
+        let is_only_key = metadata.is_some_and(|node| node.entries().len() == 1);
+        let is_pod = template.within == FieldPath::root();
+        let route = if is_only_key && !is_pod {
+            template.route.child("metadata")
+        } else {
+            holder
+        };
+        return vec![Change::Remove { route }];
+    }
+    let remove = |key: &&str| Change::Remove {
+        route: holder.child((*key).to_owned()),
+    };
+    keys.iter().map(remove).collect()
+}
+
+/// Returns the applicability of a change that removes entries: display-only if a comment would be lost, at
+/// most unsafe for a pre-rewritten pod, otherwise `wanted`.
+pub(in crate::rules) fn degree(
+    pod: &WorkloadPrediction<'_>,
+    removed: &[Entry<'_>],
+    wanted: Applicability,
+) -> Applicability {
+    if removed.iter().any(|entry| has_comment(*entry)) {
+        return Applicability::DisplayOnly;
+    }
+    if pod.is_prerewritten() {
+        wanted.max(Applicability::Unsafe)
+    } else {
+        wanted
+    }
+}
+
+/// Returns whether there is a comment on the line of the entry or on the line above: removing the entry would
+/// remove the comment or leave it without its subject.
+pub(in crate::rules) fn has_comment(entry: Entry<'_>) -> bool {
+    let text = entry.key.tree().text();
+    let span = entry.span();
+    let rest_of_line = text
+        .get(span.end..)
+        .unwrap_or_default()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let line_above = before.rsplit('\n').nth(1).unwrap_or_default();
+    rest_of_line.contains('#') || line_above.trim_start().starts_with('#')
+}
+
+/// Returns a comma-separated list of ports without `port`.
+pub(in crate::rules) fn without_port(list: &str, port: i64) -> String {
+    let remaining: Vec<&str> = list
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| entry.parse() != Ok(port))
+        .collect();
+    remaining.join(",")
+}
+
+/// Returns the effect of refused pods, for messages: "no pod of Deployment/web is created".
+pub(in crate::rules) fn not_created(workload: &Workload<'_>) -> String {
+    let title = workload.title();
+    if workload.template.within == FieldPath::root() {
+        format!("{title} is not created")
+    } else {
+        format!("no pod of {title} is created")
+    }
+}

@@ -1,0 +1,57 @@
+//! Findings about containers that declare a port of the proxy that a mesh other than Istio will add.
+
+use crate::context::Dataplane;
+use crate::finding::Finding;
+use crate::kube::{Container, ContainerList, ContainerPort};
+use crate::mesh::Mesh;
+use crate::predict::WorkloadPrediction;
+
+use crate::rules::{Rule, RuleContext};
+
+/// Returns a finding for every declared port that the proxy uses. `owner` returns the purpose of such a port.
+pub(in crate::rules) fn declared(
+    cx: &RuleContext<'_, '_>,
+    rule: &Rule,
+    mesh: Mesh,
+    owner: impl Fn(&WorkloadPrediction<'_>, i64) -> Option<&'static str>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for pod in cx.pods().filter(|pod| is_to_be_injected(cx, pod, mesh)) {
+        for container in pod.workload.template.containers_in(ContainerList::Main) {
+            for port in container.ports() {
+                let purpose = port.number.and_then(|number| owner(pod, number));
+                findings.extend(
+                    purpose.and_then(|purpose| report(rule, pod, &container, &port, purpose)),
+                );
+            }
+        }
+    }
+    findings
+}
+
+/// Returns whether the mesh will inject the pod. A pod that already contains the proxy may declare its ports.
+fn is_to_be_injected(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, mesh: Mesh) -> bool {
+    pod.mesh.value == Some(mesh)
+        && pod.dataplane.value == Dataplane::Other
+        && !cx.context.brings_proxy(&pod.workload)
+}
+
+fn report(
+    rule: &Rule,
+    pod: &WorkloadPrediction<'_>,
+    container: &Container<'_>,
+    port: &ContainerPort<'_>,
+    purpose: &str,
+) -> Option<Finding> {
+    let message = format!(
+        "container `{}` listens on port {}, on which the proxy also listens ({purpose})",
+        container.name(),
+        port.number?
+    );
+    let entry = port.node.entry("containerPort")?;
+    let mut finding = rule.finding_on_workload(&pod.workload, entry.value.span(), message);
+    finding.container = Some(container.name().to_owned());
+    finding.depend_on(&pod.dataplane);
+    finding.help = Some("let the application listen on another port".to_owned());
+    Some(finding)
+}

@@ -1,0 +1,70 @@
+//! The effect of turning the rewrite on for a pod, cached for all findings about the pod.
+
+use std::ptr::from_ref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::finding::Applicability;
+use crate::predict::{Outcome, WorkloadPrediction};
+use crate::yaml::FieldPath;
+
+/// The effect of turning the rewrite on for one pod.
+#[derive(Debug)]
+pub(in crate::rules) struct RewriteCure {
+    /// The applicability of the fix.
+    pub(in crate::rules) applicability: Applicability,
+    /// The help of the finding: what to do before the fix is applied.
+    pub(in crate::rules) help: Option<String>,
+    /// The hooks that then work as without a mesh.
+    restored_hooks: HashSet<FieldPath>,
+}
+
+impl RewriteCure {
+    /// Collects the hooks that work in `after`, the prediction with the rewrite on.
+    pub(in crate::rules) fn new(
+        after: &WorkloadPrediction<'_>,
+        applicability: Applicability,
+        help: Option<String>,
+    ) -> Self {
+        let hooks = after
+            .handlers
+            .iter()
+            .filter(|hook| hook.handler.slot.is_lifecycle() && hook.verdict.outcome == Outcome::Ok);
+        Self {
+            applicability,
+            help,
+            restored_hooks: hooks.map(|hook| hook.handler.route.clone()).collect(),
+        }
+    }
+
+    /// Returns whether the hook at this route then works as without a mesh.
+    pub(in crate::rules) fn restores_hook(&self, route: &FieldPath) -> bool {
+        self.restored_hooks.contains(route)
+    }
+}
+
+/// The cures of the pods of one [`RuleContext`](crate::rules::RuleContext): one prediction per pod,
+/// regardless of the number of findings.
+#[derive(Debug, Default)]
+pub(in crate::rules) struct RewriteCures(Mutex<HashMap<usize, Arc<RewriteCure>>>);
+
+impl RewriteCures {
+    /// Returns the cure of a pod; the first call computes it with `compute`.
+    pub(in crate::rules) fn of(
+        &self,
+        pod: &WorkloadPrediction<'_>,
+        compute: impl FnOnce() -> RewriteCure,
+    ) -> Arc<RewriteCure> {
+        // The predictions of a rule context do not move during its lifetime, so the address identifies the pod.
+        let key = from_ref(pod).cast::<u8>().addr();
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cure) = known.get(&key) {
+            return Arc::clone(cure);
+        }
+        drop(known);
+        let cure = Arc::new(compute());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_insert(cure))
+    }
+}

@@ -1,0 +1,27 @@
+//! "Did you mean" suggestions: the edit distance of short names.
+
+/// Only this many characters of a name are compared: the cost of the distance is the product of both lengths.
+const LONGEST: usize = 64;
+
+/// Returns whether `typed` is probably a misspelling of `known`: at most two edits, and at least half of the
+/// name correct.
+#[must_use]
+pub(in crate::rules) fn is_close(typed: &str, known: &str) -> bool {
+    let prefix = |name: &str| -> String { name.to_lowercase().chars().take(LONGEST).collect() };
+    let distance = strsim::osa_distance(&prefix(typed), &prefix(known));
+    distance <= 2 && distance * 2 <= known.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspellings_are_close_and_other_words_are_not() {
+        assert!(is_close("htpp", "http"));
+        assert!(is_close("HTTP", "http"));
+        assert!(is_close("metric", "metrics"));
+        assert!(!is_close("grpc", "http"));
+        assert!(!is_close("a", "b"));
+    }
+}

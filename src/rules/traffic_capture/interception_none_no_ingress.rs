@@ -1,0 +1,71 @@
+//! Rule `interception-none-no-ingress`, documented in `docs/rules/interception-none-no-ingress.md`.
+
+use crate::context::Dataplane;
+use crate::finding::Finding;
+use crate::kube::Workload;
+use crate::mesh::Fact;
+use crate::mesh::istio::keys;
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::pod_metadata::{self, Place};
+
+/// A port for which no policy has an exception. Its mode is that of the pod in general.
+const ANY_PORT: i64 = 0;
+
+declare_rule! {
+    "interception-none-no-ingress", Note, fix: None, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.pods()
+        .filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
+        .filter_map(|pod| report(cx, pod))
+        .collect()
+}
+
+fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
+    let workload = &pod.workload;
+    let mode = cx.context.interception_mode(workload)?;
+    let mtls = cx.context.mtls(workload, ANY_PORT);
+    let disables_mtls = mode.value == "NONE" && mtls.value == MtlsMode::Strict;
+    if !disables_mtls || cx.context.declared_ingress(workload).is_some() {
+        return None;
+    }
+    let message =
+        "interception mode is `NONE` and no `Sidecar` declares ingress ports: probes and \
+                   clients reach the application directly, so `STRICT` mutual TLS is not enforced"
+            .to_owned();
+    let template = &workload.template;
+    let annotation = template
+        .annotation(keys::INTERCEPTION_MODE)
+        .or_else(|| template.annotation(keys::PROXY_CONFIG))
+        .filter(|_| is_from_file_of(workload, &mode));
+    let mut finding = match annotation {
+        Some(entry) => pod_metadata::about(&RULE, workload, Place::Annotation, entry, message),
+        None => {
+            let span = workload.object.name_span();
+            let mut finding = RULE.finding_on_workload(workload, span, message);
+            finding.depend_on(&mode);
+            finding
+        }
+    };
+    finding.depend_on(&mtls);
+    finding.depend_on(&pod.dataplane);
+    finding.help =
+        Some("declare the ports under `ingress` of a `Sidecar`, or enable interception".to_owned());
+    Some(finding)
+}
+
+/// Returns whether a fact comes from the file of a workload.
+fn is_from_file_of<T>(workload: &Workload<'_>, fact: &Fact<T>) -> bool {
+    let workload_path = workload
+        .object
+        .label_at(workload.object.name_span(), "")
+        .path;
+    fact.because
+        .iter()
+        .filter_map(|reason| reason.place.as_ref())
+        .any(|place| place.path == workload_path)
+}

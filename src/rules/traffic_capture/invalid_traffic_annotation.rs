@@ -1,0 +1,102 @@
+//! Rule `invalid-traffic-annotation`, documented in `docs/rules/invalid-traffic-annotation.md`.
+
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::{Container, Workload};
+use crate::mesh::istio::annotations;
+use crate::mesh::istio::keys;
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::pod_metadata::{self, Place};
+use crate::yaml::{Change, Value};
+
+declare_rule! {
+    "invalid-traffic-annotation", Error, fix: Sometimes, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    // The injector validates only the annotations of pods that it injects.
+    cx.pods()
+        .filter(|pod| pod.passes_injector)
+        .flat_map(report)
+        .collect()
+}
+
+fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
+    let workload = &pod.workload;
+    annotations::rejections_in(&workload.template)
+        .filter_map(|(entry, why)| {
+            let (key, value) = (entry.key.text()?, entry.value.as_str()?);
+            let message = format!(
+                "annotation `{key}` is invalid ({why}): Istio refuses the pod, so {}",
+                pod_metadata::not_created(workload),
+            );
+            let mut finding =
+                pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+            finding.depend_on(&pod.dataplane);
+            finding.help = Some(help(key, value));
+            finding.fix = fix(workload, key, value);
+            Some(finding)
+        })
+        .collect()
+}
+
+fn help(key: &str, value: &str) -> String {
+    if key == keys::EXCLUDE_INBOUND_PORTS && value.trim() == "*" {
+        let include = keys::INCLUDE_INBOUND_PORTS;
+        return format!("to capture no ports, set `{include}: \"\"`");
+    }
+    if key.ends_with("Ports") {
+        return "list port numbers, separated by commas".to_owned();
+    }
+    "set a value that Istio accepts, or remove the annotation".to_owned()
+}
+
+fn fix(workload: &Workload<'_>, key: &str, value: &str) -> Option<Fix> {
+    let template = &workload.template;
+    let route = pod_metadata::route(template, Place::Annotation, key);
+    if key == keys::EXCLUDE_INBOUND_PORTS && value.trim() == "*" {
+        let include = keys::INCLUDE_INBOUND_PORTS;
+        if template.annotation(include).is_some() {
+            return None;
+        }
+        let change = Change::Replace {
+            route,
+            key: include.to_owned(),
+            value: Value::from(""),
+        };
+        let title = format!("replace it with `{include}: \"\"`, which captures no ports");
+        return Some(Fix::of_object(
+            &workload.object,
+            title,
+            Applicability::Unsafe,
+            vec![change],
+        ));
+    }
+    let numbers = port_numbers(workload, value).filter(|_| key.ends_with("Ports"))?;
+    let title = format!("replace port names with numbers: `\"{numbers}\"`");
+    let value = Value::Str(numbers);
+    let change = Change::Set { route, value };
+    Some(Fix::of_object(
+        &workload.object,
+        title,
+        Applicability::Unsafe,
+        vec![change],
+    ))
+}
+
+/// Replaces the names of declared ports in a list with their numbers. Returns `None` if a name is not declared.
+fn port_numbers(workload: &Workload<'_>, list: &str) -> Option<String> {
+    let containers = workload.template.containers();
+    let number = |entry: &str| {
+        let name = entry.trim();
+        if name.parse::<u16>().is_ok() {
+            return Some(name.to_owned());
+        }
+        let mut ports = containers.iter().flat_map(Container::ports);
+        let port = ports.find(|port| port.name == Some(name))?;
+        Some(port.number?.to_string())
+    };
+    let entries: Option<Vec<String>> = list.split(',').map(number).collect();
+    Some(entries?.join(","))
+}

@@ -1,0 +1,62 @@
+//! Rule `sidecar-ingress-tls-ignored`, documented in `docs/rules/sidecar-ingress-tls-ignored.md`.
+
+use crate::context::Dataplane;
+use crate::finding::Finding;
+use crate::kube::{Object, integer, selects_workload, workload_selector};
+use crate::mesh::istio::mtls::MtlsMode;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::yaml::NodeRef;
+
+declare_rule! {
+    "sidecar-ingress-tls-ignored", Note, fix: None, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for sidecar in &cx.context.inventory.sidecar_resources {
+        let listeners = sidecar
+            .node
+            .get("spec")
+            .and_then(|spec| spec.get("ingress"))
+            .into_iter()
+            .flat_map(NodeRef::items);
+        for (index, listener) in listeners.enumerate() {
+            findings.extend(report(cx, sidecar, index, listener));
+        }
+    }
+    findings
+}
+
+fn report<'t>(
+    cx: &RuleContext<'_, 't>,
+    sidecar: &Object<'t>,
+    index: usize,
+    listener: NodeRef<'t>,
+) -> Option<Finding> {
+    let context = cx.context;
+    let tls = listener.entry("tls").filter(|tls| !tls.value.is_null())?;
+    let port = listener.get("port")?.get("number").and_then(integer)?;
+    let mode = cx
+        .hearing_selected(sidecar, workload_selector(sidecar))
+        .into_iter()
+        .filter(|pod| {
+            pod.dataplane.value == Dataplane::Sidecar && selects_workload(sidecar, &pod.workload)
+        })
+        .map(|pod| context.mtls(&pod.workload, port))
+        .find(|mode| mode.value != MtlsMode::Disable)?;
+    let message = format!(
+        "`tls` of port {port} is ignored: it applies only if the mutual TLS mode of the port is \
+         `DISABLE`, but the mode is `{}`",
+        mode.value.as_str(),
+    );
+    let mut finding = RULE.finding_on_object(sidecar, tls.key.span(), message);
+    finding.field = Some(format!("spec.ingress[{index}].tls"));
+    finding.depend_on(&mode);
+    let help = format!(
+        "set port {port} to `DISABLE` in `portLevelMtls` and enable \
+         `ENABLE_TLS_ON_SIDECAR_INGRESS` on istiod, or remove `tls`"
+    );
+    finding.help = Some(help);
+    Some(finding)
+}

@@ -1,0 +1,29 @@
+//! Rule `vm-header-name`, documented in `docs/rules/vm-header-name.md`.
+
+use crate::mesh::istio::vm;
+use crate::rules::vm::fault_report::{FaultReport, declare_fault_rule};
+use crate::rules::vm::workload_group;
+
+declare_fault_rule! { "vm-header-name", Error, REPORT }
+
+const REPORT: FaultReport = FaultReport {
+    applies_to: |kind| matches!(kind, vm::FaultKind::HeaderName(_)),
+    message: |group, fault| {
+        let name = match group.node.at(&fault.within) {
+            Some(_) => format!(
+                "the invalid name `{}`",
+                workload_group::source(group, fault.span)
+            ),
+            None => "no name".to_owned(),
+        };
+        let refused_by = match fault.kind {
+            vm::FaultKind::HeaderName(true) => "istiod",
+            _ => "the schema of recent releases",
+        };
+        format!(
+            "a header of the probe of {} has {name}: {refused_by} refuses it",
+            workload_group::title(group),
+        )
+    },
+    help: "use a name of letters, digits and `-`; to set the host, use the header `Host`",
+};

@@ -1,0 +1,151 @@
+//! Resolved settings: plain data from the defaults, the configuration file and the options.
+
+mod facts;
+mod file;
+mod ignore;
+mod layer;
+mod mesh_kind;
+mod scope;
+mod scope_set;
+mod suggest;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::Severity;
+pub use crate::mesh::istio::mtls::MtlsMode;
+pub use crate::mesh::{Mesh, Version};
+
+pub use facts::FACT_KEYS;
+pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
+pub use ignore::Ignore;
+pub use layer::{Action, Emit, Layer};
+pub use mesh_kind::MeshKind;
+pub use scope::Scope;
+pub use scope_set::ScopeSet;
+pub use suggest::{most_similar, unknown_value_message};
+
+/// The assumption about pods for which no Namespace of the tree decides about injection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum InjectionAssumption {
+    /// Injected if the workload or its namespace has evidence of the mesh.
+    #[default]
+    Evidence,
+    /// Injected.
+    All,
+    /// Not injected.
+    None,
+}
+
+/// Facts from `--assume`, which apply if the tree does not state them, or `--override`, which take precedence over the
+/// tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FactOverrides {
+    /// `injection`.
+    pub injection: Option<InjectionAssumption>,
+    /// `mtls`: the mesh-wide mode.
+    pub mtls: Option<MtlsMode>,
+    /// `rewrite`: the mesh default of the probe rewrite.
+    pub rewrite: Option<bool>,
+    /// `revision`: names of control planes.
+    pub revisions: Vec<String>,
+    /// `root-namespace`.
+    pub root_namespace: Option<String>,
+    /// `status-port`: the port of the agent.
+    pub status_port: Option<u16>,
+    /// `native-sidecars`.
+    pub native_sidecars: Option<bool>,
+    /// `node-version`: the oldest release of Kubernetes among the nodes.
+    pub node_version: Option<Version>,
+    /// `cni`.
+    pub cni: Option<bool>,
+    /// `cni-enforces-node-traffic`: a NetworkPolicy also applies to packets of the node itself.
+    pub cni_enforces_node_traffic: Option<bool>,
+    /// `ambient`.
+    pub ambient: Option<bool>,
+}
+
+/// How a rewrite carries the prober env.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// In the annotation `proxy.istio.io/config`, with the opt-out.
+    #[default]
+    Annotation,
+    /// In a partial `istio-proxy` container, with the opt-out.
+    Container,
+    /// In a partial `istio-proxy` container, without the opt-out: the injected pod equals the injected original.
+    ContainerOnly,
+}
+
+impl Form {
+    /// All forms, in the order in which they are documented.
+    pub const ALL: [Self; 3] = [Self::Annotation, Self::Container, Self::ContainerOnly];
+
+    /// Returns the name in settings and messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotation",
+            Self::Container => "container",
+            Self::ContainerOnly => "container-only",
+        }
+    }
+}
+
+/// The findings that make the run fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailOn {
+    /// Findings of this severity or above.
+    Severity(Severity),
+    /// No finding.
+    Never,
+}
+
+impl Default for FailOn {
+    fn default() -> Self {
+        Self::Severity(Severity::Warning)
+    }
+}
+
+/// The level of a rule in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RuleLevel {
+    /// Reported with this severity.
+    Severity(Severity),
+    /// Not reported.
+    Ignore,
+}
+
+/// All settings of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `--mesh`.
+    pub mesh: MeshKind,
+    /// `--mesh-version`.
+    pub mesh_version: Option<Version>,
+    /// `--assume`.
+    pub assume: FactOverrides,
+    /// `--override`.
+    pub overrides: FactOverrides,
+    /// `scopes`: facts for some files only; later scopes take precedence.
+    pub scopes: Vec<Scope>,
+    /// `--namespace`: the namespace of objects without one.
+    pub namespace: Option<String>,
+    /// `--form`.
+    pub form: Form,
+    /// `--preview`: show the rewrite of pods that the webhook rewrites itself.
+    pub preview: bool,
+    /// `--allow`: ids of guards that do not refuse pods.
+    pub allow: BTreeSet<String>,
+    /// `--fail-on`.
+    pub fail_on: FailOn,
+    /// Levels per rule id.
+    pub rules: BTreeMap<String, RuleLevel>,
+    /// `--select`: the rules to run; `None` for all. Unreadable files are still reported.
+    pub select: Option<BTreeSet<String>>,
+    /// `--min-severity`: findings of a lower severity are hidden.
+    pub min_severity: Option<Severity>,
+    /// `--require-rewritten`: report probes that the mesh would still rewrite.
+    pub require_rewritten: bool,
+    /// `ignore`: findings that the user silences.
+    pub ignore: Vec<Ignore>,
+}

@@ -1,0 +1,142 @@
+//! Files to read.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::source::decode::take_text;
+use crate::source::io_error::io_error_reason;
+use crate::source::memory_budget::{MemoryBudget, Turn};
+use crate::source::model::fault::Fault;
+use crate::source::model::file::{Role, SourceFile};
+use crate::source::model::rendered::Rendered;
+use crate::source::read::{read_in_turn, read_pipe_in_turn};
+
+/// File to read.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The path as shown to the user.
+    pub path: Arc<str>,
+    pub(in crate::source::discover) role: Role,
+    pub(in crate::source::discover) explicit: bool,
+    pub(in crate::source::discover) read_from: ReadFrom,
+    /// Its resolved path.
+    pub(in crate::source::discover) identity: PathBuf,
+    /// For a linked kustomization: the path of the link, whose folder the kustomization refers to.
+    pub(in crate::source::discover) link: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::source) enum ReadFrom {
+    /// A regular file, opened by its resolved path.
+    Disk(PathBuf),
+    /// A pipe that the user names, with its content: the files of a run may be read twice.
+    Pipe(PathBuf, OnceLock<Vec<u8>>),
+    Bytes(Arc<[u8]>, Option<PathBuf>),
+    Fault(Fault),
+    Rendered(Arc<Rendered>),
+}
+
+impl Candidate {
+    /// Creates the candidate for a file with the resolved path `place`.
+    pub(in crate::source) fn on_disk(path: Arc<str>, role: Role, place: PathBuf) -> Self {
+        Self {
+            path,
+            role,
+            explicit: false,
+            read_from: ReadFrom::Disk(place.clone()),
+            identity: place,
+            link: None,
+        }
+    }
+
+    /// Returns the candidate for the kustomization at `link`, a link to this file.
+    pub(in crate::source) fn linked_from(self, link: PathBuf) -> Self {
+        Self {
+            read_from: ReadFrom::Disk(link.clone()),
+            link: Some(link),
+            ..self
+        }
+    }
+
+    /// Returns the path that identifies the file in the run.
+    pub(in crate::source::discover) fn key(&self) -> &Path {
+        self.link.as_deref().unwrap_or(&self.identity)
+    }
+
+    /// Reads, splits and parses the file. An error becomes the fault of the file.
+    #[must_use]
+    pub fn read(&self) -> SourceFile {
+        self.read_within(&MemoryBudget::unlimited())
+    }
+
+    /// Reads, splits and parses the file. An error becomes the fault of the file, also if `budget` has no room for the
+    /// parsed text.
+    #[must_use]
+    pub fn read_within(&self, budget: &MemoryBudget) -> SourceFile {
+        let (location, disk_path) = match &self.read_from {
+            ReadFrom::Bytes(_, disk_path) => (None, disk_path.clone()),
+            ReadFrom::Disk(path) | ReadFrom::Pipe(path, _) => {
+                (Some(path.clone()), Some(path.clone()))
+            }
+            ReadFrom::Fault(_) | ReadFrom::Rendered(_) => (None, None),
+        };
+        let mut file = self.without_text();
+        file.location = location;
+        file.real = disk_path.is_some().then(|| self.identity.clone());
+        file.disk_path = disk_path;
+        match self.bytes(budget) {
+            Ok((bytes, _turn)) => take_text(&mut file, bytes, budget),
+            Err(fault) => file.fault = Some(fault),
+        }
+        file
+    }
+
+    /// Waits for the turn of the file and reads its bytes. The turn lasts until the bytes are parsed.
+    fn bytes<'s>(&'s self, budget: &'s MemoryBudget) -> Result<(Cow<'s, [u8]>, Turn<'s>), Fault> {
+        let in_memory = |bytes: &'s [u8]| {
+            let turn = budget.wait_for_turn(bytes.len() as u64);
+            Ok((Cow::Borrowed(bytes), turn))
+        };
+        let unreadable = |error: io::Error| Fault::Unreadable(io_error_reason(&error));
+        match &self.read_from {
+            ReadFrom::Bytes(bytes, _) => in_memory(bytes),
+            ReadFrom::Rendered(rendered) => in_memory(output(rendered)?),
+            ReadFrom::Fault(fault) => Err(fault.clone()),
+            ReadFrom::Disk(_) => {
+                let read = read_in_turn(&self.identity, budget);
+                let (bytes, turn) = read.map_err(unreadable)?;
+                Ok((Cow::Owned(bytes), turn))
+            }
+            ReadFrom::Pipe(path, known) => {
+                if let Some(bytes) = known.get() {
+                    return in_memory(bytes);
+                }
+                let (bytes, turn) = read_pipe_in_turn(path, budget).map_err(unreadable)?;
+                Ok((Cow::Borrowed(known.get_or_init(|| bytes)), turn))
+            }
+        }
+    }
+
+    /// Returns the file without text, for a file that could not be read.
+    #[must_use]
+    pub fn without_text(&self) -> SourceFile {
+        let text = Arc::from("");
+        let mut file = SourceFile::unparsed(Arc::clone(&self.path), text, self.explicit);
+        file.role = self.role;
+        file.link.clone_from(&self.link);
+        file.rendered = matches!(self.read_from, ReadFrom::Rendered(_));
+        file
+    }
+}
+
+fn output(rendered: &Rendered) -> Result<&[u8], Fault> {
+    match &rendered.outcome {
+        Ok(bytes) => Ok(bytes),
+        Err(reason) => Err(Fault::NotRendered {
+            reason: reason.clone(),
+            asked: Arc::clone(&rendered.asked),
+        }),
+    }
+}

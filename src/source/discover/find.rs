@@ -1,0 +1,230 @@
+//! Lists the files of a run.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+
+use crate::filesystem::Kind;
+use crate::source::boundary::resolved_as_named;
+use crate::source::discover::candidate::{Candidate, ReadFrom};
+use crate::source::discover::folders::Folders;
+use crate::source::discover::request::{Input, Request};
+use crate::source::discover::walk::walk;
+use crate::source::discover::walk_entry::WalkEntry;
+use crate::source::discover::walk_root::Root;
+use crate::source::io_error::io_error_reason;
+use crate::source::model::fault::Fault;
+use crate::source::model::file::Role;
+use crate::source::model::links::Links;
+use crate::source::resolve::{link_place, resolved_or_folded, without_parent_dirs};
+use crate::source::shown_path::shown_path;
+
+/// Lists the files of a run, sorted by path. A file with several names is listed once, under the first name; a
+/// file that is both target and context is a target. Records the listed folders in `folders`.
+#[must_use]
+pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut known: HashMap<OsString, usize> = HashMap::new();
+    let mut links = Links::default();
+    let inputs = [
+        (Role::Target, &request.targets),
+        (Role::Context, &request.context),
+    ];
+    for (role, inputs) in inputs {
+        let candidates = inputs
+            .iter()
+            .flat_map(|input| expand(input, role, request, folders));
+        for candidate in candidates {
+            match known.entry(candidate.key().as_os_str().to_os_string()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(found.len());
+                    found.push(candidate);
+                }
+                Entry::Occupied(entry) => {
+                    if let Some(known) = found.get_mut(*entry.get()) {
+                        links.add(candidate.path.to_string(), known.path.to_string());
+                        known.explicit |= candidate.explicit && role == known.role;
+                    }
+                }
+            }
+        }
+    }
+    folders.links.extend(links);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    // Only standard input can have the path of another file.
+    found.dedup_by(|a, b| a.path == b.path);
+    folders.links.reverse(|link| {
+        let inside = format!("{link}/");
+        let first = found.partition_point(|candidate| *candidate.path < *inside);
+        let first = found.get(first);
+        first.is_some_and(|candidate| candidate.path.starts_with(&inside))
+    });
+    found
+}
+
+fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -> Vec<Candidate> {
+    let path = match input {
+        Input::Path(path) | Input::Resolved(path) => path,
+        Input::Bytes {
+            name,
+            bytes,
+            disk_path,
+        } => {
+            let named = request.working_directory.join(&**name);
+            return vec![Candidate {
+                path: match disk_path {
+                    Some(path) => shown_path(path, &request.working_directory).into(),
+                    None => Arc::clone(name),
+                },
+                role,
+                explicit: true,
+                read_from: ReadFrom::Bytes(Arc::clone(bytes), disk_path.clone()),
+                identity: resolved_or_folded(disk_path.as_ref().unwrap_or(&named)),
+                link: None,
+            }];
+        }
+        Input::Rendered(rendered) => {
+            return vec![Candidate {
+                path: Arc::clone(&rendered.name),
+                role,
+                explicit: true,
+                read_from: ReadFrom::Rendered(Arc::clone(rendered)),
+                identity: request.working_directory.join(&*rendered.name),
+                link: None,
+            }];
+        }
+    };
+    let working_directory = request.working_directory.clone();
+    let named = working_directory.join(path);
+    let full = without_parent_dirs(&named);
+    let shown = shown_path(&full, &working_directory);
+    let real = match input {
+        Input::Resolved(real) => Ok(real.clone()),
+        _ => resolved_as_named(&named),
+    };
+    if full.is_dir()
+        && let Ok(real) = &real
+    {
+        let root = Root::resolved(&full, real.clone(), &working_directory);
+        return expand_directory(&root, role, request, folders);
+    }
+    let options = &request.walk;
+    if options.force_exclude && options.exclude.excludes(&shown, false) {
+        return Vec::new();
+    }
+    let link = link_place(&full).filter(|_| real.is_ok());
+    let (identity, read_from) = match real {
+        Ok(real) => (real, origin_of_path(input, full)),
+        Err(link) => {
+            let link = shown_path(&link, &working_directory);
+            let fault = format!("the link {link} leads out of the repository");
+            (
+                resolved_or_folded(&full),
+                ReadFrom::Fault(Fault::Unreadable(fault)),
+            )
+        }
+    };
+    vec![Candidate {
+        path: shown.into(),
+        role,
+        explicit: true,
+        read_from,
+        identity,
+        link,
+    }]
+}
+
+fn expand_directory(
+    root: &Root,
+    role: Role,
+    request: &Request,
+    folders: &mut Folders,
+) -> Vec<Candidate> {
+    let base = &request.working_directory;
+    if request.walk.force_exclude
+        && request
+            .walk
+            .exclude
+            .excludes(&shown_path(&root.path, base), true)
+    {
+        return Vec::new();
+    }
+    let shown = |path: &Path| shown_path(path, base);
+    let walked = walk(root, &request.walk, shown, folders);
+    // The name of a file takes precedence over links to it.
+    let is_file = |walked: &WalkEntry| matches!(walked, WalkEntry::File(_));
+    let (files, mut others): (Vec<WalkEntry>, Vec<WalkEntry>) =
+        walked.into_iter().partition(is_file);
+    others.sort();
+    let candidate = |walked| {
+        let mut link = None;
+        let (path, identity, read_from) = match walked {
+            WalkEntry::File(path) => (path.clone(), root.real(&path), ReadFrom::Disk(path)),
+            // Do not resolve the link again: it may have changed since.
+            WalkEntry::Link(path, real) => {
+                link = link_place(&path);
+                (path.clone(), real, ReadFrom::Disk(path))
+            }
+            WalkEntry::DanglingLink(path) => {
+                let real = root.real(&path);
+                (path, real, ReadFrom::Fault(Fault::DanglingLink))
+            }
+            WalkEntry::Unopened(path, reason) | WalkEntry::Fault(path, reason) => {
+                let real = root.real(&path);
+                (path, real, ReadFrom::Fault(Fault::Unreadable(reason)))
+            }
+            WalkEntry::FolderLink(path, real) => {
+                if let Some(real) = real {
+                    let named = root.named(&real);
+                    let target = named.map_or_else(
+                        || shown_path(&real, &resolved_or_folded(base)),
+                        |named| shown(&named),
+                    );
+                    folders.links.add(shown(&path), target);
+                }
+                return None;
+            }
+            WalkEntry::Hidden(real, ignore_rule) => {
+                folders.hidden.push((real, ignore_rule));
+                return None;
+            }
+        };
+        let explicit = matches!(read_from, ReadFrom::Fault(_)) && path == root.path;
+        Some(Candidate {
+            path: shown(&path).into(),
+            role,
+            explicit,
+            read_from,
+            identity,
+            link,
+        })
+    };
+    files
+        .into_iter()
+        .chain(others)
+        .filter_map(candidate)
+        .collect()
+}
+
+/// Returns how an input path is read.
+fn origin_of_path(input: &Input, path: PathBuf) -> ReadFrom {
+    let kind = match std::fs::metadata(&path) {
+        Ok(metadata) => Kind::from(metadata.file_type()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            return ReadFrom::Fault(Fault::DanglingLink);
+        }
+        Err(error) => return ReadFrom::Fault(Fault::Unreadable(io_error_reason(&error))),
+    };
+    // The user may name a pipe: `meshprobe check <(kustomize build .)`.
+    if kind == Kind::Pipe && matches!(input, Input::Path(_)) {
+        return ReadFrom::Pipe(path, OnceLock::new());
+    }
+    match kind.special() {
+        Some(kind) => ReadFrom::Fault(Fault::Unreadable(format!("it is {kind}"))),
+        None => ReadFrom::Disk(path),
+    }
+}

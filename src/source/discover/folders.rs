@@ -1,0 +1,49 @@
+//! Cache of listed folders, which avoids further accesses to the disk.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
+
+use crate::source::discover::walk_entry::IgnoreRule;
+use crate::source::kustomization_name::kustomization_in;
+use crate::source::model::links::Links;
+
+/// Folders that a run has listed, with the paths of the walk as strings: hashing a [`Path`] is slower, because it is
+/// hashed component by component.
+#[derive(Debug, Default)]
+pub struct Folders {
+    listed: HashMap<OsString, FolderContent>,
+    /// The files that ignore files hide, by resolved path; only if they are to be reported.
+    pub(in crate::source) hidden: Vec<(PathBuf, IgnoreRule)>,
+    /// The links that the walk found and that lead to files of the run.
+    pub links: Links,
+}
+
+/// Relevant content of a folder.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::source) struct FolderContent {
+    /// Whether there is an entry named `.git`.
+    pub(in crate::source) git: bool,
+    /// Whether there is an entry with the name of a kustomization.
+    pub(in crate::source) kustomization: bool,
+}
+
+impl Folders {
+    pub(in crate::source) fn add(&mut self, folder: PathBuf, holds: FolderContent) {
+        self.listed.insert(folder.into_os_string(), holds);
+    }
+
+    /// Returns whether a folder is the root of a repository.
+    pub(in crate::source) fn is_repository(&self, folder: &Path) -> bool {
+        let listed = self.listed.get(folder.as_os_str());
+        listed.is_none_or(|holds| holds.git) && folder.join(".git").exists()
+    }
+
+    /// Returns the kustomization file in a folder, if there is one.
+    pub(in crate::source) fn kustomization_in(&self, folder: &Path) -> Option<PathBuf> {
+        let listed = self.listed.get(folder.as_os_str());
+        let may_hold = listed.is_none_or(|holds| holds.kustomization);
+        may_hold.then(|| kustomization_in(folder)).flatten()
+    }
+}

@@ -1,0 +1,216 @@
+//! Ignore files: the paths that they hide, and which ignore files must not be opened.
+//!
+//! If an ignore file is a pipe, a device, a huge file, or a link out of the repository, nothing below its
+//! folder is hidden: reading a link to `/dev/zero` would never end.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
+
+use crate::filesystem::Kind;
+use crate::source::boundary::is_within;
+use crate::source::discover::walk_entry::{IgnoreRule, LEADS_OUT, WalkEntry};
+use crate::source::git::folders::git_folders;
+use crate::source::read::read_resolved;
+use crate::source::resolve::resolved_or_folded;
+
+/// Names of the ignore files of a folder, by precedence.
+const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
+
+/// Maximum size of an ignore file in bytes; real ones are smaller.
+const LIMIT: u64 = 4 << 20;
+
+/// Ignore files of one folder, by precedence.
+type Files = [Option<IgnoreFile>; NAMES.len()];
+
+/// Ignore file that may be opened.
+#[derive(Debug)]
+struct IgnoreFile {
+    /// Its path as found.
+    path: PathBuf,
+    /// Its resolved path.
+    real: PathBuf,
+}
+
+/// Patterns of the ignore files of a folder and its ancestors.
+#[derive(Clone, Debug, Default)]
+pub(in crate::source) struct Rules([Globs; NAMES.len()]);
+
+/// Ignore files with the same name, the nearest first.
+#[derive(Clone, Debug, Default)]
+struct Globs(Option<Arc<(Gitignore, Globs)>>);
+
+impl Rules {
+    /// Reads the ignore files of the ancestors of a folder, given by its resolved path.
+    ///
+    /// # Errors
+    /// The first file that must not be opened.
+    pub(in crate::source) fn above(folder: &Path) -> Result<Self, WalkEntry> {
+        let found: Vec<(&Path, Files)> = folder
+            .ancestors()
+            .skip(1)
+            .map(|folder| Ok((folder, ignore_files(folder, |_| true)?)))
+            .collect::<Result<_, WalkEntry>>()?;
+        let mut rules = Self::default();
+        for (folder, files) in found.into_iter().rev() {
+            rules.add(folder, files);
+        }
+        Ok(rules)
+    }
+
+    /// Returns the rules for a folder, including those of its own ignore files. `real` returns its resolved path,
+    /// `holds` whether it has an entry of a name.
+    ///
+    /// # Errors
+    /// The first file that must not be opened.
+    pub(in crate::source) fn within(
+        &self,
+        folder: &Path,
+        real: impl Fn() -> PathBuf,
+        holds: impl Fn(&str) -> bool,
+    ) -> Result<Self, WalkEntry> {
+        let files = ignore_files(folder, holds)?;
+        let mut rules = self.clone();
+        if files.iter().any(Option::is_some) {
+            rules.add(&real(), files);
+        }
+        Ok(rules)
+    }
+
+    fn add(&mut self, folder: &Path, files: Files) {
+        for (globs, file) in self.0.iter_mut().zip(files) {
+            if let Some(file) = file {
+                globs.add(folder, &file);
+            }
+        }
+    }
+
+    /// Returns whether there are no patterns.
+    pub(in crate::source) fn are_empty(&self) -> bool {
+        self.0.iter().all(|globs| globs.0.is_none())
+    }
+
+    /// Returns whether a resolved path is hidden.
+    pub(in crate::source) fn hide(&self, path: &Path, is_directory: bool) -> bool {
+        self.first_match(path, is_directory).is_ignore()
+    }
+
+    /// Returns the line that hides a resolved path.
+    pub(in crate::source) fn ignore_rule(
+        &self,
+        path: &Path,
+        is_directory: bool,
+    ) -> Option<IgnoreRule> {
+        match self.first_match(path, is_directory) {
+            Match::Ignore(glob) => Some(IgnoreRule {
+                file: glob.from()?.to_path_buf(),
+                pattern: glob.original().to_owned(),
+            }),
+            Match::None | Match::Whitelist(_) => None,
+        }
+    }
+
+    fn first_match(&self, path: &Path, is_directory: bool) -> Match<&Glob> {
+        self.0
+            .iter()
+            .map(|globs| globs.matched(path, is_directory))
+            .find(|decision| !decision.is_none())
+            .unwrap_or(Match::None)
+    }
+}
+
+impl Globs {
+    fn add(&mut self, folder: &Path, file: &IgnoreFile) {
+        let Ok(bytes) = read_resolved(&file.real) else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut builder = GitignoreBuilder::new(folder);
+        for line in text.trim_start_matches('\u{feff}').lines() {
+            // An invalid line hides nothing.
+            let _ = builder.add_line(Some(file.path.clone()), line);
+        }
+        match builder.build() {
+            Ok(globs) if !globs.is_empty() => self.0 = Some(Arc::new((globs, self.clone()))),
+            _ => {}
+        }
+    }
+
+    fn matched(&self, path: &Path, is_directory: bool) -> Match<&Glob> {
+        let mut files = std::iter::successors(self.0.as_deref(), |(_, above)| above.0.as_deref());
+        let first_match = files.find_map(|(globs, _)| match globs.matched(path, is_directory) {
+            Match::None => None,
+            decision => Some(decision),
+        });
+        first_match.unwrap_or(Match::None)
+    }
+}
+
+/// Returns the ignore files of a folder; `holds` returns whether the folder has an entry of a name.
+fn ignore_files(folder: &Path, holds: impl Fn(&str) -> bool) -> Result<Files, WalkEntry> {
+    let mut found = Files::default();
+    for (found, name) in found.iter_mut().zip(NAMES).filter(|(_, name)| holds(name)) {
+        let path = match name {
+            ".git" => exclude_file(folder),
+            _ => Some(folder.join(name)),
+        };
+        let Some(path) = path else { continue };
+        let Ok(metadata) = std::fs::symlink_metadata(&path) else {
+            continue;
+        };
+        *found = usable(folder, path, &metadata, name == ".git")?;
+    }
+    Ok(found)
+}
+
+/// Resolves an ignore file, which may be a link. Returns `None` for a dangling link.
+///
+/// # Errors
+/// The file, if it must not be opened.
+fn usable(
+    folder: &Path,
+    path: PathBuf,
+    metadata: &Metadata,
+    is_of_git: bool,
+) -> Result<Option<IgnoreFile>, WalkEntry> {
+    let refused = |path: PathBuf, what: &str| {
+        let reason = format!("{what}, so nothing is hidden by it");
+        Err(WalkEntry::Unopened(path, reason))
+    };
+    let real = if metadata.is_symlink() {
+        let real = resolved_or_folded(&path);
+        // A repository cannot contain files in `.git`: a link there belongs to the user.
+        if !is_of_git && !is_within(folder, &real) {
+            return refused(path, LEADS_OUT);
+        }
+        real
+    } else {
+        resolved_or_folded(&path)
+    };
+    let Ok(metadata) = std::fs::metadata(&real) else {
+        return Ok(None);
+    };
+    match unusable(&metadata) {
+        Some(what) => refused(path, &format!("it is {what}")),
+        None => Ok(Some(IgnoreFile { path, real })),
+    }
+}
+
+/// Returns the reason why an ignore file must not be opened, if there is one.
+fn unusable(metadata: &Metadata) -> Option<&'static str> {
+    let special = Kind::from(metadata.file_type()).special();
+    special.or((metadata.len() > LIMIT).then_some("larger than 4 MiB"))
+}
+
+/// Returns the exclude file of a clone, which git does not track.
+fn exclude_file(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    if git.is_dir() {
+        return Some(git.join("info/exclude"));
+    }
+    let folders = git_folders(&resolved_or_folded(folder))?;
+    Some(folders.shared?.join("info/exclude"))
+}

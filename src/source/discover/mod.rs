@@ -1,0 +1,26 @@
+//! Finds the files of a run: walks directories, and follows the references of kustomizations.
+
+pub(super) mod candidate;
+mod dir_listing;
+mod find;
+pub(super) mod folders;
+mod hidden;
+mod ignores;
+mod references;
+mod repositories;
+pub(super) mod request;
+mod walk;
+mod walk_entry;
+mod walk_options;
+mod walk_root;
+
+pub use candidate::Candidate;
+pub use dir_listing::{TreeItem, TreeKind, tree_items};
+pub use find::find;
+pub use folders::Folders;
+pub use hidden::mark_hidden;
+pub use references::Named;
+pub use repositories::mark_repositories;
+pub use request::{Input, Request};
+pub use walk_entry::TEMPORARY;
+pub use walk_options::{Exclude, TrackedHidden, WalkOptions};

@@ -1,0 +1,184 @@
+//! Local files outside of the paths of the run that kustomizations list. Overlays cannot be rendered without them, so
+//! they are read as context.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::source::discover::candidate::Candidate;
+use crate::source::discover::request::Request;
+use crate::source::escaped_name::unescaped_path;
+use crate::source::kustomization_name::{NAMES, is_kustomization};
+use crate::source::model::file::{Role, SourceFile};
+use crate::source::model::links::Links;
+use crate::source::model::set::SourceSet;
+use crate::source::paths;
+use crate::source::paths::without_dots;
+use crate::source::read::is_regular_small_file;
+use crate::source::repository::repository_root;
+use crate::source::resolve::{identity_path, link_place, resolved_or_folded};
+use crate::source::shown_path::shown_path;
+use crate::yaml::{NodeRef, Tree};
+
+/// Search for files that the kustomizations of a set list, in rounds.
+#[derive(Debug)]
+pub struct Named<'r> {
+    request: &'r Request,
+    /// The files of the set by resolved path; computed on demand.
+    known: Option<HashMap<OsString, Arc<str>>>,
+    /// The links in the paths of entries since the last call of [`Named::links`].
+    links: Links,
+    /// The root of the repository that contains a folder, if there is one.
+    roots: HashMap<PathBuf, Option<PathBuf>>,
+    /// The kustomizations that were visited.
+    seen: BTreeSet<Arc<str>>,
+}
+
+impl<'r> Named<'r> {
+    /// Creates a search that has not visited any kustomization.
+    #[must_use]
+    pub fn new(request: &'r Request) -> Self {
+        Self {
+            request,
+            known: None,
+            links: Links::default(),
+            roots: HashMap::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the files that kustomizations of the set list and that are not in the set. Visits each
+    /// kustomization only once, so cycles end.
+    pub fn missing(&mut self, set: &SourceSet) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        for file in set.files.iter().filter(|file| is_kustomization(&file.path)) {
+            if !self.seen.insert(Arc::clone(&file.path)) {
+                continue;
+            }
+            for entry in entries(file) {
+                found.extend(self.candidate(set, file, entry));
+            }
+        }
+        found
+    }
+
+    /// Returns the links that were found since the last call.
+    pub fn links(&mut self) -> Links {
+        std::mem::take(&mut self.links)
+    }
+
+    fn candidate(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
+        let folder = file.disk_path.as_deref()?.parent()?;
+        // The displayed path of a linked folder is that of the link.
+        let directory = &self.request.working_directory;
+        let shown_folder = paths::folder(&file.path);
+        if is_in_set(set, shown_folder, entry) {
+            return None;
+        }
+        let (mut place, mut spelled) = (
+            folder.join(entry),
+            directory.join(unescaped_path(shown_folder)).join(entry),
+        );
+        // Follow links, but not out of the repository: files outside must not be accessed.
+        let mut real = resolved_or_folded(&place);
+        if !self.is_within(folder, &real) {
+            return None;
+        }
+        let link = set.joined(shown_folder, entry);
+        let is_folder = real.is_dir();
+        if real != without_dots(&resolved_or_folded(folder).join(entry)) {
+            // Use the resolved path, because the entries of the target are relative to it.
+            let target = shown_path(&real, &resolved_or_folded(directory));
+            spelled = directory.join(unescaped_path(&target));
+            self.links.add(link.clone(), target);
+        }
+        if is_folder {
+            let name = NAMES.iter().find(|name| place.join(name).is_file())?;
+            place.push(name);
+            spelled.push(name);
+            real = resolved_or_folded(&place);
+        }
+        let shown = shown_path(&spelled, directory);
+        let is_read = set.file(&shown).is_some() || !is_regular_small_file(&real);
+        if is_read || self.request.walk.exclude.excludes(&shown, false) {
+            return None;
+        }
+        if !self.is_within(folder, &real) {
+            return None;
+        }
+        // A linked kustomization is read in the folder of the link.
+        let linked = link_place(&place);
+        let key = linked.as_deref().unwrap_or(&real);
+        if let Some(known) = self.known_or_insert(set, key, &shown) {
+            let target = if is_folder {
+                paths::folder(&known).trim_end_matches('/')
+            } else {
+                &known
+            };
+            self.links.add(link, target.to_owned());
+            return None;
+        }
+        let candidate = Candidate::on_disk(shown.into(), Role::Context, real);
+        Some(match linked {
+            Some(link) => candidate.linked_from(link),
+            None => candidate,
+        })
+    }
+
+    /// Returns the displayed path of the file with the resolved path `place`, in the set or found so far. If there is
+    /// none, adds `shown` for it.
+    fn known_or_insert(&mut self, set: &SourceSet, place: &Path, shown: &str) -> Option<Arc<str>> {
+        let known = self.known.get_or_insert_with(|| {
+            set.files
+                .iter()
+                .filter_map(|file| {
+                    let key = identity_path(file)?.into_owned();
+                    Some((key.into(), Arc::clone(&file.path)))
+                })
+                .collect()
+        });
+        let found = known.get(place.as_os_str()).cloned();
+        if found.is_none() {
+            known.insert(place.into(), shown.into());
+        }
+        found
+    }
+
+    /// Returns whether a resolved path is in the repository of `folder`; always `true` if there is no repository.
+    fn is_within(&mut self, folder: &Path, real: &Path) -> bool {
+        let root = self.roots.entry(folder.to_path_buf()).or_insert_with(|| {
+            let folder = resolved_or_folded(folder);
+            repository_root(&folder).map(Path::to_path_buf)
+        });
+        root.as_deref().is_none_or(|root| real.starts_with(root))
+    }
+}
+
+/// Returns whether an entry of a kustomization in `folder`, as shown, is already in the set. Compares only displayed
+/// paths, without an access to the disk.
+fn is_in_set(set: &SourceSet, folder: &str, entry: &str) -> bool {
+    let entry = set.joined(folder, entry);
+    set.file(&entry).is_some() || set.kustomization_in(&entry).is_some()
+}
+
+/// Returns all local paths that a kustomization lists.
+fn entries(file: &SourceFile) -> Vec<&str> {
+    let root = file
+        .documents
+        .iter()
+        .find_map(|document| document.tree().and_then(Tree::root));
+    let Some(root) = root else { return Vec::new() };
+    let items = |key: &str| root.get(key).into_iter().flat_map(NodeRef::items);
+    let by_name = ["resources", "bases", "components", "patchesStrategicMerge"];
+    let by_path = ["patches", "patchesJson6902"].into_iter().flat_map(items);
+    by_name
+        .into_iter()
+        .flat_map(items)
+        .chain(by_path.filter_map(|patch| patch.get("path")))
+        .filter_map(NodeRef::text)
+        .filter(|text| !text.is_empty() && !text.contains(['\n', ':']) && !text.starts_with('/'))
+        .collect()
+}

@@ -1,0 +1,219 @@
+//! Walks directories. Each one is listed once, and later code uses the recorded listing.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::filesystem;
+use crate::filesystem::{Entry, Kind, canonical};
+use crate::source::discover::folders::{FolderContent, Folders};
+use crate::source::discover::ignores::Rules;
+use crate::source::discover::walk_entry::{WalkEntry, is_manifest, is_temporary};
+use crate::source::discover::walk_options::{TrackedHidden, WalkOptions};
+use crate::source::discover::walk_root::Root;
+use crate::source::io_error::io_error_reason;
+use crate::source::kustomization_name::NAMES;
+
+/// Folder of git, which is not walked. Folders of other version control systems are walked, because git tracks files in
+/// them.
+const GIT: &str = ".git";
+
+/// Lists the manifests below `root`. Follows symbolic links to files of the same repository, but not to
+/// directories, and never opens pipes and devices. Omits git-ignored files, unless `--no-ignore` is given, but includes
+/// hidden files, because `.github`, `.tekton` and the like contain manifests. Records the listed folders in `folders`.
+pub(in crate::source) fn walk(
+    root: &Root,
+    options: &WalkOptions,
+    shown: impl Fn(&Path) -> String,
+    folders: &mut Folders,
+) -> Vec<WalkEntry> {
+    let walk = Walk {
+        root,
+        options,
+        shown,
+        wanted: is_manifest,
+    };
+    walk.all(folders)
+}
+
+/// Lists all files below `root`, whether or not they are manifests, and links to directories. Follows links and omits
+/// files like [`walk`].
+pub(in crate::source) fn walk_all(
+    root: &Root,
+    options: &WalkOptions,
+    shown: impl Fn(&Path) -> String,
+) -> Vec<WalkEntry> {
+    let walk = Walk {
+        root,
+        options,
+        shown,
+        wanted: |_| true,
+    };
+    walk.all(&mut Folders::default())
+}
+
+struct Walk<'w, S> {
+    root: &'w Root,
+    options: &'w WalkOptions,
+    shown: S,
+    wanted: fn(&OsStr) -> bool,
+}
+
+/// Folder to list.
+struct Folder {
+    path: PathBuf,
+    /// The patterns of the ignore files above it; `None` if ignore files are not used.
+    rules: Option<Rules>,
+}
+
+impl<S: Fn(&Path) -> String> Walk<'_, S> {
+    fn all(&self, folders: &mut Folders) -> Vec<WalkEntry> {
+        let mut walked = Vec::new();
+        let above = (!self.options.no_ignore).then(|| Rules::above(&self.root.real));
+        let rules = above.and_then(|above| usable(above, &mut walked));
+        let path = self.root.path.clone();
+        let mut next = VecDeque::from([Folder { path, rules }]);
+        while let Some(folder) = next.pop_front() {
+            let real = self.root.real(&folder.path);
+            let entries = match entries(&folder.path, &real, &mut walked) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    walked.push(WalkEntry::Fault(folder.path, io_error_reason(&error)));
+                    continue;
+                }
+            };
+            let rules = self.rules_within(&folder, &entries, &mut walked);
+            for entry in &entries {
+                self.visit(entry, &folder.path, &rules, &mut next, &mut walked);
+            }
+            folders.add(folder.path, holds(&entries));
+        }
+        walked
+    }
+
+    fn rules_within(
+        &self,
+        folder: &Folder,
+        entries: &[Entry],
+        walked: &mut Vec<WalkEntry>,
+    ) -> Option<Rules> {
+        let holds = |name: &str| entries.iter().any(|entry| entry.name == name);
+        let real = || self.root.real(&folder.path);
+        let within = folder.rules.as_ref()?.within(&folder.path, real, holds);
+        usable(within, walked)
+    }
+
+    fn visit(
+        &self,
+        entry: &Entry,
+        folder: &Path,
+        rules: &Option<Rules>,
+        next: &mut VecDeque<Folder>,
+        walked: &mut Vec<WalkEntry>,
+    ) {
+        let is_directory = entry.kind == Kind::Folder;
+        let is_git = entry.name == GIT;
+        let is_wanted = || (self.wanted)(&entry.name) && !is_temporary(&entry.name);
+        if is_git || !(is_directory || entry.kind == Kind::Link || is_wanted()) {
+            return;
+        }
+        let path = folder.join(&entry.name);
+        // A link without the name of a manifest may lead to a folder.
+        if entry.kind == Kind::Link && !is_wanted() && !path.is_dir() {
+            return;
+        }
+        if self.is_excluded(&path, is_directory) {
+            return;
+        }
+        if let Some(rules) = rules.as_ref().filter(|rules| !rules.are_empty()) {
+            let real = self.root.real(&path);
+            if rules.hide(&real, is_directory) {
+                if self.options.tracked_hidden != TrackedHidden::None {
+                    let ignore_rule = rules.ignore_rule(&real, is_directory);
+                    walked.extend(
+                        ignore_rule.map(|ignore_rule| WalkEntry::Hidden(real, ignore_rule)),
+                    );
+                }
+                return;
+            }
+        }
+        if is_directory {
+            let rules = rules.clone();
+            next.push_back(Folder { path, rules });
+        } else {
+            walked.push(self.classify(entry.kind, path));
+        }
+    }
+
+    fn is_excluded(&self, path: &Path, is_directory: bool) -> bool {
+        let exclude = &self.options.exclude;
+        !exclude.is_empty() && exclude.excludes(&(self.shown)(path), is_directory)
+    }
+
+    /// Classifies an entry of a folder that is not a folder itself.
+    fn classify(&self, kind: Kind, path: PathBuf) -> WalkEntry {
+        match kind.special() {
+            Some(kind) => return WalkEntry::Unopened(path, format!("it is {kind}")),
+            None if kind == Kind::File => return WalkEntry::File(path),
+            None => {}
+        }
+        let real = match canonical(&path) {
+            Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return WalkEntry::DanglingLink(path);
+            }
+            Err(error) => return WalkEntry::Unopened(path, io_error_reason(&error)),
+        };
+        let metadata = match std::fs::metadata(&real) {
+            Ok(metadata) => metadata,
+            Err(error) => return WalkEntry::Unopened(path, io_error_reason(&error)),
+        };
+        if metadata.is_dir() {
+            let folder = path.parent().unwrap_or(&path);
+            let stays = self.root.leads_out(folder, &real).is_none();
+            return WalkEntry::FolderLink(path, stays.then_some(real));
+        }
+        if let Some(kind) = Kind::from(metadata.file_type()).special() {
+            return WalkEntry::Unopened(path, format!("it leads to {kind}"));
+        }
+        let folder = path.parent().unwrap_or(&path);
+        match self.root.leads_out(folder, &real) {
+            Some(reason) => WalkEntry::Unopened(path, reason.to_owned()),
+            None => WalkEntry::Link(path, real),
+        }
+    }
+}
+
+/// Returns the rules, or `None` if an ignore file must not be opened, and records that file.
+fn usable(rules: Result<Rules, WalkEntry>, walked: &mut Vec<WalkEntry>) -> Option<Rules> {
+    rules.map_err(|unopened| walked.push(unopened)).ok()
+}
+
+/// Lists a folder, sorted by name. Records entries that cannot be read.
+fn entries(folder: &Path, real: &Path, walked: &mut Vec<WalkEntry>) -> io::Result<Vec<Entry>> {
+    let mut found = Vec::new();
+    for entry in filesystem::entries(real)? {
+        match entry {
+            Ok(entry) => found.push(entry),
+            Err(error) => walked.push(WalkEntry::Fault(
+                folder.to_path_buf(),
+                io_error_reason(&error),
+            )),
+        }
+    }
+    found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+fn holds(entries: &[Entry]) -> FolderContent {
+    let holds = |names: &[&str]| {
+        entries
+            .iter()
+            .any(|entry| names.iter().any(|name| entry.name == *name))
+    };
+    FolderContent {
+        git: holds(&[".git"]),
+        kustomization: holds(&NAMES),
+    }
+}

@@ -1,0 +1,43 @@
+//! Reasons why the text of a file is missing.
+
+use std::sync::Arc;
+
+/// Reason why the text of a file is missing or incomplete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It could not be read, for this reason.
+    Unreadable(String),
+    /// It is a symbolic link to a path that does not exist.
+    DanglingLink,
+    /// Parsing it would exceed the memory limit for all files of the run.
+    TooLarge {
+        /// The size of the file in bytes.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+        /// Whether it looks like a Kubernetes manifest.
+        kubernetes: bool,
+    },
+    /// It is not UTF-8; `text` ends before the first invalid byte.
+    NotUtf8 {
+        /// Whether it nevertheless looks like a Kubernetes manifest.
+        kubernetes: bool,
+    },
+    /// meshprobe panicked while it read the file: the location and the message of the panic.
+    Panicked(String),
+    /// The renderer that should have produced it failed.
+    NotRendered {
+        /// The message of the renderer.
+        reason: String,
+        /// The file that it had to render, as shown to the user.
+        asked: Arc<str>,
+    },
+}
+
+impl Fault {
+    /// Returns whether no text of the file could be read.
+    #[must_use]
+    pub const fn is_without_text(&self) -> bool {
+        !matches!(self, Self::NotUtf8 { .. })
+    }
+}

@@ -1,0 +1,21 @@
+//! Data of a run: files, their documents, and the set of all files. Nothing here accesses the disk.
+
+pub(super) mod document;
+pub(super) mod fault;
+pub(super) mod file;
+pub(super) mod hidden_files;
+pub(super) mod links;
+pub(super) mod objects;
+pub(super) mod origin;
+pub(super) mod rendered;
+pub(super) mod set;
+mod set_paths;
+
+pub use document::{Content, Document};
+pub use fault::Fault;
+pub use file::{Role, SourceFile};
+pub use hidden_files::HiddenFiles;
+pub use links::Links;
+pub use origin::Source;
+pub use rendered::{Rendered, Trail};
+pub use set::SourceSet;

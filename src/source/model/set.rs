@@ -1,0 +1,121 @@
+//! The set of all files of a run.
+
+use std::sync::Arc;
+
+use crate::source::kustomization_name::NAMES;
+use crate::source::model::document::Document;
+use crate::source::model::fault::Fault;
+use crate::source::model::file::{Role, SourceFile};
+use crate::source::model::links::Links;
+use crate::source::model::origin::Source;
+use crate::yaml::Span;
+
+/// Set of all files of a run.
+#[derive(Clone, Debug, Default)]
+pub struct SourceSet {
+    /// The files, sorted by path, each path once.
+    pub files: Vec<SourceFile>,
+    /// The memory limit for renderings of kustomizations in bytes; `None` for a limit that depends on the files.
+    pub max_rendered: Option<usize>,
+    /// Symbolic links that lead to files of the set.
+    pub links: Links,
+    /// Kustomizations and files with deploying objects that git tracks and ignore files hide; only for a rewrite.
+    pub hidden_overlays: Arc<[SourceFile]>,
+}
+
+impl SourceSet {
+    /// Creates a set of files, and sorts them.
+    #[must_use]
+    pub fn new(mut files: Vec<SourceFile>) -> Self {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Self::of_sorted(files)
+    }
+
+    /// Returns a copy of this set with other files, which must be sorted.
+    #[must_use]
+    pub fn with_files(&self, files: Vec<SourceFile>) -> Self {
+        Self {
+            max_rendered: self.max_rendered,
+            links: self.links.clone(),
+            hidden_overlays: Arc::clone(&self.hidden_overlays),
+            ..Self::of_sorted(files)
+        }
+    }
+
+    /// Creates a set of sorted files without options.
+    fn of_sorted(files: Vec<SourceFile>) -> Self {
+        Self {
+            files,
+            ..Self::default()
+        }
+    }
+
+    /// Creates a set of one file with this text.
+    #[must_use]
+    pub fn from_text(path: &str, text: &str) -> Self {
+        Self::new(vec![SourceFile::new(path.into(), text.into())])
+    }
+
+    /// Returns the file shown as `path`.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
+        let at = self.index(path)?;
+        self.files.get(at)
+    }
+
+    /// Returns the file shown as `path` for modification.
+    pub fn file_mut(&mut self, path: &str) -> Option<&mut SourceFile> {
+        let at = self.index(path)?;
+        self.files.get_mut(at)
+    }
+
+    fn index(&self, path: &str) -> Option<usize> {
+        let found = self.files.binary_search_by(|file| (*file.path).cmp(path));
+        found.ok()
+    }
+
+    /// Returns a document by the path of its file and its number in the file.
+    #[must_use]
+    pub fn document(&self, path: &str, index: usize) -> Option<&Document> {
+        self.file(path)?.documents.get(index)
+    }
+
+    /// Returns the whole text that came from standard input.
+    #[must_use]
+    pub fn from_stdin(&self) -> Option<&str> {
+        self.targets()
+            .find(|file| file.location.is_none() && file.fault.is_none())
+            .map(|file| &*file.text)
+    }
+
+    /// Iterates over the files that are checked.
+    pub fn targets(&self) -> impl Iterator<Item = &SourceFile> {
+        self.files.iter().filter(|file| file.role == Role::Target)
+    }
+}
+
+impl SourceSet {
+    /// Returns the kustomization in a folder, given by its displayed path without `/` at the end. Like kustomize, skips
+    /// a dangling link.
+    #[must_use]
+    pub fn kustomization_in(&self, folder: &str) -> Option<&SourceFile> {
+        let inside = |name: &&str| match folder {
+            "" => self.file(name),
+            "/" => self.file(&format!("/{name}")),
+            _ => self.file(&format!("{folder}/{name}")),
+        };
+        NAMES
+            .iter()
+            .filter_map(inside)
+            .find(|file| !matches!(file.fault, Some(Fault::DanglingLink)))
+    }
+}
+
+impl SourceSet {
+    /// Returns the source of the text at `span` in the file shown as `path`, if that is a rendered
+    /// manifest that records it.
+    #[must_use]
+    pub fn source_of(&self, path: &str, span: Span) -> Option<Source> {
+        self.file(path)?.source_of(span)
+    }
+}

@@ -1,0 +1,12 @@
+//! The parser for all documents, based on granit-parser.
+
+mod builder;
+mod document;
+mod events;
+mod fault;
+mod white_space;
+
+pub use document::{parse, parse_fully, parse_within};
+
+#[cfg(test)]
+mod tests;

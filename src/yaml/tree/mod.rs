@@ -1,0 +1,11 @@
+//! The tree of one document: nodes with their exact positions in the source text.
+
+mod kind;
+mod lookup;
+mod node;
+mod storage;
+
+pub use kind::{Kind, Style};
+pub use node::{Entry, NodeRef};
+pub use storage::Tree;
+pub(super) use storage::{NONE, Node, Properties};

@@ -1,0 +1,134 @@
+//! The memory layout of a tree.
+
+use std::sync::Arc;
+
+use super::kind::{Kind, Style};
+use crate::yaml::span::{CompactSpan, Span};
+
+/// The number of no node.
+pub(in crate::yaml) const NONE: u32 = u32::MAX;
+
+/// A node; offsets count the bytes of the whole file. Nodes take most of the memory of a run, so their size is
+/// limited to 32 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::yaml) struct Node {
+    pub(in crate::yaml) kind: Kind,
+    pub(in crate::yaml) style: Style,
+    /// The value without anchor and tag. The span of a block scalar starts at its header.
+    pub(in crate::yaml) span: CompactSpan,
+    /// Collections: start in `links`. Scalars: start in `decoded`, or `NONE` if the source is
+    /// the value. Aliases: the target.
+    pub(in crate::yaml) first: u32,
+    /// The end of the range that starts at `first`.
+    pub(in crate::yaml) last: u32,
+    pub(in crate::yaml) parent: u32,
+    /// The `-` of a block sequence item, or the end of the `:` of a mapping value.
+    pub(in crate::yaml) indicator: u32,
+    /// Index in `properties` or `NONE`.
+    pub(in crate::yaml) properties: u32,
+}
+
+const _: () = assert!(size_of::<Node>() == 32);
+
+/// Anchor and tag of a node. Few nodes have one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::yaml) struct Properties {
+    /// Start of the value, including anchor and tag.
+    pub(in crate::yaml) outer_start: usize,
+    /// `&name`.
+    pub(in crate::yaml) anchor: Option<Span>,
+    /// The explicit tag.
+    pub(in crate::yaml) tag: Option<Span>,
+}
+
+/// A parsed document. Two documents are equal if all their nodes and positions are equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    pub(in crate::yaml) text: Arc<str>,
+    pub(in crate::yaml) segment: Span,
+    pub(in crate::yaml) nodes: Vec<Node>,
+    pub(in crate::yaml) links: Vec<u32>,
+    /// The values of all scalars that differ from their source, concatenated.
+    pub(in crate::yaml) decoded: String,
+    pub(in crate::yaml) properties: Vec<Properties>,
+    pub(in crate::yaml) root: u32,
+    /// Whether the document contains a scalar `<<`.
+    pub(in crate::yaml) has_merge_keys: bool,
+}
+
+impl Tree {
+    /// Returns the text of the whole file.
+    #[must_use]
+    pub const fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Returns the bytes of the file that belong to this document.
+    #[must_use]
+    pub const fn segment(&self) -> Span {
+        self.segment
+    }
+
+    /// Returns whether the document contains an anchor.
+    #[must_use]
+    pub fn has_anchors(&self) -> bool {
+        self.anchors().next().is_some()
+    }
+
+    /// Iterates over the spans of the anchors (`&name`) in the order of the text.
+    pub(in crate::yaml) fn anchors(&self) -> impl Iterator<Item = Span> {
+        self.properties.iter().filter_map(|of| of.anchor)
+    }
+
+    /// Returns whether a node has an explicit tag.
+    pub(in crate::yaml) fn has_tags(&self) -> bool {
+        self.properties.iter().any(|of| of.tag.is_some())
+    }
+
+    /// Returns whether the document contains a scalar `<<`.
+    #[must_use]
+    pub const fn has_merge_keys(&self) -> bool {
+        self.has_merge_keys
+    }
+
+    /// Returns whether the text of the document, including comments, or the value of a scalar contains `words`.
+    #[must_use]
+    pub fn contains_text(&self, words: &str) -> bool {
+        self.segment.slice(&self.text).contains(words) || self.decoded.contains(words)
+    }
+
+    /// Returns the span of the node with this number. Nodes are numbered in the order of the text, a
+    /// collection before its members.
+    #[must_use]
+    pub fn span(&self, id: usize) -> Option<Span> {
+        self.nodes.get(id).map(|node| node.span.span())
+    }
+
+    /// Returns the number of nodes: keys, values and items.
+    #[must_use]
+    pub const fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns the size of the tree in memory, in bytes, without the text of its file.
+    #[must_use]
+    pub const fn memory(&self) -> usize {
+        self.nodes.len() * size_of::<Node>()
+            + self.links.len() * size_of::<u32>()
+            + self.properties.len() * size_of::<Properties>()
+            + self.decoded.len()
+    }
+
+    /// Changes the value of a key to `name`. The source text, and the target of a key that is an alias, do not change.
+    pub fn rename_key(&mut self, id: u32, name: &str) {
+        let first = self.decoded.len();
+        let (Ok(from), Ok(to)) = (first.try_into(), (first + name.len()).try_into()) else {
+            return;
+        };
+        if let Some(node) = self.nodes.get_mut(id as usize) {
+            node.kind = Kind::Scalar;
+            (node.first, node.last) = (from, to);
+            self.decoded.push_str(name);
+        }
+    }
+}
