@@ -1,10 +1,9 @@
 //! Any text as configuration: in the file, in annotations, and in suppressions.
 
-use meshprobe::engine;
 use meshprobe::mesh::istio::annotations;
 use meshprobe::settings::{self, FailOn};
 use meshprobe::source::{Content, SourceFile, SourceSet};
-use meshprobe::yaml;
+use meshprobe::{engine, yaml};
 
 use super::input::{LONGEST, parts, text};
 use super::manifest::{check_and_verify, deployment, injected, verify_findings};

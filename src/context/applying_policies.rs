@@ -7,8 +7,7 @@ use crate::kube::Object;
 use crate::mesh::istio::authz::{Match, Request};
 use crate::yaml::NodeRef;
 
-use crate::context::authz_rules::rules;
-use crate::context::authz_rules::{Action, action, rule_matches, texts};
+use crate::context::authz_rules::{Action, action, rule_matches, rules, texts};
 
 /// The position of a policy in the inventory, and of a rule in the policy.
 type RulePosition = (usize, usize);

@@ -1,7 +1,6 @@
 //! Compares the distance of files.
 
-use crate::kube::Object;
-use crate::kube::nearness;
+use crate::kube::{Object, nearness};
 use crate::source::paths::{folder, is_within};
 
 /// Returns the candidates whose file shares the longest folder path with `path`. Documents of the

@@ -1,6 +1,7 @@
 //! The type of everything that `meshprobe rule` explains.
 
 use crate::finding::Severity;
+use crate::rules;
 
 /// A kind of finding with its page.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +18,7 @@ impl Notice {
     /// Returns the page without its first two paragraphs, the id and the metadata.
     #[must_use]
     pub fn docs(&self) -> &'static str {
-        let body = self.page.splitn(3, "\n\n").nth(2);
-        body.unwrap_or_default().trim()
+        rules::page_body(self.page)
     }
 }
 
@@ -28,12 +28,7 @@ macro_rules! notice {
         $crate::engine::notice::Notice {
             id: $id,
             severity: $crate::finding::Severity::$severity,
-            page: include_str!(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/docs/rules/",
-                $id,
-                ".md"
-            )),
+            page: $crate::rules::page!($id),
         }
     };
 }

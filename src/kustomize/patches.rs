@@ -8,10 +8,8 @@ use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
 
 use crate::kube::ObjectId;
-use crate::kustomize::Scope;
 use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::inline::{self, Documents};
-use crate::kustomize::json_patch;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::locate::file;
 use crate::kustomize::merge::merge;
@@ -22,6 +20,7 @@ use crate::kustomize::node::{Node, Value};
 use crate::kustomize::resource::{Resource, identity};
 use crate::kustomize::schema::Type;
 use crate::kustomize::selector::Target;
+use crate::kustomize::{Scope, json_patch};
 
 /// Maximum number of objects that are recorded for a patch. The patch counts as applied while one of them exists.
 const RECORDED: usize = 64;

@@ -8,7 +8,6 @@ use hashbrown::HashMap;
 use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Span};
 
-use crate::kustomize::Scope;
 use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::dialect::Dialect;
 use crate::kustomize::fields::{self, FieldSpec, Pair, Pairs};
@@ -17,9 +16,8 @@ use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::name_index::NameIndex;
 use crate::kustomize::node::{Field, Node};
-use crate::kustomize::patches;
 use crate::kustomize::resource::Resource;
-use crate::kustomize::share;
+use crate::kustomize::{Scope, patches, share};
 
 /// Applies all transformations, and subtracts one step from `work` for each object of each transformation. `layers` are
 /// the kustomization and the settings that a deploying object adds to it: lists are concatenated, and the

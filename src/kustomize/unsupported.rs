@@ -11,14 +11,13 @@ use crate::yaml::{Entry, NodeRef};
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::changes::{Change, ChangeIndex, Changes};
 use crate::kustomize::field_path::Style;
-use crate::kustomize::inline;
 use crate::kustomize::kustomization::{Kustomization, says_something};
 use crate::kustomize::locate::{Located, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::selector::Target;
 use crate::kustomize::spelling::has_other_spelling;
-use crate::kustomize::{Note, Scope};
+use crate::kustomize::{Note, Scope, inline};
 
 /// Adds notes about the unsupported fields of `k`, with the objects of `accumulator` that they may change.
 pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator: &mut Accumulator) {

@@ -49,7 +49,7 @@ pub(crate) fn mesh_of_group(group: &str) -> Option<Mesh> {
         .map(|definition| definition.mesh)
 }
 
-/// Tells whether objects of this kind may be facts for a mesh that is not Istio; if not, they
+/// Returns whether objects of this kind may be facts for a mesh that is not Istio; if not, they
 /// certainly are none.
 #[must_use]
 pub(crate) fn may_be_fact(group: &str, kind: &str) -> bool {
@@ -60,7 +60,7 @@ pub(crate) fn may_be_fact(group: &str, kind: &str) -> bool {
         .any(|markers| markers.groups.contains(&group) || markers.shared(group, kind).is_some())
 }
 
-/// Tells whether a label or an annotation with this key may affect a mesh.
+/// Returns whether a label or an annotation with this key may affect a mesh.
 #[must_use]
 pub(crate) fn is_key_of_mesh(key: &str) -> bool {
     DEFINITIONS

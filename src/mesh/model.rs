@@ -183,7 +183,7 @@ pub(crate) trait MeshModel: Sync {
     /// Returns the names of the containers that the webhook adds.
     fn own_containers(&self) -> &'static [&'static str];
 
-    /// Tells whether the Namespace decides which of its pods are injected; otherwise the pods do, or the
+    /// Returns whether the Namespace decides which of its pods are injected; otherwise the pods do, or the
     /// installation of the mesh.
     fn namespace_decides(&self) -> bool {
         true
@@ -215,7 +215,7 @@ pub(crate) trait MeshModel: Sync {
         Ok(Vec::new())
     }
 
-    /// Tells whether the mesh writes the configuration of its proxies for probes at
+    /// Returns whether the mesh writes the configuration of its proxies for probes at
     /// admission.
     fn has_bootstrap(&self) -> bool {
         false

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::engine::{Notice, check_ids, explained};
-use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity, docs_url};
-use crate::finding::{SuppressedBy, Suppression};
+use crate::finding::{
+    Applicability, FileEdit, Finding, Fix, Label, Severity, SuppressedBy, Suppression, docs_url,
+};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;

@@ -249,7 +249,7 @@ pub(super) fn undo_refusal<'t>(
     })
 }
 
-/// Tells whether one rewrite of the file is correct for both predictions.
+/// Returns whether one rewrite of the file is correct for both predictions.
 fn is_alike(first: &WorkloadPrediction<'_>, second: &WorkloadPrediction<'_>) -> bool {
     first.dataplane.value == second.dataplane.value
         && first.status_port.value == second.status_port.value

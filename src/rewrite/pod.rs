@@ -49,7 +49,7 @@ pub(super) fn rewrite<'t>(
     }
 }
 
-/// Tells whether the pod contains handlers that a rewrite would change.
+/// Returns whether the pod contains handlers that a rewrite would change.
 pub(super) fn needs_rewrite(pod: &WorkloadPrediction<'_>) -> bool {
     preview::needs_rewrite(pod).unwrap_or_else(|| !wanted(pod).is_empty())
 }

@@ -321,7 +321,7 @@ fn addition_change(pod: &WorkloadPrediction<'_>, addition: Addition) -> Change {
     }
 }
 
-/// Tells whether a rewrite would change a pod of another mesh; `None` for a pod of Istio.
+/// Returns whether a rewrite would change a pod of another mesh; `None` for a pod of Istio.
 pub(super) fn needs_rewrite(pod: &WorkloadPrediction<'_>) -> Option<bool> {
     pod.mesh.value.filter(|mesh| *mesh != Mesh::ISTIO)?;
     let rewritten = pod.handlers.iter().any(|handler| handler.rewritten);

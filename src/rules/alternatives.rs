@@ -4,8 +4,7 @@ use crate::context::Context;
 use crate::finding::{Applicability, Certainty, Finding, Severity};
 use crate::predict::{Alternative, Outcome, WorkloadPrediction, evident_alternatives};
 
-use crate::rules::context::RuleContext;
-use crate::rules::context::by_namespace;
+use crate::rules::context::{RuleContext, by_namespace};
 use crate::rules::registry::run_scope;
 use crate::rules::rule::Scope;
 use crate::rules::support::pod_labels::PodLabels;

@@ -29,5 +29,6 @@ group::groups! {
 pub use context::{ByNamespace, RuleContext};
 pub use registry::all;
 pub use rendering::unrendered_template::unrendered;
-pub use rule::{Example, FixAvailability, Rule, Scope, Sections};
+pub(crate) use rule::page;
+pub use rule::{Example, FixAvailability, Rule, Scope, Sections, page_body};
 pub use runner::{check, check_marked};

@@ -117,12 +117,31 @@ impl Example {
     }
 }
 
+/// Returns a page of `docs/rules` without its title, the line with its metadata, and white space around the rest.
+#[must_use]
+pub fn page_body(page: &'static str) -> &'static str {
+    let body = page.splitn(3, "\n\n").nth(2);
+    body.unwrap_or_default().trim()
+}
+
+/// Embeds the page of a rule, notice or guard: `docs/rules/<id>.md`.
+macro_rules! page {
+    ($id:literal) => {
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/docs/rules/",
+            $id,
+            ".md"
+        ))
+    };
+}
+pub(crate) use page;
+
 impl Rule {
     /// Returns the page without the title and the line with severity and fix.
     #[must_use]
     pub fn docs(&self) -> &'static str {
-        let mut paragraphs = self.page.splitn(3, "\n\n");
-        paragraphs.nth(2).unwrap_or_default()
+        page_body(self.page)
     }
 
     /// Splits the documentation into its sections.
@@ -156,12 +175,7 @@ macro_rules! declare_rule {
         pub(in crate::rules) const RULE: $crate::rules::Rule = $crate::rules::Rule {
             id: $id,
             severity: $crate::finding::Severity::$severity,
-            page: include_str!(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/docs/rules/",
-                $id,
-                ".md"
-            )),
+            page: $crate::rules::page!($id),
             fix: $crate::rules::FixAvailability::$fix,
             scope: $crate::rules::Scope::$scope,
             check,

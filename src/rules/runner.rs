@@ -5,14 +5,12 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
-use crate::rules::support::fix_safety;
-use crate::rules::support::overlays;
 use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_cure::RewriteCures;
+use crate::rules::support::{fix_safety, overlays};
 
 use super::alternatives;
-use super::context::RuleContext;
-use super::context::by_namespace;
+use super::context::{RuleContext, by_namespace};
 use super::registry::{of_scope, run_scope};
 use super::rule::{Rule, Scope};
 

@@ -65,7 +65,7 @@ impl MeshKind {
             })
     }
 
-    /// Tells whether pods of Istio are judged.
+    /// Returns whether pods of Istio are judged.
     #[must_use]
     pub fn may_be_istio(self) -> bool {
         match self {

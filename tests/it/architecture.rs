@@ -1,7 +1,9 @@
 //! Checks that each layer uses only lower layers, and that only the top layers do input and output.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::support::rust_code::{USE, code, imported_paths, rust_files};
 
 /// The layers from the bottom to the top; each uses only the layers before it.
 const LAYERS: &[&str] = &[
@@ -70,10 +72,7 @@ struct SourceText {
 
 fn sources() -> Vec<SourceText> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    files.sort();
-    files
+    rust_files(&root)
         .iter()
         .map(|file| {
             let path = file
@@ -95,34 +94,6 @@ fn sources() -> Vec<SourceText> {
         })
         .filter(|source| source.path != "lib.rs" && source.path != "main.rs")
         .collect()
-}
-
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-}
-
-fn code(text: &str) -> Vec<(usize, String)> {
-    let mut code = Vec::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((number, line)) = lines.next() {
-        if line.trim() == "#[cfg(test)]" {
-            // rustfmt puts the end of an item at the indentation of its start.
-            let indent = |line: &str| line.len() - line.trim_start().len();
-            let mine = indent(line);
-            let ends = |line: &str| indent(line) == mine && line.ends_with([';', '}']);
-            let _ = lines.find(|(_, line)| ends(line));
-        } else if !line.trim_start().starts_with("//") {
-            code.push((number + 1, line.to_owned()));
-        }
-    }
-    code
 }
 
 fn rank(layer: &str) -> Option<usize> {
@@ -284,27 +255,34 @@ fn programs_are_run_in_one_place() {
 /// and the terms of a policy that results of the model contain. Rules get everything else from the
 /// model, so that a new mesh changes no rule.
 const KNOWN_TO_RULES: &[&str] = &[
-    "mesh::istio::annotations;",
-    "mesh::istio::keys;",
+    "crate::mesh::istio::annotations",
+    "crate::mesh::istio::keys",
     // A plain value that predictions contain.
-    "mesh::istio::mtls::MtlsMode;",
+    "crate::mesh::istio::mtls::MtlsMode",
     // The content of a WorkloadGroup, and the faults in it: no other mesh has such an object.
-    "mesh::istio::vm;",
-    "mesh::istio::rewrite::is_agent_path;",
-    "mesh::istio::rewrite::parse_bool;",
-    "mesh::istio::rewrite::{is_agent_path, parse_bool};",
+    "crate::mesh::istio::vm",
+    "crate::mesh::istio::rewrite::is_agent_path",
+    "crate::mesh::istio::rewrite::parse_bool",
 ];
 
 #[test]
 fn rules_use_the_model_instead_of_a_mesh() {
     let mut wrong = Vec::new();
     for source in sources().iter().filter(|source| source.layer == "rules") {
-        for (number, line) in &source.code {
-            let names =
-                line.contains("istio::") || line.contains("mesh::{") && line.contains("istio");
-            if names && !KNOWN_TO_RULES.iter().any(|known| line.ends_with(known)) {
-                wrong.push(format!("src/{}:{number}: {line}", source.path));
+        let text: String = source
+            .code
+            .iter()
+            .map(|(_, line)| format!("{line}\n"))
+            .collect();
+        for path in imported_paths(&text) {
+            let is_of_mesh = path.starts_with("crate::mesh::istio");
+            if is_of_mesh && !KNOWN_TO_RULES.contains(&path.as_str()) {
+                wrong.push(format!("src/{}: {path}", source.path));
             }
+        }
+        let body = USE.replace_all(&text, "");
+        for line in body.lines().filter(|line| line.contains("istio::")) {
+            wrong.push(format!("src/{}: {line}", source.path));
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use walkdir::WalkDir;
+
+use crate::support::rust_code::{USE, code, leaves, rust_files};
 
 /// The segments of a module path below the crate; empty for `lib.rs`.
 type Module = Vec<String>;
@@ -17,9 +18,6 @@ type Module = Vec<String>;
 /// A module and the segments of a path that follow it.
 type Target = (Module, Vec<String>);
 
-static USE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?m)^(?-u:\s)*(pub(?:\([^)]*\))?(?-u:\s)+)?use(?-u:\s)+([^;]+);").unwrap()
-});
 /// `pub(in crate::rules)` imports nothing.
 static VISIBILITY: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"pub\(in [^)]*\)").unwrap());
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
@@ -38,13 +36,11 @@ struct Crate {
 impl Crate {
     fn read(root: &Path) -> Self {
         let mut found = Self::default();
-        for entry in WalkDir::new(root) {
-            let entry = entry.unwrap();
-            let path = entry.path();
-            let name = entry.file_name().to_str().unwrap();
-            if name.ends_with(".rs") && name != "main.rs" {
+        for path in rust_files(root) {
+            if !path.ends_with("main.rs") {
                 let module = module_of(path.strip_prefix(root).unwrap());
-                let text = without_tests(&fs::read_to_string(path).unwrap());
+                let lines = code(&fs::read_to_string(&path).unwrap());
+                let text = lines.into_iter().map(|(_, line)| line + "\n").collect();
                 found.texts.insert(module, text);
             }
         }
@@ -155,56 +151,6 @@ fn module_of(path: &Path) -> Module {
         module.pop();
     }
     module
-}
-
-/// Removes comment lines and the items that only tests compile.
-fn without_tests(text: &str) -> String {
-    let mut kept = String::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        if line.trim() == "#[cfg(test)]" {
-            let indent = |line: &str| line.len() - line.trim_start().len();
-            let own = indent(line);
-            lines.find(|line| indent(line) == own && line.ends_with([';', '}']));
-        } else if !line.trim_start().starts_with("//") {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    kept
-}
-
-/// Returns the single paths of a `use` tree, without renames.
-fn leaves(tree: &str) -> Vec<String> {
-    let tree = tree.split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some((prefix, list)) = tree.split_once('{') else {
-        return vec![tree.split(" as ").next().unwrap().trim().to_owned()];
-    };
-    let list = list.trim_end().trim_end_matches('}');
-    let (mut depth, mut start, mut items) = (0, 0, Vec::new());
-    for (at, character) in list.char_indices() {
-        match character {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                items.push(&list[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    items.push(&list[start..]);
-    items
-        .into_iter()
-        .filter(|item| !item.trim().is_empty())
-        .flat_map(|item| {
-            // A list inside of the list has lost its last brace if it was the last item.
-            let missing = item.matches('{').count() - item.matches('}').count();
-            leaves(&format!("{}{}", item.trim(), "}".repeat(missing)))
-        })
-        .map(|leaf| format!("{}{leaf}", prefix.trim()))
-        .map(|leaf| leaf.trim_end_matches("::self").to_owned())
-        .collect()
 }
 
 /// Returns the modules that reach each other, in groups.

@@ -100,8 +100,8 @@ fn may_select(hook: &Webhook, named: &HashSet<&str>) -> bool {
     })
 }
 
-/// Returns everything that a control plane states, without the places; `None` where it states more than values. Of a
-/// revision that is not among `named` only the release counts that its name may show.
+/// Returns all values of a control plane, without the places; `None` if it contains more than values. Of a revision that
+/// is not in `named`, only the release that its name may contain counts.
 fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
     fn value<T>(fact: &Option<Fact<T>>) -> Option<&T> {
         fact.as_ref().map(|fact| &fact.value)

@@ -16,9 +16,6 @@ use crate::context::run_context::Context;
 /// The option that settles which revisions are served.
 const SETTLE: &str = "--assume revision=NAME";
 
-/// In a scope of at most this many control planes, the webhooks of each are evaluated, which is faster than the index.
-const FEW: usize = 32;
-
 /// The control plane that injects a pod.
 #[derive(Clone, Debug)]
 pub(in super::super) enum Server<'a> {
@@ -60,11 +57,7 @@ impl Context<'_> {
             return without_planes(labels);
         }
         let in_scope: Vec<usize> = positions(&self.control_planes, scope);
-        let possible = if in_scope.len() <= FEW {
-            self.with_all_webhooks(&in_scope)
-        } else {
-            self.plane_index.possible(labels)
-        };
+        let possible = self.plane_index.possible(labels);
         let hits = self.hits(&in_scope, &possible, labels);
         if !hits.is_empty() {
             let hook = hits.iter().find_map(|(_, hook)| *hook);
@@ -79,7 +72,7 @@ impl Context<'_> {
             return Server::NotRequested;
         }
         assumed_name(labels)
-            .or_else(|| self.out_of_scope(labels))
+            .or_else(|| self.out_of_scope(labels, &possible))
             .or_else(|| open(scope))
             .or_else(|| self.by_istioctl(scope, input))
             .unwrap_or_else(|| Server::NotServed {
@@ -122,10 +115,9 @@ impl Context<'_> {
 
     /// Returns the control planes elsewhere in the tree that serve the name, as an assumption: that is more likely than
     /// that none serves it.
-    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>) -> Option<Server<'a>> {
-        let possible = self.plane_index.possible(labels);
+    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>, possible: &Possible) -> Option<Server<'a>> {
         let all: Vec<usize> = possible.keys().copied().collect();
-        let hits = self.hits(&all, &possible, labels);
+        let hits = self.hits(&all, possible, labels);
         let (first, hook) = *hits.first()?;
         let message = "a control plane elsewhere in the tree serves this workload";
         let place = Label {
@@ -140,17 +132,6 @@ impl Context<'_> {
             hook: hook.map(|hook| hook.place.clone()),
             assumption: Some(assumption),
         })
-    }
-
-    /// Returns the control planes at `positions` with all of their webhooks.
-    fn with_all_webhooks(&self, positions: &[usize]) -> Possible {
-        positions
-            .iter()
-            .filter_map(|at| {
-                let plane = self.control_planes.get(*at)?;
-                Some((*at, (0..plane.webhooks.len()).collect()))
-            })
-            .collect()
     }
 
     /// Returns the nearest of the control planes at `positions` that inject, each with its webhook if the tree holds it;

@@ -11,8 +11,7 @@ use crate::context::install::server::Server;
 use crate::context::install::view::InstallView;
 use crate::context::run_context::Context;
 use crate::finding::Label;
-use crate::kube::nearness;
-use crate::kube::{Object, Workload, is_in_ancestor_folder};
+use crate::kube::{Object, Workload, is_in_ancestor_folder, nearness};
 use crate::mesh::istio::install::{Install, Part};
 
 impl<'t> Context<'t> {

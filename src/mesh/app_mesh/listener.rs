@@ -18,7 +18,7 @@ pub(super) fn node<'a, 't>(input: &PodInput<'a, 't>) -> Option<&'a Object<'t>> {
         .find(|node| selects(node, input.workload))
 }
 
-/// Tells whether a `VirtualNode` selects a workload. An empty selector selects all pods, a missing one none.
+/// Returns whether a `VirtualNode` selects a workload. An empty selector selects all pods, a missing one none.
 fn selects(node: &Object<'_>, workload: &Workload<'_>) -> bool {
     let selector = node
         .node

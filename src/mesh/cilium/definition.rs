@@ -32,7 +32,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     faults: &[],
 };
 
-/// Tells whether a policy requires mutual authentication.
+/// Returns whether a policy requires mutual authentication.
 fn demands_authentication(spec: NodeRef<'_>) -> bool {
     let rules = ["ingress", "egress"]
         .into_iter()

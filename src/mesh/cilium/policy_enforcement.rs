@@ -1,6 +1,6 @@
 //! Releases that enforce policies differently.
 
-/// Tells whether a release of Cilium, named as in a chart, drops connections from the node to pods that no policy
+/// Returns whether a release of Cilium, named as in a chart, drops connections from the node to pods that no policy
 /// selects if policies are always enforced. This applies to 1.20 and later (issue 48444), and to unreadable releases.
 #[must_use]
 pub(crate) fn drops_unselected(release: Option<&str>) -> bool {

@@ -127,7 +127,7 @@ fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
     transparent.value.then(|| fact.depending_on(&transparent))
 }
 
-/// Tells whether a value is neither a boolean nor a placeholder.
+/// Returns whether a value is neither a boolean nor a placeholder.
 fn is_not_boolean(entry: &Entry<'_>) -> bool {
     let text = entry.value.text().unwrap_or_default();
     boolean(text).is_none() && !placeholder::contains(text)
@@ -141,7 +141,7 @@ pub(crate) fn several_services<'t>(workload: &Workload<'t>) -> Option<Entry<'t>>
     text.contains(',').then_some(entry)
 }
 
-/// Tells whether the traffic of the pod is redirected to its proxy.
+/// Returns whether the traffic of the pod is redirected to its proxy.
 pub(super) fn transparent(input: &PodInput<'_, '_>) -> Fact<bool> {
     let object = &input.workload.object;
     if let Some(entry) = input.workload.template.annotation(TRANSPARENT) {
@@ -156,7 +156,7 @@ pub(super) fn transparent(input: &PodInput<'_, '_>) -> Fact<bool> {
     Fact::default(true, message, SETTLE_TRANSPARENT)
 }
 
-/// Tells whether the webhook rewrites the probes of the pod, if its traffic is redirected.
+/// Returns whether the webhook rewrites the probes of the pod, if its traffic is redirected.
 pub(super) fn overwrites(input: &PodInput<'_, '_>) -> Fact<bool> {
     match input.workload.template.annotation(OVERWRITE) {
         Some(entry) => switch(&input.workload.object, &entry, "the rewrite of probes"),

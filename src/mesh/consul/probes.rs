@@ -5,8 +5,7 @@ use crate::kube::{Container, ContainerList, HttpGet, Port, ProbeHandler, Slot};
 use crate::mesh::model::{
     HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, resolve,
 };
-use crate::mesh::shared_faults;
-use crate::mesh::{Fact, Reason};
+use crate::mesh::{Fact, Reason, shared_faults};
 
 use super::injection::{overwrites, transparent};
 use super::keys::{DATAPLANE, EXCLUDED_PORTS};

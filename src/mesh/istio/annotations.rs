@@ -179,7 +179,7 @@ pub(crate) fn rejections_in<'t>(
         })
 }
 
-/// Tells whether a value is a name such as `DB_PORT` that a later step replaces with a number, for
+/// Returns whether a value is a name such as `DB_PORT` that a later step replaces with a number, for
 /// example `replacements` of a kustomization: no port has such a name.
 fn is_replacement_name(key: &str, value: &str) -> bool {
     let is_name = |word: &str| {
@@ -246,7 +246,7 @@ fn proxy_config(value: &str) -> Option<String> {
     }
 }
 
-/// Tells whether a text is a quantity. Source: Kubernetes 1.36, `apimachinery/pkg/api/resource/quantity.go`.
+/// Returns whether a text is a quantity. Source: Kubernetes 1.36, `apimachinery/pkg/api/resource/quantity.go`.
 fn is_quantity(text: &str) -> bool {
     let unsigned = text.trim_start_matches(['+', '-']);
     let number = |c: char| c.is_ascii_digit() || c == '.';

@@ -80,13 +80,13 @@ const HTTP_FIELDS: [&str; 10] = [
     "notPaths",
 ];
 
-/// Tells whether a field of `from` or `to` needs an HTTP chain.
+/// Returns whether a field of `from` or `to` needs an HTTP chain.
 #[must_use]
 pub(crate) fn is_http_field(field: &str) -> bool {
     HTTP_FIELDS.contains(&field)
 }
 
-/// Tells whether a condition of `when` needs an HTTP chain.
+/// Returns whether a condition of `when` needs an HTTP chain.
 #[must_use]
 pub(crate) fn is_http_condition(key: &str) -> bool {
     key.starts_with("request.") || key == "remote.ip"

@@ -60,7 +60,7 @@ pub(crate) enum Capture {
 }
 
 impl Capture {
-    /// Tells whether a connection to the port ends at the sidecar.
+    /// Returns whether a connection to the port ends at the sidecar.
     #[must_use]
     pub(crate) const fn is_captured(self) -> bool {
         matches!(self, Self::ByDefault | Self::Included)

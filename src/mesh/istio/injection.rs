@@ -112,7 +112,7 @@ pub fn webhook(plane: &ControlPlane, input: &InjectionInput<'_>) -> Option<Webho
     }
 }
 
-/// Tells whether the injector injects a pod that it receives.
+/// Returns whether the injector injects a pod that it receives.
 ///
 /// Up to 1.26, any value except y, yes, true and on means "no". From 1.27 on, only "true" and
 /// "false" have a meaning, and any other value leaves the decision to the policy. The label has an effect since
@@ -145,7 +145,7 @@ pub fn inject_required(
     }
 }
 
-/// Tells whether pods of this control plane's webhooks get a sidecar.
+/// Returns whether pods of this control plane's webhooks get a sidecar.
 #[must_use]
 pub fn is_injected(
     plane: &ControlPlane,
@@ -155,7 +155,7 @@ pub fn is_injected(
     webhook(plane, input).is_some() && inject_required(plane.policy_enabled, input, version)
 }
 
-/// Tells whether pods of this namespace are never injected.
+/// Returns whether pods of this namespace are never injected.
 #[must_use]
 pub fn is_system_namespace(namespace: &str) -> bool {
     SYSTEM_NAMESPACES.contains(&namespace)

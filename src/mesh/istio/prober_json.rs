@@ -131,7 +131,7 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
         .collect())
 }
 
-/// Tells whether a prober is a gRPC check without a timeout: the agent's deadline then
+/// Returns whether a prober is a gRPC check without a timeout: the agent's deadline then
 /// expires before the check starts (`pilot/cmd/pilot-agent/status/server.go`).
 #[must_use]
 pub fn expires_at_once(json: &str) -> bool {

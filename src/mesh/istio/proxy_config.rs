@@ -151,7 +151,7 @@ impl ProxyConfig {
         proto_json::boolean(self.value("holdApplicationUntilProxyStarts")?)
     }
 
-    /// Tells whether the agent is configured to send requests to the application on 127.0.0.1.
+    /// Returns whether the agent is configured to send requests to the application on 127.0.0.1.
     #[must_use]
     pub fn calls_localhost(&self) -> bool {
         let variable = self

@@ -63,7 +63,7 @@ pub(crate) fn agent_path(container: &str, slot: Slot) -> String {
     format!("/{prefix}/{container}/{suffix}")
 }
 
-/// Tells whether `path` is one that the agent serves, as in a rewritten probe.
+/// Returns whether `path` is one that the agent serves, as in a rewritten probe.
 #[must_use]
 pub(crate) fn is_agent_path(path: &str) -> bool {
     let Some((prefix, rest)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
@@ -80,7 +80,7 @@ pub(crate) fn is_agent_path(path: &str) -> bool {
         )
 }
 
-/// Tells whether a path of the agent is that of a hook: agents before 1.25 do not start with it.
+/// Returns whether a path of the agent is that of a hook: agents before 1.25 do not start with it.
 /// Source: Istio 1.24.6 and 1.25.0, `pilot/cmd/pilot-agent/status/server.go` (`regex`).
 #[must_use]
 pub(crate) fn is_hook_path(path: &str) -> bool {

@@ -5,8 +5,7 @@ use crate::kube::{ContainerList, HttpGet, ProbeHandler, Workload};
 use crate::mesh::model::{
     HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, port_of,
 };
-use crate::mesh::shared_faults;
-use crate::mesh::{Reason, Version};
+use crate::mesh::{Reason, Version, shared_faults};
 use crate::yaml::NodeRef;
 
 use super::faults;
@@ -119,7 +118,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         }
     }
 
-    /// Tells whether a probe makes the webhook reject the pod: the webhook would rewrite it, and it targets the port of
+    /// Returns whether a probe makes the webhook reject the pod: the webhook would rewrite it, and it targets the port of
     /// the probe proxy.
     pub(super) fn refuses(&self, handler: &HandlerRef<'_>) -> bool {
         self.port > 0 && !handler.1.slot.is_lifecycle() && port_of(handler) == Some(self.port)

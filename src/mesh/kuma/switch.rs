@@ -9,7 +9,7 @@ pub(super) fn parse_switch(value: &str) -> Option<bool> {
     }
 }
 
-/// Tells whether Kuma accepts a value of its label; it rejects pods with any other value.
+/// Returns whether Kuma accepts a value of its label; it rejects pods with any other value.
 #[must_use]
 pub(crate) fn is_switch(value: &str) -> bool {
     parse_switch(value).is_some()

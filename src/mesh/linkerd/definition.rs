@@ -38,7 +38,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
-/// Tells whether a route belongs to a `Server` of Linkerd.
+/// Returns whether a route belongs to a `Server` of Linkerd.
 fn is_route_of_linkerd(spec: NodeRef<'_>) -> bool {
     let mut groups = spec
         .get("parentRefs")

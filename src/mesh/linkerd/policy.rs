@@ -289,7 +289,7 @@ fn grant_of_client(policy: &Object<'_>) -> Grant {
     }
 }
 
-/// Tells whether one of the networks is the whole of IPv4.
+/// Returns whether one of the networks is the whole of IPv4.
 fn holds_all(networks: NodeRef<'_>) -> bool {
     networks.items().any(|network| {
         let excepts = network
@@ -299,7 +299,7 @@ fn holds_all(networks: NodeRef<'_>) -> bool {
     })
 }
 
-/// Tells whether a `Server` applies to this port of the pod; without `podSelector` it applies to machines.
+/// Returns whether a `Server` applies to this port of the pod; without `podSelector` it applies to machines.
 fn is_server_of(server: &Object<'_>, input: &PodInput<'_, '_>, port: i64) -> bool {
     let template = &input.workload.template;
     let Some(spec) = server.node.get("spec") else {
@@ -344,7 +344,7 @@ fn targets_namespace(policy: &Object<'_>) -> bool {
     target(policy).is_some_and(|target| is_kind(target, "Namespace"))
 }
 
-/// Tells whether a `ServerAuthorization` applies to a `Server`.
+/// Returns whether a `ServerAuthorization` applies to a `Server`.
 fn is_authorization_of(authorization: &Object<'_>, server: &Object<'_>) -> bool {
     let Some(spec) = authorization.node.get("spec") else {
         return false;

@@ -5,7 +5,7 @@ use crate::mesh::model::{HandlerRef, PodInput};
 
 use super::keys::PROXY;
 
-/// Tells whether a pod or its Namespace lists a port in this annotation, which contains numbers and ranges.
+/// Returns whether a pod or its Namespace lists a port in this annotation, which contains numbers and ranges.
 pub(super) fn is_listed(input: &PodInput<'_, '_>, key: &str, port: i64) -> bool {
     let own = input.workload.template.annotation(key);
     let entry = own.or_else(|| input.namespace?.annotation(key));
@@ -22,7 +22,7 @@ pub(super) fn is_listed(input: &PodInput<'_, '_>, key: &str, port: i64) -> bool 
         })
 }
 
-/// Tells whether the proxy does not know the port of a startup probe: it knows declared ports
+/// Returns whether the proxy does not know the port of a startup probe: it knows declared ports
 /// and the numbers in liveness and readiness probes.
 pub(super) fn is_undeclared(input: &PodInput<'_, '_>, handler: &HandlerRef<'_>, port: i64) -> bool {
     if handler.1.slot != Slot::Startup {

@@ -9,7 +9,7 @@ use crate::yaml::NodeRef;
 /// The group of the policies.
 const GROUP: &str = "policy.linkerd.io";
 
-/// Tells whether a route belongs to a `Server`.
+/// Returns whether a route belongs to a `Server`.
 pub(super) fn is_route_of(route: &Object<'_>, server: &Object<'_>) -> bool {
     parents(route).any(|parent| {
         let field = |key: &str| parent.get(key).and_then(NodeRef::text);

@@ -215,7 +215,7 @@ impl InjectedPod<'_, '_> {
         place.map(Reason::written).into_iter().collect()
     }
 
-    /// Tells whether other releases have another result.
+    /// Returns whether other releases have another result.
     fn is_by_release(&self, record: &Record, destination: ProbeDestination) -> bool {
         let by_collision = [
             &faults::ANSWERED_BY_OTHER,
@@ -255,7 +255,7 @@ impl InjectedPod<'_, '_> {
     }
 }
 
-/// Tells whether two probes send the same request to the pod, so that it does not matter which one is forwarded.
+/// Returns whether two probes send the same request to the pod, so that it does not matter which one is forwarded.
 fn is_alike(first: &Record, second: &Record) -> bool {
     first.transport == second.transport && first.port == second.port && first.path == second.path
 }

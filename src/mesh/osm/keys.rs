@@ -57,7 +57,7 @@ pub(crate) const fn probe_kind(slot: Slot) -> &'static str {
     }
 }
 
-/// Tells whether any release of OSM uses a path for rewritten probes.
+/// Returns whether any release of OSM uses a path for rewritten probes.
 #[must_use]
 pub(crate) fn is_own_path(path: &str) -> bool {
     let kinds = [Slot::Liveness, Slot::Readiness, Slot::Startup];

@@ -5,13 +5,13 @@ use crate::yaml::NodeRef;
 
 use super::keys::BOOTSTRAP_VOLUME;
 
-/// Tells whether the manifest contains a container of this name.
+/// Returns whether the manifest contains a container of this name.
 pub(super) fn has_container(workload: &Workload<'_>, name: &str) -> bool {
     let containers = workload.template.containers_in(ContainerList::Main);
     containers.iter().any(|container| container.name() == name)
 }
 
-/// Tells whether the container declares a port, in any protocol.
+/// Returns whether the container declares a port, in any protocol.
 pub(super) fn declares(workload: &Workload<'_>, name: &str, port: i64) -> bool {
     let containers = workload.template.containers_in(ContainerList::Main);
     containers

@@ -24,7 +24,7 @@ const OWN: [&str; 8] = [
 /// The release in which proxyless templates began to switch off the rewrite.
 const PROXYLESS_OPT_OUT: Version = Version::new(1, 12);
 
-/// Tells whether the sidecar gets the env only if its template copies `proxyMetadata`. The injector merges an env in a
+/// Returns whether the sidecar gets the env only if its template copies `proxyMetadata`. The injector merges an env in a
 /// container into the result of any template.
 pub(super) const fn needs_metadata(writing: RewriteForm) -> bool {
     matches!(writing.place, EnvCarrier::Annotation)

@@ -94,7 +94,7 @@ impl<'t> Carrier<'t> {
     }
 }
 
-/// Tells whether the annotation was a text of one line before the rewrite: then its block has no line break at the end.
+/// Returns whether the annotation was a text of one line before the rewrite: then its block has no line break at the end.
 /// A new annotation ends with a line break, and an existing block keeps its own.
 fn is_one_line(entry: &Entry<'_>) -> bool {
     let is_block = matches!(entry.value.style(), Style::Literal | Style::Folded);

@@ -3,7 +3,7 @@
 use crate::kube::Object;
 use crate::yaml::{Entry, NodeRef, Style, Tree};
 
-/// Tells whether a comment is between the key and the value, after the value on its line, or, for a mapping, below it
+/// Returns whether a comment is between the key and the value, after the value on its line, or, for a mapping, below it
 /// and deeper than the key.
 pub(super) fn has_comment(object: &Object<'_>, entry: &Entry<'_>) -> bool {
     let Some(text) = object.document.tree().map(Tree::text) else {

@@ -19,7 +19,7 @@ pub(super) struct Restored {
     pub(super) remarks: Vec<String>,
 }
 
-/// Tells whether a handler targets the agent, even if it has other faults.
+/// Returns whether a handler targets the agent, even if it has other faults.
 pub(super) fn targets_agent(prediction: &HandlerPrediction<'_>) -> bool {
     written_path(prediction).is_some_and(is_agent_path)
 }

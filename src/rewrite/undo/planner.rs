@@ -119,7 +119,7 @@ pub(in crate::rewrite) fn undone<'t>(
     Ok(Some(Undone { changes, remarks }))
 }
 
-/// Tells whether the mesh rewrites probes by default. A release before the oldest supported one, which the image of a
+/// Returns whether the mesh rewrites probes by default. A release before the oldest supported one, which the image of a
 /// partial container may name, is ignored, because the pod was rewritten.
 pub(in crate::rewrite) fn rewrite_default<'t>(
     context: &Context<'t>,

@@ -9,8 +9,7 @@ use crate::rules::RuleContext;
 use crate::rules::injection::annotation_name_typo::meant;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::disable_rewrite;
-use crate::rules::support::pod_metadata::Place;
-use crate::rules::support::pod_metadata::has_comment;
+use crate::rules::support::pod_metadata::{Place, has_comment};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Step, Value};
 

@@ -3,8 +3,7 @@
 use crate::finding::{Applicability, Certainty, Finding, Fix, Severity};
 use crate::kube::Workload;
 use crate::mesh::Fact;
-use crate::mesh::istio::annotations;
-use crate::mesh::istio::keys;
+use crate::mesh::istio::{annotations, keys};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

@@ -7,8 +7,7 @@ use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::has_comment;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, Place, has_comment};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::yaml::{Change, FieldPath};
 

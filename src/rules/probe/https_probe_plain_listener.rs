@@ -1,8 +1,7 @@
 //! Rule `https-probe-plain-listener`, documented in `docs/rules/https-probe-plain-listener.md`.
 
 use crate::finding::Finding;
-use crate::mesh::Mesh;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

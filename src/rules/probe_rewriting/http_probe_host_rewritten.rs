@@ -1,9 +1,8 @@
 //! Rule `http-probe-host-rewritten`, documented in `docs/rules/http-probe-host-rewritten.md`.
 
 use crate::finding::{Applicability, Finding, Fix};
-use crate::mesh::Mesh;
 use crate::mesh::istio::keys;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

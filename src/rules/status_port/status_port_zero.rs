@@ -1,8 +1,7 @@
 //! Rule `status-port-zero`, documented in `docs/rules/status-port-zero.md`.
 
 use crate::finding::{Applicability, Finding, Fix};
-use crate::mesh::istio::annotations;
-use crate::mesh::istio::keys;
+use crate::mesh::istio::{annotations, keys};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

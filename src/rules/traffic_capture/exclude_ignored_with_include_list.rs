@@ -2,8 +2,7 @@
 
 use crate::context::Dataplane;
 use crate::finding::{Applicability, Finding, Fix};
-use crate::mesh::istio::annotations;
-use crate::mesh::istio::keys;
+use crate::mesh::istio::{annotations, keys};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

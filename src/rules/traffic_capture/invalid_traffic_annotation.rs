@@ -2,8 +2,7 @@
 
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::{Container, Workload};
-use crate::mesh::istio::annotations;
-use crate::mesh::istio::keys;
+use crate::mesh::istio::{annotations, keys};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

@@ -1,8 +1,7 @@
 //! Rule `status-port-in-include-list`, documented in `docs/rules/status-port-in-include-list.md`.
 
 use crate::finding::{Applicability, Finding, Fix, Severity};
-use crate::mesh::istio::annotations;
-use crate::mesh::istio::keys;
+use crate::mesh::istio::{annotations, keys};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

@@ -6,9 +6,8 @@ use std::path::Path;
 
 use super::matrix::{Case, FORMS, Rewrite, cases};
 use super::webhook::defaults::{Types, defaulted, each_mut, handlers, of_containers};
-use super::webhook::pods;
 use super::webhook::{
-    Admitted, CONFIG, Mesh, OPT_OUT, Workload, admit, names, prober_envs, unserved, workloads,
+    Admitted, CONFIG, Mesh, OPT_OUT, Workload, admit, names, pods, prober_envs, unserved, workloads,
 };
 use crate::support::{Run, meshprobe};
 use rayon::prelude::*;

@@ -2,9 +2,8 @@
 //! holds for every rule, form and release, under STRICT and PERMISSIVE.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
-use std::thread;
+use std::{fs, thread};
 
 use meshprobe::engine;
 use meshprobe::finding::{Finding, Severity};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use crate::support::fixture;
+use crate::support::rust_code::imported_paths;
 use meshprobe::context::Context;
 use meshprobe::finding::Finding;
 use meshprobe::mesh::{self, Version};
@@ -124,16 +125,16 @@ fn rules_of_fault(fault: &ProbeFault) -> &'static [&'static str] {
 fn rules_that_mention(fault: &ProbeFault, sources: &[(&'static str, String)]) -> Vec<&'static str> {
     let (path, name) = fault.id.rsplit_once("::").unwrap();
     let path = path.strip_prefix("meshprobe::").unwrap();
-    let import = format!("use crate::{path};");
+    let import = format!("crate::{path}");
     let mention = format!("{}::{name}", path.rsplit("::").next().unwrap());
     sources
         .iter()
-        .filter(|(_, code)| code.contains(&import) && has_word(code, &mention))
+        .filter(|(_, code)| imported_paths(code).contains(&import) && has_word(code, &mention))
         .map(|(rule, _)| *rule)
         .collect()
 }
 
-/// Tells whether `code` contains `word`, and not as part of a longer one.
+/// Returns whether `code` contains `word`, and not as part of a longer one.
 fn has_word(code: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word).any(|(at, _)| {

@@ -26,7 +26,7 @@ impl PlainFile<'_> {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// Tells whether this describes a chart.
+    /// Returns whether this describes a chart.
     #[must_use]
     pub fn is_chart(&self) -> bool {
         matches!(

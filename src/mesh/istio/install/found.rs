@@ -78,7 +78,7 @@ impl<'t> Found<'t> {
         }
     }
 
-    /// Tells whether another tool fills in the value.
+    /// Returns whether another tool fills in the value.
     pub(super) fn is_placeholder(&self) -> bool {
         self.string().is_some_and(placeholder::contains)
     }

@@ -6,7 +6,7 @@ use super::carrier_context::CarrierContext;
 use super::installation::Install;
 use super::{argo, config_map, flux, operator, rendered, sail, webhook_config};
 
-/// Tells whether an object may state facts about an installation, or whether such an object may refer to it: a cheap
+/// Returns whether an object may state facts about an installation, or whether such an object may refer to it: a cheap
 /// check before [`from_object`].
 #[must_use]
 pub fn concerns(object: &Object<'_>) -> bool {

@@ -196,7 +196,7 @@ impl Install {
         own.then(|| self.revision_name()).into_iter().chain(tags)
     }
 
-    /// Tells whether it serves namespaces with the label `istio-injection=enabled`: it has no
+    /// Returns whether it serves namespaces with the label `istio-injection=enabled`: it has no
     /// revision, or has the tag `default`.
     #[must_use]
     pub fn is_default(&self) -> bool {

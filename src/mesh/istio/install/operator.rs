@@ -86,7 +86,7 @@ fn environment<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Vec<Layer<'t>> {
         .collect()
 }
 
-/// Tells whether the component `pilot` is installed. The profile `empty` has no components; `remote` and `external`
+/// Returns whether the component `pilot` is installed. The profile `empty` has no components; `remote` and `external`
 /// install webhooks.
 fn has_pilot(spec: Option<NodeRef<'_>>) -> bool {
     let Some(spec) = spec else { return true };

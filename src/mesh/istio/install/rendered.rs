@@ -32,7 +32,7 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     }
 }
 
-/// Tells whether the name of an image without its registry and tag is `wanted`.
+/// Returns whether the name of an image without its registry and tag is `wanted`.
 fn names(image: &str, wanted: &str) -> bool {
     let last = image.rsplit('/').next().unwrap_or_default();
     last.split([':', '@']).next() == Some(wanted)

@@ -22,7 +22,7 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// Tells whether the API server calls the injector for a pod, as far as the selectors can be
+    /// Returns whether the API server calls the injector for a pod, as far as the selectors can be
     /// read; `namespace` and `pod` return the values of their labels.
     pub fn matches<'a>(
         &self,

@@ -58,7 +58,7 @@ fn text_fact(object: &Object<'_>, entry: Entry<'_>) -> Option<Fact<String>> {
     ))
 }
 
-/// Tells whether a webhook injects. The validation of Istio and other programs have webhooks, too.
+/// Returns whether a webhook injects. The validation of Istio and other programs have webhooks, too.
 fn is_injector(item: &NodeRef<'_>) -> bool {
     let name = item.get("name").and_then(NodeRef::text).unwrap_or_default();
     let service = item

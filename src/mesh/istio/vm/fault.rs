@@ -322,18 +322,18 @@ impl<'t> FaultCollector<'t> {
     }
 }
 
-/// Tells whether another tool fills in the value.
+/// Returns whether another tool fills in the value.
 fn is_open(node: NodeRef<'_>) -> bool {
     node.text().is_some_and(placeholder::contains)
 }
 
-/// Tells whether a name is a token of RFC 9110; the pseudo headers of HTTP/2 start with a colon and are not tokens.
+/// Returns whether a name is a token of RFC 9110; the pseudo headers of HTTP/2 start with a colon and are not tokens.
 fn is_token(name: &str) -> bool {
     let is_in = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_in)
 }
 
-/// Tells whether a name matches `^[-_A-Za-z0-9]+$`, the pattern of the definition's schema.
+/// Returns whether a name matches `^[-_A-Za-z0-9]+$`, the pattern of the definition's schema.
 fn is_plain(name: &str) -> bool {
     name.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))

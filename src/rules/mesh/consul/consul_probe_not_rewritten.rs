@@ -1,8 +1,7 @@
 //! Rule `consul-probe-not-rewritten`, documented in `docs/rules/consul-probe-not-rewritten.md`.
 
-use crate::mesh::Mesh;
 use crate::mesh::consul::faults;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::Cause;
 use crate::rules::support::cause_report::{CauseReport, declare_cause_rule};
 

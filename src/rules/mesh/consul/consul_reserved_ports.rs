@@ -1,8 +1,7 @@
 //! Rule `consul-reserved-ports`, documented in `docs/rules/consul-reserved-ports.md`.
 
 use crate::finding::Finding;
-use crate::mesh::Mesh;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction, port_owner};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

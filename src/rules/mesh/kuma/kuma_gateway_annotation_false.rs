@@ -2,8 +2,7 @@
 
 use crate::finding::Finding;
 use crate::mesh::Mesh;
-use crate::mesh::kuma::faults;
-use crate::mesh::kuma::{GATEWAY, PROXY_PORT};
+use crate::mesh::kuma::{GATEWAY, PROXY_PORT, faults};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;

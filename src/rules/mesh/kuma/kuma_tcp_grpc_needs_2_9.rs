@@ -1,7 +1,6 @@
 //! Rule `kuma-tcp-grpc-needs-2-9`, documented in `docs/rules/kuma-tcp-grpc-needs-2-9.md`.
 
-use crate::mesh::Mesh;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::Cause;
 use crate::rules::support::cause_report::{CauseReport, declare_cause_rule};
 

@@ -1,8 +1,7 @@
 //! Rule `osm-already-rewritten`, documented in `docs/rules/osm-already-rewritten.md`.
 
 use crate::mesh::Mesh;
-use crate::mesh::osm::HEALTHCHECK_PORT;
-use crate::mesh::osm::faults;
+use crate::mesh::osm::{HEALTHCHECK_PORT, faults};
 use crate::predict::Cause;
 use crate::rules::support::cause_report::{CauseReport, declare_cause_rule};
 

@@ -1,7 +1,6 @@
 //! Rule `osm-grpc-probe`, documented in `docs/rules/osm-grpc-probe.md`.
 
-use crate::mesh::Mesh;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::Cause;
 use crate::rules::support::cause_report::{CauseReport, declare_cause_rule};
 

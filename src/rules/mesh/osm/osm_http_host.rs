@@ -1,7 +1,6 @@
 //! Rule `osm-http-host`, documented in `docs/rules/osm-http-host.md`.
 
-use crate::mesh::Mesh;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::Cause;
 use crate::rules::support::cause_report::{CauseReport, declare_cause_rule};
 

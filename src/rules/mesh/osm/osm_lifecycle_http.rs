@@ -1,7 +1,6 @@
 //! Rule `osm-lifecycle-http`, documented in `docs/rules/osm-lifecycle-http.md`.
 
-use crate::mesh::Mesh;
-use crate::mesh::shared_faults;
+use crate::mesh::{Mesh, shared_faults};
 use crate::predict::Cause;
 use crate::rules::support::cause_report::{CauseReport, declare_cause_rule};
 

@@ -2,8 +2,7 @@
 
 use crate::finding::Finding;
 use crate::mesh::Mesh;
-use crate::mesh::osm::Era;
-use crate::mesh::osm::faults;
+use crate::mesh::osm::{Era, faults};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
