@@ -4,6 +4,7 @@ use super::fault::ProbeFault;
 use super::markers::MeshMarkers;
 use super::model::MeshModel;
 use super::name::Mesh;
+use super::setup::MeshSetup;
 
 /// A mesh as the registry lists it: its names, its behaviour and the evidence for it.
 pub(in crate::mesh) struct MeshDefinition {
@@ -15,4 +16,6 @@ pub(in crate::mesh) struct MeshDefinition {
     pub markers: MeshMarkers,
     /// The faults that only this mesh has.
     pub faults: &'static [&'static ProbeFault],
+    /// The configurations that `docs/meshes.md` shows; at least one.
+    pub setups: &'static [MeshSetup],
 }

@@ -12,6 +12,7 @@ mod fault;
 mod markers;
 pub(crate) mod model;
 mod name;
+mod setup;
 pub(crate) mod shared_faults;
 mod version;
 
@@ -25,6 +26,7 @@ for_each_mesh!(declare);
 pub use fact::{Fact, Reason};
 pub use fault::{FaultEffect, ProbeFault};
 pub use name::Mesh;
-pub use registry::{all, faults};
+pub use registry::{all, faults, setups};
 pub(crate) use registry::{model_of, rank_of};
+pub use setup::MeshSetup;
 pub use version::Version;

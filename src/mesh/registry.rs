@@ -6,6 +6,7 @@ use super::definition::MeshDefinition;
 use super::fault::ProbeFault;
 use super::model::MeshModel;
 use super::name::Mesh;
+use super::setup::MeshSetup;
 use super::shared_faults;
 
 /// Calls a macro with the meshes. If the evidence for two is equal, the first one is used.
@@ -56,4 +57,12 @@ pub(crate) fn model_of(mesh: Mesh) -> Option<&'static dyn MeshModel> {
 pub fn faults() -> impl Iterator<Item = &'static ProbeFault> {
     let own = DEFINITIONS.iter().flat_map(|definition| definition.faults);
     own.chain(shared_faults::ALL).copied()
+}
+
+/// Returns the documented configurations of a mesh.
+pub fn setups(mesh: Mesh) -> &'static [MeshSetup] {
+    let definition = DEFINITIONS
+        .iter()
+        .find(|definition| definition.mesh == mesh);
+    definition.map_or(&[], |definition| definition.setups)
 }

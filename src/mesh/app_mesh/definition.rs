@@ -9,6 +9,7 @@ use crate::mesh::name::Mesh;
 use super::faults;
 use super::keys::INJECT;
 use super::model::AppMesh;
+use super::setups::SETUPS;
 
 /// App Mesh as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -21,4 +22,5 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ..MeshMarkers::NONE
     },
     faults: faults::ALL,
+    setups: SETUPS,
 };

@@ -11,5 +11,6 @@ mod keys;
 mod listener;
 mod model;
 mod name;
+mod setups;
 
 pub(super) use definition::DEFINITION;

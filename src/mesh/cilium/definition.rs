@@ -8,6 +8,7 @@ use crate::mesh::name::Mesh;
 use crate::yaml::NodeRef;
 
 use super::model::Cilium;
+use super::setups::SETUPS;
 
 /// Cilium as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -30,6 +31,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ..MeshMarkers::NONE
     },
     faults: &[],
+    setups: SETUPS,
 };
 
 /// Returns whether a policy requires mutual authentication.

@@ -8,6 +8,7 @@ mod definition;
 mod model;
 mod name;
 mod policy_enforcement;
+mod setups;
 
 pub(super) use definition::DEFINITION;
 pub(crate) use policy_enforcement::drops_unselected;

@@ -12,6 +12,7 @@ mod model;
 mod name;
 mod ports;
 mod probes;
+mod setups;
 
 pub(super) use definition::DEFINITION;
 pub(crate) use injection::several_services;

@@ -6,6 +6,8 @@ use crate::mesh::definition::MeshDefinition;
 use crate::mesh::markers::MeshMarkers;
 use crate::mesh::name::Mesh;
 
+use super::setups::SETUPS;
+
 /// Istio as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     mesh: Mesh::ISTIO,
@@ -31,4 +33,5 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ..MeshMarkers::NONE
     },
     faults: &[],
+    setups: SETUPS,
 };

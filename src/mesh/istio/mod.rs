@@ -15,6 +15,7 @@ pub(crate) mod protocol;
 pub mod proxy_config;
 pub mod recorded;
 pub(crate) mod rewrite;
+mod setups;
 pub(crate) mod vm;
 
 pub(super) use definition::DEFINITION;

@@ -11,6 +11,7 @@ mod keys;
 mod model;
 mod name;
 mod proxy;
+mod setups;
 mod switch;
 
 pub(super) use definition::DEFINITION;

@@ -9,6 +9,7 @@ use crate::yaml::NodeRef;
 
 use super::faults;
 use super::model::Linkerd;
+use super::setups::SETUPS;
 
 /// Linkerd as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -34,6 +35,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ..MeshMarkers::NONE
     },
     faults: faults::ALL,
+    setups: SETUPS,
 };
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";

@@ -15,6 +15,7 @@ mod name;
 mod policy;
 mod ports;
 mod route;
+mod setups;
 mod treatment;
 
 pub(super) use definition::DEFINITION;

@@ -9,6 +9,7 @@ use crate::mesh::name::Mesh;
 use super::faults;
 use super::keys::BOOTSTRAP_VOLUME;
 use super::model::Osm;
+use super::setups::SETUPS;
 
 /// OSM as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -26,4 +27,5 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ..MeshMarkers::NONE
     },
     faults: faults::ALL,
+    setups: SETUPS,
 };

@@ -16,6 +16,7 @@ mod pod_parts;
 mod probes;
 mod release;
 mod request;
+mod setups;
 mod treatment;
 mod unchanged;
 

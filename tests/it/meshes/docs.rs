@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::support::manifest::{Manifest, Pod};
 use crate::support::meshprobe;
 use meshprobe::context::Context;
-use meshprobe::mesh::{self, Mesh, Version};
+use meshprobe::mesh::{self, Mesh, MeshSetup, Version};
 use meshprobe::predict::{self, predict_all};
 use meshprobe::report::prediction;
 use meshprobe::rules;
@@ -38,17 +38,6 @@ annotations of the pod, those of its Namespace, objects of the mesh in its names
 `predict --explain` shows that evidence. `--mesh NAME` sets the mesh.
 ";
 
-/// A configuration of a mesh.
-struct Setup {
-    title: &'static str,
-    mesh: Mesh,
-    releases: &'static [(u16, u16)],
-    /// Annotations of the pods.
-    annotations: &'static str,
-    /// Objects before the pods.
-    before: &'static str,
-}
-
 /// The six handlers: the name, and the field of the container.
 const HANDLERS: [(&str, &str); 6] = [
     (
@@ -68,161 +57,6 @@ const HANDLERS: [(&str, &str); 6] = [
     ),
 ];
 
-const NAMESPACE_ISTIO: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: shop}
-spec: {mtls: {mode: STRICT}}
----
-";
-
-const NAMESPACE_AMBIENT: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio.io/dataplane-mode: ambient}}
----
-apiVersion: security.istio.io/v1
-kind: PeerAuthentication
-metadata: {name: default, namespace: shop}
-spec: {mtls: {mode: STRICT}}
----
-";
-
-const SERVER_ROUTE: &str = "\
-apiVersion: policy.linkerd.io/v1beta3
-kind: Server
-metadata: {name: web, namespace: shop}
-spec: {podSelector: {}, port: 8080}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: api, namespace: shop}
-spec:
-  parentRefs: [{group: policy.linkerd.io, kind: Server, name: web}]
-  rules: [{matches: [{path: {type: PathPrefix, value: /api}}]}]
----
-";
-
-const NODE_STRICT: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}
----
-apiVersion: appmesh.k8s.aws/v1beta2
-kind: VirtualNode
-metadata: {name: web, namespace: shop}
-spec:
-  podSelector: {}
-  listeners: [{portMapping: {port: 8080, protocol: http}, tls: {mode: STRICT}}]
----
-";
-
-const NODE_PERMISSIVE: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}
----
-apiVersion: appmesh.k8s.aws/v1beta2
-kind: VirtualNode
-metadata: {name: web, namespace: shop}
-spec:
-  podSelector: {}
-  listeners: [{portMapping: {port: 8080, protocol: http}, tls: {mode: PERMISSIVE}}]
----
-";
-
-const SETUPS: &[Setup] = &[
-    Setup {
-        title: "Istio, sidecar, STRICT",
-        mesh: Mesh::ISTIO,
-        releases: &[(1, 5), (1, 9), (1, 11), (1, 12), (1, 13), (1, 25), (1, 28)],
-        annotations: "",
-        before: NAMESPACE_ISTIO,
-    },
-    Setup {
-        title: "Istio, sidecar, STRICT, rewrite switched off",
-        mesh: Mesh::ISTIO,
-        releases: &[(1, 28)],
-        annotations: "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"",
-        before: NAMESPACE_ISTIO,
-    },
-    Setup {
-        title: "Istio, ambient, STRICT",
-        mesh: Mesh::ISTIO,
-        releases: &[(1, 28)],
-        annotations: "",
-        before: NAMESPACE_AMBIENT,
-    },
-    Setup {
-        title: "OSM",
-        mesh: Mesh::OSM,
-        releases: &[(0, 8), (1, 0), (1, 2), (1, 3)],
-        annotations: "",
-        before: super::OSM,
-    },
-    Setup {
-        title: "Kuma",
-        mesh: Mesh::KUMA,
-        releases: &[(2, 8), (2, 9), (2, 13), (3, 0)],
-        annotations: "",
-        before: super::KUMA,
-    },
-    Setup {
-        title: "Consul, transparent proxy",
-        mesh: Mesh::CONSUL,
-        releases: &[(1, 0), (2, 0)],
-        annotations: "consul.hashicorp.com/connect-inject: \"true\"",
-        before: "",
-    },
-    Setup {
-        title: "Linkerd, default policy",
-        mesh: Mesh::LINKERD,
-        releases: &[(2, 11), (2, 18)],
-        annotations: "linkerd.io/inject: enabled",
-        before: "",
-    },
-    Setup {
-        title: "Linkerd, `all-authenticated`",
-        mesh: Mesh::LINKERD,
-        releases: &[(2, 11), (2, 18)],
-        annotations: "linkerd.io/inject: enabled, \
-                      config.linkerd.io/default-inbound-policy: all-authenticated",
-        before: "",
-    },
-    Setup {
-        title: "Linkerd, a `Server` with an `HTTPRoute` for `/api`",
-        mesh: Mesh::LINKERD,
-        releases: &[(2, 12), (2, 18)],
-        annotations: "linkerd.io/inject: enabled",
-        before: SERVER_ROUTE,
-    },
-    Setup {
-        title: "App Mesh, listener `PERMISSIVE`",
-        mesh: Mesh::APP_MESH,
-        releases: &[(1, 13)],
-        annotations: "",
-        before: NODE_PERMISSIVE,
-    },
-    Setup {
-        title: "App Mesh, listener `STRICT`",
-        mesh: Mesh::APP_MESH,
-        releases: &[(1, 13)],
-        annotations: "",
-        before: NODE_STRICT,
-    },
-    Setup {
-        title: "Cilium, mutual authentication",
-        mesh: Mesh::CILIUM,
-        releases: &[(1, 18)],
-        annotations: "",
-        before: "",
-    },
-];
-
 /// A row of a table: the handler, the rewritten handler, the outcome, and the rules that report it.
 type Line = [String; 4];
 
@@ -235,7 +69,7 @@ fn settings(mesh: Mesh, (major, minor): (u16, u16)) -> Settings {
 }
 
 /// Returns the rows of a mesh in a release, and the offer.
-fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
+fn judged(mesh: Mesh, setup: &MeshSetup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
     let pods = HANDLERS.iter().enumerate().map(|(index, (_, handler))| {
         let pod = Pod::new(&format!("web-{index}")).within("shop");
         pod.annotations(setup.annotations)
@@ -245,10 +79,10 @@ fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
             .to_string()
     });
     let pods: Vec<String> = pods.collect();
-    let text = format!("{}{}", setup.before, pods.join("---\n"));
+    let text = format!("{}{}", setup.objects, pods.join("---\n"));
     let changed = |options: &[&str]| {
         let version = format!("{}.{}", release.0, release.1);
-        let mesh = ["--mesh", setup.mesh.as_str(), "--mesh-version", &version];
+        let mesh = ["--mesh", mesh.as_str(), "--mesh-version", &version];
         let arguments = [&["rewrite", "--isolated"], &mesh[..], options, &["-"]].concat();
         meshprobe(Path::new("/"), &arguments, &text).stdout != text
     };
@@ -259,7 +93,7 @@ fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
     };
     let file = SourceFile::new(Arc::from("web.yaml"), Arc::from(text));
     let sources = SourceSet::new(vec![file]);
-    let settings = settings(setup.mesh, release);
+    let settings = settings(mesh, release);
     let context = Context::new(&sources, &[], &settings);
     let predictions = predict_all(&context);
     let findings = rules::check(&context, &predictions);
@@ -300,14 +134,14 @@ fn judged(setup: &Setup, release: (u16, u16)) -> (Vec<Line>, &'static str) {
 }
 
 /// Returns the tables of a mesh. Consecutive releases with the same rows share a table.
-fn tables(setup: &Setup) -> String {
+fn tables(mesh: Mesh, setup: &MeshSetup) -> String {
     let mut groups: Vec<(Vec<String>, Vec<Line>, &str)> = Vec::new();
     for release in setup.releases {
-        let (lines, offer) = judged(setup, *release);
-        let name = match (setup.mesh, release) {
-            (mesh, (1, 3)) if mesh == Mesh::OSM => "1.3 (the development head)".to_owned(),
-            (mesh, (3, 0)) if mesh == Mesh::KUMA => "3.0 (development)".to_owned(),
-            (_, (major, minor)) => format!("{major}.{minor}"),
+        let (lines, offer) = judged(mesh, setup, *release);
+        let (major, minor) = release;
+        let name = match setup.unreleased {
+            Some(unreleased) if unreleased == *release => format!("{major}.{minor} (development)"),
+            _ => format!("{major}.{minor}"),
         };
         match groups.last_mut() {
             Some((names, same, way)) if *same == lines && *way == offer => names.push(name),
@@ -405,13 +239,15 @@ fn targets(text: &str) -> String {
 /// `MESHPROBE_UPDATE_DOCS=1` updates the page.
 #[test]
 fn the_page_says_what_the_models_say() {
+    let mut tables_of_all = String::new();
     for mesh in mesh::all() {
-        let is_shown = SETUPS.iter().any(|setup| setup.mesh == mesh);
-        assert!(is_shown, "add {mesh:?} to SETUPS");
+        assert!(!mesh::setups(mesh).is_empty(), "{mesh:?} has no setup");
+        for setup in mesh::setups(mesh) {
+            tables_of_all += &tables(mesh, setup);
+        }
     }
-    let tables: String = SETUPS.iter().map(tables).collect();
     // Empty cells have no blanks at their edges.
-    let text = format!("{HEAD}{tables}{}", machines()).replace("|  |", "| |");
+    let text = format!("{HEAD}{tables_of_all}{}", machines()).replace("|  |", "| |");
     let mut text = text.replace("|  |", "| |");
     text += &targets(&text);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/meshes.md");
