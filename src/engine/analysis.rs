@@ -9,19 +9,19 @@ use crate::source::SourceSet;
 
 /// The facts about a set of files, and the predictions that follow from them.
 ///
-/// Facts borrow from the renderings and predictions from the facts, so functions of this module lend an analysis to a
-/// closure.
+/// Facts borrow from the renderings, and predictions from the facts. The functions of this module therefore pass an
+/// analysis to a closure, and do not return it.
 #[derive(Debug)]
 pub(super) struct Analysis<'s, 't> {
     /// The rendered overlays.
     pub(super) renderings: &'t [Rendering],
     /// The facts.
     pub(super) context: &'s Context<'t>,
-    /// The predictions, those for context files included.
+    /// The predictions, including those for context files.
     pub(super) predictions: Vec<WorkloadPrediction<'t>>,
 }
 
-/// Renders the overlays of the files and predicts all workloads, and returns the result of `work` on the analysis.
+/// Renders the overlays of the files, predicts all workloads, and returns the result of `work` on the analysis.
 pub(super) fn analyse<T>(
     set: &SourceSet,
     settings: &Settings,
@@ -30,8 +30,8 @@ pub(super) fn analyse<T>(
     analyse_while(set, settings, || (), |analysis, ()| work(analysis))
 }
 
-/// Renders the overlays of the files and predicts all workloads. Runs `meanwhile` in parallel to the collection of facts,
-/// and returns the result of `work` on the analysis and on the result of `meanwhile`.
+/// Renders the overlays of the files and predicts all workloads. Runs `meanwhile` while the facts are collected, and
+/// returns the result of `work` on the analysis and on the result of `meanwhile`.
 pub(super) fn analyse_while<M: Send, T>(
     set: &SourceSet,
     settings: &Settings,
@@ -69,7 +69,7 @@ pub(super) fn analyse_with_and_without_overlays<T>(
     )
 }
 
-/// Collects the facts about the files without predictions, and returns the result of `work` on them.
+/// Collects the facts about the files, without predictions, and returns the result of `work` on the facts.
 pub(super) fn with_context<T>(
     set: &SourceSet,
     settings: &Settings,

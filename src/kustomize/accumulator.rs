@@ -1,4 +1,4 @@
-//! Objects of a kustomization that are collected so far, with notes about the unknown ones.
+//! The objects that have been collected for a kustomization so far, with notes about those that are unknown.
 
 use std::collections::BTreeSet;
 use std::hash::BuildHasher as _;
@@ -19,23 +19,24 @@ use crate::kustomize::resource::Resource;
 use crate::source::{SourceSet, patch_files};
 use crate::yaml::Span;
 
-/// Objects of a kustomization that are collected so far.
+/// The objects that have been collected for a kustomization so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accumulator {
     pub(crate) resources: Vec<Resource>,
+    /// The documents of the set that are included, also those that a patch deletes.
     pub(crate) used: BTreeSet<DocumentId>,
-    /// The listed patch files, of those with objects that could be deployed unchanged.
+    /// The listed patch files that contain complete objects, which could also be deployed as they are.
     pub(crate) patches: BTreeSet<Arc<str>>,
-    /// The documents of these files that are applied to objects: the file, a byte of the document, and the object.
+    /// The documents of these files that are applied to objects: the file, the position of the document, the object.
     pub(crate) applied: BTreeSet<(Arc<str>, usize, ObjectId)>,
     pub(crate) notes: BTreeSet<Note>,
-    /// Whether unknown objects are included: a patch without target may apply to one of them.
+    /// Whether unknown objects are included: a patch without a target may apply to one of them.
     pub(crate) has_unknown_objects: bool,
-    /// The limit because of which objects are left out.
+    /// The limit that caused objects to be left out.
     pub(crate) left_out: Option<Limit>,
-    /// Maximum number of objects: this number of pods exceeds the memory limit.
+    /// Maximum number of objects; more pods than this would exceed the memory limit.
     pub(crate) most: usize,
-    /// Index of the identities of the objects; `None` after changes that may have altered identities.
+    /// Index of the objects by identity; `None` after a change that may have altered an identity.
     pub(crate) known: Option<IdentityIndex>,
 }
 
@@ -76,7 +77,7 @@ impl IdentityIndex {
     }
 }
 
-/// Returns a note about the bytes `span` of `k`.
+/// Returns a note about the text at `span` of the kustomization `k`.
 pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Scope) -> Note {
     let place = k.origin(span);
     Note {
@@ -90,7 +91,7 @@ pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
 }
 
 impl Accumulator {
-    /// Adds an object, or a note if there is already one with the same identity.
+    /// Adds an object, or a note if an object with the same identity exists already.
     pub(crate) fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
         self.used.insert(resource.document());
         let others = &self.resources;
@@ -109,7 +110,7 @@ impl Accumulator {
         self.notes.insert(note(k, at, message, scope));
     }
 
-    /// Adds everything that another kustomization includes.
+    /// Adds the objects, notes and records of another kustomization, which `k` includes.
     pub(crate) fn include(&mut self, k: &Kustomization<'_>, at: Span, other: &Self) {
         for resource in &other.resources {
             self.add(k, at, resource.clone());
@@ -122,7 +123,7 @@ impl Accumulator {
         self.left_out = self.left_out.or(other.left_out);
     }
 
-    /// Records the patch files of a kustomization that contain objects which could be deployed unchanged.
+    /// Records the patch files of a kustomization that contain complete objects.
     pub(crate) fn record_patches(&mut self, sources: &SourceSet, k: &Kustomization<'_>) {
         for name in patch_files(k.root) {
             let file = locate::file(sources, k.folder, name);
@@ -144,8 +145,8 @@ impl Accumulator {
         }
     }
 
-    /// Returns the documents of patch files that are applied to objects which are not deleted: the file, and a byte of
-    /// the document.
+    /// Returns the documents of patch files that are applied to objects which still exist: the file, and the position
+    /// of the document.
     pub(crate) fn applied_patches(&self) -> BTreeSet<(Arc<str>, usize)> {
         if self.applied.is_empty() {
             return BTreeSet::new();
@@ -158,7 +159,7 @@ impl Accumulator {
             .collect()
     }
 
-    /// Drops all objects, because they would exceed a limit.
+    /// Removes all objects, because they would exceed a limit, and rejects further ones.
     pub(crate) fn leave_out(&mut self, limit: Limit) {
         self.resources = Vec::new();
         self.known = None;
@@ -167,12 +168,12 @@ impl Accumulator {
         self.most = 0;
     }
 
-    /// Adds a note about `at` in `k` that applies to all objects.
+    /// Adds a note about the text at `at` of `k`. It applies to all objects.
     pub(crate) fn add_note(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
         self.notes.insert(note(k, at, message.into(), Scope::All));
     }
 
-    /// Records that the notes at `at` are about possible changes of all objects collected so far.
+    /// Records that the notes about `at` may affect all objects that have been collected so far.
     pub(crate) fn mark_all_changed(&mut self, k: &Kustomization<'_>, at: Span) {
         let all = self.ids_of(|_| true);
         self.mark_changed(k, at, &all);
@@ -187,7 +188,7 @@ impl Accumulator {
             .collect()
     }
 
-    /// Records that the notes at `at` are about possible changes of the pods of these objects.
+    /// Records that the notes about `at` may affect the pods of these objects.
     pub(crate) fn mark_changed(&mut self, k: &Kustomization<'_>, at: Span, all: &[ObjectId]) {
         let origin = k.origin(at);
         self.notes = std::mem::take(&mut self.notes)
@@ -202,7 +203,7 @@ impl Accumulator {
             .collect();
     }
 
-    /// Adds a note about unknown objects.
+    /// Records that unknown objects are included, and adds a note about them.
     pub(crate) fn note_missing(
         &mut self,
         k: &Kustomization<'_>,

@@ -1,13 +1,13 @@
 //! In-process kustomize: renders the objects of a tree of kustomizations without the kustomize program.
 //!
-//! A rendered object is a separate document. Each of its keys and values has an origin: the line of the
-//! base, of a patch, or of a kustomization that it comes from. Patches are merged as values and not as edits
-//! of text, because the order and the quirks of kustomize's merges are rules about values, and because each
-//! value then keeps its origin through any number of steps. An unchanged object is the user's document itself.
+//! A rendered object is a separate document. Each of its keys and values has an origin: the line of the base, the patch
+//! or the kustomization that it comes from. Patches are merged into values, not into text, because the order and the
+//! quirks of kustomize's merges are defined for values, and because each value then keeps its origin through any number
+//! of steps. An object that nothing changes is the user's document itself.
 //!
-//! Follows kustomize 5.8.2 (`api` 0.21.2, `kyaml` 0.21.2). Not modelled, because probes do not depend
-//! on it: references from object to object by name, `replicas`, `sortOptions`, `buildMetadata`,
-//! subjects of role bindings, generated Secrets. A [`Note`] reports unsupported settings that could matter.
+//! Follows kustomize 5.8.2 (`api` 0.21.2, `kyaml` 0.21.2). Probes do not depend on these features, which are not
+//! modelled: references from object to object by name, `replicas`, `sortOptions`, `buildMetadata`, subjects of role
+//! bindings, generated Secrets. A [`Note`] reports each unsupported setting that could affect a probe.
 
 pub(crate) mod accumulator;
 mod api_version;

@@ -24,15 +24,16 @@ pub struct Rendering {
     pub documents: Vec<RenderedDocument>,
     /// The documents of the set that it includes, also those that a patch deletes.
     pub used: BTreeSet<DocumentId>,
-    /// The listed patch files, of those with objects that could be deployed unchanged.
+    /// The listed patch files that contain complete objects, which could also be deployed as they are.
     pub(crate) patches: BTreeSet<Arc<str>>,
-    /// The documents of these files that are applied to objects of the rendering: the file, and a byte of the document.
+    /// The documents of these files that are applied to objects of the rendering: the file, and the position of the
+    /// document.
     pub(crate) applied: BTreeSet<(Arc<str>, usize)>,
     /// Settings that are not modelled, or that kustomize refuses; sorted by location.
     pub notes: Vec<Note>,
     /// Whether unknown objects are included.
     pub has_unknown_objects: bool,
-    /// The limit because of which objects are left out.
+    /// The limit that caused objects to be left out.
     pub left_out: Option<Limit>,
     /// Bytes charged to the memory budget.
     pub(crate) held: usize,

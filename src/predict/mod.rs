@@ -1,7 +1,7 @@
 //! Predicts what the mesh does to each probe handler, and the result that the kubelet gets.
 //!
-//! Source of the outcomes: measured with Istio 1.31, Envoy 1.40 and the prober of Kubernetes
-//! 1.36; the decision order is in `docs/prediction.md`.
+//! The outcomes were measured with Istio 1.31, Envoy 1.40 and the prober of Kubernetes 1.36. `docs/prediction.md`
+//! describes the order of decisions.
 
 mod alternatives;
 mod cause;

@@ -1,4 +1,5 @@
-//! YAML text: nodes with their positions in the source, the scalar rules of Kubernetes tooling, and edits.
+//! Parses and edits YAML text: nodes with their positions, the scalar rules of Kubernetes tooling, byte edits, and the
+//! second parser that verifies them.
 //!
 //! This module does not depend on Kubernetes types.
 

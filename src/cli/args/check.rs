@@ -19,9 +19,9 @@ pub(in crate::cli) struct CheckArgs {
     )]
     pub(in crate::cli) output_format: OutputFormat,
 
-    /// Also write a report to a file (repeatable); formats as for --output-format.
+    /// Also write a report to a file (repeatable), in a format of --output-format.
     ///
-    /// A summary is appended to the file; reports in other formats replace the file.
+    /// The format summary appends to the file; other formats replace it.
     #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report, help_heading = "Report")]
     pub(in crate::cli) reports: Vec<ReportArg>,
 
@@ -40,11 +40,11 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
     pub(in crate::cli) min_severity: Option<SeverityArg>,
 
-    /// Count findings per rule instead of showing them.
+    /// Show the number of findings per rule instead of the findings.
     #[arg(long, help_heading = "Report")]
     pub(in crate::cli) statistics: bool,
 
-    /// Run only these rules (repeatable). Unreadable files are still reported.
+    /// Run only these rules (repeatable, or separated by commas); unreadable files are still reported.
     #[arg(
         long,
         value_name = "RULE",
@@ -53,7 +53,7 @@ pub(in crate::cli) struct CheckArgs {
     )]
     pub(in crate::cli) select: Vec<String>,
 
-    /// Ignore these rules (repeatable).
+    /// Ignore these rules (repeatable, or separated by commas).
     #[arg(
         long,
         value_name = "RULE",
@@ -62,13 +62,14 @@ pub(in crate::cli) struct CheckArgs {
     )]
     pub(in crate::cli) ignore: Vec<String>,
 
-    /// Write a suppression with this reason above every finding; later runs report only new findings.
+    /// Write a suppression comment with this reason above every finding, so that later runs report only new findings.
     #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff", "statistics"], help_heading = "Rules")]
     pub(in crate::cli) add_ignore: Option<String>,
 
     /// Report every probe that the mesh would still rewrite at admission.
     ///
-    /// For the end of a pipeline: kustomize skips functions silently when a flag is missing.
+    /// Use it at the end of a pipeline: without --enable-exec, for example, kustomize silently skips
+    /// the function that rewrites the probes.
     #[arg(long, help_heading = "Rules")]
     pub(in crate::cli) require_rewritten: bool,
 
@@ -76,11 +77,11 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, group = "fixing", help_heading = "Fixes")]
     pub(in crate::cli) fix: bool,
 
-    /// With --fix or --diff: also apply fixes that change behaviour.
+    /// With --fix or --diff: also apply fixes that may change the behaviour of running pods.
     #[arg(long, requires = "fixing", help_heading = "Fixes")]
     pub(in crate::cli) unsafe_fixes: bool,
 
-    /// Show the changes of --fix as a diff, without writing files.
+    /// Show the changes of --fix as a diff, without writing files; exit with code 1 if there are any.
     #[arg(long, group = "fixing", help_heading = "Fixes", conflicts_with_all = ["fix", "output_format", "reports"])]
     pub(in crate::cli) diff: bool,
 

@@ -120,11 +120,12 @@ pub(in crate::cli) enum SchemaKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum FormArg {
-    /// In an annotation of the pod template, with the opt-out: the probes run as committed.
+    /// In an annotation of the pod template. The webhook's own rewrite is switched off.
     Annotation,
-    /// In a partial istio-proxy container, with the opt-out: for custom injection templates.
+    /// In a partial istio-proxy container, for custom injection templates. The webhook's own rewrite is switched off.
     Container,
-    /// In a partial istio-proxy container, without the opt-out: the injected pod equals the injected original.
+    /// In a partial istio-proxy container. The webhook's own rewrite stays on; the injected pod is the same as without
+    /// meshprobe.
     ContainerOnly,
 }
 
@@ -151,7 +152,7 @@ impl ValueEnum for MeshArg {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self.0 {
-            MeshKind::Auto => "Decided from the manifests, pod by pod",
+            MeshKind::Auto => "Detected from the manifests, for each pod",
             MeshKind::One(mesh) => mesh.summary(),
             MeshKind::Ambient => {
                 "Istio; pods whose Namespace is not in the manifests are in ambient mode"

@@ -25,8 +25,8 @@ Examples:
   meshprobe rule tcp-probe-always-passes       # explain a rule
 
 Exit codes:
-  0  no findings; all requested changes were made
-  1  findings; a change shown by --diff; a refused rewrite
+  0  no finding at or above --fail-on; all requested changes were made
+  1  a finding at or above --fail-on; a change shown by --diff; a refused rewrite
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
 const CHECK_CODES: &str = "\
@@ -50,8 +50,8 @@ Examples:
   meshprobe rewrite --vm -o out workloadgroup.yaml    # mesh.yaml of a virtual machine
 
 Exit codes:
-  0  every probe that the mesh would rewrite is rewritten
-  1  a refused workload; a document that is not YAML; a change shown by --diff
+  0  all requested changes were made
+  1  a refused rewrite; a document that is not valid YAML; a change shown by --diff
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
 const PREDICT_CODES: &str = "\
@@ -61,14 +61,14 @@ Examples:
 
 Exit codes:
   0  all files were read
-  1  a Kubernetes document that is not YAML
+  1  a Kubernetes document that is not valid YAML
   2  wrong usage or settings, a path that cannot be read";
 
 /// Predicts what a service mesh will do to each Kubernetes health probe, from manifests alone.
 ///
 /// `check` reports probes that will fail or can never fail. `rewrite` applies the rewrite of the
-/// mesh to the manifests, ahead of deployment. `predict` shows a table of all probes. meshprobe
-/// sends nothing over the network.
+/// mesh to the manifests, ahead of deployment. `predict` shows the outcome of every probe.
+/// meshprobe sends nothing over the network.
 #[derive(Debug, Parser)]
 #[command(name = "meshprobe", version, styles = STYLES, after_help = EXIT_CODES)]
 pub(in crate::cli) struct Cli {
@@ -78,16 +78,17 @@ pub(in crate::cli) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {
-    /// Report probes that the mesh breaks, and the lines that decide.
+    /// Report probes that the mesh breaks, with the lines that cause it.
     ///
-    /// Facts about the mesh are read from the same manifests. Missing facts are assumed, and the
-    /// assumptions are reported; --mesh-version, --assume and --context replace them.
+    /// Facts about the mesh are read from the same manifests. If a fact is missing, meshprobe
+    /// assumes a value and reports the assumption. Set the fact with --mesh-version or --assume, or
+    /// name the files that contain it with --context.
     #[command(after_help = CHECK_CODES)]
     Check(CheckArgs),
     /// Apply the mesh's probe rewrite to the manifests, ahead of deployment.
     ///
-    /// Prints the rewritten manifests of standard input or of one file; several files need
-    /// --write, -o or --diff. A rewrite changes the pod template, which triggers a rollout.
+    /// Prints the result if the input is standard input or one file. For several files, use --write,
+    /// -o or --diff. A rewrite changes the pod template, so deploying it triggers a rollout.
     #[command(after_help = REWRITE_CODES)]
     Rewrite(RewriteArgs),
     /// Show how the mesh changes each probe, which result the kubelet gets, and why.
@@ -95,11 +96,11 @@ pub(in crate::cli) enum Command {
     Predict(PredictArgs),
     /// Run as a KRM function for kustomize and kpt, with a ResourceList on standard input.
     ///
-    /// meshprobe also runs as a KRM function when it is called as meshprobe-krm, or without
-    /// arguments and with a pipe as standard input. With a configuration file, standard input and
-    /// output are plain streams of documents: kustomize calls its older exec plugins in this way.
+    /// meshprobe also runs as a KRM function if its file name is meshprobe-krm, or if it has no
+    /// arguments and standard input is a pipe. With CONFIG, it reads and writes plain YAML documents
+    /// instead of a ResourceList, as legacy exec plugins of kustomize do.
     Krm {
-        /// The configuration file of a legacy plugin.
+        /// The configuration file that kustomize passes to a legacy exec plugin.
         #[arg(value_name = "CONFIG")]
         config: Option<PathBuf>,
     },
@@ -107,7 +108,7 @@ pub(in crate::cli) enum Command {
     Rule(RuleArgs),
     /// Print the JSON schema of the configuration, or the definition of the KRM function.
     Schema(SchemaArgs),
-    /// Print the completion script of a shell.
+    /// Print a completion script for a shell.
     ///
     /// For bash: meshprobe completions bash > /etc/bash_completion.d/meshprobe
     Completions {

@@ -9,7 +9,7 @@ use super::size;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Common {
-    /// Files and directories; `-` is standard input [default: .].
+    /// Files and directories to read; `-` is standard input [default: .].
     #[arg(value_name = "PATH")]
     pub(in crate::cli) paths: Vec<PathBuf>,
 
@@ -17,27 +17,27 @@ pub(in crate::cli) struct Common {
     #[arg(long, value_enum, help_heading = "Mesh")]
     pub(in crate::cli) mesh: Option<MeshArg>,
 
-    /// The release of the mesh, such as 1.28.
+    /// The release of the mesh, such as 1.28 [default: from the manifests, else the latest].
     #[arg(long, value_name = "VERSION", help_heading = "Mesh")]
     pub(in crate::cli) mesh_version: Option<String>,
 
-    /// A fact that the manifests do not state, such as mtls=STRICT (repeatable).
+    /// Set a fact that the manifests do not contain, such as mtls=STRICT (repeatable).
     ///
-    /// Keys: ambient, cni, cni-enforces-node-traffic, injection (evidence, all, none), mtls
-    /// (DISABLE, PERMISSIVE, STRICT), native-sidecars, node-version, revision, rewrite,
-    /// root-namespace, status-port.
+    /// Keys: ambient, cni, cni-enforces-node-traffic, native-sidecars and rewrite (true, false),
+    /// injection (evidence, all, none), mtls (DISABLE, PERMISSIVE, STRICT), node-version (a
+    /// Kubernetes release), revision, root-namespace, status-port.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Mesh")]
     pub(in crate::cli) assume: Vec<String>,
 
-    /// A fact that takes precedence over the manifests (repeatable); keys as for --assume.
+    /// Set a fact, even if the manifests contain another value (repeatable); keys as for --assume.
     #[arg(long = "override", value_name = "KEY=VALUE", help_heading = "Mesh")]
     pub(in crate::cli) overrides: Vec<String>,
 
-    /// The namespace of objects without a namespace.
+    /// The namespace of objects that do not set one.
     #[arg(short, long, help_heading = "Mesh")]
     pub(in crate::cli) namespace: Option<String>,
 
-    /// Manifests that are read for facts, and whose findings are not reported (repeatable).
+    /// Also read these manifests for facts, but do not report findings in them (repeatable).
     #[arg(long, value_name = "PATH", help_heading = "Input")]
     pub(in crate::cli) context: Vec<PathBuf>,
 
@@ -49,7 +49,7 @@ pub(in crate::cli) struct Common {
     #[arg(long, help_heading = "Input")]
     pub(in crate::cli) force_exclude: bool,
 
-    /// Also read files that .gitignore hides.
+    /// Also read files that are excluded by ignore files, such as .gitignore.
     #[arg(long, help_heading = "Input")]
     pub(in crate::cli) no_ignore: bool,
 
@@ -57,7 +57,7 @@ pub(in crate::cli) struct Common {
     /// (repeatable).
     ///
     /// Findings name the source files of the build. If no path argument is given, no other files
-    /// are read. If the build fails, check and predict read the folder itself.
+    /// are read. If the build fails, check and predict read the files of the folder instead.
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     pub(in crate::cli) kustomize: Vec<PathBuf>,
 
@@ -71,7 +71,7 @@ pub(in crate::cli) struct Common {
     #[arg(long, value_name = "FILE", requires = "helm", help_heading = "Input")]
     pub(in crate::cli) values: Vec<PathBuf>,
 
-    /// The path to show for standard input.
+    /// The path to use for standard input, in reports and to find the facts that apply.
     #[arg(long, value_name = "PATH", help_heading = "Input")]
     pub(in crate::cli) stdin_filename: Option<String>,
 
@@ -83,13 +83,14 @@ pub(in crate::cli) struct Common {
     #[arg(long, conflicts_with = "config", help_heading = "Settings")]
     pub(in crate::cli) isolated: bool,
 
-    /// Memory limit for rendered overlays, such as 1GiB [default: 192MiB, or 16 times the size of the files].
+    /// Memory limit for rendered overlays, such as 1GiB [default: 192MiB, or 16 times the size of the files if that is
+    /// more].
     ///
     /// Overlays that do not fit are reported as overlay-left-out. Units: KiB, MiB, GiB.
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
     pub(in crate::cli) max_rendered: Option<usize>,
 
-    /// Memory limit for parsed files, such as 1GiB [default: 192MiB, and 16KiB for each file].
+    /// Memory limit for parsed files, such as 1GiB [default: 192MiB, plus 16KiB for each file].
     ///
     /// Files that do not fit are reported as file-left-out. Units: KiB, MiB, GiB.
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
@@ -109,11 +110,11 @@ pub(in crate::cli) struct Common {
     )]
     pub(in crate::cli) color: ColorArg,
 
-    /// Print only results: no summary, and no notes in addition to a rewrite or a table.
+    /// Print only the results, without the summary of check and the notes of rewrite and predict.
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub(in crate::cli) quiet: bool,
 
-    /// Also print the files that were read, the kind of each file, and the elapsed time.
+    /// Also print the files that are read, the kind of each file, and the elapsed time.
     #[arg(short, long, help_heading = "Output")]
     pub(in crate::cli) verbose: bool,
 }

@@ -12,7 +12,7 @@ use super::common::Common;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RewriteArgs {
-    /// How the rewritten manifests carry the original probes.
+    /// Where the rewritten manifests contain the original probes [default: annotation].
     #[arg(long, value_name = "FORM", value_enum, help_heading = "Rewrite")]
     pub(in crate::cli) form: Option<FormArg>,
 
@@ -27,31 +27,30 @@ pub(in crate::cli) struct RewriteArgs {
     /// Write a copy of the tree, with the rewritten files, to this folder.
     ///
     /// Copies every file below the given paths, including unchanged files and files that are not
-    /// manifests, so that references between files still work. Files that .gitignore or --exclude
-    /// hide are not copied. Paths are kept relative to the folder that contains all given paths:
-    /// `rewrite k8s -o out` copies k8s/a/b.yaml to out/a/b.yaml. Links to files become files. A
-    /// link to a folder stays a link if that folder is copied, too; otherwise it becomes a folder.
-    /// Existing files are never overwritten, except for copies of an earlier run, which
-    /// out/.meshprobe-copy lists. Standard input is written to standard output.
+    /// manifests, so that references between files still work. Files that are excluded by
+    /// .gitignore or --exclude are not copied. Paths are kept relative to the folder that contains
+    /// all given paths: `rewrite k8s -o out` copies k8s/a/b.yaml to out/a/b.yaml. Links to files
+    /// become files. A link to a folder stays a link if that folder is copied, too; otherwise it
+    /// becomes a folder. Existing files are never overwritten, except for copies of an earlier run,
+    /// which out/.meshprobe-copy lists. Standard input is written to standard output.
     #[arg(short, long, value_name = "DIR", help_heading = "Rewrite", conflicts_with_all = ["write", "diff"])]
     pub(in crate::cli) output: Option<PathBuf>,
 
-    /// Undo the rewrite: restore the original probes from the prober env.
+    /// Undo the rewrite: restore the original probes from the prober env (ISTIO_KUBE_APP_PROBERS).
     ///
-    /// The prober env contains port numbers and default values; --undo writes these, even if the
-    /// original had a port name or no value. Works for rewrites by meshprobe, in any form, and by
-    /// the injector.
+    /// Works for rewrites by meshprobe, in any form, and by the injector. The prober env contains
+    /// ports as numbers, and default values; --undo writes these, even if the original had a port
+    /// name or no value.
     #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["form", "allow"])]
     pub(in crate::cli) undo: bool,
 
     /// Write mesh.yaml for the virtual machines of a WorkloadGroup, instead of manifests.
     ///
-    /// The readinessProbe equals that of `istioctl x workload entry configure`, but no cluster is
-    /// needed: spec.probe as written, without defaults. With the ConfigMap `istio` of the control
-    /// plane in the tree or under --context, the whole file equals that of istioctl with default
-    /// flags. A probe that istiod would reject is not written. One WorkloadGroup is written to
-    /// standard output or, with -o DIR, to DIR/mesh.yaml; several are written to
-    /// DIR/NAMESPACE/NAME/mesh.yaml.
+    /// The readinessProbe equals the output of `istioctl x workload entry configure`, which needs a
+    /// cluster: spec.probe as written, without defaults. If the files include the ConfigMap `istio`
+    /// of the control plane, the whole file equals that of istioctl with default flags. A probe
+    /// that istiod would reject is not written. One WorkloadGroup is written to standard output or,
+    /// with -o DIR, to DIR/mesh.yaml; several are written to DIR/NAMESPACE/NAME/mesh.yaml.
     #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
     pub(in crate::cli) vm: bool,
 
@@ -66,7 +65,7 @@ pub(in crate::cli) struct RewriteArgs {
 
     /// Show pods as the webhook of a mesh other than Istio would change them.
     ///
-    /// These meshes store the original probes outside of the manifests: do not deploy the output.
+    /// Do not deploy the output: a rewrite in the manifest conflicts with the webhooks of these meshes.
     #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "undo", "vm", "from_deployment"])]
     pub(in crate::cli) preview: bool,
 
@@ -74,7 +73,7 @@ pub(in crate::cli) struct RewriteArgs {
     #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "diff", "output", "undo", "preview", "vm", "from_deployment"])]
     pub(in crate::cli) emit_envoy: bool,
 
-    /// Rewrite pods that this guard refuses (repeatable).
+    /// Rewrite pods even if this guard refuses them (repeatable).
     #[arg(long, value_name = "GUARD", value_parser = PossibleValuesParser::new(ALLOWABLE), help_heading = "Rewrite")]
     pub(in crate::cli) allow: Vec<String>,
 

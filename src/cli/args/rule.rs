@@ -10,11 +10,11 @@ pub(in crate::cli) struct RuleArgs {
     #[arg(value_name = "ID", conflicts_with = "all")]
     pub(in crate::cli) id: Option<String>,
 
-    /// Explain all rules.
+    /// Explain all rules and guards.
     #[arg(long)]
     pub(in crate::cli) all: bool,
 
-    /// The format of the output; JSON always contains all rules.
+    /// The format of the output; JSON always contains all rules and guards.
     #[arg(
         long,
         value_name = "FORMAT",

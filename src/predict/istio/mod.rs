@@ -1,4 +1,4 @@
-//! The verdict for pods with a sidecar of Istio, or in ambient mode.
+//! The verdicts for pods with an Istio sidecar or in ambient mode.
 
 pub(crate) mod agent;
 pub(crate) mod filter_chain;

@@ -21,7 +21,7 @@ use crate::predict::prediction::{
 };
 use crate::predict::verdict_builder::{VerdictBuilder, undecided};
 
-/// Decides the verdict of one handler.
+/// Returns the verdict of one handler, with the facts that decide it.
 pub(in crate::predict) fn decide<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
@@ -38,7 +38,7 @@ pub(in crate::predict) fn decide<'t>(
         && matches!(action, ProbeHandler::TcpSocket { .. })
         && !handler.rewritten
     {
-        // Source: the API reference of LifecycleHandler. Rewritten it becomes an httpGet.
+        // Source: the API reference of LifecycleHandler. The rewrite turns it into an httpGet, which is supported.
         return builder.verdict(Outcome::InvalidManifest, Cause::HookUnsupported);
     }
     let Some(port) = action.port() else {
@@ -56,7 +56,7 @@ pub(in crate::predict) fn decide<'t>(
         Err(Cause::Placeholder) => builder.verdict(Outcome::Unknown, Cause::Placeholder),
         resolved => {
             let mut verdict = in_mesh(context, pod, handler, action, resolved, builder);
-            // The dataplane is the last reason: it decides, but is rarely unexpected.
+            // The dataplane comes last: it is one of the deciding facts, but rarely the unexpected one.
             verdict.certainty = verdict.certainty.min(pod.dataplane.certainty);
             verdict
                 .because
@@ -68,8 +68,9 @@ pub(in crate::predict) fn decide<'t>(
     verdict
 }
 
-/// Decides for a handler that runs inside the pod. A command that only opens connections to a Service
-/// always succeeds: the sidecar accepts them before it connects to the Service. Measured in every mode.
+/// Returns the verdict for a handler without a port, which runs inside the pod. A command that only opens connections
+/// to a Service always succeeds: the sidecar accepts them before it connects to the Service. Measured in every mutual
+/// TLS mode.
 fn without_network<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
@@ -96,6 +97,7 @@ fn without_network<'t>(
     }
 }
 
+/// Returns the verdict for a handler with a port, which depends on how the pod takes part in the mesh.
 fn in_mesh<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
@@ -149,7 +151,7 @@ fn in_mesh<'t>(
                 verdict
             }
         }
-        // The model of the mesh decides.
+        // `predict::model` predicts the pods of other meshes.
         Dataplane::Other => builder.verdict(Outcome::Unknown, Cause::MeshUnknown),
     }
 }
@@ -162,9 +164,8 @@ fn without_agent(pod: &WorkloadPrediction<'_>, mut builder: VerdictBuilder) -> V
     builder.verdict(Outcome::Fails, Cause::AgentRefusesEnv)
 }
 
-/// Returns the NetworkPolicies that block a handler. Most CNI plugins exempt the node's own packets from
-/// NetworkPolicies. Only if an option states that this one does not, policies must admit the port that
-/// the kubelet targets.
+/// Returns a fact with the deciding NetworkPolicies if they block the kubelet, else `None`. Most CNI plugins exempt
+/// packets from the pod's own node, so policies only count if an option states that this plugin enforces them.
 fn blocking_policies<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
@@ -185,8 +186,8 @@ fn blocking_policies<'t>(
     (!admitted.value).then(|| admitted.depending_on(&Fact::assumed((), message, None)))
 }
 
-/// Decides for ambient mode. The CNI plugin gives the kubelet's packets a special source address, which
-/// exempts them from ztunnel. Only a NetworkPolicy can block them.
+/// Returns the verdict for a pod in ambient mode. The CNI plugin gives the kubelet's packets a special source address,
+/// which exempts them from ztunnel. Only a NetworkPolicy can block them.
 fn ambient<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
@@ -204,7 +205,7 @@ fn ambient<'t>(
     builder.verdict(Outcome::Fails, Cause::NetworkPolicyDenies)
 }
 
-/// Decides for a handler that is not rewritten in a pod with a sidecar.
+/// Returns the verdict for a handler that is not rewritten, in a pod with a sidecar.
 fn unrewritten<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
@@ -213,7 +214,7 @@ fn unrewritten<'t>(
     mut builder: VerdictBuilder,
 ) -> Verdict {
     if handler.unsupported.is_some() {
-        // Whatever the rewrite setting is, this release does not rewrite such handlers.
+        // This release does not rewrite such handlers, whatever the setting of the rewrite is.
         builder.depends_on(&pod.release);
     } else if pod.passes_injector {
         builder.depends_on(&pod.rewrite);
@@ -226,7 +227,7 @@ fn unrewritten<'t>(
     if action.host().is_some() {
         return builder.verdict(Outcome::Ok, Cause::OtherHost);
     }
-    // The kubelet reads a quoted number as a number.
+    // The kubelet converts a quoted number that is not the name of a port.
     let written = action
         .port()
         .map(|port| port.to_string())
@@ -273,7 +274,7 @@ fn unrewritten<'t>(
     if !protocols.any(differs) {
         return verdict;
     }
-    // The oldest Service decides, and manifests do not state the age.
+    // Istio uses the protocol of the oldest Service, and manifests do not contain the age of an object.
     builder.depends_on(&context.protocol(&pod.workload, port));
     judge(first, builder)
 }

@@ -18,7 +18,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         |pod, handler| {
             // Other meshes have no such switch; separate rules report their probes.
             let has_switch = pod.dataplane.value != Dataplane::Other;
-            // The API server refuses a quoted number, so such a probe never runs.
+            // The API server rejects a port that is a quoted number, so such a probe never runs.
             has_switch && handler.port.is_some() && handler.verdict.cause == Cause::SidecarAccepts
         },
         |_, handler| {

@@ -25,8 +25,8 @@ use crate::rules::support::rewrite_cure::{RewriteCure, RewriteCures};
 use crate::rules::traffic_capture::{localhost_destination_changed, status_port_in_include_list};
 use crate::rules::{Rule, RuleContext};
 
-/// Adds the fix that turns the rewrite on for the pods of its workload to a finding. If the rewrite would
-/// break another handler, the help names it.
+/// Adds to a finding the fix that turns the rewrite on for the pods of its workload. If the rewrite would break another
+/// handler, the help text names that handler.
 pub(in crate::rules) fn offer<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,

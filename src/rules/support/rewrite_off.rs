@@ -30,7 +30,7 @@ pub(in crate::rules) fn report(
         .collect()
 }
 
-/// Adds the fix that turns the rewrite on to a finding, if an injector changes the pod; otherwise only a help.
+/// Adds the fix that turns the rewrite on to a finding if an injector changes the pod; otherwise adds only a help text.
 pub(in crate::rules) fn offer<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,

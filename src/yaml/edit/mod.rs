@@ -1,7 +1,7 @@
 //! Converts intended changes to the smallest byte edits that the layout of the document allows.
 //!
-//! Documents are not printed from a tree: an edit is a range and its replacement, and all other bytes stay unchanged.
-//! New text takes its layout from its siblings, or from the document if it has none.
+//! An edit is a byte range and its replacement. A document is never serialized from a tree, so all other bytes stay
+//! unchanged. New text follows the layout of its siblings, or that of the document if it has none.
 
 mod apply;
 mod chain_edits;
