@@ -42,7 +42,7 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         let here = Some(folder(object.location_file()));
         if here != last {
             last = here;
-            taking = deployments.taking(object.location_file()).collect();
+            taking = deployments.deploying(object.location_file()).collect();
             is_shared = taking.len() > 1;
             let mut targets = HashSet::new();
             taking.retain(|(_, deployment)| targets.insert(deployment.target()));

@@ -17,9 +17,9 @@ use super::planted_panic;
 use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
-use super::unrendered::{explain_standing, policies_left_out};
+use super::unrendered::{explain_unrendered, policies_left_out};
 use super::unsupported_parts::{roots, unsupported_parts};
-use crate::engine::fix_history::respect_silence;
+use crate::engine::fix_history::keep_suppressed_values;
 use crate::engine::input_diagnostics::{broken_texts, input_diagnostics};
 use crate::engine::panic_isolation::isolate_panics;
 
@@ -70,7 +70,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
         .partition(|finding| finding.suppressed.is_some());
-    respect_silence(&suppressed, &mut findings);
+    keep_suppressed_values(&suppressed, &mut findings);
     summary.suppressed = suppressed.len();
     summary.count_findings(&findings);
     Outcome {
@@ -130,7 +130,7 @@ fn check_analysed(
             || overlays.any(|overlay| context.inventory.is_target_overlay(overlay))
     });
     for finding in &mut findings {
-        explain_standing(context, finding);
+        explain_unrendered(context, finding);
         limit_fix_to_targets(set, finding);
     }
     (findings, counted)

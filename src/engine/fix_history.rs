@@ -115,7 +115,7 @@ fn idle(outcome: &Outcome) -> BTreeMap<(Arc<str>, String), usize> {
 
 /// Makes a fix unsafe if it changes the same value as the fix of a silenced finding, because the user has decided to keep
 /// that value.
-pub(super) fn respect_silence(silenced: &[Finding], findings: &mut [Finding]) {
+pub(super) fn keep_suppressed_values(silenced: &[Finding], findings: &mut [Finding]) {
     let mut decided: BTreeMap<(Arc<str>, usize), RouteSet> = BTreeMap::new();
     for fix in silenced.iter().filter_map(|finding| finding.fix.as_ref()) {
         let key = (Arc::clone(&fix.path), fix.document);

@@ -45,7 +45,7 @@ fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
 }
 
 /// Explains why a finding is about an object that a kustomization seems to use in another way.
-pub(super) fn explain_standing(context: &Context<'_>, finding: &mut Finding) {
+pub(super) fn explain_unrendered(context: &Context<'_>, finding: &mut Finding) {
     let found = context
         .inventory
         .unrendered(&finding.primary.path, finding.document);

@@ -196,7 +196,7 @@ impl<'t> Deployments<'t> {
     }
 
     /// Returns the deployments of the deepest folder that contains a file, with their positions.
-    pub(crate) fn taking(&self, path: &str) -> impl Iterator<Item = (usize, &Deployment<'t>)> {
+    pub(crate) fn deploying(&self, path: &str) -> impl Iterator<Item = (usize, &Deployment<'t>)> {
         let mut folders =
             paths::folders(path, self.height).filter_map(|folder| self.by_folder.get(&folder));
         let found = folders.next().map(Vec::as_slice).unwrap_or_default();

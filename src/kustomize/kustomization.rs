@@ -113,7 +113,7 @@ impl<'s> Kustomization<'s> {
         };
         self.root
             .entry(key)
-            .filter(|entry| says_something(entry.value))
+            .filter(|entry| is_nonempty(entry.value))
     }
 
     /// Returns the items of a list.
@@ -135,7 +135,7 @@ impl<'s> Kustomization<'s> {
         let mut unknown: Vec<Unknown> = self
             .root
             .entries()
-            .filter(|entry| !entry.key.is_merge_key() && says_something(entry.value))
+            .filter(|entry| !entry.key.is_merge_key() && is_nonempty(entry.value))
             .filter_map(|entry| unknown_field(&entry))
             .collect();
         unknown.extend(
@@ -184,7 +184,7 @@ impl Kustomization<'_> {
     fn empty_kustomization(&self) -> Option<Unknown> {
         let is_setting = |entry: Entry<'_>| {
             let key = entry.key.text().unwrap_or_default();
-            !matches!(key, "apiVersion" | "kind" | "metadata") && says_something(entry.value)
+            !matches!(key, "apiVersion" | "kind" | "metadata") && is_nonempty(entry.value)
         };
         let is_empty = !self.root.entries().any(is_setting);
         is_empty.then(|| Unknown {
@@ -197,7 +197,7 @@ impl Kustomization<'_> {
 }
 
 /// Returns whether a value is neither null nor empty.
-pub(crate) fn says_something(value: NodeRef<'_>) -> bool {
+pub(crate) fn is_nonempty(value: NodeRef<'_>) -> bool {
     let is_empty = match () {
         () if value.is_sequence() => value.items().len() == 0,
         () if value.is_mapping() => value.entries().len() == 0,

@@ -11,7 +11,7 @@ use crate::yaml::{Entry, NodeRef};
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::changes::{Change, ChangeIndex, Changes};
 use crate::kustomize::field_path::Style;
-use crate::kustomize::kustomization::{Kustomization, says_something};
+use crate::kustomize::kustomization::{Kustomization, is_nonempty};
 use crate::kustomize::locate::{Located, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::resource::Resource;
@@ -22,7 +22,7 @@ use crate::kustomize::{Note, Scope, inline};
 /// Adds notes about the unsupported fields of `k`, with the objects of `accumulator` that they may change.
 pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator: &mut Accumulator) {
     let entries = k.root.entries();
-    for entry in entries.filter(|entry| says_something(entry.value)) {
+    for entry in entries.filter(|entry| is_nonempty(entry.value)) {
         let Some((message, changes)) = read(sources, k, &entry) else {
             continue;
         };

@@ -8,7 +8,7 @@ use crate::rules::context::{RuleContext, by_namespace};
 use crate::rules::registry::run_scope;
 use crate::rules::rule::Scope;
 use crate::rules::support::pod_labels::PodLabels;
-use crate::rules::support::rewrite_cure::RewriteCures;
+use crate::rules::support::rewrite_effect::RewriteEffects;
 
 /// The outcomes of a broken handler.
 const BAD: [Outcome; 3] = [
@@ -38,7 +38,7 @@ fn notes(alternative: &Alternative<'_>) -> Vec<Finding> {
         predictions,
         by_namespace: &by_namespace,
         by_label: &PodLabels::default(),
-        cures: &RewriteCures::default(),
+        rewrite_effects: &RewriteEffects::default(),
     };
     // Only findings that follow from a verdict differ between alternatives.
     let is_verdict =

@@ -7,7 +7,7 @@ use crate::finding::Label;
 use crate::kube::{LabelSelector, Object, PeerAuthentication};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::rules::support::pod_labels::PodLabels;
-use crate::rules::support::rewrite_cure::RewriteCures;
+use crate::rules::support::rewrite_effect::RewriteEffects;
 use crate::settings::MeshKind;
 
 /// The input of a rule.
@@ -22,7 +22,7 @@ pub struct RuleContext<'s, 't> {
     /// The predictions by the selectors of policies, if there are many policies.
     pub by_label: &'s PodLabels<'s, 't>,
     /// The effect of turning the rewrite on for each pod, predicted once per pod.
-    pub(in crate::rules) cures: &'s RewriteCures,
+    pub(in crate::rules) rewrite_effects: &'s RewriteEffects,
 }
 
 /// Predictions by the namespace of their workload.
@@ -71,10 +71,10 @@ impl<'s, 't> RuleContext<'s, 't> {
             .filter(|namespace| self.is_target(namespace))
     }
 
-    /// Returns the workloads that a `PeerAuthentication` with this reach applies to, including those of
+    /// Returns the workloads that a `PeerAuthentication` with this scope applies to, including those of
     /// context files.
     #[must_use]
-    pub fn reached_by(
+    pub fn workloads_of_policy(
         &self,
         policy: &Object<'t>,
         policy_scope: PolicyScope,
@@ -115,19 +115,19 @@ impl<'s, 't> RuleContext<'s, 't> {
     /// Returns the workloads in the scope of an `AuthorizationPolicy`, an `EnvoyFilter` or a `Sidecar`,
     /// regardless of its selector: those of its namespace, or all if it is in the root namespace.
     #[must_use]
-    pub fn hearing(&self, policy: &Object<'t>) -> Vec<&'s WorkloadPrediction<'t>> {
+    pub fn workloads_in_scope(&self, policy: &Object<'t>) -> Vec<&'s WorkloadPrediction<'t>> {
         let policy_scope = if self.context.is_in_root_namespace(policy) {
             PolicyScope::Mesh
         } else {
             PolicyScope::Namespace
         };
-        self.reached_by(policy, policy_scope)
+        self.workloads_of_policy(policy, policy_scope)
     }
 
-    /// Returns the workloads of [`RuleContext::hearing`] that have the labels of `selector`, and possibly
+    /// Returns the workloads of [`RuleContext::workloads_in_scope`] that have the labels of `selector`, and possibly
     /// others of them.
     #[must_use]
-    pub fn hearing_selected(
+    pub fn workloads_matching(
         &self,
         policy: &Object<'t>,
         selector: LabelSelector<'t>,
@@ -144,13 +144,16 @@ impl<'s, 't> RuleContext<'s, 't> {
                 };
                 pods.iter().copied().filter(policy_applies).collect()
             }
-            None => self.hearing(policy),
+            None => self.workloads_in_scope(policy),
         }
     }
 
     /// Returns those of `facts` that are in a namespace of the workloads, in their order.
     #[must_use]
-    pub fn among<'f>(&self, facts: &'f NamespaceIndex<'t, Object<'t>>) -> Vec<&'f Object<'t>> {
+    pub fn in_workload_namespaces<'f>(
+        &self,
+        facts: &'f NamespaceIndex<'t, Object<'t>>,
+    ) -> Vec<&'f Object<'t>> {
         let mut namespaces = self.by_namespace.keys();
         match (namespaces.next(), namespaces.next()) {
             (Some(namespace), None) => facts.in_namespace(namespace).collect(),
@@ -176,7 +179,7 @@ impl<'s, 't> RuleContext<'s, 't> {
 
     /// Returns the workloads that a port of a Service targets, each with the target port.
     #[must_use]
-    pub fn pods_behind(
+    pub fn pods_of_service_port(
         &self,
         service: &Object<'t>,
         port: i64,

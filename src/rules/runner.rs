@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
 use crate::rules::support::pod_labels::PodLabels;
-use crate::rules::support::rewrite_cure::RewriteCures;
+use crate::rules::support::rewrite_effect::RewriteEffects;
 use crate::rules::support::{fix_safety, overlays};
 
 use super::alternatives;
@@ -39,7 +39,7 @@ pub fn check_marked(
         predictions,
         by_namespace: &by_namespace,
         by_label: &by_label,
-        cures: &RewriteCures::default(),
+        rewrite_effects: &RewriteEffects::default(),
     };
     let of_tree: Vec<&Rule> = of_scope(Scope::Tree).collect();
     let found: Vec<Vec<Finding>> = of_tree
@@ -49,10 +49,11 @@ pub fn check_marked(
     let mut findings: Vec<Finding> = found
         .into_iter()
         .flatten()
-        .map(|finding| overlays::place(context, None, marked(mark, predictions, finding)))
+        .map(|finding| overlays::attach_overlay(context, None, marked(mark, predictions, finding)))
         .collect();
     // The predictions are sorted by kustomization.
-    let units: Vec<&[WorkloadPrediction<'_>]> = predictions.chunk_by(overlays::is_one).collect();
+    let units: Vec<&[WorkloadPrediction<'_>]> =
+        predictions.chunk_by(overlays::is_same_overlay).collect();
     let found: Vec<Vec<Finding>> = units
         .par_iter()
         .map(|predictions| {
@@ -61,7 +62,7 @@ pub fn check_marked(
                 predictions,
                 by_namespace: &by_namespace,
                 by_label: &by_label,
-                cures: &RewriteCures::default(),
+                rewrite_effects: &RewriteEffects::default(),
             };
             let alternatives = alternatives::check(context, predictions);
             run_scope(Scope::Workloads, &cx)
@@ -70,18 +71,16 @@ pub fn check_marked(
         })
         .collect();
     for (predictions, found) in units.into_iter().zip(found) {
-        let overlay = predictions.first().and_then(overlays::of);
-        findings.extend(
-            found.into_iter().map(|finding| {
-                overlays::place(context, overlay, marked(mark, predictions, finding))
-            }),
-        );
+        let overlay = predictions.first().and_then(overlays::overlay_of);
+        findings.extend(found.into_iter().map(|finding| {
+            overlays::attach_overlay(context, overlay, marked(mark, predictions, finding))
+        }));
     }
     let guard = fix_safety::Guard::new(predictions);
     for finding in &mut findings {
         guard.apply(finding);
     }
-    overlays::merged(findings)
+    overlays::merge(findings)
 }
 
 fn marked(mark: Mark<'_>, predictions: &[WorkloadPrediction<'_>], mut finding: Finding) -> Finding {

@@ -166,7 +166,7 @@ fn the_probe_is_equal_to_the_probe_of_istioctl() {
 
 /// Every input that `istioctl validate` rejects is an error, with at least one error per complaint.
 #[test]
-fn what_validate_refuses_is_found() {
+fn faults_that_istioctl_validate_rejects_are_found() {
     let mut table = String::new();
     let mut refused = 0;
     for case in Case::all() {

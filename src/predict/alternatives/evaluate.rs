@@ -78,7 +78,7 @@ pub fn alternatives<'t>(
     context: &Context<'t>,
     prediction: &WorkloadPrediction<'t>,
 ) -> Vec<Alternative<'t>> {
-    find_worlds(context, prediction, |_| true)
+    find_alternatives(context, prediction, |_| true)
 }
 
 /// Returns those of [`alternatives`] for which the tree contains evidence.
@@ -88,10 +88,10 @@ pub fn evident_alternatives<'t>(
     prediction: &WorkloadPrediction<'t>,
 ) -> Vec<Alternative<'t>> {
     // Alternatives without evidence come last, so they do not contain handlers of these.
-    find_worlds(context, prediction, Hypothesis::is_evident)
+    find_alternatives(context, prediction, Hypothesis::is_evident)
 }
 
-fn find_worlds<'t>(
+fn find_alternatives<'t>(
     context: &Context<'t>,
     prediction: &WorkloadPrediction<'t>,
     is_wanted: fn(Hypothesis) -> bool,

@@ -8,7 +8,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::reached_pods::ReachedPodsCache;
+use crate::rules::support::policy_pods::PolicyPodsCache;
 use crate::yaml::{Change, Entry, FieldPath, Value};
 
 declare_rule! {
@@ -16,7 +16,7 @@ declare_rule! {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut cache = ReachedPodsCache::default();
+    let mut cache = PolicyPodsCache::default();
     cx.context
         .inventory
         .peer_authentications
@@ -28,7 +28,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 fn report<'s, 't>(
     cx: &RuleContext<'s, 't>,
     policy: &Object<'t>,
-    cache: &mut ReachedPodsCache<'s, 't>,
+    cache: &mut PolicyPodsCache<'s, 't>,
 ) -> Vec<Finding> {
     let view = PeerAuthentication::of(policy);
     let disabled =

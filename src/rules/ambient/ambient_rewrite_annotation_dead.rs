@@ -6,7 +6,7 @@ use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 declare_rule! {
     "ambient-rewrite-annotation-dead", Note, fix: Always, scope: Workloads
@@ -43,9 +43,9 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     } else {
         Applicability::Unsafe
     };
-    let degree = pod_metadata::degree(pod, &[entry], wanted);
+    let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
     let keys = [keys::REWRITE_PROBERS];
-    let changes = pod_metadata::removal(template, Place::Annotation, &keys);
+    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &keys);
     let title = format!("remove `{}`", keys::REWRITE_PROBERS);
     let object = &pod.workload.object;
     finding.fix = Some(Fix::of_object(object, title, degree, changes));

@@ -11,22 +11,23 @@ declare_rule! {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut findings = denied_handlers::all(cx, &RULE, DenialReason::NoAllow, |handler, denial| {
-        format!(
-            "{}: no rule of AuthorizationPolicy `{}` allows it{}",
-            denied_handlers::fate(handler),
-            denial.policy.name(),
-            match &denial.mismatch {
-                MismatchReason::Identity | MismatchReason::AllCallers => {
-                    ", and the kubelet has no identity in the mesh".to_owned()
-                }
-                MismatchReason::NoRule => ", because the policy has no rule".to_owned(),
-                MismatchReason::Fields(fields) => {
-                    format!(", because it does not match `{}`", fields.join("` and `"))
-                }
-            },
-        )
-    });
-    findings.extend(denied_handlers::in_doubt(cx, &RULE, false));
+    let mut findings =
+        denied_handlers::findings(cx, &RULE, DenialReason::NoAllow, |handler, denial| {
+            format!(
+                "{}: no rule of AuthorizationPolicy `{}` allows it{}",
+                denied_handlers::outcome_text(handler),
+                denial.policy.name(),
+                match &denial.mismatch {
+                    MismatchReason::Identity | MismatchReason::AllCallers => {
+                        ", and the kubelet has no identity in the mesh".to_owned()
+                    }
+                    MismatchReason::NoRule => ", because the policy has no rule".to_owned(),
+                    MismatchReason::Fields(fields) => {
+                        format!(", because it does not match `{}`", fields.join("` and `"))
+                    }
+                },
+            )
+        });
+    findings.extend(denied_handlers::undecidable_findings(cx, &RULE, false));
     findings
 }

@@ -11,17 +11,18 @@ declare_rule! {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut findings = denied_handlers::all(cx, &RULE, DenialReason::Deny, |handler, denial| {
-        format!(
-            "{}: a DENY rule of AuthorizationPolicy `{}` matches {}",
-            denied_handlers::fate(handler),
-            denial.policy.name(),
-            match denial.mismatch {
-                MismatchReason::AllCallers => "every client",
-                _ => "the kubelet, which has no identity in the mesh",
-            },
-        )
-    });
-    findings.extend(denied_handlers::in_doubt(cx, &RULE, true));
+    let mut findings =
+        denied_handlers::findings(cx, &RULE, DenialReason::Deny, |handler, denial| {
+            format!(
+                "{}: a DENY rule of AuthorizationPolicy `{}` matches {}",
+                denied_handlers::outcome_text(handler),
+                denial.policy.name(),
+                match denial.mismatch {
+                    MismatchReason::AllCallers => "every client",
+                    _ => "the kubelet, which has no identity in the mesh",
+                },
+            )
+        });
+    findings.extend(denied_handlers::undecidable_findings(cx, &RULE, true));
     findings
 }

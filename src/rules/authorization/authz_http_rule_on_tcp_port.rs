@@ -12,11 +12,11 @@ declare_rule! {
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let by = DenialReason::FieldsLost;
-    let mut findings = denied_handlers::all(cx, &RULE, by, |handler, denial| {
+    let mut findings = denied_handlers::findings(cx, &RULE, by, |handler, denial| {
         format!(
             "{}: the sidecar forwards port {} as TCP, not HTTP, and AuthorizationPolicy `{}` has rules \
              with HTTP fields",
-            denied_handlers::fate(handler),
+            denied_handlers::outcome_text(handler),
             handler.port.unwrap_or_default(),
             denial.policy.name(),
         )

@@ -62,7 +62,7 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Find
         )
     });
     if intended == Some(false) {
-        disable_rewrite::show_where_it_spoils(cx, pod, &mut finding);
+        disable_rewrite::demote_if_handlers_break(cx, pod, &mut finding);
     }
     Some(finding)
 }

@@ -8,7 +8,7 @@ use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::disable_rewrite;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::rules::support::similar_names::is_close;
 use crate::yaml::{Change, NodeRef, Value};
@@ -21,13 +21,17 @@ declare_rule! {
 const LABELS: [&str; 3] = [keys::INJECT, keys::REVISION, keys::DATAPLANE_MODE];
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let places = [Place::Annotation, Place::Label];
+    let places = [MetadataMap::Annotation, MetadataMap::Label];
     cx.pods()
         .flat_map(|pod| places.into_iter().flat_map(|place| report(cx, pod, place)))
         .collect()
 }
 
-fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, place: Place) -> Vec<Finding> {
+fn report(
+    cx: &RuleContext<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    place: MetadataMap,
+) -> Vec<Finding> {
     let workload = &pod.workload;
     place
         .of(&workload.template)
@@ -35,20 +39,21 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, place: Place) 
         .flat_map(NodeRef::effective_entries)
         .filter_map(|entry| {
             let key = entry.key.text()?;
-            let meant = meant(place, key)?;
+            let meant = intended_key(place, key)?;
             let word = place.word();
             let message =
                 format!("unknown Istio {word} `{key}`: Istio ignores it, so it has no effect");
-            let mut finding = pod_metadata::about(&RULE, workload, place, entry, message);
+            let mut finding =
+                pod_metadata::finding_on_entry(&RULE, workload, place, entry, message);
             finding.primary = workload.object.label_at(entry.key.span(), "");
             finding.help = Some(format!("did you mean `{meant}`?"));
             let is_free = place.of(&workload.template)?.get(meant).is_none();
             finding.fix = is_free.then(|| fix(workload, place, key, meant)).flatten();
             let off = entry.value.text().and_then(parse_bool) == Some(false);
-            if place == Place::Annotation && meant == keys::REWRITE_PROBERS && off {
-                disable_rewrite::show_where_it_spoils(cx, pod, &mut finding);
+            if place == MetadataMap::Annotation && meant == keys::REWRITE_PROBERS && off {
+                disable_rewrite::demote_if_handlers_break(cx, pod, &mut finding);
             }
-            if place == Place::Label {
+            if place == MetadataMap::Label {
                 keep_selected(cx.context, key, &mut finding);
             }
             Some(finding)
@@ -56,7 +61,7 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, place: Place) 
         .collect()
 }
 
-fn fix(workload: &Workload<'_>, place: Place, key: &str, meant: &str) -> Option<Fix> {
+fn fix(workload: &Workload<'_>, place: MetadataMap, key: &str, meant: &str) -> Option<Fix> {
     let template = &workload.template;
     let value = place.of(template)?.get(key)?.text()?;
     let change = Change::Replace {
@@ -74,15 +79,15 @@ fn fix(workload: &Workload<'_>, place: Place, key: &str, meant: &str) -> Option<
 }
 
 /// Returns the name that the author of a key likely intended, if the key is under `istio.io` and not known.
-pub(in crate::rules) fn meant(place: Place, key: &str) -> Option<&'static str> {
+pub(in crate::rules) fn intended_key(place: MetadataMap, key: &str) -> Option<&'static str> {
     let (domain, _) = key.split_once('/')?;
     let is_istio = domain == "istio.io" || domain.ends_with(".istio.io");
     if !is_istio || annotations::KNOWN.contains(&key) {
         return None;
     }
     let known: &[&'static str] = match place {
-        Place::Annotation => annotations::KNOWN,
-        Place::Label => &LABELS,
+        MetadataMap::Annotation => annotations::KNOWN,
+        MetadataMap::Label => &LABELS,
     };
     let common_mistake = annotations::MISTAKEN
         .iter()

@@ -6,10 +6,10 @@ use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
-use crate::rules::injection::annotation_name_typo::meant;
+use crate::rules::injection::annotation_name_typo::intended_key;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::disable_rewrite;
-use crate::rules::support::pod_metadata::{Place, has_comment};
+use crate::rules::support::pod_metadata::{MetadataMap, has_comment};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Step, Value};
 
@@ -95,7 +95,7 @@ fn is_pod_key(key: &str) -> bool {
 /// Returns whether a label key is valid only as an annotation. A typo in the name of a label is excluded: rule
 /// `annotation-name-typo` reports it.
 fn is_annotation_only(key: &str) -> bool {
-    key != keys::INJECT && is_pod_key(key) && meant(Place::Label, key).is_none()
+    key != keys::INJECT && is_pod_key(key) && intended_key(MetadataMap::Label, key).is_none()
 }
 
 fn report<'t>(
@@ -140,7 +140,7 @@ fn report<'t>(
         keep_selected(cx.context, key, &mut finding);
     }
     if key == keys::REWRITE_PROBERS && entry.value.text().and_then(parse_bool) == Some(false) {
-        disable_rewrite::show_where_it_spoils(cx, pod, &mut finding);
+        disable_rewrite::demote_if_handlers_break(cx, pod, &mut finding);
     }
     Some(finding)
 }

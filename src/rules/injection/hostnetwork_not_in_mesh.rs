@@ -7,7 +7,7 @@ use crate::mesh::istio::rewrite::parse_bool;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::yaml::{Entry, NodeRef};
 
@@ -34,9 +34,9 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Find
         |key: &str, entry: &Entry<'_>| key == keys::INJECT && entry.value.text() == Some("true");
     let labels = matching_entries(template.labels(), is_inject_label);
     let place = if annotations.is_empty() {
-        Place::Label
+        MetadataMap::Label
     } else {
-        Place::Annotation
+        MetadataMap::Annotation
     };
     let ineffective: Vec<Entry<'_>> = annotations.iter().chain(&labels).copied().collect();
     let first = ineffective.first()?;
@@ -45,7 +45,7 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Find
         subject(&ineffective),
         workload.title(),
     );
-    let mut finding = pod_metadata::about(&RULE, workload, place, *first, message);
+    let mut finding = pod_metadata::finding_on_entry(&RULE, workload, place, *first, message);
     finding.primary = workload.object.label_at(first.key.span(), "");
     let label = "pods on the host network get no sidecar";
     finding
@@ -53,16 +53,19 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Find
         .push(workload.object.label_at(network.key.span(), label));
     finding.help = Some("remove the setting, or stop using the host network".to_owned());
     let mut changes = Vec::new();
-    for (place, entries) in [(Place::Annotation, &annotations), (Place::Label, &labels)] {
+    for (place, entries) in [
+        (MetadataMap::Annotation, &annotations),
+        (MetadataMap::Label, &labels),
+    ] {
         let keys: Vec<&str> = entries
             .iter()
             .filter_map(|entry| entry.key.text())
             .collect();
         if !keys.is_empty() {
-            changes.extend(pod_metadata::removal(template, place, &keys));
+            changes.extend(pod_metadata::removal_changes(template, place, &keys));
         }
     }
-    let degree = pod_metadata::degree(pod, &ineffective, Applicability::Safe);
+    let degree = pod_metadata::removal_applicability(pod, &ineffective, Applicability::Safe);
     let title = "remove the settings that have no effect";
     finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));
     if !labels.is_empty() {

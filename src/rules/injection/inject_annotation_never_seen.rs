@@ -6,7 +6,7 @@ use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::yaml::{Change, Entry, Value};
 
 declare_rule! {
@@ -38,7 +38,8 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         keys::INJECT,
         namespace.name(),
     );
-    let mut finding = pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+    let mut finding =
+        pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Annotation, entry, message);
     finding.depend_on(&pod.dataplane);
     let blocking_label = [keys::NAMESPACE_INJECTION, keys::REVISION]
         .into_iter()
@@ -60,12 +61,13 @@ pub(in crate::rules) fn never_injected(pod: &WorkloadPrediction<'_>) -> bool {
 
 fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>) -> Fix {
     let template = &pod.workload.template;
-    let mut changes = pod_metadata::removal(template, Place::Annotation, &[keys::INJECT]);
+    let mut changes =
+        pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::INJECT]);
     changes.push(Change::Set {
-        route: pod_metadata::route(template, Place::Label, keys::INJECT),
+        route: pod_metadata::route(template, MetadataMap::Label, keys::INJECT),
         value: Value::from("true"),
     });
-    let degree = pod_metadata::degree(pod, &[entry], Applicability::Unsafe);
+    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
     Fix::of_object(
         &pod.workload.object,
         "turn the annotation into a label of the pod",

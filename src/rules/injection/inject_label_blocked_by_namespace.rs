@@ -7,7 +7,7 @@ use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::injection::inject_annotation_never_seen::never_injected;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 declare_rule! {
     "inject-label-blocked-by-namespace", Error, fix: None, scope: Workloads
@@ -43,7 +43,8 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         keys::NAMESPACE_INJECTION,
         namespace.name(),
     );
-    let mut finding = pod_metadata::about(&RULE, workload, Place::Label, entry, message);
+    let mut finding =
+        pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Label, entry, message);
     finding.related.push(namespace.label_at(
         label.value.span(),
         "this label prevents the injection of single pods",

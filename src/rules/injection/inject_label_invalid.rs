@@ -8,7 +8,7 @@ use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::injection::inject_annotation_never_seen::never_injected;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::source::placeholder;
 use crate::yaml::{Change, Value};
 
@@ -28,8 +28,8 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let template = &workload.template;
     // Istio does not read the annotation if there is a label.
     let (place, entry) = match template.label(keys::INJECT) {
-        Some(entry) => (Place::Label, entry),
-        None => (Place::Annotation, template.annotation(keys::INJECT)?),
+        Some(entry) => (MetadataMap::Label, entry),
+        None => (MetadataMap::Annotation, template.annotation(keys::INJECT)?),
     };
     let word = entry.value.as_str()?;
     let is_old = pod
@@ -49,7 +49,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         "`{}: \"{word}\"` is neither `\"true\"` nor `\"false\"`, so Istio ignores it: {outcome}",
         keys::INJECT,
     );
-    let mut finding = pod_metadata::about(&RULE, workload, place, entry, message);
+    let mut finding = pod_metadata::finding_on_entry(&RULE, workload, place, entry, message);
     let is_outside = matches!(pod.dataplane.value, Dataplane::None | Dataplane::Ambient);
     if is_outside && intended_value(word) == Some("false") {
         // The pod has no sidecar, as intended, although Istio ignores the value.

@@ -8,7 +8,7 @@ use crate::rules::RuleContext;
 use crate::rules::injection::inject_annotation_never_seen::never_injected;
 use crate::rules::injection::inject_label_invalid::STRICT_SINCE;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::rules::support::selected_labels;
 use crate::source::placeholder;
 use crate::yaml::{Change, Entry, Value};
@@ -50,7 +50,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         keys::INJECT,
     );
     let workload = &pod.workload;
-    let mut finding = pod_metadata::about(&RULE, workload, place, entry, message);
+    let mut finding = pod_metadata::finding_on_entry(&RULE, workload, place, entry, message);
     if has_sidecar_now == has_sidecar_after {
         finding.severity = finding.severity.lowered();
     }
@@ -66,7 +66,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         value: Value::from(meaning),
     };
     let title = format!("set the value to `\"{meaning}\"`, its current meaning");
-    let applicability = pod_metadata::degree(pod, &[], applicability);
+    let applicability = pod_metadata::removal_applicability(pod, &[], applicability);
     finding.fix = Some(Fix::of_object(
         &workload.object,
         title,
@@ -80,14 +80,14 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
 fn deciding_entry<'t>(
     pod: &WorkloadPrediction<'t>,
     release: Version,
-) -> Option<(Place, Entry<'t>)> {
+) -> Option<(MetadataMap, Entry<'t>)> {
     let template = &pod.workload.template;
     let label = template
         .label(keys::INJECT)
         .filter(|_| release >= Version::new(1, 12));
     match label {
-        Some(entry) => Some((Place::Label, entry)),
-        None => Some((Place::Annotation, template.annotation(keys::INJECT)?)),
+        Some(entry) => Some((MetadataMap::Label, entry)),
+        None => Some((MetadataMap::Annotation, template.annotation(keys::INJECT)?)),
     }
 }
 
@@ -99,6 +99,6 @@ fn is_true(word: &str) -> bool {
 }
 
 /// Returns whether a selector in the tree uses the label, so that changing only the label would break the selector.
-fn is_selected_by(cx: &RuleContext<'_, '_>, place: Place) -> bool {
-    place == Place::Label && selected_labels::is_selected(cx.context, keys::INJECT)
+fn is_selected_by(cx: &RuleContext<'_, '_>, place: MetadataMap) -> bool {
+    place == MetadataMap::Label && selected_labels::is_selected(cx.context, keys::INJECT)
 }

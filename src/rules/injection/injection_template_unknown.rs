@@ -7,7 +7,7 @@ use crate::mesh::istio::{annotations, keys};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::rules::support::similar_names::is_close;
 use crate::source::placeholder;
 use crate::yaml::{Change, Value};
@@ -56,8 +56,13 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
                 "unknown injection template `{name}`: Istio refuses the pod, so {}",
                 pod_metadata::not_created(workload),
             );
-            let mut finding =
-                pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+            let mut finding = pod_metadata::finding_on_entry(
+                &RULE,
+                workload,
+                MetadataMap::Annotation,
+                entry,
+                message,
+            );
             let closest = known
                 .iter()
                 .find(|template| is_close(name, template))

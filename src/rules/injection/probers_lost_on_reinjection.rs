@@ -5,7 +5,7 @@ use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 declare_rule! {
     "probers-lost-on-reinjection", Error, fix: Always, scope: Workloads
@@ -40,8 +40,8 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         finding.related.insert(0, label);
     }
     let removed: Vec<_> = status.into_iter().collect();
-    let degree = pod_metadata::degree(pod, &removed, Applicability::Unsafe);
-    let changes = pod_metadata::removal(template, Place::Annotation, &[keys::STATUS]);
+    let degree = pod_metadata::removal_applicability(pod, &removed, Applicability::Unsafe);
+    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS]);
     let title = format!(
         "remove `{}`, so that the pod is injected again",
         keys::STATUS

@@ -6,7 +6,7 @@ use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::source::placeholder;
 use crate::yaml::FieldPath;
 
@@ -56,7 +56,8 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         (why, related)
     };
     let message = format!("label `{}={name}` is ignored: {why}", keys::REVISION);
-    let mut finding = pod_metadata::about(&RULE, workload, Place::Label, entry, message);
+    let mut finding =
+        pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Label, entry, message);
     finding.related.push(related);
     finding.help = Some("remove this label, or the label that makes Istio ignore it".to_owned());
     Some(finding)

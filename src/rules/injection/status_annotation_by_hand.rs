@@ -6,7 +6,7 @@ use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 declare_rule! {
     "status-annotation-by-hand", Warning, fix: Sometimes, scope: Workloads
@@ -35,7 +35,8 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
          but the manifest does not contain a sidecar",
         keys::STATUS,
     );
-    let mut finding = pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+    let mut finding =
+        pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Annotation, entry, message);
     if pod.prober_env.is_some() && pod.passes_injector && pod.rewrite.value {
         finding.help = Some(format!(
             "set `{}` to `\"false\"`, which also keeps `{}`, and remove the annotation",
@@ -44,8 +45,8 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         ));
         return Some(finding);
     }
-    let degree = pod_metadata::degree(pod, &[entry], Applicability::Unsafe);
-    let changes = pod_metadata::removal(template, Place::Annotation, &[keys::STATUS]);
+    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
+    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS]);
     let title = format!("remove `{}`, which the injector sets", keys::STATUS);
     finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));
     Some(finding)

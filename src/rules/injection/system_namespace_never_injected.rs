@@ -7,7 +7,7 @@ use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place, has_comment};
+use crate::rules::support::pod_metadata::{self, MetadataMap, has_comment};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::yaml::{Change, FieldPath};
 
@@ -83,10 +83,12 @@ fn report_pod(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<
         "{} gets no sidecar: Istio never injects namespace `{namespace}`",
         workload.title()
     );
-    let mut finding = pod_metadata::about(&RULE, workload, Place::Label, entry, message);
+    let mut finding =
+        pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Label, entry, message);
     finding.help = Some("remove the label, or run the pod in another namespace".to_owned());
-    let degree = pod_metadata::degree(pod, &[entry], Applicability::Safe);
-    let changes = pod_metadata::removal(&workload.template, Place::Label, &[keys::INJECT]);
+    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);
+    let changes =
+        pod_metadata::removal_changes(&workload.template, MetadataMap::Label, &[keys::INJECT]);
     let title = format!("remove `{}`", keys::INJECT);
     finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));
     keep_selected(cx.context, keys::INJECT, &mut finding);

@@ -22,7 +22,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 fn report<'t>(cx: &RuleContext<'_, 't>, filter: &Object<'t>) -> Option<Finding> {
     let (index, apply_to) = inbound_patch(filter)?;
     let (pod, handler) = cx
-        .hearing_selected(filter, workload_selector(filter))
+        .workloads_matching(filter, workload_selector(filter))
         .into_iter()
         .filter(|pod| cx.context.filters(filter, &pod.workload))
         .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)))

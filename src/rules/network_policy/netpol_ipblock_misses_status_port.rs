@@ -22,7 +22,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                 .filter_map(|handler| report_blocked(pod, handler))
         });
     let suspected = cx
-        .among(&cx.context.inventory.network_policies)
+        .in_workload_namespaces(&cx.context.inventory.network_policies)
         .into_iter()
         .filter_map(|policy| {
             IngressRule::all_of(policy)
@@ -81,7 +81,7 @@ fn report_suspected<'t>(
     let context = cx.context;
     let ports = rule.ports()?;
     let isolated = cx
-        .reached_by(policy, PolicyScope::Namespace)
+        .workloads_of_policy(policy, PolicyScope::Namespace)
         .into_iter()
         .filter(|pod| {
             // Selectors are compared last, because that takes longest.

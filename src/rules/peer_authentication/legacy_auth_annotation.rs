@@ -66,7 +66,7 @@ fn report<'t>(
     if release.is_some_and(|release| release < IGNORED_SINCE) {
         return None;
     }
-    let behind = cx.pods_behind(service, port);
+    let behind = cx.pods_of_service_port(service, port);
     let failing = behind.iter().find_map(|(pod, target)| {
         let mut handlers = pod.handlers.iter();
         handlers

@@ -144,7 +144,7 @@ fn spec_for_target<'t>(
         .items()
         .map(|port| {
             let number = integer(port.get("number")?)?;
-            let behind = cx.pods_behind(service, number);
+            let behind = cx.pods_of_service_port(service, number);
             let (_, target) = behind.first()?;
             Some((target.to_string(), mode.clone()))
         })

@@ -5,7 +5,7 @@ use crate::finding::Finding;
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::reached_pods::ReachedPodsCache;
+use crate::rules::support::policy_pods::PolicyPodsCache;
 use crate::rules::support::similar_names;
 use crate::source::placeholder;
 use crate::yaml::Entry;
@@ -16,30 +16,30 @@ declare_rule! {
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let context = cx.context;
-    let mut reached_pods = ReachedPodsCache::default();
+    let mut policy_pods = PolicyPodsCache::default();
     context
         .inventory
         .peer_authentications
         .iter()
         .filter(|policy| context.policy_scope(policy) == PolicyScope::Workloads)
-        .filter_map(|policy| report(cx, policy, &mut reached_pods))
+        .filter_map(|policy| report(cx, policy, &mut policy_pods))
         .collect()
 }
 
 fn report<'s, 't>(
     cx: &RuleContext<'s, 't>,
     policy: &Object<'t>,
-    reached_pods: &mut ReachedPodsCache<'s, 't>,
+    policy_pods: &mut PolicyPodsCache<'s, 't>,
 ) -> Option<Finding> {
     let context = cx.context;
-    if !reached_pods
+    if !policy_pods
         .of(cx, policy, PolicyScope::Workloads)
         .pods
         .is_empty()
     {
         return None;
     }
-    let reached = reached_pods.of(cx, policy, PolicyScope::Namespace);
+    let reached = policy_pods.of(cx, policy, PolicyScope::Namespace);
     let pods: Vec<&Workload<'t>> = reached.pods.iter().map(|pod| &pod.workload).collect();
     let selector = PeerAuthentication::of(policy).selector_entry()?;
     let labels = selector.value.get("matchLabels")?;

@@ -6,26 +6,26 @@ use crate::kube::{Object, PeerAuthentication};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::reached_pods::ReachedPodsCache;
+use crate::rules::support::policy_pods::PolicyPodsCache;
 
 declare_rule! {
     "peerauth-not-enforced-no-sidecar", Warning, fix: None, scope: Tree
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut reached_pods = ReachedPodsCache::default();
+    let mut policy_pods = PolicyPodsCache::default();
     cx.context
         .inventory
         .peer_authentications
         .iter()
-        .filter_map(|policy| report(cx, policy, &mut reached_pods))
+        .filter_map(|policy| report(cx, policy, &mut policy_pods))
         .collect()
 }
 
 fn report<'s, 't>(
     cx: &RuleContext<'s, 't>,
     policy: &Object<'t>,
-    reached_pods: &mut ReachedPodsCache<'s, 't>,
+    policy_pods: &mut PolicyPodsCache<'s, 't>,
 ) -> Option<Finding> {
     let context = cx.context;
     let mode = PeerAuthentication::of(policy).mode()?.value;
@@ -38,7 +38,7 @@ fn report<'s, 't>(
     {
         return None;
     }
-    let reached = reached_pods.of(cx, policy, policy_scope);
+    let reached = policy_pods.of(cx, policy, policy_scope);
     let first = reached.pods.first()?;
     // Only facts of the tree count, not those of options.
     let is_out = |pod: &WorkloadPrediction<'_>| {

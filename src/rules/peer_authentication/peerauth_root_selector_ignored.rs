@@ -65,7 +65,7 @@ fn matching_workloads<'s, 't>(
 ) -> Vec<(&'s str, &'s WorkloadPrediction<'t>)> {
     let selector = PeerAuthentication::of(policy).selector();
     let root = cx.context.namespace_of(policy).0;
-    cx.reached_by(policy, PolicyScope::Mesh)
+    cx.workloads_of_policy(policy, PolicyScope::Mesh)
         .into_iter()
         .filter(|pod| selector.matches(pod.workload.template.labels()))
         .filter_map(|pod| Some((pod.namespace.as_deref()?, pod)))

@@ -13,7 +13,7 @@ use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
 use crate::rules::RuleContext;
-use crate::rules::support::reached_pods::ReachedPodsCache;
+use crate::rules::support::policy_pods::PolicyPodsCache;
 
 /// An entry of `portLevelMtls` for a port that no selected pod is known to listen on.
 pub(in crate::rules) struct Exception<'s, 't> {
@@ -37,7 +37,7 @@ pub(in crate::rules) struct Exception<'s, 't> {
 pub(in crate::rules) fn unmet<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Exception<'s, 't>> {
     let context = cx.context;
     let mut unmet = Vec::new();
-    let mut reached_pods = ReachedPodsCache::default();
+    let mut policy_pods = PolicyPodsCache::default();
     for policy in &context.inventory.peer_authentications {
         let view = PeerAuthentication::of(policy);
         if view.ports().next().is_none() || context.policy_scope(policy) != PolicyScope::Workloads {
@@ -49,7 +49,7 @@ pub(in crate::rules) fn unmet<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Exception
                 Dataplane::Sidecar | Dataplane::Ambient | Dataplane::Uncaptured
             )
         };
-        let reached = reached_pods.of(cx, policy, PolicyScope::Workloads);
+        let reached = policy_pods.of(cx, policy, PolicyScope::Workloads);
         let pods: Rc<[_]> = reached.pods.iter().copied().filter(in_mesh).collect();
         if pods.is_empty() {
             continue;

@@ -50,7 +50,7 @@ fn replaced(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Fi
         "also rewrite the other handlers ahead of deployment, or set `{}` to \"false\"",
         keys::REWRITE_PROBERS
     ));
-    finding.fix = Some(prober_env::opt_out(pod));
+    finding.fix = Some(prober_env::opt_out_fix(pod));
     finding
 }
 

@@ -43,7 +43,7 @@ fn report<'t>(
             keys::PROBERS_ENV,
         ));
     } else {
-        finding.fix = Some(prober_env::opt_out(pod));
+        finding.fix = Some(prober_env::opt_out_fix(pod));
     }
     finding
 }

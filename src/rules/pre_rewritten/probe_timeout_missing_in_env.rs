@@ -26,7 +26,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         handler.title(),
         keys::PROBERS_ENV,
     );
-    let mut finding = prober_env::about_handler(
+    let mut finding = prober_env::finding_on_handler(
         &RULE,
         pod,
         handler,
@@ -41,7 +41,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
 
 fn set_timeout(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
     let value = pod.prober_env.as_ref()?.with_timeout(path, 1)?;
-    let change = prober_env::with_value(pod, value)?;
+    let change = prober_env::set_value(pod, value)?;
     let title = "set the timeout of the entry to 1 second";
     let object = &pod.workload.object;
     let degree = Applicability::Unsafe;

@@ -26,7 +26,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
         "the agent does not start with this `{}`: {entry}{why}",
         keys::PROBERS_ENV
     );
-    let mut findings = about(&RULE, pod, &reason);
+    let mut findings = agent_start_findings(&RULE, pod, &reason);
     for finding in &mut findings {
         let help = match path {
             Some(_) => "correct the entry, or remove it together with the probe that uses it",
@@ -42,7 +42,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
 
 /// Returns one finding for each handler that fails because the agent does not start; if there is none, one
 /// finding about the pod.
-pub(in crate::rules) fn about(
+pub(in crate::rules) fn agent_start_findings(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     reason: &str,
@@ -55,12 +55,18 @@ pub(in crate::rules) fn about(
         .filter(is_affected)
         .map(|handler| {
             let message = format!("{} will fail: {reason}", handler.title());
-            prober_env::about_handler(rule, pod, handler, message, "this handler is then refused")
+            prober_env::finding_on_handler(
+                rule,
+                pod,
+                handler,
+                message,
+                "this handler is then refused",
+            )
         })
         .collect();
     if findings.is_empty() {
         let message = format!("`{}` restarts in a loop: {reason}", keys::PROXY_CONTAINER);
-        let mut finding = prober_env::about_pod(rule, pod, message);
+        let mut finding = prober_env::finding_on_pod(rule, pod, message);
         finding.depend_on(&pod.dataplane);
         findings.push(finding);
     }
@@ -84,7 +90,7 @@ fn resolve_port(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
         Ok(number) => number,
         Err(_) => declared.last()?.number?,
     };
-    let change = prober_env::with_value(pod, env.with_port(path, number)?)?;
+    let change = prober_env::set_value(pod, env.with_port(path, number)?)?;
     let title = format!("set the port to {number}, which is port `{name}` of container `{owner}`");
     let object = &pod.workload.object;
     Some(Fix::of_object(

@@ -33,14 +33,14 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         pod.workload.title(),
         keys::PROBERS_ENV,
     );
-    let mut finding = prober_env::about_pod(&RULE, pod, message);
+    let mut finding = prober_env::finding_on_pod(&RULE, pod, message);
     finding.depend_on(&pod.rewrite);
     finding.depend_on(&pod.dataplane);
     let keeps_port = rewritten
         .iter()
         .all(|handler| handler.port == Some(pod.agent_port.value));
     if keeps_port {
-        finding.fix = Some(prober_env::opt_out(pod));
+        finding.fix = Some(prober_env::opt_out_fix(pod));
     } else {
         let port = pod.agent_port.value;
         finding.help = Some(format!(

@@ -37,7 +37,7 @@ pub(in crate::rules) fn finding(
     let span = handler.handler.key.span();
     let mut finding = rule.finding_on_handler(pod, handler, span, message);
     if handler.unsupported.is_none() {
-        rewrite_off::offer(cx, pod, &mut finding);
+        rewrite_off::add_fix(cx, pod, &mut finding);
     }
     finding.help.get_or_insert_with(|| help.to_owned());
     finding

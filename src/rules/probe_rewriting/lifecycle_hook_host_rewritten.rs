@@ -81,6 +81,6 @@ fn report(
     let span = handler.handler.field_span("host");
     let mut finding = RULE.finding_on_handler(pod, handler, span, message);
     finding.help = Some("alternatively, use an `exec` hook, which is not rewritten".to_owned());
-    disable_rewrite::offer(cx, pod, &mut finding);
+    disable_rewrite::add_fix(cx, pod, &mut finding);
     finding
 }

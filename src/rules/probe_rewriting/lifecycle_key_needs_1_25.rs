@@ -5,7 +5,7 @@ use crate::kube::Port;
 use crate::mesh::istio::keys;
 use crate::predict::{ProberEnvFault, WorkloadPrediction};
 use crate::rules::RuleContext;
-use crate::rules::pre_rewritten::probers_env_invalid::about;
+use crate::rules::pre_rewritten::probers_env_invalid::agent_start_findings;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::prober_env;
 use crate::yaml::{Change, Value};
@@ -30,7 +30,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
         keys::PROBERS_ENV,
     );
     let fix = restore(pod, path);
-    let mut findings = about(&RULE, pod, &reason);
+    let mut findings = agent_start_findings(&RULE, pod, &reason);
     for finding in &mut findings {
         finding.help =
             Some("upgrade to Istio 1.25, or do not rewrite hooks ahead of deployment".to_owned());
@@ -43,7 +43,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
 /// Returns the fix that restores the hook that requests `path` from its entry, and removes the entry.
 fn restore(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
     let env = pod.prober_env.as_ref()?;
-    let mut changes = vec![prober_env::with_value(pod, env.without(path)?)?];
+    let mut changes = vec![prober_env::set_value(pod, env.without(path)?)?];
     let mut hooks = pod.handlers.iter();
     if let Some(hook) = hooks.find(|handler| handler.agent_path() == Some(path)) {
         let recorded = env.plain_http_of(path)?;

@@ -7,7 +7,7 @@ use crate::mesh::istio::rewrite::parse_bool;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 declare_rule! {
     "proxyless-template-no-rewrite", Note, fix: Always, scope: Workloads
@@ -41,12 +41,14 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         keys::REWRITE_PROBERS,
         templates.value.text()?,
     );
-    let mut finding = pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+    let mut finding =
+        pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Annotation, entry, message);
     finding.depend_on(&pod.rewrite);
     finding.help =
         Some("remove the annotation; without capture, probes do not need the rewrite".to_owned());
-    let degree = pod_metadata::degree(pod, &[entry], Applicability::Safe);
-    let changes = pod_metadata::removal(template, Place::Annotation, &[keys::REWRITE_PROBERS]);
+    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);
+    let changes =
+        pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::REWRITE_PROBERS]);
     let title = format!("remove `{}`", keys::REWRITE_PROBERS);
     finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));
     Some(finding)

@@ -8,7 +8,7 @@ use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::enable_rewrite;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 declare_rule! {
     "redundant-rewrite-annotation", Note, fix: Always, scope: Workloads
@@ -37,9 +37,9 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     finding.depend_on(&cx.context.rewrite_default(&pod.workload));
     let field = template.within.child("metadata").child("annotations");
     finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
-    let degree = pod_metadata::degree(pod, &[entry], Applicability::Safe);
+    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);
     let keys = [keys::REWRITE_PROBERS];
-    let changes = pod_metadata::removal(template, Place::Annotation, &keys);
+    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &keys);
     let object = &pod.workload.object;
     finding.fix = Some(Fix::of_object(
         object,

@@ -41,7 +41,7 @@ fn report(
             "check the pod itself; if readiness depends on another host, all pods become unready at once"
                 .to_owned(),
         );
-        disable_rewrite::offer(cx, pod, &mut finding);
+        disable_rewrite::add_fix(cx, pod, &mut finding);
     }
     finding
 }

@@ -63,7 +63,7 @@ fn report(cx: &RuleContext<'_, '_>, renderings: &[Rendered<'_, '_>]) -> Option<F
     finding.container = Some(handler.container.name().to_owned());
     finding.field = Some(handler.handler.within.to_string());
     for (pod, handler, _) in renderings {
-        let Some(home) = overlays::of(pod) else {
+        let Some(home) = overlays::overlay_of(pod) else {
             continue;
         };
         let message = format!("{} here", verb(handler.verdict.outcome));
@@ -86,7 +86,7 @@ fn unit_names<'t>(
     first: &WorkloadPrediction<'t>,
     second: &WorkloadPrediction<'t>,
 ) -> (&'t str, &'t str) {
-    match (overlays::of(first), overlays::of(second)) {
+    match (overlays::overlay_of(first), overlays::overlay_of(second)) {
         (Some(first), Some(second)) if first != second => (first, second),
         _ => (
             first.workload.object.location_file(),

@@ -42,8 +42,8 @@ fn report(
     );
     let span = handler.handler.key.span();
     let mut finding = RULE.finding_on_handler(pod, handler, span, message);
-    if enable_rewrite::cures(cx, pod, handler) {
-        enable_rewrite::offer(cx, pod, &mut finding);
+    if enable_rewrite::restores_hook(cx, pod, handler) {
+        enable_rewrite::add_fix(cx, pod, &mut finding);
     }
     let help = "use an `exec` hook that sends the request to 127.0.0.1";
     finding.help.get_or_insert_with(|| help.to_owned());

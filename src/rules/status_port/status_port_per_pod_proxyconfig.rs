@@ -40,7 +40,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
     finding.fix = Some(Fix::of_object(
         &pod.workload.object,
         format!("add `{key}: \"{agent}\"`"),
-        pod_metadata::degree(pod, &[], Applicability::Safe),
+        pod_metadata::removal_applicability(pod, &[], Applicability::Safe),
         vec![change],
     ));
     finding

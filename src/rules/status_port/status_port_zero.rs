@@ -5,7 +5,7 @@ use crate::mesh::istio::{annotations, keys};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::yaml::{Change, Value};
 
 declare_rule! {
@@ -60,8 +60,9 @@ fn fix(pod: &WorkloadPrediction<'_>) -> Option<Fix> {
             vec![change],
         ));
     }
-    let degree = pod_metadata::degree(pod, &[entry], Applicability::Unsafe);
-    let changes = pod_metadata::removal(template, Place::Annotation, &[keys::STATUS_PORT]);
+    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
+    let changes =
+        pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS_PORT]);
     let title = format!(
         "remove `{}`, so that the port of the mesh applies",
         keys::STATUS_PORT

@@ -9,7 +9,7 @@ use crate::rules::support::enable_rewrite;
 use crate::rules::{Rule, RuleContext};
 
 /// Returns a finding for every handler that a policy denies for the reason `by`.
-pub(in crate::rules) fn all(
+pub(in crate::rules) fn findings(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     by: DenialReason,
@@ -45,7 +45,7 @@ pub(in crate::rules) fn all(
             let protocol = cx.context.protocol(&pod.workload, port);
             finding.depend_on(&protocol);
         }
-        enable_rewrite::offer(cx, pod, &mut finding);
+        enable_rewrite::add_fix(cx, pod, &mut finding);
         findings.push(finding);
     }
     findings
@@ -53,7 +53,7 @@ pub(in crate::rules) fn all(
 
 /// Returns a warning for every handler for which only the cluster decides whether a policy denies it. `denies`
 /// selects the reason: a rule may deny the handler (`true`), or possibly no rule allows it (`false`).
-pub(in crate::rules) fn in_doubt(
+pub(in crate::rules) fn undecidable_findings(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     denies: bool,
@@ -81,7 +81,7 @@ pub(in crate::rules) fn in_doubt(
                 .label_at(key.span(), "this rule may match");
             finding.related.insert(0, label);
         }
-        enable_rewrite::offer(cx, pod, &mut finding);
+        enable_rewrite::add_fix(cx, pod, &mut finding);
         if let Some(fix) = &mut finding.fix {
             // Never auto-fix an uncertain finding.
             fix.applicability = Applicability::DisplayOnly;
@@ -92,7 +92,7 @@ pub(in crate::rules) fn in_doubt(
 }
 
 /// Returns the start of a message: "readinessProbe of container `web` will fail".
-pub(in crate::rules) fn fate(handler: &HandlerPrediction<'_>) -> String {
+pub(in crate::rules) fn outcome_text(handler: &HandlerPrediction<'_>) -> String {
     let outcome = if handler.handler.slot.is_lifecycle() {
         "will be refused"
     } else {

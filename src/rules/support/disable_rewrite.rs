@@ -10,7 +10,7 @@ use crate::rules::RuleContext;
 
 /// Adds the fix that turns the rewrite off for the pods of its workload to a finding. The fix is only
 /// displayed if it would break another handler, or if the pod is pre-rewritten.
-pub(in crate::rules) fn offer(
+pub(in crate::rules) fn add_fix(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     finding: &mut Finding,
@@ -37,7 +37,7 @@ pub(in crate::rules) fn offer(
 
 /// Makes a fix display-only if it would give effect to a written "false" and thereby break a handler: the fix
 /// of the next finding would do the opposite.
-pub(in crate::rules) fn show_where_it_spoils(
+pub(in crate::rules) fn demote_if_handlers_break(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     finding: &mut Finding,

@@ -20,14 +20,14 @@ use crate::rules::probe_rewriting::{
 use crate::rules::startup::{native_sidecar_startup_deadlock, poststart_http_before_sidecar};
 use crate::rules::status_port::app_probe_on_status_port;
 use crate::rules::support::pod_labels::PodLabels;
-use crate::rules::support::pod_metadata::{self, Place, has_comment};
-use crate::rules::support::rewrite_cure::{RewriteCure, RewriteCures};
+use crate::rules::support::pod_metadata::{self, MetadataMap, has_comment};
+use crate::rules::support::rewrite_effect::{RewriteEffect, RewriteEffects};
 use crate::rules::traffic_capture::{localhost_destination_changed, status_port_in_include_list};
 use crate::rules::{Rule, RuleContext};
 
 /// Adds to a finding the fix that turns the rewrite on for the pods of its workload. If the rewrite would break another
 /// handler, the help text names that handler.
-pub(in crate::rules) fn offer<'t>(
+pub(in crate::rules) fn add_fix<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     finding: &mut Finding,
@@ -51,7 +51,7 @@ pub(in crate::rules) fn offer<'t>(
             let keys = [keys::REWRITE_PROBERS];
             (
                 title,
-                pod_metadata::removal(template, Place::Annotation, &keys),
+                pod_metadata::removal_changes(template, MetadataMap::Annotation, &keys),
             )
         }
         _ => {
@@ -64,27 +64,27 @@ pub(in crate::rules) fn offer<'t>(
             (title, vec![Change::Set { route, value }])
         }
     };
-    let cure = cure(cx, pod);
-    finding.help.clone_from(&cure.help);
-    finding.fix = Some(Fix::of_object(object, title, cure.applicability, changes));
+    let effect = effect(cx, pod);
+    finding.help.clone_from(&effect.help);
+    finding.fix = Some(Fix::of_object(object, title, effect.applicability, changes));
 }
 
 /// Returns whether a hook would work as without a mesh if the rewrite were on.
-pub(in crate::rules) fn cures(
+pub(in crate::rules) fn restores_hook(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     hook: &HandlerPrediction<'_>,
 ) -> bool {
-    cure(cx, pod).restores_hook(&hook.handler.route)
+    effect(cx, pod).restores_hook(&hook.handler.route)
 }
 
 /// Returns the effect of turning the rewrite on for a pod; predicted once per pod.
-fn cure(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Arc<RewriteCure> {
-    cx.cures.of(pod, || {
+fn effect(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Arc<RewriteEffect> {
+    cx.rewrite_effects.of(pod, || {
         let on = Fact::settled(true, "the rewrite is on");
         let after = predict_with(cx.context, &pod.workload, on);
         let (applicability, help) = applicability(cx, pod, &after);
-        RewriteCure::new(&after, applicability, help)
+        RewriteEffect::new(&after, applicability, help)
     })
 }
 
@@ -161,7 +161,7 @@ fn rule_with_new_finding<'t>(
             predictions,
             by_namespace: &by_namespace,
             by_label: &PodLabels::default(),
-            cures: &RewriteCures::default(),
+            rewrite_effects: &RewriteEffects::default(),
         };
         (rule.check)(&alone)
             .into_iter()

@@ -7,7 +7,7 @@ use crate::yaml::{Change, Value};
 
 /// Adds the fix that delays the application until the sidecar is up to a finding, unless the pod already has a
 /// proxy configuration, because the annotation contains it as text.
-pub(in crate::rules) fn offer(pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
+pub(in crate::rules) fn add_fix(pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
     let template = &pod.workload.template;
     if template.annotation(keys::PROXY_CONFIG).is_some() {
         return;

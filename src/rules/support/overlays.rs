@@ -11,13 +11,18 @@ use crate::yaml::{NodeRef, Span};
 
 /// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy
 /// it; `None` if the workload is deployed unchanged.
-pub(in crate::rules) fn of<'t>(prediction: &WorkloadPrediction<'t>) -> Option<&'t Arc<str>> {
+pub(in crate::rules) fn overlay_of<'t>(
+    prediction: &WorkloadPrediction<'t>,
+) -> Option<&'t Arc<str>> {
     prediction.workload.object.overlay
 }
 
 /// Returns whether both workloads have the same overlay, or none. One file may define several overlays.
-pub(in crate::rules) fn is_one(a: &WorkloadPrediction<'_>, b: &WorkloadPrediction<'_>) -> bool {
-    match (of(a), of(b)) {
+pub(in crate::rules) fn is_same_overlay(
+    a: &WorkloadPrediction<'_>,
+    b: &WorkloadPrediction<'_>,
+) -> bool {
+    match (overlay_of(a), overlay_of(b)) {
         (Some(a), Some(b)) => std::ptr::eq(a, b),
         (a, b) => a.is_none() && b.is_none(),
     }
@@ -25,7 +30,7 @@ pub(in crate::rules) fn is_one(a: &WorkloadPrediction<'_>, b: &WorkloadPredictio
 
 /// Adds the overlay to a finding if several render the base, and demotes a fix that would affect more than
 /// the overlay of the finding.
-pub(in crate::rules) fn place(
+pub(in crate::rules) fn attach_overlay(
     context: &Context<'_>,
     home: Option<&Arc<str>>,
     mut finding: Finding,
@@ -77,7 +82,7 @@ pub(in crate::rules) fn first_key(context: &Context<'_>, path: &str) -> Span {
 }
 
 /// Merges the findings with the same rule, place and message.
-pub(in crate::rules) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
+pub(in crate::rules) fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     let mut seen: HashMap<(&'static str, Arc<str>, Span, String), usize> = HashMap::new();
     let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
@@ -89,7 +94,7 @@ pub(in crate::rules) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
             finding.message.clone(),
         );
         match seen.get(&key).and_then(|&index| merged.get_mut(index)) {
-            Some(first) => absorb(first, finding),
+            Some(first) => merge_into(first, finding),
             None => {
                 seen.insert(key, merged.len());
                 merged.push(finding);
@@ -99,7 +104,7 @@ pub(in crate::rules) fn merged(findings: Vec<Finding>) -> Vec<Finding> {
     merged
 }
 
-fn absorb(first: &mut Finding, other: Finding) {
+fn merge_into(first: &mut Finding, other: Finding) {
     for label in other.related {
         if !first.related.contains(&label) {
             first.related.push(label);

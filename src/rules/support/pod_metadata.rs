@@ -9,14 +9,14 @@ use crate::rules::Rule;
 
 /// The mapping of the metadata that contains a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rules) enum Place {
+pub(in crate::rules) enum MetadataMap {
     /// `annotations`.
     Annotation,
     /// `labels`.
     Label,
 }
 
-impl Place {
+impl MetadataMap {
     /// Returns the key of the mapping.
     pub(in crate::rules) const fn key(self) -> &'static str {
         match self {
@@ -43,10 +43,10 @@ impl Place {
 }
 
 /// Creates a finding that points at the value of an entry.
-pub(in crate::rules) fn about(
+pub(in crate::rules) fn finding_on_entry(
     rule: &Rule,
     workload: &Workload<'_>,
-    place: Place,
+    place: MetadataMap,
     entry: Entry<'_>,
     message: String,
 ) -> Finding {
@@ -73,15 +73,19 @@ pub(in crate::rules) fn value_span(entry: Entry<'_>) -> Span {
 }
 
 /// Returns the route of an entry from the root of the document.
-pub(in crate::rules) fn route(template: &PodTemplate<'_>, place: Place, key: &str) -> FieldPath {
+pub(in crate::rules) fn route(
+    template: &PodTemplate<'_>,
+    place: MetadataMap,
+    key: &str,
+) -> FieldPath {
     let metadata = template.route.child("metadata");
     metadata.child(place.key()).child(key.to_owned())
 }
 
 /// Returns the changes that remove entries. If no other entry is left, they remove the mapping.
-pub(in crate::rules) fn removal(
+pub(in crate::rules) fn removal_changes(
     template: &PodTemplate<'_>,
-    place: Place,
+    place: MetadataMap,
     keys: &[&str],
 ) -> Vec<Change> {
     let holder = template.route.child("metadata").child(place.key());
@@ -107,7 +111,7 @@ pub(in crate::rules) fn removal(
 
 /// Returns the applicability of a change that removes entries: display-only if a comment would be lost, at
 /// most unsafe for a pre-rewritten pod, otherwise `wanted`.
-pub(in crate::rules) fn degree(
+pub(in crate::rules) fn removal_applicability(
     pod: &WorkloadPrediction<'_>,
     removed: &[Entry<'_>],
     wanted: Applicability,

@@ -18,7 +18,7 @@ fn line(pod: &WorkloadPrediction<'_>) -> Option<Span> {
 
 /// Creates a finding about a handler that points at the prober env, which causes the fault. `label` is the
 /// message of the label at the handler.
-pub(in crate::rules) fn about_handler(
+pub(in crate::rules) fn finding_on_handler(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
@@ -40,7 +40,7 @@ pub(in crate::rules) fn about_handler(
 }
 
 /// Creates a finding about the prober env of a pod.
-pub(in crate::rules) fn about_pod(
+pub(in crate::rules) fn finding_on_pod(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     message: String,
@@ -59,7 +59,7 @@ fn name<'t>(workload: &Workload<'t>) -> Option<NodeRef<'t>> {
 
 /// Returns the change that sets the variable to another value; `None` if the variable is in the annotation
 /// with the proxy configuration, which the annotation contains as text.
-pub(in crate::rules) fn with_value(pod: &WorkloadPrediction<'_>, value: String) -> Option<Change> {
+pub(in crate::rules) fn set_value(pod: &WorkloadPrediction<'_>, value: String) -> Option<Change> {
     let env = pod.prober_env.as_ref()?;
     if env.place != ProberEnvPlace::Container {
         return None;
@@ -72,7 +72,7 @@ pub(in crate::rules) fn with_value(pod: &WorkloadPrediction<'_>, value: String) 
 }
 
 /// Returns the fix that adds the opt-out, so that the injector leaves probes and prober env unchanged.
-pub(in crate::rules) fn opt_out(pod: &WorkloadPrediction<'_>) -> Fix {
+pub(in crate::rules) fn opt_out_fix(pod: &WorkloadPrediction<'_>) -> Fix {
     let key = keys::REWRITE_PROBERS;
     let change = Change::Set {
         route: pod.workload.template.annotation_route(key),

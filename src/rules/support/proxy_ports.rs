@@ -9,7 +9,7 @@ use crate::predict::WorkloadPrediction;
 use crate::rules::{Rule, RuleContext};
 
 /// Returns a finding for every declared port that the proxy uses. `owner` returns the purpose of such a port.
-pub(in crate::rules) fn declared(
+pub(in crate::rules) fn findings(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     mesh: Mesh,

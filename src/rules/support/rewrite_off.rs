@@ -24,20 +24,20 @@ pub(in crate::rules) fn report(
             let span = handler.handler.key.span();
             let message = message(pod, handler);
             let mut finding = rule.finding_on_handler(pod, handler, span, message);
-            offer(cx, pod, &mut finding);
+            add_fix(cx, pod, &mut finding);
             finding
         })
         .collect()
 }
 
 /// Adds the fix that turns the rewrite on to a finding if an injector changes the pod; otherwise adds only a help text.
-pub(in crate::rules) fn offer<'t>(
+pub(in crate::rules) fn add_fix<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     finding: &mut Finding,
 ) {
     if pod.passes_injector {
-        enable_rewrite::offer(cx, pod, finding);
+        enable_rewrite::add_fix(cx, pod, finding);
     } else {
         let help = "the manifest contains its own sidecar, so no injector rewrites its probes; \
                     rewrite them ahead of deployment, or have the pod injected";

@@ -6,7 +6,7 @@ use crate::mesh::istio::{annotations, keys};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::yaml::{Change, Value};
 
 declare_rule! {
@@ -35,7 +35,8 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         "port {first} is still captured: Istio ignores `excludeInboundPorts` if \
          `includeInboundPorts` lists ports"
     );
-    let mut finding = pod_metadata::about(&RULE, workload, Place::Annotation, exclude, message);
+    let mut finding =
+        pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Annotation, exclude, message);
     finding.related.push(workload.object.label_at(
         pod_metadata::value_span(include),
         "exactly these ports are captured",

@@ -7,7 +7,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 /// A port for which no policy has an exception. Its mode is that of the pod in general.
 const ANY_PORT: i64 = 0;
@@ -36,10 +36,10 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
                    `STRICT` mutual TLS is not enforced and plain text is accepted";
     let own = workload.template.annotation(keys::INCLUDE_INBOUND_PORTS);
     let mut finding = match own {
-        Some(entry) => pod_metadata::about(
+        Some(entry) => pod_metadata::finding_on_entry(
             &RULE,
             workload,
-            Place::Annotation,
+            MetadataMap::Annotation,
             entry,
             message.to_owned(),
         ),
@@ -55,9 +55,10 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     finding.help =
         Some("set it to `*` to capture all ports, or list the ports to capture".to_owned());
     finding.fix = own.map(|entry| {
-        let degree = pod_metadata::degree(pod, &[entry], Applicability::Unsafe);
+        let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
         let keys = [keys::INCLUDE_INBOUND_PORTS];
-        let changes = pod_metadata::removal(&workload.template, Place::Annotation, &keys);
+        let changes =
+            pod_metadata::removal_changes(&workload.template, MetadataMap::Annotation, &keys);
         let title = "remove the annotation, so that all ports are captured";
         Fix::of_object(&workload.object, title, degree, changes)
     });

@@ -9,7 +9,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 /// A port for which no policy has an exception. Its mode is that of the pod in general.
 const ANY_PORT: i64 = 0;
@@ -43,7 +43,9 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         .or_else(|| template.annotation(keys::PROXY_CONFIG))
         .filter(|_| is_from_file_of(workload, &mode));
     let mut finding = match annotation {
-        Some(entry) => pod_metadata::about(&RULE, workload, Place::Annotation, entry, message),
+        Some(entry) => {
+            pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Annotation, entry, message)
+        }
         None => {
             let span = workload.object.name_span();
             let mut finding = RULE.finding_on_workload(workload, span, message);

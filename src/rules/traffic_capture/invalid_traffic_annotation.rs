@@ -6,7 +6,7 @@ use crate::mesh::istio::{annotations, keys};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::yaml::{Change, Value};
 
 declare_rule! {
@@ -30,8 +30,13 @@ fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
                 "annotation `{key}` is invalid ({why}): Istio refuses the pod, so {}",
                 pod_metadata::not_created(workload),
             );
-            let mut finding =
-                pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+            let mut finding = pod_metadata::finding_on_entry(
+                &RULE,
+                workload,
+                MetadataMap::Annotation,
+                entry,
+                message,
+            );
             finding.depend_on(&pod.dataplane);
             finding.help = Some(help(key, value));
             finding.fix = fix(workload, key, value);
@@ -53,7 +58,7 @@ fn help(key: &str, value: &str) -> String {
 
 fn fix(workload: &Workload<'_>, key: &str, value: &str) -> Option<Fix> {
     let template = &workload.template;
-    let route = pod_metadata::route(template, Place::Annotation, key);
+    let route = pod_metadata::route(template, MetadataMap::Annotation, key);
     if key == keys::EXCLUDE_INBOUND_PORTS && value.trim() == "*" {
         let include = keys::INCLUDE_INBOUND_PORTS;
         if template.annotation(include).is_some() {

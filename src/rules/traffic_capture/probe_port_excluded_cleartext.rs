@@ -7,7 +7,7 @@ use crate::mesh::istio::{annotations, keys};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, Place};
+use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::yaml::{Change, Entry, Value};
 
 declare_rule! {
@@ -43,7 +43,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
              AuthorizationPolicies are not enforced there for the clients of the Service either",
             handler.title(),
         );
-        let mut finding = pod_metadata::about(&RULE, workload, Place::Annotation, entry, message);
+        let mut finding = pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Annotation, entry, message);
         finding.related.push(service);
         finding.depend_on(&mtls);
         finding.depend_on(&pod.dataplane);
@@ -71,8 +71,12 @@ fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>, port: i64) -> Option<Fix>
     let remaining = pod_metadata::without_port(entry.value.text()?, port);
     let (changes, applicability) = if remaining.is_empty() {
         (
-            pod_metadata::removal(template, Place::Annotation, &[keys::EXCLUDE_INBOUND_PORTS]),
-            pod_metadata::degree(pod, &[entry], Applicability::Unsafe),
+            pod_metadata::removal_changes(
+                template,
+                MetadataMap::Annotation,
+                &[keys::EXCLUDE_INBOUND_PORTS],
+            ),
+            pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe),
         )
     } else {
         let route = template.annotation_route(keys::EXCLUDE_INBOUND_PORTS);

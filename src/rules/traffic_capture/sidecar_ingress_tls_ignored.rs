@@ -38,7 +38,7 @@ fn report<'t>(
     let tls = listener.entry("tls").filter(|tls| !tls.value.is_null())?;
     let port = listener.get("port")?.get("number").and_then(integer)?;
     let mode = cx
-        .hearing_selected(sidecar, workload_selector(sidecar))
+        .workloads_matching(sidecar, workload_selector(sidecar))
         .into_iter()
         .filter(|pod| {
             pod.dataplane.value == Dataplane::Sidecar && selects_workload(sidecar, &pod.workload)

@@ -128,7 +128,7 @@ fn fix(pod: &WorkloadPrediction<'_>, port: i64, fails: bool) -> Option<Fix> {
         value: Value::Str(remaining),
     };
     let title = format!("remove {port} from the list");
-    let applicability = pod_metadata::degree(pod, &[], wanted);
+    let applicability = pod_metadata::removal_applicability(pod, &[], wanted);
     Some(Fix::of_object(
         &pod.workload.object,
         title,

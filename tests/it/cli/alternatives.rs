@@ -70,33 +70,33 @@ fn a_tree_without_a_mesh_has_no_alternatives() {
 }
 
 #[test]
-fn a_rival_policy_may_be_the_older_one() {
+fn a_conflicting_policy_may_be_older() {
     let (soft, hard) = (policy("a", "PERMISSIVE"), policy("b", "STRICT"));
     insta::assert_snapshot!(report_lines(&[INJECTED, &soft, &hard, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
-fn a_mode_may_be_filled_in_by_another_tool() {
+fn a_mode_may_be_a_placeholder() {
     let filled = policy("default", "'${MTLS_MODE}'");
     insta::assert_snapshot!(report_lines(&[INJECTED, &filled, &pod(OPT_OUT)], &[]));
 }
 
 #[test]
-fn the_switch_of_the_rewrite_may_be_filled_in() {
+fn the_rewrite_setting_may_be_a_placeholder() {
     let open = pod("sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'");
     let strict = policy("default", "STRICT");
     insta::assert_snapshot!(report_lines(&[INJECTED, &strict, &open], &[]));
 }
 
 #[test]
-fn two_facts_may_be_other_than_they_are_taken_for() {
+fn two_assumed_facts_may_differ() {
     let open = pod("sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'");
     let (soft, hard) = (policy("a", "PERMISSIVE"), policy("b", "STRICT"));
     insta::assert_snapshot!(report_lines(&[INJECTED, &soft, &hard, &open], &[]));
 }
 
 #[test]
-fn the_label_of_the_namespace_may_be_filled_in() {
+fn the_label_of_the_namespace_may_be_a_placeholder() {
     let open = INJECTED.replace("enabled", "'${INJECTION}'");
     let strict = policy("default", "STRICT");
     insta::assert_snapshot!(report_lines(&[&open, &strict, &pod(OPT_OUT)], &[]));
@@ -110,7 +110,7 @@ fn another_control_plane_may_serve() {
 }
 
 #[test]
-fn an_installation_may_hold_more_than_could_be_read() {
+fn an_installation_may_contain_unread_values() {
     let release = "\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
@@ -129,6 +129,6 @@ fn explain_shows_the_alternative() {
     project
         .run(&["predict", "--explain"])
         .exits(0)
-        .says("otherwise")
-        .says("fails if mutual TLS is STRICT");
+        .stdout_contains("otherwise")
+        .stdout_contains("fails if mutual TLS is STRICT");
 }

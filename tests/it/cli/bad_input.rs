@@ -25,20 +25,20 @@ fn a_missing_path_is_reported_and_the_other_paths_are_checked() {
     project
         .run(&["check", "--output-format", "concise", "missing.yaml", "bad.yaml"])
         .exits(2)
-        .says("missing.yaml: error[unreadable-file] cannot read `missing.yaml`: no such file or directory\n")
-        .says("bad.yaml:3:4: error[syntax-error]");
+        .stdout_contains("missing.yaml: error[unreadable-file] cannot read `missing.yaml`: no such file or directory\n")
+        .stdout_contains("bad.yaml:3:4: error[syntax-error]");
     project
         .run(&["predict", "missing.yaml"])
         .exits(2)
-        .complains("missing.yaml");
+        .stderr_contains("missing.yaml");
     project
         .run(&["rewrite", "missing.yaml"])
         .exits(2)
-        .complains("missing.yaml");
+        .stderr_contains("missing.yaml");
     project
         .run(&["check", "--context", "nowhere", "."])
         .exits(2)
-        .says("nowhere");
+        .stdout_contains("nowhere");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_tab_used_as_indentation_is_reported_with_its_location() {
     Project::with(&[("a.yaml", "a:\n\tb: 1\n")])
         .run(&["check"])
         .exits(0)
-        .says("help: indent with spaces");
+        .stdout_contains("help: indent with spaces");
 }
 
 #[cfg(target_os = "linux")]
@@ -73,8 +73,8 @@ fn a_file_that_cannot_be_read_is_reported() {
     project
         .run(&["check", "/proc/self/mem", "good.yaml"])
         .exits(2)
-        .says("error[unreadable-file]: cannot read `/proc/self/mem`: Input/output error")
-        .says("in 1 file");
+        .stdout_contains("error[unreadable-file]: cannot read `/proc/self/mem`: Input/output error")
+        .stdout_contains("in 1 file");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn bytes_that_are_not_utf_8_are_reported_with_their_location() {
     );
     let project = Project::new();
     project.write("wide.yaml", b"\xff\xfeb\0i\0n\0");
-    project.run(&["check"]).exits(0).says(
+    project.run(&["check"]).exits(0).stdout_contains(
         "note[not-utf8]: the file was not checked: the text is not UTF-8 from here on\n  --> wide.yaml\n",
     );
     let (code, stdout) = concise(b"\xff\xfeb\0i\0n\0");
@@ -109,7 +109,7 @@ fn duplicate_keys_are_shown_at_both_places() {
     Project::with(&[("values.yaml", "a: 1\na: 2\n")])
         .run(&["check"])
         .exits(0)
-        .says("No findings");
+        .stdout_contains("No findings");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_scalar_of_ten_megabytes_is_read_and_not_printed() {
     let run = project
         .run(&["check", "a.yaml"])
         .exits(1)
-        .says("error[syntax-error]");
+        .stdout_contains("error[syntax-error]");
     assert!(run.stdout.len() < 2000, "{} bytes", run.stdout.len());
 }
 
@@ -179,7 +179,7 @@ fn a_directory_with_the_name_of_a_manifest_is_searched() {
         project
             .run(&arguments)
             .exits(1)
-            .says("x.yaml/inner.yaml:3:4");
+            .stdout_contains("x.yaml/inner.yaml:3:4");
     }
 }
 
@@ -190,12 +190,12 @@ fn an_empty_standard_input_is_an_error() {
         project
             .pipe(&["check", "-"], stdin)
             .exits(2)
-            .complains("standard input is empty");
+            .stderr_contains("standard input is empty");
     }
     project
         .pipe(&["check", "-", "-"], GOOD)
         .exits(2)
-        .complains("only once");
+        .stderr_contains("only once");
 }
 
 #[test]
@@ -204,20 +204,20 @@ fn an_unknown_option_or_command_is_reported_with_a_suggestion() {
     project
         .run(&["check", "--outptu-format", "json"])
         .exits(2)
-        .complains("--output-format");
-    project.run(&["chek"]).exits(2).complains("check");
+        .stderr_contains("--output-format");
+    project.run(&["chek"]).exits(2).stderr_contains("check");
     project
         .run(&["check", "--mesh", "istoi"])
         .exits(2)
-        .complains("istio");
+        .stderr_contains("istio");
     project
         .run(&["check", "--unsafe-fixes"])
         .exits(2)
-        .complains("--fix|--diff");
+        .stderr_contains("--fix|--diff");
     project
         .run(&["rule", "sintax-error"])
         .exits(2)
-        .complains("did you mean `syntax-error`");
+        .stderr_contains("did you mean `syntax-error`");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn control_characters_never_reach_the_terminal() {
     project
         .run(&["check", "no\u{7}pe"])
         .exits(2)
-        .says("no\\u{7}pe");
+        .stdout_contains("no\\u{7}pe");
     let run = project.run(&["check", "-v"]).exits(1);
     assert!(!run.stderr.contains('\u{1b}'));
 }
@@ -276,7 +276,7 @@ fn templates_are_noted_once_with_the_way_to_render_them() {
     insta::assert_snapshot!(run.stdout);
     project
         .run(&["check"])
-        .says("helm template chart | meshprobe check -");
+        .stdout_contains("helm template chart | meshprobe check -");
     let run = project.run(&["check", "--output-format", "json"]);
     assert!(run.stdout.contains("\"template\": 1"), "{}", run.stdout);
 }
@@ -286,15 +286,18 @@ fn templates_are_noted_once_with_the_way_to_render_them() {
 fn a_directory_walk_does_not_open_pipes_and_devices() {
     let project = Project::with(&[("good.yaml", GOOD)]);
     project.pipe_file("pipe.yaml");
-    project.run(&["check"]).exits(0).says("in 1 file");
+    project
+        .run(&["check"])
+        .exits(0)
+        .stdout_contains("in 1 file");
     project
         .run(&["check", "--no-ignore"])
         .exits(0)
-        .says("in 1 file");
+        .stdout_contains("in 1 file");
     project
         .run(&["check", "/dev/zero"])
         .exits(2)
-        .says("it is a device");
+        .stdout_contains("it is a device");
 }
 
 #[cfg(unix)]
@@ -306,12 +309,18 @@ fn circular_links_are_not_followed() {
     for option in ["--no-ignore", "--quiet"] {
         project.run(&["check", option]).exits(0);
     }
-    project.run(&["check"]).exits(0).says("in 1 file");
-    project.run(&["check", "a/up/a"]).exits(0).says("in 1 file");
+    project
+        .run(&["check"])
+        .exits(0)
+        .stdout_contains("in 1 file");
+    project
+        .run(&["check", "a/up/a"])
+        .exits(0)
+        .stdout_contains("in 1 file");
     project
         .run(&["check", "a/broken.yaml"])
         .exits(2)
-        .says("no such file");
+        .stdout_contains("no such file");
 }
 
 #[test]
@@ -333,7 +342,7 @@ fn a_broken_kustomization_is_an_error_without_api_version_and_kind() {
             let project = Project::with(&[("good.yaml", GOOD)]);
             project.write(name, text);
             let run = project.run(&["check", "--output-format", "concise"]);
-            run.exits(1).says(&format!("error[{rule}]"));
+            run.exits(1).stdout_contains(&format!("error[{rule}]"));
         }
     }
     // A kustomization that is still a template is not an error.

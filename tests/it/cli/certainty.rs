@@ -39,7 +39,7 @@ fn installations_that_differ_are_settled_by_an_override() {
 }
 
 #[test]
-fn a_text_inside_of_a_document_that_is_not_yaml_is_a_finding() {
+fn an_embedded_text_that_is_not_yaml_is_reported() {
     let application = "\
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -98,7 +98,10 @@ data:
             "concise",
         ];
         let run = project.run(&arguments).exits(1);
-        project.run(&["predict"]).exits(1).complains("is not YAML");
+        project
+            .run(&["predict"])
+            .exits(1)
+            .stderr_contains("is not YAML");
         run.stdout
     });
     insta::assert_snapshot!(explanations.join("---\n"));
@@ -121,7 +124,7 @@ fn webhooks(more: &str, selector: &str) -> String {
 }
 
 #[test]
-fn webhooks_that_do_not_select_the_pod_say_so() {
+fn webhooks_that_do_not_select_the_pod_are_reported() {
     let hooks = webhooks("", "{matchLabels: {team: other}}");
     let explanation = explained(
         &[("h.yaml", &hooks), ("ns.yaml", INJECTED), ("w.yaml", POD)],
@@ -135,7 +138,7 @@ fn webhooks_that_do_not_select_the_pod_say_so() {
 }
 
 #[test]
-fn what_a_webhook_asks_beside_its_selectors_is_an_assumption() {
+fn further_conditions_of_a_webhook_are_assumed() {
     let conditions = "  matchConditions: [{name: x, expression: 'false'}]\n";
     let gt = "{matchExpressions: [{key: team, operator: Gt, values: ['1']}]}";
     let hooks = [webhooks(conditions, "{}"), webhooks("", gt)];
@@ -147,7 +150,7 @@ fn what_a_webhook_asks_beside_its_selectors_is_an_assumption() {
 }
 
 #[test]
-fn a_revision_that_the_pod_names_and_the_tree_serves_is_a_sign() {
+fn a_served_revision_label_is_evidence_of_injection() {
     let plane = Manifest::operator("x", "revision: stable").to_string();
     let named = |name: &str| {
         POD.replace(
@@ -167,21 +170,21 @@ fn unsupported_releases_are_replaced_with_a_note_or_rejected() {
     assert_eq!(run("1.31").exits(0).stderr, "");
     run("1.99")
         .exits(0)
-        .complains("note: Istio 1.99 is treated as 1.31");
+        .stderr_contains("note: Istio 1.99 is treated as 1.31");
     run("2.0")
         .exits(2)
-        .complains("`2.0` is not a release of Istio; expected 1.0 to 1.31");
+        .stderr_contains("`2.0` is not a release of Istio; expected 1.0 to 1.31");
     let settings =
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {mesh: {version: '2.0'}}\n";
     project.write(".meshprobe.yaml", settings);
     project
         .run(&["predict"])
         .exits(2)
-        .complains("expected 1.0 to 1.31");
+        .stderr_contains("expected 1.0 to 1.31");
 }
 
 #[test]
-fn the_last_line_names_what_kept_workloads_from_being_judged() {
+fn the_summary_names_the_missing_facts() {
     let custom = "action: CUSTOM, provider: {name: x}, rules: [{}]";
     let policy = Manifest::authorization_policy("x", custom).within("shop");
     let policy = policy.to_string();

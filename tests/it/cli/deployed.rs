@@ -84,7 +84,7 @@ fn predicted_lines(project: &Project, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn flux_changes_what_it_deploys() {
+fn flux_changes_the_objects_that_it_deploys() {
     let changes =
         format!("  path: ./apps/web\n  targetNamespace: shop\n  namePrefix: a-\n{OPT_OUT}");
     let project = tree(&[
@@ -120,7 +120,7 @@ fn one_file_may_deploy_a_folder_twice() {
 }
 
 #[test]
-fn variables_with_a_known_value_are_filled_in() {
+fn variables_with_a_known_value_are_substituted() {
     let web = WEB
         .replace(
             "{app: web}",
@@ -205,7 +205,7 @@ fn a_deploying_object_can_be_deployed_and_changed_itself() {
 }
 
 #[test]
-fn argo_writes_into_the_kustomization() {
+fn argo_cd_changes_the_kustomization() {
     let patches = OPT_OUT.replace("\n", "\n    ");
     let spec = format!(
         "  destination: {{namespace: plain}}\n  source:\n    path: apps/web\n    kustomize:\n      namespace: shop\n    {}\n",
@@ -277,11 +277,11 @@ spec:
     project
         .run(&["predict", "--explain"])
         .exits(0)
-        .says("which another tool fills in (argo/set.yaml:10)");
+        .stdout_contains("which another tool fills in (argo/set.yaml:10)");
 }
 
 #[test]
-fn rows_that_would_look_the_same_name_their_overlay() {
+fn equal_rows_name_their_overlay() {
     let deploying = flux("web", "  path: apps/web\n");
     let web = WEB.replace("{name: web}", "{name: web, namespace: shop}");
     let project = tree(&[
@@ -313,19 +313,19 @@ fn a_file_that_overrides_parameters_is_reported_and_its_pods_are_not_rewritten()
         assert!(
             !project
                 .run(&rewrite)
-                .shown()
+                .transcript()
                 .contains("makes changes that are not known")
         );
         project.write(&format!("real/{name}"), "kustomize: {patches: []}\n");
         let shown = project
             .run(&["check", "--fail-on", "note"])
             .exits(1)
-            .shown();
+            .transcript();
         assert!(
             shown.contains(&format!("`real/{name}` is not modelled")),
             "{shown}"
         );
-        let shown = project.run(&rewrite).exits(1).shown();
+        let shown = project.run(&rewrite).exits(1).transcript();
         assert!(
             shown.contains("makes changes that are not known"),
             "{shown}"

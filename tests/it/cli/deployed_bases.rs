@@ -50,7 +50,7 @@ fn flux_substitutes_variables_in_values_that_a_kustomization_sets() {
     project
         .run(&["check", "."])
         .exits(1)
-        .says("error[tcp-probe-always-passes]");
+        .stdout_contains("error[tcp-probe-always-passes]");
 }
 
 #[test]

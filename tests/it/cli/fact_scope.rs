@@ -35,7 +35,7 @@ fn outcomes(project: &Project) -> String {
 }
 
 #[test]
-fn environments_side_by_side_share_nothing_but_what_lies_above() {
+fn sibling_environments_share_only_the_facts_above_them() {
     let project = Project::with(&[
         ("envs/namespace.yaml", INJECTED),
         ("envs/prod/web.yaml", WEB),
@@ -80,7 +80,7 @@ fn workloads_without_namespace_share_it_along_their_folders_only() {
 }
 
 #[test]
-fn an_option_fills_the_gap_and_another_wins_over_the_tree() {
+fn assume_fills_gaps_and_override_takes_precedence() {
     let project = Project::with(&[("web.yaml", WEB)]);
     let run = project.run(&[
         "check",
@@ -98,7 +98,7 @@ fn an_option_fills_the_gap_and_another_wins_over_the_tree() {
     project
         .run(&["check"])
         .exits(1)
-        .says("strict-probe-not-rewritten");
+        .stdout_contains("strict-probe-not-rewritten");
     project
         .run(&["check", "--override", "mtls=PERMISSIVE"])
         .exits(0);
@@ -109,12 +109,12 @@ fn an_option_fills_the_gap_and_another_wins_over_the_tree() {
 }
 
 #[test]
-fn clusters_environments_and_releases_are_told_apart() {
+fn clusters_environments_and_releases_are_distinguished() {
     let root = crate::support::fixture("gitops");
     let shown = |arguments: &[&str]| {
         let mut command =
             crate::support::command(std::path::Path::new(crate::support::PROGRAM), &root);
-        crate::support::run(command.args(arguments), b"").shown()
+        crate::support::run(command.args(arguments), b"").transcript()
     };
     insta::assert_snapshot!("gitops_predict", shown(&["predict", "--isolated"]));
     insta::assert_snapshot!(
@@ -128,7 +128,7 @@ fn clusters_environments_and_releases_are_told_apart() {
 }
 
 #[test]
-fn an_installation_of_another_environment_says_nothing() {
+fn an_installation_of_another_environment_does_not_apply() {
     let values = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}";
     let operator = Manifest::operator("istio", values).to_string();
     let web = WEB.replace(
@@ -164,6 +164,9 @@ fn a_flux_kustomization_gives_its_namespace() {
     ];
     let project = Project::with(&files);
     insta::assert_snapshot!(outcomes(&project), @"apps/web/web.yaml STRICT fails known");
-    project.run(&["predict"]).exits(0).says("shop/Pod/web");
+    project
+        .run(&["predict"])
+        .exits(0)
+        .stdout_contains("shop/Pod/web");
     project.run(&["rewrite", "--diff", "."]).exits(0);
 }

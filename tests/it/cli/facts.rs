@@ -143,12 +143,12 @@ fn without_a_header_the_host_ends_in_the_port_of_the_probe() {
 fn the_oldest_of_several_services_decides_which_no_manifest_tells() {
     let (http, grpc) = (service("s1", "name: http"), service("s2", "name: grpc"));
     insta::assert_snapshot!(
-        "rival_services_http_first",
+        "conflicting_services_http_first",
         predicted_and_checked(&[INJECTED, &http, &grpc, &pod(READY)], &[])
     );
     let (grpc, http) = (service("s1", "name: grpc"), service("s2", "name: http"));
     insta::assert_snapshot!(
-        "rival_services_grpc_first",
+        "conflicting_services_grpc_first",
         predicted_and_checked(&[INJECTED, &http, &grpc, &pod(READY)], &[])
     );
 }
@@ -242,20 +242,20 @@ fn the_node_version_is_not_reported_if_the_start_order_has_no_effect() {
 }
 
 #[test]
-fn what_a_policy_asks_of_the_cluster_is_a_warning() {
+fn policies_that_only_the_cluster_can_evaluate_give_warnings() {
     let by =
         |spec: &str| predicted_and_checked(&[INJECTED, &authorization(spec), &pod(READY)], &[]);
     let blocks = "from: [{source: {ipBlocks: [10.0.0.0/8]}}]";
-    insta::assert_snapshot!("in_doubt_allow", by(&format!("rules: [{{{blocks}}}]")));
+    insta::assert_snapshot!("undecidable_allow", by(&format!("rules: [{{{blocks}}}]")));
     insta::assert_snapshot!(
-        "in_doubt_deny",
+        "undecidable_deny",
         by(&format!("action: DENY, rules: [{{{blocks}}}]"))
     );
     let when = "when: [{key: 'request.headers[x-probe]', values: [yes]}]";
-    insta::assert_snapshot!("in_doubt_when", by(&format!("rules: [{{{when}}}]")));
+    insta::assert_snapshot!("undecidable_when", by(&format!("rules: [{{{when}}}]")));
     let custom =
         "action: CUSTOM, provider: {name: gate}, rules: [{to: [{operation: {paths: [/healthz]}}]}]";
-    insta::assert_snapshot!("in_doubt_custom", by(custom));
+    insta::assert_snapshot!("undecidable_custom", by(custom));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_rule_that_certainly_matches_settles_the_verdict() {
 }
 
 #[test]
-fn a_patch_of_the_sidecar_takes_what_it_may_change_one_step_down() {
+fn a_patch_of_the_sidecar_lowers_the_severity_of_what_it_may_change() {
     let strict = authentication("STRICT");
     let patch = filter("shop", "SIDECAR_INBOUND", "FILTER_CHAIN");
     let both = format!("{READY}\n{TCP}");
@@ -319,10 +319,10 @@ fn a_patch_of_the_sidecar_takes_what_it_may_change_one_step_down() {
 }
 
 #[test]
-fn a_mode_that_is_filled_in_later_is_no_mode() {
+fn a_placeholder_is_not_read_as_a_mode() {
     let open = authentication("'${MODE}'");
     insta::assert_snapshot!(
-        "mode_filled_in",
+        "mode_placeholder",
         predicted_and_checked(&[INJECTED, &open, &pod(READY)], &[])
     );
     let settled = predicted_and_checked(
@@ -347,6 +347,6 @@ fn a_mode_that_is_filled_in_later_is_no_mode() {
     project
         .run(&["predict", "--explain"])
         .exits(0)
-        .says("mTLS        unknown (unknown)")
-        .says("[--override mtls=MODE]");
+        .stdout_contains("mTLS        unknown (unknown)")
+        .stdout_contains("[--override mtls=MODE]");
 }

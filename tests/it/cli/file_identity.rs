@@ -14,7 +14,7 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 fn read(project: &Project, directory: &str, arguments: &[&str]) -> String {
     let arguments = [&["check", "-v"], arguments].concat();
     let run = project.run_in(directory, &arguments, "").exits(0);
-    run.untimed()
+    run.stderr_without_times()
 }
 
 #[test]
@@ -50,9 +50,12 @@ fn a_file_that_is_a_target_by_one_name_is_not_context_by_another() {
     let files = ["../x/strict.yaml", "off.yaml", "ns.yaml"];
     let alone = [&["check"], &files[..]].concat();
     let beside = [&alone[..], &["--context", "."]].concat();
-    let alone = project.run_in("x", &alone, "").exits(1).says("in 3 files");
+    let alone = project
+        .run_in("x", &alone, "")
+        .exits(1)
+        .stdout_contains("in 3 files");
     let beside = project.run_in("x", &beside, "").exits(1);
-    assert_eq!(beside.shown(), alone.shown());
+    assert_eq!(beside.transcript(), alone.transcript());
     project
         .run_in(
             "x",
@@ -67,7 +70,7 @@ fn a_file_that_is_a_target_by_one_name_is_not_context_by_another() {
             "",
         )
         .exits(0)
-        .says("Fixed 1 finding.");
+        .stdout_contains("Fixed 1 finding.");
 }
 
 #[test]
@@ -81,9 +84,11 @@ fn links_to_files_are_followed_and_other_links_are_reported() {
         project
             .run(&["check", "tree", option])
             .exits(1)
-            .says("tree/link.yaml:3:4")
-            .says("note[unreadable-file]: cannot read `tree/lost.yaml`: no such file or directory")
-            .says("in 2 files");
+            .stdout_contains("tree/link.yaml:3:4")
+            .stdout_contains(
+                "note[unreadable-file]: cannot read `tree/lost.yaml`: no such file or directory",
+            )
+            .stdout_contains("in 2 files");
     }
 }
 
@@ -108,7 +113,7 @@ fn standard_input_is_located_by_its_given_name() {
         ),
     ] {
         let run = project.pipe(&["check", "-v", "--stdin-filename", name, "-"], POD);
-        run.exits(0).complains(message);
+        run.exits(0).stderr_contains(message);
     }
     let patch = format!("{NAMESPACE}---\n{}", opted_out());
     let arguments = ["rewrite", "--stdin-filename", "overlay/patch.yaml", "-"];
@@ -131,14 +136,14 @@ fn a_template_of_a_chart_is_none_less_for_parsing() {
     Found 1 note in 3 files (0 workloads, 0 handlers).
     ");
     let report = project.run(&["check", "chart", "--output-format", "json"]);
-    report.exits(0).says("\"template\": 1");
+    report.exits(0).stdout_contains("\"template\": 1");
     project
         .run(&["rewrite", "--diff", "chart"])
         .exits(0)
-        .complains("Nothing to rewrite");
+        .stderr_contains("Nothing to rewrite");
     // Without a chart around it, the same text is a manifest with an unknown value.
     project
         .run(&["check", "templates"])
         .exits(1)
-        .says("error[strict-probe-not-rewritten]");
+        .stdout_contains("error[strict-probe-not-rewritten]");
 }

@@ -31,15 +31,15 @@ fn assert_both_are_read(project: &Project, files: &[PathBuf; 2]) {
         fs::write(path, text).unwrap();
     }
     let run = project.run(&["check", "."]).exits(0);
-    run.says("in 3 files (2 workloads, 2 handlers)");
+    run.stdout_contains("in 3 files (2 workloads, 2 handlers)");
     let run = project.run(&["predict", "."]).exits(0);
-    run.says("weba").says("webb");
+    run.stdout_contains("weba").stdout_contains("webb");
     let run = project.run(&["check", "--verbose", "."]).exits(0);
-    run.complains("x\\xff").complains("x\\x5cxff");
+    run.stderr_contains("x\\xff").stderr_contains("x\\x5cxff");
     project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(0)
-        .complains("Rewrote 2 pod templates in 2 files");
+        .stderr_contains("Rewrote 2 pod templates in 2 files");
     for (file, text) in files.iter().zip(&texts) {
         let rewritten = fs::read_to_string(project.path("").join(file)).unwrap();
         assert_ne!(rewritten, *text, "{}", file.display());
@@ -75,7 +75,7 @@ fn findings_of_files_with_similar_names_are_all_reported() {
         let run = project
             .run(&["check", "--output-format", format, "."])
             .exits(1);
-        run.says("web0").says("web1");
+        run.stdout_contains("web0").stdout_contains("web1");
     }
 }
 
@@ -108,7 +108,7 @@ fn a_kustomization_finds_a_file_with_a_name_like_an_escaped_byte() {
     .unwrap();
     for paths in [".", "x\\xff"] {
         let run = project.run(&["predict", paths]).exits(0);
-        run.says("weba").says("webb");
+        run.stdout_contains("weba").stdout_contains("webb");
         let run = project.run(&["check", paths]);
         assert!(!run.stdout.contains("not among"), "{}", run.stdout);
     }

@@ -17,16 +17,16 @@ fn the_summary_counts_findings_and_not_edits() {
     project
         .run(&["check"])
         .exits(1)
-        .says("Found 3 errors")
-        .says("3 fixable with `--fix`");
+        .stdout_contains("Found 3 errors")
+        .stdout_contains("3 fixable with `--fix`");
     project
         .run(&["check", "--diff"])
         .exits(1)
-        .complains("Would fix 3 findings in 1 file.");
+        .stderr_contains("Would fix 3 findings in 1 file.");
     project
         .run(&["check", "--fix"])
         .exits(0)
-        .says("Fixed 3 findings.");
+        .stdout_contains("Fixed 3 findings.");
 }
 
 #[cfg(unix)]
@@ -44,16 +44,16 @@ fn findings_in_files_that_cannot_be_written_are_still_reported() {
     let run = project
         .run(&["check", "--fix", "--output-format", "concise"])
         .exits(2)
-        .says("apps/locked.yaml:20:11: error[strict-probe-not-rewritten]")
-        .says("Found 1 error")
-        .says("Fixed 1 finding.")
-        .complains("error: cannot write `apps/locked.yaml`: it is read-only");
+        .stdout_contains("apps/locked.yaml:20:11: error[strict-probe-not-rewritten]")
+        .stdout_contains("Found 1 error")
+        .stdout_contains("Fixed 1 finding.")
+        .stderr_contains("error: cannot write `apps/locked.yaml`: it is read-only");
     assert!(!run.stdout.contains("apps/web.yaml"), "{}", run.stdout);
     assert_eq!(project.read("apps/locked.yaml"), locked);
     project
         .run(&["check", "--fix", "apps/locked.yaml", "--context", "infra"])
         .exits(2)
-        .says("Found 1 error");
+        .stdout_contains("Found 1 error");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_byte_order_mark_is_kept_and_does_not_prevent_fixes() {
         project
             .run(&["check", "--fix", "."])
             .exits(0)
-            .says("Fixed 1 finding.");
+            .stdout_contains("Fixed 1 finding.");
         let fixed = project.read("web.yaml");
         assert_eq!(fixed, marked(&opted_out).replace("'false'", "'true'"));
     }

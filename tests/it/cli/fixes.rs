@@ -58,23 +58,23 @@ fn a_run_without_fixes_changes_nothing() {
     project
         .run(&["check", "--fix"])
         .exits(0)
-        .says("No findings");
+        .stdout_contains("No findings");
     project
         .run(&["check", "--diff"])
         .exits(0)
-        .complains("Nothing to fix");
+        .stderr_contains("Nothing to fix");
     assert_eq!(project.read("apps/web.yaml"), WEB);
     let run = project
         .pipe(&["check", "--fix", "-"], WEB)
         .exits(0)
-        .complains("No findings");
+        .stderr_contains("No findings");
     assert_eq!(run.stdout, WEB);
 }
 
 #[test]
-fn both_ends_of_a_finding_are_shown() {
+fn a_finding_shows_the_probe_and_the_deciding_lines() {
     let project = project(&opted_out());
-    insta::assert_snapshot!(project.run(&["check"]).exits(1).shown());
+    insta::assert_snapshot!(project.run(&["check"]).exits(1).transcript());
     let run = project.run(&[
         "check",
         "apps/web.yaml",
@@ -102,15 +102,15 @@ fn both_ends_of_a_finding_are_shown() {
 }
 
 #[test]
-fn fixes_are_shown_then_applied_and_then_there_is_nothing_left() {
+fn fixes_are_previewed_then_applied_and_leave_no_findings() {
     let project = project(&opted_out());
     let shown = project.run(&["check", "--diff"]).exits(1);
-    insta::assert_snapshot!(shown.shown());
+    insta::assert_snapshot!(shown.transcript());
     assert_eq!(project.read("apps/web.yaml"), opted_out());
     project
         .run(&["check", "--fix"])
         .exits(0)
-        .says("Fixed 1 finding.");
+        .stdout_contains("Fixed 1 finding.");
     let fixed = project.read("apps/web.yaml");
     assert!(
         fixed.contains("        # why?\n        sidecar.istio.io/rewriteAppHTTPProbers: 'true'\n")
@@ -119,7 +119,7 @@ fn fixes_are_shown_then_applied_and_then_there_is_nothing_left() {
     project
         .run(&["check", "--fix"])
         .exits(0)
-        .says("No findings");
+        .stdout_contains("No findings");
     assert_eq!(project.read("apps/web.yaml"), fixed);
 }
 
@@ -130,29 +130,37 @@ fn fixes_of_standard_input_are_written_to_standard_output() {
     let run = project
         .pipe(&["check", "--fix", "-"], &input)
         .exits(0)
-        .complains("Fixed 1 finding.");
+        .stderr_contains("Fixed 1 finding.");
     assert!(run.stdout.starts_with(NAMESPACE) && run.stdout.contains("Probers: 'true'"));
 }
 
 #[test]
-fn a_rewrite_is_shown_then_written_and_the_second_changes_nothing() {
+fn a_rewrite_is_previewed_then_written_and_the_second_changes_nothing() {
     let project = project(WEB);
-    insta::assert_snapshot!(project.run(&["rewrite", "--diff", "."]).exits(1).shown());
+    insta::assert_snapshot!(
+        project
+            .run(&["rewrite", "--diff", "."])
+            .exits(1)
+            .transcript()
+    );
     project
         .run(&["rewrite", "--write", "."])
         .exits(0)
-        .complains("Rewrote 1 pod template in 1 file");
+        .stderr_contains("Rewrote 1 pod template in 1 file");
     let rewritten = project.read("apps/web.yaml");
     assert_ne!(rewritten, WEB);
     assert_eq!(project.read("infra/ns.yaml"), NAMESPACE);
     project
         .run(&["rewrite", "--write", "."])
         .exits(0)
-        .complains("Nothing to rewrite.");
+        .stderr_contains("Nothing to rewrite.");
     assert_eq!(project.run(&["rewrite", "--diff", "."]).exits(0).stdout, "");
     assert_eq!(project.read("apps/web.yaml"), rewritten);
-    project.run(&["check"]).exits(0).says("No findings");
-    project.run(&["predict"]).exits(0).says("ok");
+    project
+        .run(&["check"])
+        .exits(0)
+        .stdout_contains("No findings");
+    project.run(&["predict"]).exits(0).stdout_contains("ok");
 }
 
 #[test]
@@ -184,7 +192,10 @@ fn a_file_is_never_printed_in_part() {
         &["rewrite", "--write", "-"],
         &["check", "--fix", "-"],
     ] {
-        let run = project.pipe(command, input).exits(2).complains("not-utf8");
+        let run = project
+            .pipe(command, input)
+            .exits(2)
+            .stderr_contains("not-utf8");
         assert_eq!(run.stdout, "");
     }
 }
@@ -210,7 +221,7 @@ fn an_invalid_document_in_the_same_file_is_kept_unchanged() {
     project
         .run(&["rewrite", "--write", "."])
         .exits(1)
-        .complains("error[syntax-error]");
+        .stderr_contains("error[syntax-error]");
     let rewritten = project.read("apps/web.yaml");
     assert!(rewritten.contains("app-health") && rewritten.ends_with("kind: Pod\nx: [\n"));
 }
@@ -224,8 +235,8 @@ fn a_read_only_file_is_not_changed_and_the_others_are_written() {
     let locked = project.path("apps/locked.yaml");
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o444)).unwrap();
     let run = project.run(&["rewrite", "--write", "."]).exits(2);
-    run.complains("error: cannot write `apps/locked.yaml`: it is read-only")
-        .complains("Rewrote 1 of 2 files.");
+    run.stderr_contains("error: cannot write `apps/locked.yaml`: it is read-only")
+        .stderr_contains("Rewrote 1 of 2 files.");
     assert!(project.read("apps/web.yaml").contains("app-health"));
     assert!(!project.read("apps/locked.yaml").contains("app-health"));
     assert_eq!(fs::read_dir(project.path("apps")).unwrap().count(), 2);
@@ -269,20 +280,20 @@ fn guards_that_cannot_be_overridden_are_rejected_in_allow() {
     project
         .run(&["rewrite", "--diff", "--allow", "sops", "."])
         .exits(2)
-        .complains("knative");
+        .stderr_contains("knative");
 }
 
 #[test]
 fn predict_explains_every_fact() {
     let project = project(&opted_out());
-    insta::assert_snapshot!(project.run(&["predict", "--explain"]).exits(0).shown());
+    insta::assert_snapshot!(project.run(&["predict", "--explain"]).exits(0).transcript());
 }
 
 #[test]
-fn predict_shows_what_becomes_of_each_probe() {
+fn predict_shows_the_outcome_of_each_probe() {
     let project = project(&opted_out());
     project.write("apps/api.yaml", WEB.replace("name: web", "name: api"));
-    insta::assert_snapshot!(project.run(&["predict"]).exits(0).shown());
+    insta::assert_snapshot!(project.run(&["predict"]).exits(0).transcript());
     let run = project.run(&[
         "predict",
         "--output-format",

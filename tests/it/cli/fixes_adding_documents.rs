@@ -55,7 +55,7 @@ fn fixed(service: &str) -> String {
             "mtls=STRICT",
         ])
         .exits(0)
-        .says("Fixed 1 finding");
+        .stdout_contains("Fixed 1 finding");
     project.read("service.yaml")
 }
 

@@ -59,7 +59,7 @@ fn a_label_that_a_selector_uses_is_kept() {
         )
     };
     assert_unchanged(&host(&labels))
-        .says("a selector in this tree uses the label `sidecar.istio.io/inject`");
+        .stdout_contains("a selector in this tree uses the label `sidecar.istio.io/inject`");
     let service = format!(
         "---\napiVersion: v1\nkind: Service\nmetadata: {{name: ledger, namespace: pay}}\nspec:\n  selector: {{{inject}}}\n"
     );
@@ -101,18 +101,20 @@ fn the_message_names_all_removed_annotations_and_labels() {
     let (after, _) = run(&format!("{MESH}{text}"), &["--fix"]);
     assert!(!after.contains("sidecar.istio.io"), "{after}");
     let (_, run_without_fix) = run(&format!("{MESH}{text}"), &[]);
-    run_without_fix
-        .says("`sidecar.istio.io/proxyCPU` and `sidecar.istio.io/inject` have no effect");
+    run_without_fix.stdout_contains(
+        "`sidecar.istio.io/proxyCPU` and `sidecar.istio.io/inject` have no effect",
+    );
 }
 
 #[test]
 fn a_fix_that_would_break_a_working_pod_is_not_applied() {
     let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: np, namespace: pay}\nspec:\n  podSelector: {}\n  ingress:\n    - from: [{ipBlock: {cidr: 10.0.0.0/8}}]\n      ports: [{port: 9191}]\n---\n";
     let pod = deployment("app: ledger", "app: ledger", OFF, TCP);
-    assert_unchanged(&format!("{MESH}{policy}{pod}")).says("netpol-ipblock-misses-status-port");
+    assert_unchanged(&format!("{MESH}{policy}{pod}"))
+        .stdout_contains("netpol-ipblock-misses-status-port");
     let bound = format!("command: [app, '--bind=127.0.0.1:9191']\n          {TCP}");
     let pod = deployment("app: ledger", "app: ledger", OFF, &bound);
-    assert_unchanged(&format!("{MESH}{pod}")).says("localhost-destination-changed");
+    assert_unchanged(&format!("{MESH}{pod}")).stdout_contains("localhost-destination-changed");
     let open = pod.replace("127.0.0.1", "");
     let (after, _) = run(&format!("{MESH}{open}"), &["--fix"]);
     assert!(!after.contains(OFF) && after.contains("--bind"), "{after}");
@@ -131,12 +133,12 @@ fn two(above: &str, annotation: &str) -> String {
 }
 
 #[test]
-fn a_setting_with_a_silenced_finding_is_not_fixed() {
+fn a_setting_with_a_suppressed_finding_is_not_fixed() {
     let comment = two(
         "          # meshprobe: ignore[tcp-probe-always-passes] ok\n",
         "",
     );
-    assert_unchanged(&comment).says("a silenced finding is about the same setting");
+    assert_unchanged(&comment).stdout_contains("a silenced finding is about the same setting");
     assert_unchanged(&two(
         "",
         "\n        meshprobe.dev/ignore: \"tcp-probe-always-passes@other: ok\"",
@@ -169,7 +171,7 @@ fn a_fix_never_writes_the_opposite_of_the_setting() {
     for text in [&bad, &slip, &misplaced] {
         let (after, checked) = run(text, &["--fix", "--unsafe-fixes"]);
         assert_eq!(&after, text, "{}", checked.stdout);
-        checked.says("decide which setting is intended");
+        checked.stdout_contains("decide which setting is intended");
         // A probe that works with the change is fixed.
         let bears = text.replace(STRICT, "");
         let (after, _) = run(&bears, &["--fix", "--unsafe-fixes"]);

@@ -17,13 +17,13 @@ fn project() -> Project {
 
 #[test]
 fn full_shows_the_lines() {
-    insta::assert_snapshot!(project().run(&["check"]).shown());
+    insta::assert_snapshot!(project().run(&["check"]).transcript());
 }
 
 #[test]
-fn full_in_colour_has_lines_drawn() {
+fn full_in_colour_has_box_drawing_characters() {
     let run = project().run(&["check", "--color", "always", "apps"]);
-    insta::assert_snapshot!(run.shown().replace('\u{1b}', "ESC"));
+    insta::assert_snapshot!(run.transcript().replace('\u{1b}', "ESC"));
 }
 
 #[test]
@@ -31,13 +31,17 @@ fn concise_is_one_line_per_finding() {
     insta::assert_snapshot!(
         project()
             .run(&["check", "--output-format", "concise"])
-            .shown()
+            .transcript()
     );
 }
 
 #[test]
 fn json_has_every_field() {
-    insta::assert_snapshot!(project().run(&["check", "--output-format", "json"]).shown());
+    insta::assert_snapshot!(
+        project()
+            .run(&["check", "--output-format", "json"])
+            .transcript()
+    );
 }
 
 #[test]
@@ -93,7 +97,7 @@ fn predict_prints_a_table_or_json() {
     project
         .run(&["predict", "apps/good.yaml"])
         .exits(0)
-        .says("WORKLOAD");
+        .stdout_contains("WORKLOAD");
     let run = project
         .run(&["predict", "--output-format", "json", "apps/good.yaml"])
         .exits(0);
@@ -102,5 +106,5 @@ fn predict_prints_a_table_or_json() {
     project
         .run(&["predict", "apps"])
         .exits(1)
-        .complains("error[syntax-error]");
+        .stderr_contains("error[syntax-error]");
 }

@@ -50,7 +50,10 @@ fn a_file_that_a_generator_copies_is_not_rewritten() {
         let rewritten = project.read("apps/web.yaml");
         assert_ne!(rewritten, ANNOTATED_WEB);
         let undo = ["rewrite", "--undo", "--write", "."];
-        project.run(&undo).exits(1).complains("whose content would");
+        project
+            .run(&undo)
+            .exits(1)
+            .stderr_contains("whose content would");
         assert_eq!(project.read("apps/web.yaml"), rewritten);
     }
 }

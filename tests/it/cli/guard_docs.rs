@@ -25,14 +25,14 @@ fn every_guard_is_explained_and_listed_separately() {
         project
             .run(&["rule", id])
             .exits(0)
-            .says(&format!("# {line}\n\n"))
-            .says("## Why it matters")
-            .says("## What to do");
+            .stdout_contains(&format!("# {line}\n\n"))
+            .stdout_contains("## Why it matters")
+            .stdout_contains("## What to do");
     }
     project
         .run(&["rule", "prob-host"])
         .exits(2)
-        .complains("did you mean `probe-host`");
+        .stderr_contains("did you mean `probe-host`");
 }
 
 /// Every guard id in the sources has a page; the sources contain the ids as plain strings.
@@ -75,12 +75,12 @@ fn a_guard_can_be_ignored_and_lowered() {
     project
         .run(&rewrite)
         .exits(1)
-        .complains("error[port-unresolved]");
+        .stderr_contains("error[port-unresolved]");
     project.write(".meshprobe.yaml", config("port-unresolved: note"));
     project
         .run(&rewrite)
         .exits(0)
-        .complains("note[port-unresolved]");
+        .stderr_contains("note[port-unresolved]");
     project.write(".meshprobe.yaml", config("port-unresolved: ignore"));
     let run = project.run(&rewrite).exits(0);
     assert_eq!(

@@ -201,7 +201,7 @@ fn an_env_that_prevents_the_agent_from_starting_is_not_extended() {
     project(opt_out, &env(fine))
         .run(&["rewrite", "--write", "pod.yaml"])
         .exits(0)
-        .complains("Rewrote 1 pod");
+        .stderr_contains("Rewrote 1 pod");
     for entry in [
         r#""/newpath":{"tcpSocket":{"port":1}}"#,
         r#""/app-health/web/readyz":{"httpGet":{"port":"http"}}"#,
@@ -214,7 +214,7 @@ fn an_env_that_prevents_the_agent_from_starting_is_not_extended() {
     let hook = r#""/app-lifecycle/web/prestopz":{"tcpSocket":{"port":1}}"#;
     let old = project(opt_out, &env(hook));
     let run = old.run(&["rewrite", "--mesh-version", "1.24", "--diff", "pod.yaml"]);
-    run.exits(1).complains("error[prober-env-invalid]");
+    run.exits(1).stderr_contains("error[prober-env-invalid]");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn pods_without_a_sidecar_are_not_rewritten_and_a_note_is_reported() {
     let grpc = project("    inject.istio.io/templates: grpc-agent\n", "");
     let before = grpc.read("pod.yaml");
     let run = grpc.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
-    run.complains("note[proxyless]");
+    run.stderr_contains("note[proxyless]");
     assert_eq!(grpc.read("pod.yaml"), before);
 
     let system = project("    team: shop\n", "");
@@ -231,7 +231,7 @@ fn pods_without_a_sidecar_are_not_rewritten_and_a_note_is_reported() {
         .replace("    inject.istio.io/templates: grpc-agent\n", "    a: b\n");
     system.write("pod.yaml", &moved);
     let run = system.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
-    run.complains("note[system-namespace]");
+    run.stderr_contains("note[system-namespace]");
     assert_eq!(system.read("pod.yaml"), moved);
     for note in ["proxyless", "system-namespace", "opt-in-replaced"] {
         system.run(&["rule", note]).exits(0);
@@ -281,8 +281,8 @@ fn pods_that_the_api_server_rejects_are_not_rewritten() {
     let run = check
         .run(&["check", "--output-format", "concise", "pod.yaml"])
         .exits(1);
-    run.says("probe-field-invalid")
-        .says("`periodSeconds: -5` is negative");
+    run.stdout_contains("probe-field-invalid")
+        .stdout_contains("`periodSeconds: -5` is negative");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_proxy_config_that_is_not_a_mapping_is_refused_in_every_form() {
         let before = pod.read("pod.yaml");
         for form in ["annotation", "container", "container-only"] {
             let run = pod.run(&["rewrite", "--write", "--form", form, "pod.yaml"]);
-            run.exits(1).complains("error[proxy-config-invalid]");
+            run.exits(1).stderr_contains("error[proxy-config-invalid]");
             assert_eq!(pod.read("pod.yaml"), before, "{form} {config}");
         }
     }

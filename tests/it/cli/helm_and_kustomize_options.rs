@@ -80,7 +80,7 @@ fn a_piped_chart_is_reported_at_its_templates() {
     let run = project
         .pipe(&["check", "--assume", "injection=all", "-"], helm_output())
         .exits(1);
-    insta::assert_snapshot!("helm_full", run.shown());
+    insta::assert_snapshot!("helm_full", run.transcript());
     let arguments = [
         "check",
         "--assume",
@@ -90,7 +90,7 @@ fn a_piped_chart_is_reported_at_its_templates() {
         "-",
     ];
     let run = project.pipe(&arguments, helm_output()).exits(1);
-    insta::assert_snapshot!("helm_concise", run.shown());
+    insta::assert_snapshot!("helm_concise", run.transcript());
     let run = project
         .pipe(
             &[
@@ -196,8 +196,8 @@ fn a_rendered_file_keeps_its_path_if_its_source_is_missing() {
             "rendered",
         ])
         .exits(1)
-        .says("deploy/templates/web.yaml:13:7: warning[strict-probe-not-rewritten]")
-        .says("(rendered: rendered/all.yaml:");
+        .stdout_contains("deploy/templates/web.yaml:13:7: warning[strict-probe-not-rewritten]")
+        .stdout_contains("(rendered: rendered/all.yaml:");
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn findings_of_a_build_are_reported_at_its_base() {
             build,
         )
         .exits(1)
-        .says("base/web.yaml:13:7: warning[strict-probe-not-rewritten]")
-        .says("(rendered: stdin:15:7)");
+        .stdout_contains("base/web.yaml:13:7: warning[strict-probe-not-rewritten]")
+        .stdout_contains("(rendered: stdin:15:7)");
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn the_krm_function_reports_the_file_and_the_line() {
     let run = project
         .run_in("overlay", &["krm"], list)
         .exits(1)
-        .complains("../base/web.yaml:13:7: Pod other: warning[strict-probe-not-rewritten]")
-        .says("path: ../base/web.yaml");
+        .stderr_contains("../base/web.yaml:13:7: Pod other: warning[strict-probe-not-rewritten]")
+        .stdout_contains("path: ../base/web.yaml");
     assert!(!run.stderr.contains("stdin"), "{}", run.stderr);
 }
 
@@ -285,8 +285,8 @@ fn a_chart_is_rendered_by_the_helm_of_the_user() {
     ];
     run_with_programs(&project, &arguments)
         .exits(1)
-        .says("deploy/templates/web.yaml:13:7: warning[strict-probe-not-rewritten]")
-        .says("(rendered: deploy/(helm template):");
+        .stdout_contains("deploy/templates/web.yaml:13:7: warning[strict-probe-not-rewritten]")
+        .stdout_contains("(rendered: deploy/(helm template):");
     assert_eq!(
         project.read("called"),
         "template deploy --namespace shop --values values.yaml\n"
@@ -314,13 +314,13 @@ fn a_failed_rendering_is_a_finding_and_the_files_are_checked() {
         "concise",
     ];
     let run = run_with_programs(&project, &arguments).exits(1);
-    insta::assert_snapshot!("failed", run.shown());
+    insta::assert_snapshot!("failed", run.transcript());
     let run = run_with_programs(&project, &["rewrite", "--kustomize", "k"]).exits(2);
-    insta::assert_snapshot!("failed_rewrite", run.shown());
+    insta::assert_snapshot!("failed_rewrite", run.transcript());
     // Without a renderer. The PATH is set, because an unset PATH has a default.
     let mut alone = command(Path::new(PROGRAM), &project.path(""));
     let run = crate::support::run(alone.args(arguments).env("PATH", "/nowhere"), b"").exits(1);
-    insta::assert_snapshot!("no_renderer", run.shown());
+    insta::assert_snapshot!("no_renderer", run.transcript());
 }
 
 #[test]
@@ -360,12 +360,12 @@ fn missing_and_uneditable_inputs_are_usage_errors() {
             "only one file can be printed to standard output",
         ),
     ] {
-        project.run(&arguments).exits(2).complains(message);
+        project.run(&arguments).exits(2).stderr_contains(message);
     }
 }
 
 #[test]
-fn what_a_function_should_have_rewritten_is_required() {
+fn workloads_that_a_function_should_have_rewritten_are_required() {
     let project = Project::new();
     let plain = POD.replace(
         "    sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n",
@@ -381,7 +381,7 @@ fn what_a_function_should_have_rewritten_is_required() {
         "-",
     ];
     let run = project.pipe(&arguments, &plain).exits(1);
-    insta::assert_snapshot!("required", run.shown());
+    insta::assert_snapshot!("required", run.transcript());
     // If no file shows whether there is a mesh, no rewrite is required.
     let unknown = project.pipe(
         &["check", "--require-rewritten", "-"],
@@ -389,8 +389,8 @@ fn what_a_function_should_have_rewritten_is_required() {
     );
     let unknown = unknown
         .exits(1)
-        .says("may need a rewrite: the files do not show");
-    unknown.says("`--assume injection=all`");
+        .stdout_contains("may need a rewrite: the files do not show");
+    unknown.stdout_contains("`--assume injection=all`");
     let rewritten = project
         .pipe(&["rewrite", "--assume", "injection=all", "-"], &plain)
         .exits(0)

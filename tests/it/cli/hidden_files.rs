@@ -43,14 +43,15 @@ fn a_tracked_manifest_cannot_be_hidden_from_a_gate() {
         // This run is not a gate: it does not look for hidden files.
         project.run(&["check"]).exits(0);
         let gate = project.run(&["check", "--fail-on", "warning"]).exits(1);
-        let gate = gate.says("error[tracked-file-hidden]: this hides a manifest that git tracks");
-        let gate = gate.says("which was not checked: `apps/web.yaml`");
-        let gate = gate.says(&format!("{file}:2:1"));
-        gate.says("Not checked because of an ignore file: 1 tracked manifest.");
+        let gate = gate
+            .stdout_contains("error[tracked-file-hidden]: this hides a manifest that git tracks");
+        let gate = gate.stdout_contains("which was not checked: `apps/web.yaml`");
+        let gate = gate.stdout_contains(&format!("{file}:2:1"));
+        gate.stdout_contains("Not checked because of an ignore file: 1 tracked manifest.");
         project
             .run(&["check", "--fail-on", "warning", "--no-ignore"])
             .exits(1)
-            .says("strict-probe-not-rewritten");
+            .stdout_contains("strict-probe-not-rewritten");
         // Files that the gate itself excludes are visible in its command line.
         project
             .run(&["check", "--fail-on", "warning", "--exclude", "apps/"])
@@ -73,7 +74,7 @@ fn a_hidden_manifest_is_found_in_every_notation_of_its_keys() {
         project
             .run(&["check", "--fail-on", "warning"])
             .exits(1)
-            .says("tracked-file-hidden");
+            .stdout_contains("tracked-file-hidden");
     }
 }
 
@@ -91,7 +92,8 @@ fn a_hidden_template_is_found() {
     ] {
         project.write("apps/web.yaml", format!("{first}\n{text}{{{{ end }}}}\n"));
         let run = project.run(&["check", "--fail-on", "warning"]).exits(1);
-        run.says("tracked-file-hidden").says("`apps/web.yaml`");
+        run.stdout_contains("tracked-file-hidden")
+            .stdout_contains("`apps/web.yaml`");
     }
     project.write("apps/web.yaml", "{{ if .Values.web }}\na: b\n{{ end }}\n");
     project.run(&["check", "--fail-on", "warning"]).exits(0);
@@ -110,7 +112,7 @@ fn a_hidden_link_to_a_checked_manifest_is_not_reported() {
     // The link is the only way to the manifest.
     project.write(".ignore", "apps/\n/web.yaml\n");
     let run = project.run(&["check", "--fail-on", "error"]).exits(1);
-    run.says("`apps/web.yaml`");
+    run.stdout_contains("`apps/web.yaml`");
 }
 
 /// An OpenAPI document that describes `properties`, as JSON of at least `size` bytes.
@@ -143,7 +145,7 @@ fn hidden_schemas_of_any_size_are_not_reported_and_manifests_are() {
             project.write(path, text);
             project.git("", &["add", "--all", "--force"]);
             let run = project.run(&["check", "--fail-on", "error"]).exits(1);
-            run.says(&format!("`{path}`"));
+            run.stdout_contains(&format!("`{path}`"));
         }
     }
 }
@@ -165,15 +167,16 @@ fn a_hidden_template_of_a_chart_is_a_note() {
     project.git("", &["add", "--all"]);
     project.write(".ignore", "charts/\n");
     let run = project.run(&["check", "--fail-on", "error"]).exits(0);
-    let run = run
-        .says("note[tracked-file-hidden]: this hides a template of a Helm chart that git tracks");
-    run.says("`charts/x/templates/s.yaml`");
+    let run = run.stdout_contains(
+        "note[tracked-file-hidden]: this hides a template of a Helm chart that git tracks",
+    );
+    run.stdout_contains("`charts/x/templates/s.yaml`");
     // A manifest next to it is an error.
     project.write("charts/x/templates/web.yaml", WEB);
     project.git("", &["add", "--all", "--force"]);
     let run = project.run(&["check", "--fail-on", "error"]).exits(1);
-    run.says("error[tracked-file-hidden]: this hides a manifest that git tracks")
-        .says("note[tracked-file-hidden]");
+    run.stdout_contains("error[tracked-file-hidden]: this hides a manifest that git tracks")
+        .stdout_contains("note[tracked-file-hidden]");
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn a_hidden_manifest_fails_a_gate_that_allows_warnings() {
     project
         .run(&["check", "--fail-on", "error"])
         .exits(1)
-        .says("error[tracked-file-hidden]");
+        .stdout_contains("error[tracked-file-hidden]");
 }
 
 #[test]
@@ -201,7 +204,7 @@ fn a_hidden_link_kustomization_and_encoding_is_found() {
         project
             .run(&["check", "--fail-on", "error"])
             .exits(1)
-            .says("error[tracked-file-hidden]");
+            .stdout_contains("error[tracked-file-hidden]");
     };
     hide(&|project| project.write("apps/web.yaml", &utf16));
     hide(&|project| {
@@ -235,7 +238,7 @@ fn a_manifest_in_a_folder_of_another_version_control_system_is_checked() {
         project
             .run(&["check", "--fail-on", "warning"])
             .exits(1)
-            .says("strict-probe-not-rewritten");
+            .stdout_contains("strict-probe-not-rewritten");
     }
 }
 
@@ -246,12 +249,15 @@ fn a_run_in_ci_and_a_run_with_a_configured_fail_level_are_gates() {
     let mut program = command(PROGRAM.as_ref(), &project.path(""));
     run(program.arg("check").env("CI", "true"), b"")
         .exits(1)
-        .says("tracked-file-hidden");
+        .stdout_contains("tracked-file-hidden");
     project.write(
         ".meshprobe.yaml",
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {failOn: error}\n",
     );
-    project.run(&["check"]).exits(1).says("tracked-file-hidden");
+    project
+        .run(&["check"])
+        .exits(1)
+        .stdout_contains("tracked-file-hidden");
 }
 
 #[test]
@@ -266,7 +272,7 @@ fn hidden_facts_are_reported_for_context_too() {
         ".",
         "apps/web.yaml",
     ];
-    project.run(&gate).exits(1).says("`mesh.yaml`");
+    project.run(&gate).exits(1).stdout_contains("`mesh.yaml`");
 }
 
 #[test]
@@ -276,8 +282,8 @@ fn hidden_facts_are_reported_by_the_function() {
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  \
                 apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    context: [.]\n";
     let run = project.run_in("", &["krm"], list).exits(1);
-    run.complains("tracked-file-hidden")
-        .complains("`mesh.yaml`");
+    run.stderr_contains("tracked-file-hidden")
+        .stderr_contains("`mesh.yaml`");
 }
 
 #[test]
@@ -311,7 +317,8 @@ fn every_version_of_the_index_is_read_and_a_split_one_is_reported() {
         project.git("", &["add", "--intent-to-add", "intent.yaml"]);
         project.write(".ignore", "intent.yaml\napps\n");
         let gate = project.run(&["check", "--fail-on", "warning"]).exits(1);
-        gate.says("`intent.yaml`").says("`apps/web.yaml`");
+        gate.stdout_contains("`intent.yaml`")
+            .stdout_contains("`apps/web.yaml`");
     }
     let project = project();
     project.git("", &["update-index", "--split-index"]);
@@ -319,13 +326,14 @@ fn every_version_of_the_index_is_read_and_a_split_one_is_reported() {
     project.git("", &["add", "more.yaml"]);
     project.write(".ignore", "apps\n");
     let gate = project.run(&["check", "--fail-on", "error"]).exits(0);
-    let gate =
-        gate.says("note[tracked-file-hidden]: cannot determine whether this hides manifests");
-    gate.says("git's index is split")
-        .says("(`core.splitIndex`)");
+    let gate = gate.stdout_contains(
+        "note[tracked-file-hidden]: cannot determine whether this hides manifests",
+    );
+    gate.stdout_contains("git's index is split")
+        .stdout_contains("(`core.splitIndex`)");
     project.write(".git/index", "DIRC\0\0\0\u{2}\0\0\0\u{9}");
     let gate = project.run(&["check", "--fail-on", "error"]).exits(0);
-    gate.says("git's index is damaged");
+    gate.stdout_contains("git's index is damaged");
 }
 
 #[test]
@@ -336,7 +344,10 @@ fn object_names_of_sha256_and_worktrees_are_read() {
     project.git("", &["add", "--all"]);
     project.write(".ignore", "apps\n");
     let gate = ["check", "--fail-on", "warning"];
-    project.run(&gate).exits(1).says("`apps/web.yaml`");
+    project
+        .run(&gate)
+        .exits(1)
+        .stdout_contains("`apps/web.yaml`");
     let author = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
     project.git(
         "",
@@ -345,7 +356,7 @@ fn object_names_of_sha256_and_worktrees_are_read() {
     project.git("", &["worktree", "add", "--quiet", "--detach", "tree"]);
     project.write("tree/.ignore", "apps\n");
     let run = project.run_in("tree", &gate, "");
-    run.exits(1).says("`apps/web.yaml`");
+    run.exits(1).stdout_contains("`apps/web.yaml`");
 }
 
 #[test]
@@ -364,8 +375,8 @@ fn every_summary_counts_the_files_left_out() {
     arguments.extend(reports.map(|format| format!("--report={format}={format}.out")));
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let run = project.run(&arguments).exits(1);
-    let run = run.says("Not shown: 1 finding ignored by the settings.\n");
-    run.says("Not checked because of an ignore file: 1 tracked manifest.\n");
+    let run = run.stdout_contains("Not shown: 1 finding ignored by the settings.\n");
+    run.stdout_contains("Not checked because of an ignore file: 1 tracked manifest.\n");
     let json = project.read("json.out");
     assert!(json.contains("\"ignored\": 1,"), "{json}");
     assert!(json.contains("\"tracked_hidden\": 1"), "{json}");
@@ -391,7 +402,7 @@ fn a_changed_severity_is_counted() {
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  rules: {strict-probe-not-rewritten: note}\n",
     );
     let run = project.run(&["check"]).exits(0);
-    run.says("Severity changed by the settings: 1 finding.\n");
+    run.stdout_contains("Severity changed by the settings: 1 finding.\n");
     let run = project.run(&["check", "--output-format", "json"]).exits(0);
-    run.says("\"severity_changed\": 1,");
+    run.stdout_contains("\"severity_changed\": 1,");
 }

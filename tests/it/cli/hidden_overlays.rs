@@ -57,7 +57,7 @@ fn a_base_of_a_hidden_kustomization_is_not_rewritten() {
     // If the overlay is read, it prevents the rewrite by its changes.
     let project = project(&[("kustomization.yaml", &overlay)]);
     let run = project.run(&[&REWRITE[..], &["--no-ignore"]].concat());
-    run.exits(1).complains("error[kustomize-overlay]");
+    run.exits(1).stderr_contains("error[kustomize-overlay]");
     assert_eq!(project.read("base/web.yaml"), ANNOTATED_WEB);
 }
 
@@ -121,6 +121,6 @@ fn an_index_that_cannot_be_read_is_reported() {
     let project = project(&[("kustomization.yaml", "resources: [../base]\n")]);
     project.write(".git/index", "DIRC\0\0\0\u{2}\0\0\0\u{9}");
     let run = project.run(&REWRITE).exits(0);
-    run.complains("note[tracked-file-hidden]")
-        .complains("git's index is damaged");
+    run.stderr_contains("note[tracked-file-hidden]")
+        .stderr_contains("git's index is damaged");
 }

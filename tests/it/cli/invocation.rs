@@ -18,15 +18,15 @@ fn rule_documentation_is_printed() {
     project
         .run(&["rule", "syntax-error"])
         .exits(0)
-        .says("# syntax-error (error)");
+        .stdout_contains("# syntax-error (error)");
     project
         .run(&["rule"])
         .exits(0)
-        .says("unrendered-template (note)");
+        .stdout_contains("unrendered-template (note)");
     project
         .run(&["rule", "--all"])
         .exits(0)
-        .says("# duplicate-key (warning)");
+        .stdout_contains("# duplicate-key (warning)");
 }
 
 #[test]
@@ -36,13 +36,13 @@ fn completions_and_the_manual_page_are_printed() {
         project
             .run(&["completions", shell])
             .exits(0)
-            .says("meshprobe");
+            .stdout_contains("meshprobe");
     }
     let run = project
         .run(&["man"])
         .exits(0)
-        .says("meshprobe-check")
-        .says("Exit codes");
+        .stdout_contains("meshprobe-check")
+        .stdout_contains("Exit codes");
     assert!(
         run.stdout.contains("\\-\\-mesh\\-version"),
         "{}",
@@ -59,7 +59,7 @@ fn only_one_file_can_be_written_to_standard_output() {
         &["rewrite", "b"],
         &["rewrite"],
     ] {
-        project.run(paths).exits(2).complains("--write");
+        project.run(paths).exits(2).stderr_contains("--write");
     }
     assert_eq!(project.run(&["rewrite", "a.yaml"]).exits(0).stdout, pod);
     assert_eq!(project.pipe(&["rewrite", "-"], pod).exits(0).stdout, pod);
@@ -82,7 +82,7 @@ fn standard_input_can_have_a_file_name() {
             "kind: Pod\napiVersion: v1\nx: [\n",
         )
         .exits(1)
-        .says("apps/x.yaml:3:4: error[syntax-error]");
+        .stdout_contains("apps/x.yaml:3:4: error[syntax-error]");
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn verbose_output_contains_the_times() {
     let project = Project::with(&[("a.yaml", "apiVersion: v1\nkind: Pod\n")]);
     for command in ["check", "predict", "rewrite"] {
         let run = project.run(&[command, "-v", "a.yaml"]);
-        let run = run.complains("time: reading files 0.");
-        run.complains("time: analysing 0.");
+        let run = run.stderr_contains("time: reading files 0.");
+        run.stderr_contains("time: analysing 0.");
         let run = project.run(&[command, "a.yaml"]);
         assert!(!run.stderr.contains("time: "), "{}", run.stderr);
     }

@@ -90,19 +90,19 @@ fn invalid_input_is_reported_and_nothing_is_printed() {
             "`items` is not a list",
         ),
     ] {
-        let run = function(stdin).exits(2).complains(message);
+        let run = function(stdin).exits(2).stderr_contains(message);
         assert_eq!(run.stdout, "");
     }
     let run = function(&format!("{LIST}---\n{LIST}"))
         .exits(2)
-        .complains("not a single ResourceList");
+        .stderr_contains("not a single ResourceList");
     assert_eq!(run.stdout, "");
 }
 
 #[test]
-fn wrong_configuration_is_told_with_its_place() {
+fn invalid_configuration_is_reported_with_its_position() {
     let run = function(&with_config("{msh: {}}")).exits(2);
-    insta::assert_snapshot!(run.shown(), @r"
+    insta::assert_snapshot!(run.transcript(), @r"
     --- exit 2
     --- stderr
     error: stdin:21:10: functionConfig: unknown key `msh`; did you mean `mesh`?
@@ -119,11 +119,11 @@ fn validators_get_no_items_and_only_from_kustomize_build() {
     let foreign = with_config("{emit: none}").replace("kustomize.config.k8s.io/id", "other.io/id");
     let run = function(&foreign)
         .exits(2)
-        .complains("delete every resource");
+        .stderr_contains("delete every resource");
     assert_eq!(run.stdout, "");
     function(&with_config("{emit: none, actions: [rewrite]}"))
         .exits(2)
-        .complains("no effect");
+        .stderr_contains("no effect");
 }
 
 const SHOP: &str = "\
@@ -180,7 +180,7 @@ fn probes_are_rewritten_in_place_and_the_second_call_changes_nothing() {
         "",
     );
     let run = function(&list).exits(0);
-    insta::assert_snapshot!(run.shown());
+    insta::assert_snapshot!(run.transcript());
     assert_eq!(function(&run.stdout).exits(0).stdout, run.stdout);
     let only_check = list.replace("failOn: error", "actions: check");
     assert_eq!(function(&only_check).exits(0).stdout, only_check);
@@ -189,9 +189,9 @@ fn probes_are_rewritten_in_place_and_the_second_call_changes_nothing() {
 #[test]
 fn findings_are_results_and_lines_and_the_exit_code() {
     let list = SHOP.replace("OPTION", "false");
-    insta::assert_snapshot!(function(&list).exits(1).shown());
+    insta::assert_snapshot!(function(&list).exits(1).transcript());
     let lenient = list.replace("failOn: error", "failOn: never");
-    function(&lenient).exits(0).says("results:\n");
+    function(&lenient).exits(0).stdout_contains("results:\n");
 }
 
 /// The error has the same id in `check` and in `rewrite`.
@@ -229,7 +229,7 @@ fn a_legacy_plugin_gets_a_file_and_a_stream() {
     let run = project
         .pipe(&["krm", "config.yaml"], &stream)
         .exits(0)
-        .says("proxyMetadata");
+        .stdout_contains("proxyMetadata");
     assert!(!run.stdout.contains("results:"));
     let again = project.pipe(&["krm", "config.yaml"], &run.stdout).exits(0);
     assert_eq!(again.stdout, run.stdout);
@@ -270,7 +270,7 @@ fn a_legacy_plugin_never_returns_fewer_resources() {
         let run = project
             .pipe(&["krm", config], stdin)
             .exits(2)
-            .complains(message);
+            .stderr_contains(message);
         assert_eq!(run.stdout, "", "{config}");
     }
 }
@@ -313,7 +313,9 @@ fn the_index_of_a_build_is_not_the_index_in_a_file() {
     assert!(built.contains("path: ../base/all.yaml\n  tags"), "{built}");
     let path = "      internal.config.kubernetes.io/path: d/all.yaml\n";
     let read = pod("a", &format!("{index}{path}"), NOWHERE);
-    function(&format!("{MESH}{read}")).exits(1).says("index: 3");
+    function(&format!("{MESH}{read}"))
+        .exits(1)
+        .stdout_contains("index: 3");
 }
 
 #[test]
@@ -333,6 +335,6 @@ fn results_of_other_functions_are_kept() {
     for results in ["results:\n", "results: []\n"] {
         function(&format!("{list}{results}"))
             .exits(1)
-            .says("rule: port-unresolved");
+            .stdout_contains("rule: port-unresolved");
     }
 }

@@ -63,7 +63,7 @@ fn run_map(items: &str, data: &str) -> Run {
 }
 
 fn assert_rejected(run: Run, message: &str) {
-    let run = run.exits(2).complains(message);
+    let run = run.exits(2).stderr_contains(message);
     assert_eq!(run.stdout, "", "a rejected call prints nothing");
 }
 
@@ -99,13 +99,14 @@ fn a_refused_rewrite_reaches_the_fail_level() {
     for spec in ["{}", "{actions: [rewrite]}"] {
         let run = run(&items_with_undeclared_port(), spec)
             .exits(1)
-            .says("rule: port-unresolved");
+            .stdout_contains("rule: port-unresolved");
         assert!(!run.stdout.contains("app-health"), "{}", run.stdout);
     }
-    run(&items_with_undeclared_port(), "{actions: [rewrite]}").complains("error[port-unresolved]");
+    run(&items_with_undeclared_port(), "{actions: [rewrite]}")
+        .stderr_contains("error[port-unresolved]");
     run(&items_with_undeclared_port(), "{failOn: never}")
         .exits(0)
-        .says("rule: port-unresolved");
+        .stdout_contains("rule: port-unresolved");
     // A guard is an error in every configuration, unless the user lowers its level.
     run(
         &items_with_undeclared_port(),
@@ -115,13 +116,13 @@ fn a_refused_rewrite_reaches_the_fail_level() {
 }
 
 #[test]
-fn what_the_same_call_cures_is_a_note() {
+fn findings_that_the_same_call_fixes_are_notes() {
     let bad = failing_items().replace("\"false\"", "\"0.0\"");
     run(&bad, "{actions: [check]}")
         .exits(1)
-        .complains("error[annotation-bad-boolean]");
+        .stderr_contains("error[annotation-bad-boolean]");
     let both = run(&bad, "{}").exits(0);
-    insta::assert_snapshot!(both.shown());
+    insta::assert_snapshot!(both.transcript());
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn the_actions_select_check_and_rewrite() {
         "`actions` must not be empty",
     );
     let checked = run(&failing_items(), "{actions: [check], failOn: never}").exits(0);
-    let checked = checked.says("strict-probe-not-rewritten").stdout;
+    let checked = checked.stdout_contains("strict-probe-not-rewritten").stdout;
     assert!(!checked.contains("app-health"), "{checked}");
     let rewritten = run(ITEMS, "{actions: [rewrite]}").exits(0);
     assert!(rewritten.stdout.contains("path: /app-health/web/livez"));
@@ -141,8 +142,8 @@ fn the_actions_select_check_and_rewrite() {
 
 #[test]
 fn the_form_of_the_rewrite_can_be_set() {
-    run(ITEMS, "{}").says("proxy.istio.io/config");
-    run(ITEMS, "{form: annotation}").says("proxy.istio.io/config");
+    run(ITEMS, "{}").stdout_contains("proxy.istio.io/config");
+    run(ITEMS, "{form: annotation}").stdout_contains("proxy.istio.io/config");
     let container = run(ITEMS, "{form: container}").exits(0);
     assert!(container.stdout.contains("name: istio-proxy"));
     assert!(container.stdout.contains("rewriteAppHTTPProbers"));
@@ -158,15 +159,15 @@ fn mesh_and_facts_are_set_as_on_the_command_line() {
     assert!(!none.contains("app-health"));
     run(ITEMS, "{mesh: {version: \"1.9\"}}")
         .exits(1)
-        .says("rule: release-too-old");
-    run(ITEMS, "{assume: {status-port: 15099}}").says("port: 15099");
+        .stdout_contains("rule: release-too-old");
+    run(ITEMS, "{assume: {status-port: 15099}}").stdout_contains("port: 15099");
     // Without the namespace there is no evidence of injection.
     let (_, workload) = ITEMS.split_once("- apiVersion: apps/v1").unwrap();
     let (head, _) = ITEMS.split_once("- apiVersion: v1").unwrap();
     let alone = format!("{head}- apiVersion: apps/v1{workload}");
     let unproven = run(&alone, "{}").stdout;
     assert!(!unproven.contains("app-health"), "{unproven}");
-    run(&alone, "{assume: {injection: all}}").says("app-health");
+    run(&alone, "{assume: {injection: all}}").stdout_contains("app-health");
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn levels_and_suppressions_apply() {
     let id = "strict-probe-not-rewritten";
     run(&failing_items(), &format!("{{rules: {{{id}: note}}}}"))
         .exits(0)
-        .says("severity: info");
+        .stdout_contains("severity: info");
     let spec = format!("{{ignore: [{{rule: {id}, reason: moves away in June}}]}}");
     let silenced = run(&failing_items(), &spec).exits(0);
     let counted = "meshprobe: Not shown: 1 finding silenced by the user.\n";
@@ -256,10 +257,10 @@ fn a_config_map_is_validated_like_a_mesh_probe_object() {
         ITEMS,
         "{mesh.kind: istio, mesh.version: \"1.28\", form: container, actions: \"check, rewrite\", failOn: warning, assume.mtls: STRICT, rules.opt-out: ignore}",
     );
-    rewritten.exits(0).says("name: istio-proxy");
+    rewritten.exits(0).stdout_contains("name: istio-proxy");
     run_map(&failing_items(), "{actions: check}").exits(1);
     run_map(&failing_items(), "{actions: check, failOn: never}").exits(0);
-    run_map(ITEMS, "{}").exits(0).says("app-health");
+    run_map(ITEMS, "{}").exits(0).stdout_contains("app-health");
     // With this form kustomize passes `-- mesh.version=1.30`.
     run_map(ITEMS, "{mesh.version: 1.30}").exits(0);
     run_map(ITEMS, "{mesh.version: 1.09}").exits(1);
@@ -327,7 +328,7 @@ fn a_configuration_of_another_kind_is_rejected() {
     Project::new()
         .pipe(&["krm"], ITEMS)
         .exits(0)
-        .says("app-health");
+        .stdout_contains("app-health");
 }
 
 /// `kustomize build` marks every item; an item without the mark is a file of the user.
@@ -364,7 +365,9 @@ fn the_output_is_empty_only_if_all_items_come_from_a_build() {
             "metadata: {name: default",
             &format!("metadata: {{{id}, name: default"),
         );
-    let checked = run(&web, "{emit: none}").exits(1).says("items: []");
+    let checked = run(&web, "{emit: none}")
+        .exits(1)
+        .stdout_contains("items: []");
     assert!(
         checked.stdout.contains("rule: strict-probe-not-rewritten"),
         "{}",
@@ -396,7 +399,7 @@ fn a_release_that_may_have_lost_a_digit_is_rejected_in_a_config_map() {
 }
 
 #[test]
-fn a_guard_is_silenced_only_by_its_level() {
+fn a_guard_is_ignored_only_by_its_level() {
     assert_rejected(
         run(
             &items_with_undeclared_port(),

@@ -29,18 +29,18 @@ fn shop() -> Project {
 }
 
 #[test]
-fn an_overlay_is_judged_with_the_base_that_it_names() {
+fn an_overlay_is_checked_with_the_base_that_it_names() {
     let project = shop();
     let concise = ["check", "--output-format", "concise"];
     insta::assert_snapshot!(
         "overlay_by_path",
         project
             .run(&[&concise[..], &["overlays/prod"]].concat())
-            .shown()
+            .transcript()
     );
     // The same check, run in the folder of the overlay.
     let run = project.run_in("overlays/prod", &concise, "");
-    insta::assert_snapshot!("overlay_from_within", run.shown());
+    insta::assert_snapshot!("overlay_from_within", run.transcript());
     // A base that no overlay of the run includes is not checked.
     project
         .run(&["check", "overlays/prod/namespace.yaml"])
@@ -53,14 +53,14 @@ fn a_base_that_is_only_context_is_never_edited() {
     let run = project
         .run(&["check", "--fix", "--unsafe-fixes", "overlays/prod"])
         .exits(1);
-    insta::assert_snapshot!("context_not_fixed", run.shown());
+    insta::assert_snapshot!("context_not_fixed", run.transcript());
     assert_eq!(project.read("base/web.yaml"), BASE);
     let sound = BASE.replace("htpp", "http");
     project.write("base/web.yaml", &sound);
     let run = project
         .run(&["rewrite", "--write", "overlays/prod"])
         .exits(1);
-    insta::assert_snapshot!("context_not_rewritten", run.shown());
+    insta::assert_snapshot!("context_not_rewritten", run.transcript());
     assert_eq!(project.read("base/web.yaml"), sound);
     // A base that is a path of the run is rewritten.
     project
@@ -74,7 +74,7 @@ fn a_base_that_is_only_context_is_never_edited() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_counted() {
+fn undecided_workloads_are_counted() {
     let project = Project::with(&[
         (
             "k/kustomization.yaml",
@@ -82,20 +82,20 @@ fn what_cannot_be_seen_is_counted() {
         ),
         ("k/ns.yaml", INJECTED),
     ]);
-    insta::assert_snapshot!("remote_base", project.run(&["check"]).shown());
+    insta::assert_snapshot!("remote_base", project.run(&["check"]).transcript());
     project
         .run(&["check", "--output-format", "json"])
-        .says("\"not_judged\": 1");
+        .stdout_contains("\"not_judged\": 1");
     project
         .run(&["predict"])
         .exits(0)
-        .complains("is remote and not fetched");
+        .stderr_contains("is remote and not fetched");
     // The same for a base that is only context.
     project.write("o/kustomization.yaml", "resources: [../k]\n");
     project
         .run(&["check", "o"])
         .exits(0)
-        .says("is remote and not fetched");
+        .stdout_contains("is remote and not fetched");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn only_files_of_the_repository_are_read() {
     )
     .unwrap();
     let run = project.run(&["check", "inside/o"]);
-    insta::assert_snapshot!(run.shown());
+    insta::assert_snapshot!(run.transcript());
 }
 
 #[test]
@@ -128,7 +128,10 @@ fn circular_references_do_not_block_the_run() {
         ),
         ("base/web.yaml", BASE),
     ]);
-    project.run(&["check", "a"]).exits(1).says("in a cycle");
+    project
+        .run(&["check", "a"])
+        .exits(1)
+        .stdout_contains("in a cycle");
 }
 
 #[test]
@@ -137,5 +140,5 @@ fn excluded_files_are_not_read() {
     project
         .run(&["check", "--exclude", "base/", "overlays/prod"])
         .exits(0)
-        .says("not among the files read");
+        .stdout_contains("not among the files read");
 }

@@ -72,7 +72,7 @@ fn deployed(path: &str, patch: &str) -> [(&'static str, Project); 2] {
 #[track_caller]
 fn assert_found(project: &Project, name: &str) {
     let run = project.run(&["check", "--output-format", "concise"]);
-    let shown = run.exits(1).shown();
+    let shown = run.exits(1).transcript();
     assert!(
         shown.contains("deep/real/web.yaml:13:") && shown.contains("strict-probe-not-rewritten"),
         "{name}\n{shown}"
@@ -120,10 +120,12 @@ fn workloads_deployed_through_a_link_are_checked_and_not_rewritten() {
 
 #[test]
 fn predict_shows_an_overlay_of_a_linked_base_like_any_other() {
-    let linked = overlay("../link", OPT_OUT).run(&["predict", "."]).shown();
+    let linked = overlay("../link", OPT_OUT)
+        .run(&["predict", "."])
+        .transcript();
     let plain = overlay("../deep/real", OPT_OUT)
         .run(&["predict", "."])
-        .shown();
+        .transcript();
     assert_eq!(linked, plain);
 }
 
@@ -137,7 +139,7 @@ fn a_linked_base_outside_of_the_paths_of_the_run_is_read() {
             std::fs::remove_file(project.path(link)).unwrap();
         }
         let arguments = [&["check", "--output-format", "concise"], paths].concat();
-        let shown = project.run(&arguments).exits(1).shown();
+        let shown = project.run(&arguments).exits(1).transcript();
         assert!(
             shown.contains("deep/real/web.yaml:13:"),
             "{paths:?}\n{shown}"
@@ -157,7 +159,7 @@ fn a_link_out_of_the_repository_is_not_followed() {
     let run = outer
         .run_in("repo", &["check", "--fail-on", "note"], "")
         .exits(1);
-    let shown = run.shown();
+    let shown = run.transcript();
     assert!(
         shown.contains("`../link` is not among the files read"),
         "{shown}"
@@ -179,7 +181,7 @@ fn a_linked_base_of_an_overlay_in_the_working_directory_is_checked() {
         &["check", "kustomization.yaml"],
     ] {
         let run = project.run_in("over", arguments, "");
-        let shown = run.exits(1).shown();
+        let shown = run.exits(1).transcript();
         assert!(
             shown.contains("../deep/real/web.yaml:13:"),
             "{arguments:?}\n{shown}"
@@ -210,7 +212,7 @@ fn a_base_whose_link_is_a_path_of_the_run_is_checked() {
             &["over/again", "."],
         ] {
             let arguments = [&["check", "--output-format", "concise"], paths].concat();
-            let shown = project.run(&arguments).exits(1).shown();
+            let shown = project.run(&arguments).exits(1).transcript();
             assert!(
                 shown.contains("/web.yaml:13:") && shown.contains("strict-probe-not-rewritten"),
                 "{entry} {paths:?}\n{shown}"
@@ -224,7 +226,7 @@ fn a_base_whose_link_is_a_path_of_the_run_is_checked() {
     for path in ["link", "outer/real", "deep/real"] {
         for (name, project) in deployed(path, OPT_OUT) {
             let arguments = ["check", "--output-format", "concise", "link", "."];
-            let shown = project.run(&arguments).exits(1).shown();
+            let shown = project.run(&arguments).exits(1).transcript();
             assert!(
                 shown.contains("link/web.yaml:13:"),
                 "{name} {path}\n{shown}"

@@ -58,7 +58,7 @@ const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."]
 #[track_caller]
 fn assert_found(project: &Project, paths: &[&str]) {
     let run = project.run(&[&CHECK, paths].concat());
-    let shown = run.exits(1).shown();
+    let shown = run.exits(1).transcript();
     assert!(
         shown.contains("base/web.yaml:13:") && shown.contains("strict-probe-not-rewritten"),
         "{paths:?}\n{shown}"
@@ -102,12 +102,12 @@ fn a_linked_kustomization_names_files_in_the_folder_of_the_link() {
         assert_found(&project, paths);
     }
     project.run(&["check", "overlays/a"]).exits(0);
-    let linked = project.run(&["predict", "."]).shown();
+    let linked = project.run(&["predict", "."]).transcript();
     let link = project.path("overlays/b/kustomization.yaml");
     let text = project.read("overlays/a/kustomization.yaml");
     std::fs::remove_file(link).unwrap();
     project.write("overlays/b/kustomization.yaml", text);
-    assert_eq!(linked, project.run(&["predict", "."]).shown());
+    assert_eq!(linked, project.run(&["predict", "."]).transcript());
 }
 
 /// The links are not among the paths of the run: an overlay and an object of Flux name their folder.
@@ -147,7 +147,7 @@ fn a_text_shared_through_a_linked_kustomization_is_not_fixed() {
 fn an_error_in_a_text_shared_through_a_link_is_reported_once() {
     let project = linked_to_other_folder(OPT_OUT);
     project.write("overlays/a/kustomization.yaml", "resources: [\n");
-    let shown = project.run(&CHECK).exits(1).shown();
+    let shown = project.run(&CHECK).exits(1).transcript();
     assert_eq!(shown.matches("error[syntax-error]").count(), 1, "{shown}");
 }
 

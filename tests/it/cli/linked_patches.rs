@@ -10,7 +10,7 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 /// Returns the files that `-v` reports as patches.
 fn patches(project: &Project) -> Vec<String> {
     let run = project.run(&["check", "-v"]).exits(0);
-    let shown = run.untimed();
+    let shown = run.stderr_without_times();
     let files = shown.lines().filter(|line| line.contains("patch of"));
     files
         .filter_map(|line| line.split(':').next())

@@ -76,7 +76,7 @@ fn items_of_a_policy_list_need_no_kind() {
     );
     check(&project)
         .exits(1)
-        .says("error[strict-probe-not-rewritten]");
+        .stdout_contains("error[strict-probe-not-rewritten]");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn lists_that_kubectl_rejects_are_not_expanded() {
     let text = format!("{DEPLOYMENT}{bare}items: [a]\n");
     check(&project(&text, &policy))
         .exits(1)
-        .says("error[strict-probe-not-rewritten]");
+        .stdout_contains("error[strict-probe-not-rewritten]");
 }
 
 #[test]

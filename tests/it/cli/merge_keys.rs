@@ -18,14 +18,14 @@ fn a_merge_key_can_add_a_handler() {
         project
             .run(&["check", "--mesh", "none"])
             .exits(0)
-            .says("No findings");
+            .stdout_contains("No findings");
     }
     // A field that the merged mapping lacks is missing nevertheless.
     let bare = merged("<<").replace("httpGet: {path: /, port: 80}", "timeoutSeconds: 2");
     Project::with(&[("web.yaml", &bare)])
         .run(&["check", "--output-format", "concise"])
         .exits(1)
-        .says("web.yaml:10:7: error[probe-field-invalid]");
+        .stdout_contains("web.yaml:10:7: error[probe-field-invalid]");
 }
 
 #[test]
@@ -34,5 +34,5 @@ fn a_written_and_a_merged_handler_are_two_handlers() {
     Project::with(&[("web.yaml", &two)])
         .run(&["check", "--output-format", "concise"])
         .exits(1)
-        .says("error[probe-two-handlers]");
+        .stdout_contains("error[probe-two-handlers]");
 }

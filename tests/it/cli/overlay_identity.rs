@@ -73,8 +73,8 @@ fn assert_refused(project: &Project, why: &str) {
 #[track_caller]
 fn assert_rewritten(project: &Project, pods: usize) {
     let message = format!("Rewrote {pods} pod");
-    rewrite(project).exits(0).complains(&message);
-    rewrite(project).exits(0).complains("Nothing to");
+    rewrite(project).exits(0).stderr_contains(&message);
+    rewrite(project).exits(0).stderr_contains("Nothing to");
 }
 
 fn json(operations: &str) -> String {
@@ -95,7 +95,7 @@ fn a_renamed_pod_that_no_mesh_injects_is_not_changed() {
         ),
     ] {
         let project = project(&web("web"), &overlay);
-        rewrite(&project).exits(0).complains("Nothing to");
+        rewrite(&project).exits(0).stderr_contains("Nothing to");
         assert_eq!(project.read("base/web.yaml"), web("web"), "{overlay}");
     }
 }
@@ -138,8 +138,8 @@ fn items_of_a_list_are_distinguished() {
     let path = "/spec/template/spec/containers/0/readinessProbe/httpGet/path";
     let overlay = json(&format!("{{op: replace, path: {path}, value: /new}}"));
     let project = project(&list(), &overlay);
-    let run = rewrite(&project).exits(1).complains("Rewrote 1 pod");
-    run.complains("Deployment/web is not rewritten");
+    let run = rewrite(&project).exits(1).stderr_contains("Rewrote 1 pod");
+    run.stderr_contains("Deployment/web is not rewritten");
     let after = project.read("base/web.yaml");
     assert_eq!(
         after.matches("/app-health/web/readyz").count(),
@@ -158,7 +158,7 @@ fn undo_finds_a_renamed_pod() {
     let overlay = format!("resources: [../base]\n{}\n", json(&change));
     project.write("over/kustomization.yaml", overlay);
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
-    run.complains("error[kustomize-overlay]");
+    run.stderr_contains("error[kustomize-overlay]");
     assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
@@ -174,7 +174,7 @@ fn a_renamed_pod_of_a_base_that_is_only_context_is_not_edited() {
         "base",
         "over",
     ]);
-    run.exits(1).complains("error[context-only]");
+    run.exits(1).stderr_contains("error[context-only]");
     assert_eq!(project.read("base/web.yaml"), web("web"));
 }
 

@@ -64,9 +64,13 @@ fn assert_refused(project: &Project, form: &str, why: &str) {
 
 #[track_caller]
 fn assert_rewritten(project: &Project, form: &str) {
-    rewrite(project, form).exits(0).complains("Rewrote 1 pod");
+    rewrite(project, form)
+        .exits(0)
+        .stderr_contains("Rewrote 1 pod");
     assert_ne!(project.read("base/web.yaml"), WEB);
-    rewrite(project, form).exits(0).complains("Nothing to");
+    rewrite(project, form)
+        .exits(0)
+        .stderr_contains("Nothing to");
 }
 
 fn json(operations: &str) -> String {
@@ -185,8 +189,8 @@ fn only_the_pods_that_an_overlay_breaks_are_not_rewritten() {
     let project = project(overlay, &[]);
     project.write("base/web.yaml", format!("{WEB}---\n{other}"));
     let run = rewrite(&project, "annotation").exits(1);
-    let run = run.complains("Rewrote 1 pod template in 1 file");
-    let run = run.complains("Deployment/web is not rewritten");
+    let run = run.stderr_contains("Rewrote 1 pod template in 1 file");
+    let run = run.stderr_contains("Deployment/web is not rewritten");
     assert!(!run.stderr.contains("release-assumed"), "{}", run.stderr);
     let after = project.read("base/web.yaml");
     let (first, second) = after.split_once("---\n").unwrap();
@@ -207,8 +211,8 @@ fn undo_applies_the_same_check() {
         format!("resources: [../base]\n{patch}\n"),
     );
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
-    let run = run.complains("error[kustomize-overlay]");
-    run.complains("meshprobe rewrite --undo -");
+    let run = run.stderr_contains("error[kustomize-overlay]");
+    run.stderr_contains("meshprobe rewrite --undo -");
     assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
@@ -291,8 +295,8 @@ fn fields_that_are_not_modelled_and_cannot_change_a_probe_cause_a_note() {
     for overlay in [image, service, prefix, names, missing] {
         let project = project(overlay, &[("names.yaml", config)]);
         let run = rewrite(&project, "annotation").exits(0);
-        run.complains("note[kustomization-not-modelled]")
-            .complains("Rewrote 1 pod template");
+        run.stderr_contains("note[kustomization-not-modelled]")
+            .stderr_contains("Rewrote 1 pod template");
     }
 }
 

@@ -114,7 +114,7 @@ items:
         ]);
         let stage = "fix:web.yaml";
         let panic = planted(&project, stage, &["check"], "").exits(2);
-        panic.complains("planted panic: fix");
+        panic.stderr_contains("planted panic: fix");
         let shown = planted(&project, stage, &["check", "--min-severity", "error"], "");
         shown.exits(0);
         let ignored = planted(&project, stage, &["check", "--ignore", rule], "");
@@ -131,7 +131,7 @@ items:
             .env("RUST_BACKTRACE", "1");
         let run = run(&mut command, b"")
             .exits(2)
-            .complains("stack backtrace:");
+            .stderr_contains("stack backtrace:");
         // With line tables the name of a function appears without its module.
         let names = ["planted_panic::trip\n", ": trip\n"];
         let is_named = names.iter().any(|name| run.stderr.contains(name));
@@ -258,7 +258,7 @@ items:
         let arguments = ["krm", "config.yaml"];
         let run = planted(&project, "load:stdin", &arguments, POD).exits(2);
         assert_eq!(run.stdout, "");
-        run.complains("error: meshprobe panicked on standard input: ");
+        run.stderr_contains("error: meshprobe panicked on standard input: ");
     }
 
     /// The list is returned unchanged, with the panic in its results.
@@ -269,6 +269,6 @@ items:
         assert_eq!(items, LIST);
         assert!(results.contains("rule: internal-error"), "{results}");
         assert!(results.contains("planted panic: "), "{results}");
-        run.complains("planted panic: ");
+        run.stderr_contains("planted panic: ");
     }
 }

@@ -84,7 +84,7 @@ fn the_env_is_added_to_the_field_in_its_existing_spelling() {
         ),
     ] {
         let project = project(config);
-        rewrite(&project).exits(0).complains("Rewrote 1 pod");
+        rewrite(&project).exits(0).stderr_contains("Rewrote 1 pod");
         let after = annotation(&project);
         let metadata = after[key].as_object().unwrap();
         assert_eq!(metadata["OWN"], "kept", "{config}");
@@ -96,7 +96,7 @@ fn the_env_is_added_to_the_field_in_its_existing_spelling() {
             "{config}"
         );
         assert_eq!(outcome(&project), "ok", "{config}");
-        rewrite(&project).exits(0).complains("Nothing to");
+        rewrite(&project).exits(0).stderr_contains("Nothing to");
         project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
         assert_eq!(project.read("web.yaml"), web(config), "{config}");
     }
@@ -127,7 +127,7 @@ fn a_changed_status_port_is_detected_in_every_spelling() {
         let project = project(config);
         assert_eq!(outcome(&project), "fails", "{config}");
         let run = rewrite(&project).exits(1);
-        run.complains("error[status-port-mismatch]");
+        run.stderr_contains("error[status-port-mismatch]");
         assert_eq!(project.read("web.yaml"), web(config));
     }
     for config in [
@@ -186,13 +186,13 @@ fn values_that_the_injector_rejects_are_reported_and_not_extended() {
         let project = project(config);
         for form in ["annotation", "container", "container-only"] {
             let run = project.run(&["rewrite", "--write", "--form", form, "."]);
-            let run = run.exits(1).complains("error[proxy-config-invalid]");
+            let run = run.exits(1).stderr_contains("error[proxy-config-invalid]");
             let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(message.contains(field), "{message}");
             assert_eq!(project.read("web.yaml"), web(config), "{form}");
         }
         let run = project.run(&["check", "."]).exits(1);
-        run.says("error[invalid-traffic-annotation]");
+        run.stdout_contains("error[invalid-traffic-annotation]");
         assert_eq!(outcome(&project), "not-in-mesh", "{config}");
     }
     for config in [

@@ -24,7 +24,7 @@ fn a_misspelled_format_is_reported_with_a_suggestion() {
     for (given, suggestion) in [("sarfi", "sarif"), ("JSON", "json"), ("gitHub", "github")] {
         let report = format!("{given}=x");
         let run = project.run(&["check", "--report", &report]).exits(2);
-        run.complains(&format!(
+        run.stderr_contains(&format!(
             "unknown format `{given}`; did you mean `{suggestion}`?"
         ));
     }
@@ -47,7 +47,7 @@ fn two_reports_cannot_have_the_same_file() {
         let reports = [format!("json={first}"), format!("sarif={second}")];
         let run = project.run(&["check", "--report", &reports[0], "--report", &reports[1]]);
         run.exits(2)
-            .complains(&format!("error: two reports have the same file `{second}`"));
+            .stderr_contains(&format!("error: two reports have the same file `{second}`"));
     }
     assert!(!project.path("x").exists());
     assert_eq!(project.read("there.sarif"), "");
@@ -68,7 +68,7 @@ fn two_reports_cannot_share_a_file_through_a_link_but_can_share_a_device() {
     project
         .run(&[&["check"], &named_twice[..]].concat())
         .exits(2)
-        .complains("two reports have the same file `link`");
+        .stderr_contains("two reports have the same file `link`");
     let nowhere = ["--report", "json=/dev/null", "--report", "sarif=/dev/null"];
     let run = project.run(&[&["check"], &nowhere[..]].concat()).exits(1);
     assert_eq!(run.stderr, "");
@@ -88,7 +88,7 @@ fn a_read_only_report_is_not_changed() {
     project
         .run(&[&["check"], &reports[..]].concat())
         .exits(2)
-        .complains("error: cannot write `kept.json`: it is read-only");
+        .stderr_contains("error: cannot write `kept.json`: it is read-only");
     assert_eq!(project.read("kept.json"), "kept");
     assert!(project.path("other").is_file());
 }

@@ -228,7 +228,7 @@ fn a_summary_stays_below_the_limit() {
         .exits(1);
     assert!(run.stdout.len() < 1024 * 1024, "{}", run.stdout.len());
     assert!(run.stdout.len() > 1000 * 1024, "{}", run.stdout.len());
-    run.says(" more findings not shown here; see the log.");
+    run.stdout_contains(" more findings not shown here; see the log.");
     // The existing content counts.
     project.write("summary.md", "x".repeat(1024 * 1024 - 5000));
     project
@@ -253,9 +253,9 @@ fn a_report_that_cannot_be_written_is_a_failure_and_the_others_are_written() {
             let run = project.run(&["check", "--report", &bad, "--report", "json=good.json"]);
             let run = run
                 .exits(2)
-                .complains(&format!("error: cannot write `{path}`: "));
+                .stderr_contains(&format!("error: cannot write `{path}`: "));
             assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-            run.says("strict-probe-not-rewritten");
+            run.stdout_contains("strict-probe-not-rewritten");
             fs::remove_file(project.path("good.json")).unwrap();
         }
     }
@@ -291,7 +291,7 @@ fn mistakes_are_reported_before_anything_is_written() {
         ),
     ] {
         let run = project.run(&[&["check"], arguments].concat());
-        run.exits(2).complains(message);
+        run.exits(2).stderr_contains(message);
         assert!(!project.path("x").exists());
     }
 }
@@ -378,12 +378,14 @@ fn github_shows_ten_of_a_type() {
         .run(&["check", "--output-format", "github"])
         .exits(1);
     assert_eq!(run.stdout.matches("::error ").count(), 10);
-    run.says("\n3 more errors without annotation; GitHub shows 10 annotations of each type\n");
+    run.stdout_contains(
+        "\n3 more errors without annotation; GitHub shows 10 annotations of each type\n",
+    );
 }
 
 /// Values of a manifest must neither act as commands of the runner nor break the table cell.
 #[test]
-fn nothing_breaks_out() {
+fn control_sequences_of_manifests_are_escaped() {
     let project = Project::new();
     let name = "x\\n::error::y\\u001b]0;t\\u0007 ]]> <b>`";
     let pod = format!(

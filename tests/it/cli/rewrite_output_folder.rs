@@ -25,7 +25,7 @@ fn the_copy_is_complete_and_the_tree_is_not_changed() {
     project
         .run(&["rewrite", "-o", "out", "k8s"])
         .exits(0)
-        .complains("Rewrote 1 pod template in 1 file; applying the changes triggers rollouts. Copied 6 files to out.");
+        .stderr_contains("Rewrote 1 pod template in 1 file; applying the changes triggers rollouts. Copied 6 files to out.");
     assert!(
         project
             .read("out/apps/web.yaml")
@@ -90,7 +90,7 @@ fn a_copy_inside_the_tree_is_not_part_of_the_tree() {
 fn a_copy_never_overwrites_its_original() {
     let project = project();
     let run = project.run(&["rewrite", "-o", "k8s", "k8s"]).exits(2);
-    run.complains("help: use `--write` to rewrite in place");
+    run.stderr_contains("help: use `--write` to rewrite in place");
     assert_eq!(project.read("k8s/apps/web.yaml"), WEB);
     for other in ["--write", "--diff"] {
         project
@@ -104,7 +104,7 @@ fn standard_input_is_written_to_standard_output() {
     let project = project();
     let text = format!("{INJECTED}---\n{WEB}");
     let run = project.pipe(&["rewrite", "-o", "out", "-"], &text).exits(2);
-    run.complains("`-o` cannot be used for standard input");
+    run.stderr_contains("`-o` cannot be used for standard input");
     assert!(!project.path("out").exists());
     let run = project
         .pipe(&["rewrite", "-o", "out", "-", "k8s/apps"], &text)
@@ -141,7 +141,7 @@ fn permissions_are_copied_and_links_become_files() {
     std::fs::remove_file(project.path("out/kustomization.yaml")).unwrap();
     std::fs::create_dir(project.path("out/kustomization.yaml")).unwrap();
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
-    run.complains("error: cannot write `out/kustomization.yaml`");
+    run.stderr_contains("error: cannot write `out/kustomization.yaml`");
 }
 
 #[cfg(unix)]
@@ -158,7 +158,7 @@ fn linked_folders_are_found_in_the_copy() {
     symlink("..", project.path("common/up")).unwrap();
     for _ in 0..2 {
         let run = project.run(&["rewrite", "-o", "out", "."]).exits(0);
-        run.complains("Copied 6 files to out.");
+        run.stderr_contains("Copied 6 files to out.");
     }
     // The target folder is copied too, so the link refers to the copy.
     let link = std::fs::symlink_metadata(project.path("out/app/linked")).unwrap();
@@ -171,8 +171,8 @@ fn linked_folders_are_found_in_the_copy() {
         .run(&["rewrite", "-o", "one", "--context", "ns.yaml", "app"])
         .exits(1);
     // Files outside of the given paths are not rewritten.
-    let run = run.complains("error[context-only]");
-    let run = run.complains("note: `app/linked/up` was not copied");
+    let run = run.stderr_contains("error[context-only]");
+    let run = run.stderr_contains("note: `app/linked/up` was not copied");
     assert!(!run.stderr.contains("cannot write"), "{}", run.stderr);
     let link = std::fs::symlink_metadata(project.path("one/linked")).unwrap();
     assert!(link.is_dir());
@@ -187,8 +187,8 @@ fn a_broken_link_is_reported() {
         std::os::unix::fs::symlink("nowhere", project.path(name)).unwrap();
     }
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(0);
-    let run = run.complains("note: `k8s/gone` was not copied: no such file or directory");
-    run.complains("Copied 5 files to out.");
+    let run = run.stderr_contains("note: `k8s/gone` was not copied: no such file or directory");
+    run.stderr_contains("Copied 5 files to out.");
     project.run(&["rewrite", "--write", "k8s"]).exits(0);
 }
 
@@ -197,7 +197,7 @@ fn other_files_are_never_overwritten() {
     let project = project();
     project.write("out/apps/web.yaml", "mine\n");
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
-    run.complains("`out/apps/web.yaml` already exists, and is not a copy of an earlier run");
+    run.stderr_contains("`out/apps/web.yaml` already exists, and is not a copy of an earlier run");
     assert_eq!(project.read("out/apps/web.yaml"), "mine\n");
     assert!(!project.path("out/kustomization.yaml").exists());
     std::fs::remove_file(project.path("out/apps/web.yaml")).unwrap();
@@ -219,13 +219,13 @@ fn files_that_are_not_written_are_not_counted() {
     let project = project();
     project.write("out", "a file\n");
     let run = project.run(&["rewrite", "-o", "out", "k8s"]).exits(2);
-    let run = run.complains("error: invalid value `out` for `-o`: `out` is not a folder");
+    let run = run.stderr_contains("error: invalid value `out` for `-o`: `out` is not a folder");
     assert!(!run.stderr.contains("Copied"), "{}", run.stderr);
     assert!(!run.stderr.contains("pod template"), "{}", run.stderr);
     // A folder has the name of one file to write.
     project.write("other/apps/web.yaml/x", "");
     project.write("other/.meshprobe-copy", "apps/web.yaml\n");
     let run = project.run(&["rewrite", "-o", "other", "k8s"]).exits(2);
-    let run = run.complains("Rewrote 0 of 1 file. Copied 4 files to other.");
-    run.complains("error: cannot write `other/apps/web.yaml`");
+    let run = run.stderr_contains("Rewrote 0 of 1 file. Copied 4 files to other.");
+    run.stderr_contains("error: cannot write `other/apps/web.yaml`");
 }

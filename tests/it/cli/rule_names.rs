@@ -14,8 +14,8 @@ fn a_long_name_is_not_compared_with_the_rules() {
     let (short, long) = (name(128), name(129));
     let suggestion = format!("did you mean `{RULE}`?");
     let run = |select: &str| Project::new().run(&["check", "--select", select]).exits(2);
-    run(&short).complains(&format!("unknown rule `{short}`; {suggestion}"));
-    run(&long).complains(&format!(
+    run(&short).stderr_contains(&format!("unknown rule `{short}`; {suggestion}"));
+    run(&long).stderr_contains(&format!(
         "unknown rule `{long}`; run `meshprobe rule` to list all rules"
     ));
     for (rule, is_compared) in [(&short, true), (&long, false)] {
@@ -25,7 +25,7 @@ fn a_long_name_is_not_compared_with_the_rules() {
         let run = project
             .run(&["check", "--output-format", "concise"])
             .exits(1);
-        let run = run.says("invalid-suppression");
+        let run = run.stdout_contains("invalid-suppression");
         assert_eq!(
             run.stdout.contains(&suggestion),
             is_compared,

@@ -28,7 +28,7 @@ fn a_resource_with_a_self_referencing_alias_is_too_large_for_a_kustomization() {
     project
         .run(&["check", "."])
         .exits(0)
-        .says("`pod.yaml` cannot be read as Kubernetes objects");
+        .stdout_contains("`pod.yaml` cannot be read as Kubernetes objects");
 }
 
 #[test]
@@ -38,7 +38,10 @@ fn a_self_referencing_alias_is_not_a_value_in_the_configuration() {
     project
         .run(&["check", "."])
         .exits(2)
-        .complains(".meshprobe.yaml:4:");
+        .stderr_contains(".meshprobe.yaml:4:");
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: &all {mesh: *all}\n";
-    project.pipe(&["krm"], list).exits(2).complains("stdin:");
+    project
+        .pipe(&["krm"], list)
+        .exits(2)
+        .stderr_contains("stdin:");
 }

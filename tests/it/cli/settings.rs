@@ -23,7 +23,7 @@ fn the_nearest_configuration_in_the_parent_folders_applies() {
     project
         .run_in("a/b", &["check"], "")
         .exits(0)
-        .says("note[syntax-error]");
+        .stdout_contains("note[syntax-error]");
     project.run_in("a/b", &["check", "--isolated"], "").exits(1);
     project.write(
         "a/.meshprobe.yaml",
@@ -32,10 +32,10 @@ fn the_nearest_configuration_in_the_parent_folders_applies() {
     project
         .run_in("a/b", &["check"], "")
         .exits(0)
-        .says("No findings");
+        .stdout_contains("No findings");
     project
         .run_in("a/b", &["check", "--config", "../../.meshprobe.yaml"], "")
-        .says("note[syntax-error]");
+        .stdout_contains("note[syntax-error]");
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn mistakes_in_the_file_have_their_place() {
     project
         .run(&["check"])
         .exits(2)
-        .complains(".meshprobe.yaml:1:4: unclosed bracket");
+        .stderr_contains(".meshprobe.yaml:1:4: unclosed bracket");
     project
         .run(&["check", "--config", "nowhere"])
         .exits(2)
-        .complains("cannot read `nowhere`");
+        .stderr_contains("cannot read `nowhere`");
     project
         .run(&["check", "--config", "x", "--isolated"])
         .exits(2);
@@ -114,9 +114,9 @@ fn context_in_the_configuration_is_relative_to_the_file() {
     let run = project
         .run_in("apps", &["check", "-v"], "")
         .exits(0)
-        .says("in 1 file");
+        .stdout_contains("in 1 file");
     assert_eq!(
-        run.untimed(),
+        run.stderr_without_times(),
         "../infra/b.yaml: Kubernetes\na.yaml: Kubernetes\n"
     );
 }
@@ -135,9 +135,11 @@ fn keys_and_values_of_facts_are_validated() {
             "new",
         ])
         .exits(2)
-        .complains("for `--assume`: unknown key `injektion`; did you mean `injection`?")
-        .complains("for `--override`: unknown value of `mtls` `STRIKT`; did you mean `STRICT`?")
-        .complains("for `--mesh-version`: `new` is not a version such as 1.28");
+        .stderr_contains("for `--assume`: unknown key `injektion`; did you mean `injection`?")
+        .stderr_contains(
+            "for `--override`: unknown value of `mtls` `STRIKT`; did you mean `STRICT`?",
+        )
+        .stderr_contains("for `--mesh-version`: `new` is not a version such as 1.28");
 }
 
 const WEB: &str = "\
@@ -258,5 +260,5 @@ fn mistakes_in_scopes_have_their_place() {
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    scopes: [{paths: [a], assume: {mtls: STRICT}}]\nitems: []\n";
     project
         .pipe(&["krm"], list)
-        .complains("7:5: functionConfig: `scopes` is only allowed in the configuration file");
+        .stderr_contains("7:5: functionConfig: `scopes` is only allowed in the configuration file");
 }

@@ -65,7 +65,7 @@ fn judged(project: &Project, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_comment_above_or_behind_silences() {
+fn a_comment_above_or_after_a_line_suppresses() {
     let comment = format!("# meshprobe: ignore[{RULE}] known, ticket 7");
     insta::assert_snapshot!(judged(&project(&above(&comment)), &[]));
     let behind = opted_out().replace(PROBE, &format!("          readinessProbe:  {comment}\n"));
@@ -77,12 +77,12 @@ fn a_comment_above_or_behind_silences() {
     project(&above(&comment))
         .run(&["check"])
         .exits(0)
-        .says("No findings")
-        .says("1 finding silenced by the user");
+        .stdout_contains("No findings")
+        .stdout_contains("1 finding silenced by the user");
 }
 
 #[test]
-fn text_that_only_looks_like_a_comment_does_not_silence() {
+fn text_that_only_looks_like_a_comment_does_not_suppress() {
     let text = format!("# meshprobe: ignore[{RULE}] why");
     let quoted = opted_out().replace("keep: me", &format!("keep: '{text}'"));
     assert!(judged(&project(&quoted), &[]).contains(&format!("error[{RULE}]")));
@@ -95,7 +95,7 @@ fn text_that_only_looks_like_a_comment_does_not_silence() {
 }
 
 #[test]
-fn an_annotation_silences_on_object_and_template() {
+fn annotations_of_object_and_template_suppress() {
     let entry = annotated(&format!("'{RULE}: known'"));
     insta::assert_snapshot!(judged(&project(&entry), &[]));
     let several = annotated(&format!(
@@ -112,7 +112,7 @@ fn an_annotation_silences_on_object_and_template() {
 }
 
 #[test]
-fn members_of_lists_are_silenced_one_by_one() {
+fn items_of_lists_are_suppressed_separately() {
     let item = |text: &str| {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let lines: Vec<String> = lines.map(|line| format!("    {line}\n")).collect();
@@ -125,7 +125,7 @@ fn members_of_lists_are_silenced_one_by_one() {
 }
 
 #[test]
-fn a_base_is_silenced_for_all_overlays_and_an_overlay_for_itself() {
+fn suppressions_of_a_base_apply_to_all_its_overlays() {
     let base = "resources: [web.yaml]\n";
     let overlay = "resources: [../../base]\n";
     let comment = above(&format!("# meshprobe: ignore[{RULE}] known"));
@@ -153,7 +153,7 @@ fn a_base_is_silenced_for_all_overlays_and_an_overlay_for_itself() {
 }
 
 #[test]
-fn suppressions_with_mistakes_are_findings() {
+fn invalid_suppressions_are_reported() {
     let text = "\
 # meshprobe: ignore[tcp-probe-always-passes] not any more
 # meshprobe: ignore[strict-probe-not-rewriten] slip
@@ -162,7 +162,7 @@ fn suppressions_with_mistakes_are_findings() {
 # meshprobe: ignore[knative] a guard";
     let text = text.replace('\n', "\n          ");
     let project = project(&above(&text));
-    insta::assert_snapshot!(project.run(&["check"]).exits(1).shown());
+    insta::assert_snapshot!(project.run(&["check"]).exits(1).transcript());
 }
 
 #[test]
@@ -177,11 +177,11 @@ fn unused_comments_are_deleted_and_nothing_else() {
         project
             .run(&["check", "--output-format", "concise"])
             .exits(0)
-            .says("note[unused-suppression]");
+            .stdout_contains("note[unused-suppression]");
         project
             .run(&["check", "--fix"])
             .exits(0)
-            .says("Fixed 1 finding");
+            .stdout_contains("Fixed 1 finding");
         assert_eq!(project.read("apps/web.yaml"), good.replace('\n', end));
     }
 }
@@ -190,7 +190,7 @@ const CONFIG: &str =
     "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: x}\nspec:\n";
 
 #[test]
-fn the_configuration_silences_by_path_and_says_what_is_idle() {
+fn ignore_entries_match_paths_and_unused_ones_are_reported() {
     let project = project(&opted_out());
     let entry = |path: &str| {
         format!("{CONFIG}  ignore:\n    - {{rule: {RULE}, path: '{path}', reason: legacy}}\n")
@@ -214,15 +214,19 @@ fn an_isolated_run_applies_suppressions_in_manifests_and_no_configuration() {
         project.write(".meshprobe.yaml", config);
         project.run(&[&["check"], isolated].concat())
     };
-    check(&opted_out(), &[]).exits(0).says("1 finding ignored");
-    check(&opted_out(), &["--isolated"]).exits(1).says(RULE);
+    check(&opted_out(), &[])
+        .exits(0)
+        .stdout_contains("1 finding ignored");
+    check(&opted_out(), &["--isolated"])
+        .exits(1)
+        .stdout_contains(RULE);
     for web in [
         above("# meshprobe: ignore[strict-probe-not-rewritten] known"),
         annotated("'strict-probe-not-rewritten: known'"),
     ] {
         check(&web, &["--isolated"])
             .exits(0)
-            .says("Not shown: 1 finding silenced by the user.");
+            .stdout_contains("Not shown: 1 finding silenced by the user.");
     }
 }
 
@@ -240,19 +244,23 @@ fn formats_without_suppressed_findings_count_them() {
         .run(&["check", "--output-format", "gitlab"])
         .exits(0);
     assert_eq!(report(&run), Value::Array(Vec::new()));
-    run.complains(counted.trim_end());
+    run.stderr_contains(counted.trim_end());
     let quiet = ["check", "--quiet", "--output-format", "gitlab"];
     assert_eq!(project.run(&quiet).exits(0).stderr, "");
     // The message appears only if something is silenced.
     std::fs::write(project.path("apps/web.yaml"), opted_out()).unwrap();
     for format in ["github", "gitlab"] {
         let run = project.run(&["check", "--output-format", format]).exits(1);
-        assert!(!run.shown().contains("Not shown"), "{}", run.shown());
+        assert!(
+            !run.transcript().contains("Not shown"),
+            "{}",
+            run.transcript()
+        );
     }
 }
 
 #[test]
-fn levels_hold_for_some_folders_only() {
+fn levels_may_apply_to_some_folders_only() {
     let project = Project::with(&[("ns.yaml", NAMESPACE)]);
     project.write("apps/web.yaml", opted_out());
     let scoped = format!(
@@ -302,8 +310,8 @@ fn rules_can_be_selected_and_mistakes_are_reported() {
             "knative",
         ])
         .exits(2)
-        .complains("for `--select`: unknown rule `strict-probe-not-rewriten`; did you mean")
-        .complains("invalid value `knative` for `--ignore`: unknown rule `knative`");
+        .stderr_contains("for `--select`: unknown rule `strict-probe-not-rewriten`; did you mean")
+        .stderr_contains("invalid value `knative` for `--ignore`: unknown rule `knative`");
 }
 
 #[test]
@@ -316,11 +324,11 @@ fn findings_below_the_minimum_severity_are_counted_and_not_shown() {
     project
         .run(&["check", "--min-severity", "error"])
         .exits(0)
-        .says("1 finding below `--min-severity`");
+        .stdout_contains("1 finding below `--min-severity`");
     project
         .run(&["check", "--min-severity", "warning"])
         .exits(1)
-        .says(RULE);
+        .stdout_contains(RULE);
 }
 
 #[test]
@@ -330,7 +338,12 @@ fn statistics_count_per_rule() {
         "apps/silent.yaml",
         above(&format!("# meshprobe: ignore[{RULE}] known")).replace("name: web", "name: api"),
     );
-    insta::assert_snapshot!(project.run(&["check", "--statistics"]).exits(1).shown());
+    insta::assert_snapshot!(
+        project
+            .run(&["check", "--statistics"])
+            .exits(1)
+            .transcript()
+    );
     let run = project.run(&["check", "--statistics", "--output-format", "json"]);
     insta::assert_snapshot!(report(&run)["statistics"].to_string());
 }
@@ -344,7 +357,7 @@ fn without_suppressions(text: &str) -> String {
 }
 
 #[test]
-fn a_baseline_silences_everything_and_keeps_every_other_byte() {
+fn a_baseline_suppresses_all_findings_and_keeps_every_other_byte() {
     for (end, mark) in [("\n", ""), ("\r\n", "\u{feff}")] {
         let web = format!("{mark}{}", opted_out().replace('\n', end));
         let project = project(&web);
@@ -355,8 +368,8 @@ fn a_baseline_silences_everything_and_keeps_every_other_byte() {
         project
             .run(&["check", "--add-ignore", "known since May"])
             .exits(0)
-            .says("No findings")
-            .complains("Silenced 1 finding in 1 file");
+            .stdout_contains("No findings")
+            .stderr_contains("Silenced 1 finding in 1 file");
         let text = project.read("apps/web.yaml");
         assert!(text.contains(&format!(
             "          # meshprobe: ignore[{RULE}] known since May{end}          readinessProbe:"
@@ -365,31 +378,31 @@ fn a_baseline_silences_everything_and_keeps_every_other_byte() {
         project.run(&["check"]).exits(0);
         project
             .run(&["check", "--add-ignore", "again"])
-            .complains("Silenced 0 findings");
+            .stderr_contains("Silenced 0 findings");
         assert_eq!(project.read("apps/web.yaml"), text);
     }
 }
 
 #[test]
-fn a_baseline_skips_findings_that_comments_cannot_silence_and_ignored_rules() {
+fn a_baseline_skips_findings_that_comments_cannot_suppress_and_ignored_rules() {
     let flow = "{apiVersion: v1, kind: Pod, metadata: {name: f, namespace: shop, annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}},\nspec: {containers: [{name: web,\nreadinessProbe: {httpGet: {port: 80}}}]}}\n";
     let project = project(&opted_out());
     project.write("apps/flow.yaml", flow);
     project
         .run(&["check", "--add-ignore", "x", "--ignore", RULE])
         .exits(0)
-        .complains("Silenced 0");
+        .stderr_contains("Silenced 0");
     project
         .run(&["check", "--add-ignore", "x"])
         .exits(1)
-        .says("apps/flow.yaml")
-        .complains("apps/flow.yaml: comments cannot silence");
+        .stdout_contains("apps/flow.yaml")
+        .stderr_contains("apps/flow.yaml: comments cannot silence");
     assert_eq!(project.read("apps/flow.yaml"), flow);
     for bad in ["", " ", "a\nb"] {
         project
             .run(&["check", "--add-ignore", bad])
             .exits(2)
-            .complains("requires a reason");
+            .stderr_contains("requires a reason");
     }
     // Piped input is written to standard output.
     let stream = format!("{NAMESPACE}---\n{}", opted_out());

@@ -42,7 +42,8 @@ fn project(web: &str) -> Project {
 fn rewritten(web: &str) -> Project {
     let project = project(web);
     let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
-    run.exits(0).complains("Rewrote 1 pod template in 1 file");
+    run.exits(0)
+        .stderr_contains("Rewrote 1 pod template in 1 file");
     assert_ne!(project.read("web.yaml"), web);
     project
 }
@@ -65,10 +66,10 @@ fn undo_restores_every_byte_of_all_handlers() {
     project
         .run(&["rewrite", "--undo", "--write", "."])
         .exits(0)
-        .complains("Undid the rewrite of 1 pod template in 1 file; applying the changes triggers rollouts.");
+        .stderr_contains("Undid the rewrite of 1 pod template in 1 file; applying the changes triggers rollouts.");
     assert_eq!(project.read("web.yaml"), WEB);
     let run = project.run(&["rewrite", "--undo", "--diff", "."]).exits(0);
-    run.complains("Nothing to undo.");
+    run.stderr_contains("Nothing to undo.");
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn inexact_restorations_are_reported() {
         );
     let project = rewritten(&named);
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
-    let run = run.complains("note[undo-not-literal]");
+    let run = run.stderr_contains("note[undo-not-literal]");
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         message.contains("gets port 8080, which may have been `http`"),
@@ -211,7 +212,7 @@ fn pods_that_meshprobe_did_not_rewrite_are_not_changed() {
     project
         .run(&["rewrite", "--undo", "--write", "."])
         .exits(0)
-        .complains("Nothing to undo.");
+        .stderr_contains("Nothing to undo.");
     assert_eq!(project.read("web.yaml"), opt_out);
 }
 
@@ -227,7 +228,7 @@ fn bases_that_overlays_change_and_patches_are_refused() {
     project
         .run(&["rewrite", "--undo", "--diff", "base", "over"])
         .exits(1)
-        .complains("Would undo");
+        .stderr_contains("Would undo");
     project.write("over/patch.yaml", patch);
     project.write(
         "over/kustomization.yaml",
@@ -237,9 +238,9 @@ fn bases_that_overlays_change_and_patches_are_refused() {
         .run(&["rewrite", "--undo", "--write", "base", "over"])
         .exits(1);
     let run = run
-        .complains("error[kustomize-overlay]")
-        .complains("error[kustomize-patch]");
-    run.complains("Nothing to undo.");
+        .stderr_contains("error[kustomize-overlay]")
+        .stderr_contains("error[kustomize-patch]");
+    run.stderr_contains("Nothing to undo.");
     assert_eq!(project.read("base/web.yaml"), base);
     assert_eq!(project.read("over/patch.yaml"), patch);
 }

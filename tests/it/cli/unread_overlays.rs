@@ -132,7 +132,7 @@ fn undo_applies_the_same_check() {
         format!("resources: [../base\n{PATCH}"),
     );
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
-    run.complains("the effect of `over/kustomization.yaml` on it");
+    run.stderr_contains("the effect of `over/kustomization.yaml` on it");
     assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
@@ -143,6 +143,6 @@ fn a_base_of_a_flux_object_with_hidden_text_is_not_rewritten() {
                 path: ./base\n  targetNamespace: shop\n  # x\u{2028}  patches: []\n";
     project.write("clusters/apps.yaml", flux);
     let run = project.run(&REWRITE).exits(1);
-    run.complains("the effect of `clusters/apps.yaml` on it is not known");
+    run.stderr_contains("the effect of `clusters/apps.yaml` on it is not known");
     assert_eq!(project.read("base/web.yaml"), deployment("web"));
 }

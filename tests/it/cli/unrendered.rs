@@ -42,7 +42,10 @@ fn check(project: &Project) -> Run {
 /// Runs a check that reports the error in `web.yaml`; returns its output on one line.
 #[track_caller]
 fn error(project: &Project) -> String {
-    let run = check(project).exits(1).says(ERROR).says("web.yaml:");
+    let run = check(project)
+        .exits(1)
+        .stdout_contains(ERROR)
+        .stdout_contains("web.yaml:");
     run.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -98,7 +101,7 @@ fn a_complete_workload_that_is_listed_as_a_patch_is_checked() {
 fn a_patch_of_a_kustomization_that_is_not_read_is_checked() {
     let project = project(&[("kustomization.yaml", "patches: [{path: web.yaml}]\n")]);
     let run = project.run(&["check", "mesh.yaml", "web.yaml"]).exits(1);
-    run.says(ERROR);
+    run.stdout_contains(ERROR);
 }
 
 #[test]
@@ -113,11 +116,11 @@ fn a_workload_whose_only_use_is_a_patch_is_not_rewritten() {
     ]);
     let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
     run.exits(1)
-        .complains("error[kustomize-patch]")
-        .complains("Deployment/web is not rewritten");
+        .stderr_contains("error[kustomize-patch]")
+        .stderr_contains("Deployment/web is not rewritten");
     assert_eq!(project.read("web.yaml"), rewritten);
     let gate = project.run(&["check", "--require-rewritten", "."]).exits(1);
-    gate.says("error[not-rewritten-ahead]");
+    gate.stdout_contains("error[not-rewritten-ahead]");
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn a_policy_that_no_kustomization_can_use_as_a_patch_applies() {
         "kind: Component\npatches: [{path: ../policy.yaml}]\n",
         "patches: [{path: ../policy.yaml, target: {kind: Gateway}}]\n",
     ] {
-        policy(kustomization).exits(1).says(ERROR);
+        policy(kustomization).exits(1).stdout_contains(ERROR);
     }
     // The patch may be for the remote object.
     let remote = "resources: ['https://example.test/x?ref=1']\npatches: [{path: ../policy.yaml}]\n";
@@ -255,7 +258,7 @@ fn policy_project(kustomization: &str) -> Project {
 #[test]
 fn a_policy_that_only_kustomizations_without_pods_delete_applies() {
     let project = policy_project(&without_policy(""));
-    check(&project).exits(1).says(ERROR);
+    check(&project).exits(1).stdout_contains(ERROR);
 }
 
 #[test]
@@ -271,7 +274,7 @@ fn a_policy_that_kustomizations_delete_for_their_own_pods_is_a_note() {
     let output = error(&project);
     assert!(!output.contains("policy-left-out"), "{output}");
     let run = project.run(&["check", "--exclude", "junk/kustomization.yaml", "."]);
-    run.exits(1).says(ERROR);
+    run.exits(1).stdout_contains(ERROR);
 }
 
 #[test]
@@ -321,7 +324,7 @@ fn a_complete_application_that_is_listed_as_a_patch_or_deleted_is_followed() {
         &deleted,
     ] {
         let run = check(&deployed(APPLICATION, kustomization)).exits(1);
-        run.says(ERROR);
+        run.stdout_contains(ERROR);
     }
     // A part of an Application has no effect on its own.
     for part in [
@@ -348,7 +351,9 @@ spec:
   targetNamespace: shop
 ";
     let named = "patches: [{path: app.yaml}]\n";
-    check(&deployed(flux, named)).exits(1).says(ERROR);
+    check(&deployed(flux, named))
+        .exits(1)
+        .stdout_contains(ERROR);
     let part = flux.replace("  interval: 10m\n", "");
     let run = check(&deployed(&part, named));
     assert!(!run.stdout.contains(ERROR), "{}", run.stdout);
@@ -360,6 +365,6 @@ fn an_application_that_is_a_patch_of_a_rendered_one_is_followed_once() {
     let kustomization = "resources: [base.yaml]\npatches: [{path: app.yaml}]\n";
     let project = deployed(APPLICATION, kustomization);
     project.write("clusters/base.yaml", base);
-    check(&project).exits(1).says(ERROR);
+    check(&project).exits(1).stdout_contains(ERROR);
     assert_eq!(workloads(&project), 1);
 }

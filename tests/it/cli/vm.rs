@@ -54,7 +54,7 @@ fn the_file_of_one_group_is_written_to_standard_output_or_to_a_folder() {
     project
         .run(&["rewrite", "--vm", "group.yaml", "-o", "out"])
         .exits(0)
-        .complains("Wrote 1 file to out.");
+        .stderr_contains("Wrote 1 file to out.");
     assert_eq!(project.read("out/mesh.yaml"), text);
     // Writes over the existing file.
     project
@@ -70,7 +70,7 @@ fn several_groups_need_a_folder() {
     project
         .run(&["rewrite", "--vm"])
         .exits(2)
-        .complains("cannot print 2 mesh.yaml files to standard output; expected one");
+        .stderr_contains("cannot print 2 mesh.yaml files to standard output; expected one");
     project.run(&["rewrite", "--vm", "-o", "out"]).exits(0);
     for name in ["ratings", "reviews"] {
         let text = project.read(&format!("out/bookinfo/{name}/mesh.yaml"));
@@ -85,7 +85,7 @@ fn two_groups_with_one_name_do_not_overwrite_each_other() {
     project
         .run(&["rewrite", "--vm", "-o", "out"])
         .exits(2)
-        .complains("two files have the path");
+        .stderr_contains("two files have the path");
     assert!(!project.path("out").exists());
 }
 
@@ -132,11 +132,11 @@ fn placeholders_and_a_missing_group_are_reported() {
     project
         .run(&["rewrite", "--vm", "group.yaml"])
         .exits(1)
-        .complains("error[placeholder]: nothing is written for WorkloadGroup `reviews`");
+        .stderr_contains("error[placeholder]: nothing is written for WorkloadGroup `reviews`");
     project
         .run(&["rewrite", "--vm", "none"])
         .exits(0)
-        .complains("Nothing written: found no WorkloadGroup for mesh.yaml.");
+        .stderr_contains("Nothing written: found no WorkloadGroup for mesh.yaml.");
 }
 
 /// If several mesh configurations differ, none is assumed.
@@ -158,7 +158,7 @@ fn the_nearest_mesh_configuration_applies() {
     project
         .run(&["rewrite", "--vm", "-o", "out"])
         .exits(0)
-        .complains("mesh.yaml for WorkloadGroup `ratings` contains only its readinessProbe");
+        .stderr_contains("mesh.yaml for WorkloadGroup `ratings` contains only its readinessProbe");
     let near = project.read("out/bookinfo/reviews/mesh.yaml");
     assert!(near.contains("discoveryAddress: a:15012"), "{near}");
     let open = project.read("out/bookinfo/ratings/mesh.yaml");
@@ -197,7 +197,7 @@ fn a_generated_group_has_no_findings() {
     group
         .run(&["check", "--fail-on", "note"])
         .exits(0)
-        .says("No findings");
+        .stdout_contains("No findings");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn options_for_manifests_cannot_be_used_for_virtual_machines() {
         project
             .run(&["rewrite", "--vm", other])
             .exits(2)
-            .complains("cannot be used with");
+            .stderr_contains("cannot be used with");
     }
 }
 
@@ -259,9 +259,12 @@ fn a_self_referencing_probe_is_refused() {
     let probe = "  probe: &probe\n    failureThreshold: 3\n    httpGet: *probe\n";
     let (head, _) = GROUP.split_once("  probe:").unwrap();
     let project = Project::with(&[("group.yaml", &format!("{head}{probe}"))]);
-    project.run(&["check"]).exits(1).says("error[vm-port]");
+    project
+        .run(&["check"])
+        .exits(1)
+        .stdout_contains("error[vm-port]");
     project
         .run(&["rewrite", "--vm"])
         .exits(1)
-        .complains("error[vm-probe-refused]");
+        .stderr_contains("error[vm-probe-refused]");
 }

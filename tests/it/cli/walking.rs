@@ -8,7 +8,10 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 fn read(project: &Project, arguments: &[&str]) -> Vec<String> {
     let arguments: Vec<&str> = [&["check", "-v"], arguments].concat();
     let run = project.run(&arguments).exits(0);
-    run.untimed().lines().map(str::to_owned).collect()
+    run.stderr_without_times()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -93,11 +96,11 @@ fn excluded_files_are_read_only_when_named_without_force() {
     project
         .run(&["check", "--exclude", "a[z-a]"])
         .exits(2)
-        .complains("--exclude");
+        .stderr_contains("--exclude");
     project
         .run(&["check", "--exclude", "["])
         .exits(2)
-        .complains("invalid value for `--exclude`: error parsing glob '['");
+        .stderr_contains("invalid value for `--exclude`: error parsing glob '['");
 }
 
 #[test]
@@ -107,11 +110,14 @@ fn paths_are_shown_relative_to_the_working_directory() {
     let run = project
         .run_in("a", &["check", "-v", "b.yaml", "../c.yaml"], "")
         .exits(0);
-    assert_eq!(run.untimed(), "../c.yaml: Kubernetes\nb.yaml: Kubernetes\n");
+    assert_eq!(
+        run.stderr_without_times(),
+        "../c.yaml: Kubernetes\nb.yaml: Kubernetes\n"
+    );
     let run = project
         .run(&["check", "-v", absolute.to_str().unwrap()])
         .exits(0);
-    assert_eq!(run.untimed(), "c.yaml: Kubernetes\n");
+    assert_eq!(run.stderr_without_times(), "c.yaml: Kubernetes\n");
 }
 
 #[test]
@@ -168,11 +174,11 @@ fn context_is_read_but_not_reported() {
     project
         .run(&["check", "a.yaml", "--context", "ctx"])
         .exits(0)
-        .says("in 1 file");
+        .stdout_contains("in 1 file");
     project
         .run(&["check", "a.yaml", "ctx", "--context", "ctx"])
         .exits(1)
-        .says("in 2 files");
+        .stdout_contains("in 2 files");
 }
 
 #[test]
@@ -181,5 +187,5 @@ fn a_tree_without_manifests_causes_a_warning() {
     project
         .run(&["check"])
         .exits(0)
-        .complains("no manifest found");
+        .stderr_contains("no manifest found");
 }

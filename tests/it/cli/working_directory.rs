@@ -49,7 +49,7 @@ fn same_table(project: &Project, invocations: &[(&str, &[&str])]) -> String {
 }
 
 #[test]
-fn the_namespace_of_another_environment_stays_there_from_below() {
+fn a_namespace_of_another_environment_does_not_apply_in_a_subfolder() {
     let project = Project::with(&[
         ("prod/ns.yaml", &namespace("shop", "enabled")),
         ("stage/ns.yaml", &namespace("shop", "disabled")),
@@ -99,11 +99,11 @@ fn displayed_paths_are_relative_to_the_working_directory() {
     ]);
     let arguments = ["predict", "--explain", "--context", "../..", "w.yaml"];
     let run = project.run_in("stage/app", &arguments, "").exits(0);
-    run.says("(../ns.yaml:3)");
+    run.stdout_contains("(../ns.yaml:3)");
 }
 
 #[test]
-fn an_overlay_beside_the_working_directory_is_seen() {
+fn an_overlay_next_to_the_working_directory_is_found() {
     let project = Project::with(&[
         ("ns.yaml", &namespace("na", "enabled")),
         (
@@ -236,13 +236,13 @@ fn the_guard_of_the_rewrite_applies_in_every_directory() {
         let arguments = [&["rewrite", "--assume", "injection=all", "--diff"], paths].concat();
         let run = project.run_in(directory, &arguments, "");
         assert_eq!(run.stdout, "", "{directory}: {}", run.stderr);
-        run.complains("kustomize-overlay")
-            .complains("Nothing to rewrite.");
+        run.stderr_contains("kustomize-overlay")
+            .stderr_contains("Nothing to rewrite.");
     }
 }
 
 #[test]
-fn a_folder_beside_the_environments_is_shared() {
+fn a_folder_next_to_the_environments_is_shared() {
     let off = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}";
     let operator = Manifest::operator("x", off).to_string();
     let infra = join(&[&operator, STRICT_MESH]);

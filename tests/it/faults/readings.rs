@@ -140,7 +140,7 @@ fn a_pipe_is_read_although_another_file_exceeds_the_memory_limit() {
         &project,
         "cat pod.txt | \"$0\" check --output-format concise --max-parsed 4MiB /dev/stdin ns.yaml values.yaml",
     );
-    let run = run.says("file-left-out");
+    let run = run.stdout_contains("file-left-out");
     assert!(
         run.stdout.contains("probe-port-out-of-range"),
         "{}",

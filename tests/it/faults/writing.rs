@@ -525,7 +525,7 @@ fn a_file_without_write_permission_for_the_user_is_not_replaced() {
         mode(&path, closed);
         let before = state();
         let run = as_user(&project, &WRITE).exits(2);
-        run.complains("cannot write `web.yaml`: permission denied");
+        run.stderr_contains("cannot write `web.yaml`: permission denied");
         assert_eq!(state(), before);
     }
     fs::write(project.path("r.json"), "{}").unwrap();
@@ -534,7 +534,7 @@ fn a_file_without_write_permission_for_the_user_is_not_replaced() {
     let report = ["check", "--quiet", "--report", "json=r.json"];
     as_user(&project, &report)
         .exits(2)
-        .complains("permission denied");
+        .stderr_contains("permission denied");
     assert_eq!(project.read("r.json"), "{}");
     // A user with write permission replaces the file, and owns it afterwards.
     mode(&path, 0o666);

@@ -32,7 +32,7 @@ fn handlers(policies: &str, rewrite: &str) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn the_measured_outcome_of_every_judged_row_is_predicted() {
+fn the_measured_outcome_of_every_decided_row_is_predicted() {
     let table = std::fs::read_to_string(fixture("live/expected.csv")).unwrap();
     let mut trees = BTreeMap::new();
     let mut judged = 0;

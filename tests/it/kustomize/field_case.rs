@@ -51,7 +51,7 @@ fn fields_are_read_in_any_capitalization() {
     for overlay in SPELLINGS {
         let overlay = overlay.replace("'PATCH'", &format!("'{OPT_OUT}'"));
         let run = check(&overlay).exits(1);
-        let shown = run.shown();
+        let shown = run.transcript();
         assert!(
             shown.contains("strict-probe-not-rewritten"),
             "{overlay}\n{shown}"
@@ -69,9 +69,9 @@ fn predict_applies_a_capitalized_patch() {
         .replace("Target", "target")
         .replace("KIND", "kind")
         .replace("PATCH:", "patch:");
-    let shown = project.run(&["predict", "."]).shown();
+    let shown = project.run(&["predict", "."]).transcript();
     project.write("over/kustomization.yaml", lower);
-    assert_eq!(shown, project.run(&["predict", "."]).shown());
+    assert_eq!(shown, project.run(&["predict", "."]).transcript());
     assert!(shown.contains("shop/Deployment/web"), "{shown}");
 }
 
@@ -94,7 +94,7 @@ fn a_base_is_not_rewritten_below_a_capitalized_patch() {
 #[test]
 fn two_spellings_that_kustomize_merges_are_reported_and_not_rewritten() {
     let overlay = "resources: [../base]\nlabels: [{pairs: {a: b}}]\nLabels: [{pairs: {c: d}}]\n";
-    let shown = check(overlay).shown();
+    let shown = check(overlay).transcript();
     assert!(
         shown.contains("over/kustomization.yaml:3:1") && shown.contains("in several spellings"),
         "{shown}"

@@ -238,7 +238,7 @@ fn targets(text: &str) -> String {
 
 /// `MESHPROBE_UPDATE_DOCS=1` updates the page.
 #[test]
-fn the_page_says_what_the_models_say() {
+fn the_page_matches_the_models() {
     let mut tables_of_all = String::new();
     for mesh in mesh::all() {
         assert!(!mesh::setups(mesh).is_empty(), "{mesh:?} has no setup");

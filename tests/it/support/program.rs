@@ -67,7 +67,7 @@ impl Run {
     }
 
     #[track_caller]
-    pub(crate) fn says(self, part: &str) -> Self {
+    pub(crate) fn stdout_contains(self, part: &str) -> Self {
         assert!(
             self.stdout.contains(part),
             "no {part:?} in stdout:\n{}\nstderr:\n{}",
@@ -78,7 +78,7 @@ impl Run {
     }
 
     #[track_caller]
-    pub(crate) fn complains(self, part: &str) -> Self {
+    pub(crate) fn stderr_contains(self, part: &str) -> Self {
         assert!(
             self.stderr.contains(part),
             "no {part:?} in stderr:\n{}\nstdout:\n{}",
@@ -89,7 +89,7 @@ impl Run {
     }
 
     /// Returns standard error without the times of `--verbose`.
-    pub(crate) fn untimed(&self) -> String {
+    pub(crate) fn stderr_without_times(&self) -> String {
         let lines = self
             .stderr
             .lines()
@@ -98,7 +98,7 @@ impl Run {
     }
 
     /// Returns exit code and output of the run, for snapshots.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn transcript(&self) -> String {
         let stderr = if self.stderr.is_empty() {
             String::new()
         } else {

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_of_a_generator_are_filled_in() {
+    fn parameters_of_a_generator_are_substituted() {
         let bindings = Bindings(vec![("rev".into(), "1-26".into())]);
         assert_eq!(bindings.fill("istio-{{ rev }}-{{.rev}}"), "istio-1-26-1-26");
         assert_eq!(bindings.fill("{{other}} {{"), "{{other}} {{");

@@ -17,7 +17,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .handlers()
         .filter_map(|(pod, handler)| report(pod, handler));
     let release = cx.context.other_release(Some(Mesh::KUMA));
-    let declared = proxy_ports::declared(cx, &RULE, Mesh::KUMA, |pod, port| {
+    let declared = proxy_ports::findings(cx, &RULE, Mesh::KUMA, |pod, port| {
         let own = probe_port(&pod.workload, release);
         (own == Some(port)).then_some("the probe proxy")
     });

@@ -11,7 +11,7 @@ use crate::yaml::FieldPath;
 
 /// The effect of turning the rewrite on for one pod.
 #[derive(Debug)]
-pub(in crate::rules) struct RewriteCure {
+pub(in crate::rules) struct RewriteEffect {
     /// The applicability of the fix.
     pub(in crate::rules) applicability: Applicability,
     /// The help of the finding: what to do before the fix is applied.
@@ -20,7 +20,7 @@ pub(in crate::rules) struct RewriteCure {
     restored_hooks: HashSet<FieldPath>,
 }
 
-impl RewriteCure {
+impl RewriteEffect {
     /// Collects the hooks that work in `after`, the prediction with the rewrite on.
     pub(in crate::rules) fn new(
         after: &WorkloadPrediction<'_>,
@@ -44,27 +44,27 @@ impl RewriteCure {
     }
 }
 
-/// The cures of the pods of one [`RuleContext`](crate::rules::RuleContext): one prediction per pod,
+/// The effects for the pods of one [`RuleContext`](crate::rules::RuleContext): one prediction per pod,
 /// regardless of the number of findings.
 #[derive(Debug, Default)]
-pub(in crate::rules) struct RewriteCures(Mutex<HashMap<usize, Arc<RewriteCure>>>);
+pub(in crate::rules) struct RewriteEffects(Mutex<HashMap<usize, Arc<RewriteEffect>>>);
 
-impl RewriteCures {
-    /// Returns the cure of a pod; the first call computes it with `compute`.
+impl RewriteEffects {
+    /// Returns the effect for a pod; the first call computes it with `compute`.
     pub(in crate::rules) fn of(
         &self,
         pod: &WorkloadPrediction<'_>,
-        compute: impl FnOnce() -> RewriteCure,
-    ) -> Arc<RewriteCure> {
+        compute: impl FnOnce() -> RewriteEffect,
+    ) -> Arc<RewriteEffect> {
         // The predictions of a rule context do not move during its lifetime, so the address identifies the pod.
         let key = from_ref(pod).cast::<u8>().addr();
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cure) = known.get(&key) {
-            return Arc::clone(cure);
+        if let Some(effect) = known.get(&key) {
+            return Arc::clone(effect);
         }
         drop(known);
-        let cure = Arc::new(compute());
+        let effect = Arc::new(compute());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(key).or_insert(cure))
+        Arc::clone(known.entry(key).or_insert(effect))
     }
 }

@@ -12,11 +12,11 @@ use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 
 /// The maximum number of cached pods, because there may be as many files as pods.
-const KEPT: usize = 1 << 20;
+const MAX_CACHED_PODS: usize = 1 << 20;
 
 /// The pods that a policy applies to.
 #[derive(Debug)]
-pub(in crate::rules) struct ReachedPods<'s, 't> {
+pub(in crate::rules) struct PolicyPods<'s, 't> {
     /// All pods, in the order of the predictions.
     pub(in crate::rules) pods: Vec<&'s WorkloadPrediction<'t>>,
     /// The first pod of each dataplane.
@@ -24,7 +24,7 @@ pub(in crate::rules) struct ReachedPods<'s, 't> {
     all_are: OnceCell<bool>,
 }
 
-impl<'s, 't> ReachedPods<'s, 't> {
+impl<'s, 't> PolicyPods<'s, 't> {
     fn new(pods: Vec<&'s WorkloadPrediction<'t>>) -> Self {
         let mut firsts: Vec<&WorkloadPrediction<'_>> = Vec::new();
         for pod in &pods {
@@ -66,19 +66,19 @@ type Key<'t> = (PolicyScope, NamespaceKey, LabelSelector<'t>);
 
 /// The pods of the policies that a rule checks.
 #[derive(Debug, Default)]
-pub(in crate::rules) struct ReachedPodsCache<'s, 't> {
-    known: HashMap<Key<'t>, Rc<ReachedPods<'s, 't>>>,
-    kept: usize,
+pub(in crate::rules) struct PolicyPodsCache<'s, 't> {
+    known: HashMap<Key<'t>, Rc<PolicyPods<'s, 't>>>,
+    cached_pods: usize,
 }
 
-impl<'s, 't> ReachedPodsCache<'s, 't> {
-    /// Returns the pods that a policy with this reach applies to ([`RuleContext::reached_by`]).
+impl<'s, 't> PolicyPodsCache<'s, 't> {
+    /// Returns the pods that a policy with this scope applies to ([`RuleContext::workloads_of_policy`]).
     pub(in crate::rules) fn of(
         &mut self,
         cx: &RuleContext<'s, 't>,
         policy: &Object<'t>,
         policy_scope: PolicyScope,
-    ) -> Rc<ReachedPods<'s, 't>> {
+    ) -> Rc<PolicyPods<'s, 't>> {
         let selector = match policy_scope {
             PolicyScope::Workloads => PeerAuthentication::of(policy).selector(),
             _ => LabelSelector::default(),
@@ -87,11 +87,13 @@ impl<'s, 't> ReachedPodsCache<'s, 't> {
         if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
         }
-        let reached = Rc::new(ReachedPods::new(cx.reached_by(policy, policy_scope)));
-        if self.kept + reached.pods.len() < KEPT {
-            self.kept += reached.pods.len();
-            self.known.insert(key, Rc::clone(&reached));
+        let pods = Rc::new(PolicyPods::new(
+            cx.workloads_of_policy(policy, policy_scope),
+        ));
+        if self.cached_pods + pods.pods.len() < MAX_CACHED_PODS {
+            self.cached_pods += pods.pods.len();
+            self.known.insert(key, Rc::clone(&pods));
         }
-        reached
+        pods
     }
 }
