@@ -62,7 +62,7 @@ fn path(text: &str, index: usize) -> String {
 fn read(text: &str) -> Option<Settings> {
     let file = SourceFile::new(".meshprobe.yaml".into(), text.into());
     let root = file.documents.first()?.tree()?.root()?;
-    let layer = settings::parse(root, &engine::rule_ids(), &engine::check_ids()).ok()?;
+    let layer = settings::parse(root, engine::rule_names()).ok()?;
     Some(layer.resolved(FailOn::default()))
 }
 

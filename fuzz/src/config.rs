@@ -30,7 +30,7 @@ fn configuration(text: &str) {
             continue;
         };
         let root = tree.root().expect("no root");
-        match settings::parse(root, &engine::rule_ids(), &engine::check_ids()) {
+        match settings::parse(root, engine::rule_names()) {
             Ok(layer) => {
                 let settings = layer.or(settings::Layer::default());
                 let settings = settings.resolved(FailOn::default());

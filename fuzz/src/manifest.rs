@@ -98,7 +98,7 @@ pub(crate) fn check_and_print(set: &SourceSet, settings: &Settings) -> Outcome {
 /// Verifies that findings are sorted and inside their files, and that none is an internal error.
 pub(crate) fn verify_findings(set: &SourceSet, findings: &[Finding]) {
     for finding in findings {
-        assert_ne!(finding.rule, "internal-error", "{finding:?}");
+        assert_ne!(finding.rule.as_str(), "internal-error", "{finding:?}");
         assert!(!finding.message.is_empty());
         for label in std::iter::once(&finding.primary).chain(&finding.related) {
             let Some(file) = set.file(&label.path) else {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::{self, Exit, Fixed, Outcome, check_ids, failing};
-use crate::finding::Severity;
+use crate::engine::{self, Exit, Fixed, Outcome, failing, rule_names};
+use crate::finding::{RuleId, Severity};
 use crate::report::{self, Hint, TerminalStyle, counted};
-use crate::settings::{FailOn, Layer, RuleLevel, Settings, unknown_value_message};
+use crate::settings::{FailOn, Layer, RuleLevel, Settings};
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
 use super::input::{Gate, RenderFallback, Run, prepare, print_files};
@@ -66,15 +66,9 @@ fn reject_rendered_edits(args: &CheckArgs) -> Result<(), Stop> {
 /// # Errors
 /// An unknown rule, or a reason for `--add-ignore` that is empty or has several lines.
 fn options(args: &CheckArgs) -> Result<Layer, Stop> {
-    let known = check_ids();
     let mut errors = Vec::new();
-    for (option, ids) in [("select", &args.select), ("ignore", &args.ignore)] {
-        let unknown = ids.iter().filter(|id| !known.contains(&id.as_str()));
-        errors.extend(unknown.map(|id| {
-            let error = unknown_value_message("rule", id, &known);
-            format!("invalid value `{id}` for `--{option}`: {error}")
-        }));
-    }
+    let select = rule_ids("select", &args.select, &mut errors);
+    let ignore = rule_ids("ignore", &args.ignore, &mut errors);
     let is_line = |reason: &&String| !reason.trim().is_empty() && !reason.contains(['\n', '\r']);
     if args
         .add_ignore
@@ -86,15 +80,34 @@ fn options(args: &CheckArgs) -> Result<Layer, Stop> {
     if !errors.is_empty() {
         return Err(Stop::Usage(errors));
     }
-    let ignored = args.ignore.iter().map(|id| (id.clone(), RuleLevel::Ignore));
     Ok(Layer {
         fail_on: args.fail_on.map(fail_on),
-        rules: ignored.collect(),
-        select: (!args.select.is_empty()).then(|| args.select.iter().cloned().collect()),
+        rules: ignore
+            .into_iter()
+            .map(|id| (id, RuleLevel::Ignore))
+            .collect(),
+        select: (!select.is_empty()).then_some(select),
         min_severity: args.min_severity.map(severity),
         require_rewritten: args.require_rewritten,
         ..Layer::default()
     })
+}
+
+/// Parses the rules of an option, and adds an error for each unknown one.
+fn rule_ids(option: &str, ids: &[String], errors: &mut Vec<String>) -> BTreeSet<RuleId> {
+    let mut parsed = BTreeSet::new();
+    for id in ids {
+        match rule_names().parse_reported(id) {
+            Ok(id) => {
+                parsed.insert(id);
+            }
+            Err(error) => errors.push(format!(
+                "invalid value `{id}` for `--{option}`: {}",
+                error.message
+            )),
+        }
+    }
+    parsed
 }
 
 /// Writes suppressions, and reports the findings that no comment can silence.
@@ -205,7 +218,12 @@ fn report_unsettled(session: &Session, fixed: &Fixed) {
     if !fixed.unsettled.is_empty() {
         session.errln(&format!(
             "warning: the fixes of {} undo each other, so their files were not changed; please report this bug",
-            fixed.unsettled.join(", ")
+            fixed
+                .unsettled
+                .iter()
+                .map(|rule| rule.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
         ));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::{check_ids, rule_ids};
+use crate::engine::rule_names;
 use crate::settings::{self, FactOverrides, Form, Layer};
 use crate::source::{
     Input, boundary, io_error_reason, read_resolved_text, read_text, resolved_within, shown_path,
@@ -143,7 +143,7 @@ fn read(config: &ConfigFile, directory: &Path) -> Result<Layer, Stop> {
     let Some(root) = tree.root() else {
         return Ok(Layer::default());
     };
-    let mut layer = settings::parse(root, &rule_ids(), &check_ids()).map_err(|problems| {
+    let mut layer = settings::parse(root, rule_names()).map_err(|problems| {
         let errors = problems
             .iter()
             .map(|problem| at(problem.span.start, &problem.message));

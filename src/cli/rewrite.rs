@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::engine::{self, CopyError, Exit, Rewritten, failing};
-use crate::finding::Severity;
+use crate::finding::{GuardId, Severity};
 use crate::report::{counted, escape_control};
 use crate::settings::{FailOn, Form};
 
@@ -18,9 +18,6 @@ use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
 use crate::cli::vm;
-
-/// The id of the note for a pod that is only previewed.
-const PREVIEW: &str = "preview";
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.vm || args.from_deployment {
@@ -58,7 +55,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         exclude_earlier_copies(&mut run, directory);
     }
     run.layer.preview = args.preview;
-    run.layer.allow.extend(args.allow.iter().cloned());
+    run.layer.allow.extend(args.allow.iter().copied());
     if let Some(form) = args.form {
         run.layer.form = Some(Form::from(form));
     }
@@ -199,7 +196,7 @@ fn summary(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> 
     let has_previews = rewritten
         .findings
         .iter()
-        .any(|finding| finding.rule == PREVIEW);
+        .any(|finding| finding.rule == GuardId::PREVIEW.rule());
     let warning = match has_previews {
         true => ". Do not apply previews",
         false => "",

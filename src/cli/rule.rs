@@ -1,8 +1,7 @@
 //! `meshprobe rule`.
 
-use crate::engine::{Exit, Notice, explained, is_guard, rule_ids};
+use crate::engine::{Exit, Notice, explained, rule_names};
 use crate::report::{self, rule_page};
-use crate::settings::unknown_value_message;
 
 use super::args::{RuleArgs, RuleFormat};
 use super::session::Session;
@@ -24,15 +23,17 @@ pub(super) fn run(session: &Session, args: &RuleArgs) -> Result<Exit, Stop> {
         None => {
             let line = |rule: &Notice| format!("{} ({})\n", rule.id, rule.severity.as_str());
             let (guards, rules): (Vec<_>, Vec<_>) =
-                notices.iter().partition(|notice| is_guard(notice.id));
+                notices.iter().partition(|notice| notice.id.is_guard());
             let lines = |notices: Vec<&Notice>| notices.into_iter().map(line).collect::<String>();
             let (rules, guards) = (lines(rules), lines(guards));
             session.print(&format!("{rules}\nGuards of rewrite:\n{guards}"))?;
         }
-        Some(id) => match notices.iter().find(|rule| rule.id == id) {
-            Some(rule) => session.print(&rule_page(rule))?,
-            None => return Err(Stop::usage(unknown_value_message("rule", id, &rule_ids()))),
-        },
+        Some(id) => {
+            let id = rule_names().parse(id).map_err(Stop::usage)?;
+            for notice in notices.iter().filter(|notice| notice.id == id) {
+                session.print(&rule_page(notice))?;
+            }
+        }
     }
     Ok(Exit::Success)
 }

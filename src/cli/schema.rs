@@ -1,6 +1,6 @@
 //! `meshprobe schema`.
 
-use crate::engine::{Exit, check_ids, rule_ids};
+use crate::engine::{Exit, rule_names};
 use crate::{krm, settings};
 
 use super::args::{SchemaArgs, SchemaKind};
@@ -9,11 +9,9 @@ use super::stop::Stop;
 
 pub(super) fn run(session: &Session, args: &SchemaArgs) -> Result<Exit, Stop> {
     let text = match args.of {
-        SchemaKind::Config => {
-            serde_json::to_string_pretty(&settings::schema(&rule_ids(), &check_ids()))
-                .map(|text| text + "\n")
-                .map_err(|error| Stop::usage(error.to_string()))?
-        }
+        SchemaKind::Config => serde_json::to_string_pretty(&settings::schema(rule_names()))
+            .map(|text| text + "\n")
+            .map_err(|error| Stop::usage(error.to_string()))?,
         SchemaKind::Function => {
             krm::definition().map_err(|error| Stop::usage(error.to_string()))?
         }

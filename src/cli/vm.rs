@@ -19,7 +19,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if let Some(directory) = &args.output {
         exclude_earlier_copies(&mut run, directory);
     }
-    run.layer.allow.extend(args.allow.iter().cloned());
+    run.layer.allow.extend(args.allow.iter().copied());
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);
     let mut findings = Vec::new();

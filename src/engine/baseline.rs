@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, RuleId};
 use crate::settings::Settings;
 use crate::source::{Document, SourceFile, SourceSet};
 use crate::yaml::{Edit, Span, Style};
@@ -34,7 +34,7 @@ pub struct Baseline {
 #[must_use]
 pub fn add_ignore(original: &SourceSet, settings: &Settings, reason: &str) -> Baseline {
     let before = check(original, settings);
-    let mut wanted: BTreeMap<(Arc<str>, usize), BTreeSet<&str>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(Arc<str>, usize), BTreeSet<RuleId>> = BTreeMap::new();
     for finding in before
         .findings
         .iter()
@@ -79,13 +79,13 @@ fn can_be_silenced(finding: &Finding) -> bool {
 }
 
 /// Returns the edit that adds a comment above `line`, with the same indentation.
-fn comment(file: &SourceFile, line: usize, rules: &BTreeSet<&str>, reason: &str) -> Option<Edit> {
+fn comment(file: &SourceFile, line: usize, rules: &BTreeSet<RuleId>, reason: &str) -> Option<Edit> {
     let span = file.lines().line(&file.text, line)?;
     let text = span.slice(&file.text);
     let mark_length = text.len() - text.trim_start_matches('\u{feff}').len();
     let text = text.get(mark_length..)?;
     let indent = text.get(..text.len() - text.trim_start_matches([' ', '\t']).len())?;
-    let rules: Vec<&str> = rules.iter().copied().collect();
+    let rules: Vec<&str> = rules.iter().map(|rule| rule.as_str()).collect();
     let line_break = if file.text.contains("\r\n") {
         "\r\n"
     } else {

@@ -48,7 +48,7 @@ pub fn failing(findings: &[Finding], fail_on: FailOn) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Label, Severity};
+    use crate::finding::{Label, Severity, rule_id};
     use crate::yaml::Span;
 
     #[test]
@@ -58,7 +58,12 @@ mod tests {
             span: Span::empty(0),
             message: String::new(),
         };
-        let findings = [Finding::new("r", Severity::Warning, label, String::new())];
+        let findings = [Finding::new(
+            rule_id!("r"),
+            Severity::Warning,
+            label,
+            String::new(),
+        )];
         assert!(failing(&findings, FailOn::default()));
         assert!(failing(&findings, FailOn::Severity(Severity::Note)));
         assert!(!failing(&findings, FailOn::Severity(Severity::Error)));

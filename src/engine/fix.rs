@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding, Fix, RuleId};
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 use crate::yaml::{self, Change, Edit, Tree};
@@ -32,7 +32,7 @@ pub struct Fixed {
     /// How many findings were removed; one fix can remove several.
     pub cured: usize,
     /// Rules whose fixes undo each other; their files are not changed.
-    pub unsettled: Vec<&'static str>,
+    pub unsettled: Vec<RuleId>,
 }
 
 impl Fixed {
@@ -101,7 +101,7 @@ fn revert_unsettled(
     next: &SourceSet,
     outcome: &Outcome,
     also_unsafe: bool,
-) -> Vec<&'static str> {
+) -> Vec<RuleId> {
     let unsettled: BTreeSet<Arc<str>> = Changed::between(set, next)
         .into_iter()
         .map(|file| file.path)
@@ -112,7 +112,7 @@ fn revert_unsettled(
         }
     }
     let is_unsettled = |fix: &Fix| unsettled.contains(&fix.path) && is_wanted(fix, also_unsafe);
-    let rules: BTreeSet<&'static str> = outcome
+    let rules: BTreeSet<RuleId> = outcome
         .findings
         .iter()
         .filter(|finding| finding.fix.as_ref().is_some_and(is_unsettled))
@@ -253,14 +253,14 @@ fn comment_edits(fixes: &[&Fix]) -> Option<Vec<Edit>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{FileEdit, Label, Severity};
+    use crate::finding::{FileEdit, Label, Severity, rule_id};
     use crate::yaml::{Change, FieldPath, Span, Value};
 
     use super::super::place_fixes::place_fixes;
 
     const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a # why\n  labels: {b: c}\n";
 
-    fn finding(rule: &'static str, changes: Vec<Change>) -> Finding {
+    fn finding(rule: RuleId, changes: Vec<Change>) -> Finding {
         let label = Label {
             path: "a.yaml".into(),
             span: Span::empty(0),
@@ -306,13 +306,22 @@ mod tests {
         let done = fixed(|text| {
             let mut found = Vec::new();
             if text.contains("b: c") {
-                found.push(finding("one", vec![set(&["metadata", "labels", "b"], "d")]));
+                found.push(finding(
+                    rule_id!("one"),
+                    vec![set(&["metadata", "labels", "b"], "d")],
+                ));
             }
             if text.contains("labels") {
-                found.push(finding("two", vec![remove(&["metadata", "labels"])]));
+                found.push(finding(
+                    rule_id!("two"),
+                    vec![remove(&["metadata", "labels"])],
+                ));
             }
             if text.contains("name: a") {
-                found.push(finding("three", vec![set(&["metadata", "name"], "z")]));
+                found.push(finding(
+                    rule_id!("three"),
+                    vec![set(&["metadata", "name"], "z")],
+                ));
             }
             found
         });
@@ -324,24 +333,30 @@ mod tests {
     #[test]
     fn fixes_that_undo_each_other_do_not_change_the_file() {
         let done = fixed(|text| {
-            let mut found = vec![finding("to-a", vec![set(&["metadata", "name"], "a")])];
+            let mut found = vec![finding(
+                rule_id!("to-a"),
+                vec![set(&["metadata", "name"], "a")],
+            )];
             if text.contains("name: a") {
-                found.insert(0, finding("to-b", vec![set(&["metadata", "name"], "b")]));
+                found.insert(
+                    0,
+                    finding(rule_id!("to-b"), vec![set(&["metadata", "name"], "b")]),
+                );
             }
             found
         });
         assert_eq!(&*done.set.files[0].text, POD);
         assert!(done.changed.is_empty());
-        assert_eq!(done.unsettled, ["to-a", "to-b"]);
+        assert_eq!(done.unsettled, [rule_id!("to-a"), rule_id!("to-b")]);
     }
 
     #[test]
     fn a_finding_that_a_fix_reveals_does_not_undo_the_fix() {
         let done = fixed(|text| {
             let (rule, to) = if text.contains("name: a") {
-                ("to-b", "b")
+                (rule_id!("to-b"), "b")
             } else {
-                ("to-a", "a")
+                (rule_id!("to-a"), "a")
             };
             vec![finding(rule, vec![set(&["metadata", "name"], to)])]
         });
@@ -358,7 +373,7 @@ mod tests {
         let settings = Settings::default();
         let good = fix(&set, &settings, false);
         assert_eq!(&*good.set.files[0].text, POD);
-        let mut broken = finding("break", Vec::new());
+        let mut broken = finding(rule_id!("break"), Vec::new());
         let edit = FileEdit {
             path: "a.yaml".into(),
             span: Span::new(0, POD.len()),
@@ -375,11 +390,14 @@ mod tests {
         let done = fixed(|text| {
             if text.contains("name: a") {
                 return vec![
-                    finding("bad", vec![set_in_scalar()]),
-                    finding("good", vec![super::tests::set(&["metadata", "name"], "z")]),
+                    finding(rule_id!("bad"), vec![set_in_scalar()]),
+                    finding(
+                        rule_id!("good"),
+                        vec![super::tests::set(&["metadata", "name"], "z")],
+                    ),
                 ];
             }
-            vec![finding("bad", vec![set_in_scalar()])]
+            vec![finding(rule_id!("bad"), vec![set_in_scalar()])]
         });
         assert!(done.set.files[0].text.contains("name: z # why"));
         assert_eq!(done.unsettled.len(), 0);

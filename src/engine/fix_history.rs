@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Applicability, Finding, Fix, ObjectRef};
+use crate::finding::{Applicability, Finding, Fix, ObjectRef, RuleId};
 use crate::yaml::{Change, FieldPath};
 
 use crate::engine::notices::UNUSED_SUPPRESSION;
@@ -15,7 +15,7 @@ use crate::engine::route_set::RouteSet;
 pub(super) type Key = (
     Arc<str>,
     usize,
-    &'static str,
+    RuleId,
     Option<ObjectRef>,
     Option<String>,
     Option<String>,

@@ -63,43 +63,31 @@ pub const GUARDS: &[Notice] = &[
     notice!(Error, "vm-probe-unreadable"),
 ];
 
-/// Rules and notices that `rewrite` also uses to refuse a pod, because `check` reports the same problem.
-const SHARED: &[&str] = &["ambiguous-yaml", "rewritten-without-entry"];
-
-/// Returns whether `rewrite` uses an id to refuse pods: the id of a guard, or of a shared rule or notice.
-#[must_use]
-pub fn refuses(id: &str) -> bool {
-    is_guard(id) || SHARED.contains(&id)
-}
-
-/// Returns whether an id belongs to a guard or note of `rewrite`.
-#[must_use]
-pub fn is_guard(id: &str) -> bool {
-    GUARDS.iter().any(|guard| guard.id == id)
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::engine::NOTICES;
-    use crate::engine::guard_docs::GUARDS;
-    use crate::rules;
+    use super::GUARDS;
+    use crate::engine::rule_names;
+    use crate::finding::{GuardId, RuleId};
 
     #[test]
-    fn shared_ids_belong_to_rules_and_notices() {
-        let is_known = |id: &&str| {
-            rules::all().iter().any(|rule| rule.id == *id)
-                || NOTICES.iter().any(|notice| notice.id == *id)
-        };
-        assert!(super::SHARED.iter().all(is_known));
+    fn every_guard_has_a_page() {
+        let documented: Vec<RuleId> = GUARDS.iter().map(|guard| guard.id).collect();
+        let declared: Vec<RuleId> = GuardId::ALL.iter().map(|guard| guard.rule()).collect();
+        assert_eq!(documented, declared);
     }
 
     #[test]
-    fn guards_are_sorted_and_their_ids_are_unique() {
-        assert!(GUARDS.is_sorted_by_key(|guard| guard.id));
-        let mut others = NOTICES
-            .iter()
-            .map(|notice| notice.id)
-            .chain(rules::all().iter().map(|rule| rule.id));
-        assert!(others.all(|id| !super::is_guard(id)));
+    fn only_shared_ids_belong_to_rules_and_notices() {
+        let reported = rule_names().reported();
+        assert!(
+            GuardId::SHARED
+                .iter()
+                .all(|guard| reported.contains(&guard.rule()))
+        );
+        assert!(
+            GuardId::ALL
+                .iter()
+                .all(|guard| !reported.contains(&guard.rule()))
+        );
     }
 }

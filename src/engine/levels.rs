@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::finding::RuleId;
 use crate::rules;
 use crate::settings::{Ignore, RuleLevel, ScopeSet, Settings};
 
@@ -14,14 +15,14 @@ use crate::settings::{Ignore, RuleLevel, ScopeSet, Settings};
 #[derive(Debug)]
 pub(super) struct Levels<'s> {
     settings: &'s Settings,
-    known: HashSet<&'static str>,
+    known: HashSet<RuleId>,
     scopes: ScopeSet<'s>,
-    by_path: RefCell<HashMap<Arc<str>, Rc<ScopedLevels<'s>>>>,
-    by_scopes: RefCell<HashMap<Vec<usize>, Rc<ScopedLevels<'s>>>>,
+    by_path: RefCell<HashMap<Arc<str>, Rc<ScopedLevels>>>,
+    by_scopes: RefCell<HashMap<Vec<usize>, Rc<ScopedLevels>>>,
 }
 
 /// The levels that scopes set, by rule.
-type ScopedLevels<'s> = BTreeMap<&'s str, RuleLevel>;
+type ScopedLevels = BTreeMap<RuleId, RuleLevel>;
 
 impl<'s> Levels<'s> {
     /// Prepares the lookups for the settings of a run.
@@ -36,24 +37,24 @@ impl<'s> Levels<'s> {
     }
 
     /// Returns the level of a rule for a file: that of the last scope that sets one, or the general level.
-    pub(super) fn level(&self, rule: &str, path: &Arc<str>) -> Option<RuleLevel> {
-        let general = || self.settings.rules.get(rule).copied();
+    pub(super) fn level(&self, rule: RuleId, path: &Arc<str>) -> Option<RuleLevel> {
+        let general = || self.settings.rules.get(&rule).copied();
         if self.settings.scopes.is_empty() {
             return general();
         }
-        self.scoped(path).get(rule).copied().or_else(general)
+        self.scoped(path).get(&rule).copied().or_else(general)
     }
 
     /// Returns whether findings of a rule are reported for a file. `--select` only selects rules; notices, such as those
     /// about unreadable files, are always reported.
-    pub(super) fn is_enabled(&self, rule: &str, path: &Arc<str>) -> bool {
+    pub(super) fn is_enabled(&self, rule: RuleId, path: &Arc<str>) -> bool {
         let select = self.settings.select.as_ref();
         let selected =
-            select.is_none_or(|select| select.contains(rule) || !self.known.contains(rule));
+            select.is_none_or(|select| select.contains(&rule) || !self.known.contains(&rule));
         selected && self.level(rule, path) != Some(RuleLevel::Ignore)
     }
 
-    fn scoped(&self, path: &Arc<str>) -> Rc<ScopedLevels<'s>> {
+    fn scoped(&self, path: &Arc<str>) -> Rc<ScopedLevels> {
         if let Some(known) = self.by_path.borrow().get(path) {
             return Rc::clone(known);
         }
@@ -65,7 +66,7 @@ impl<'s> Levels<'s> {
                 .iter()
                 .filter_map(|at| self.settings.scopes.get(*at))
                 .flat_map(|scope| &scope.rules)
-                .map(|(rule, level)| (&**rule, *level))
+                .map(|(rule, level)| (*rule, *level))
                 .collect();
             Rc::new(levels)
         });
@@ -77,7 +78,7 @@ impl<'s> Levels<'s> {
     }
 }
 
-type RuleAndFile = (&'static str, Arc<str>);
+type RuleAndFile = (RuleId, Arc<str>);
 
 /// The `ignore` entries of the configuration.
 #[derive(Debug)]
@@ -85,9 +86,9 @@ pub(super) struct Ignores<'s> {
     entries: &'s [Ignore],
     scopes: ScopeSet<'s>,
     /// Entries without a path, by rule.
-    general: HashMap<&'s str, Vec<usize>>,
+    general: HashMap<RuleId, Vec<usize>>,
     /// The rules whose entries without a path are used.
-    general_used: RefCell<HashSet<&'static str>>,
+    general_used: RefCell<HashSet<RuleId>>,
     /// The first entry that applies to a rule and a file.
     first: RefCell<HashMap<RuleAndFile, Option<usize>>>,
     used: RefCell<HashSet<usize>>,
@@ -96,10 +97,10 @@ pub(super) struct Ignores<'s> {
 impl<'s> Ignores<'s> {
     /// Prepares the lookups for the entries of a run.
     pub(super) fn new(entries: &'s [Ignore]) -> Self {
-        let mut general: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut general: HashMap<RuleId, Vec<usize>> = HashMap::new();
         let indexed = entries.iter().enumerate();
         for (at, entry) in indexed.filter(|(_, entry)| entry.scope.paths.is_empty()) {
-            general.entry(&entry.rule).or_default().push(at);
+            general.entry(entry.rule).or_default().push(at);
         }
         Self {
             entries,
@@ -117,7 +118,7 @@ impl<'s> Ignores<'s> {
     }
 
     /// Returns the first entry that silences a finding of `rule` in one of the files, and marks all such entries as used.
-    pub(super) fn silencing(&self, rule: &'static str, paths: &[Arc<str>]) -> Option<&'s Ignore> {
+    pub(super) fn silencing(&self, rule: RuleId, paths: &[Arc<str>]) -> Option<&'s Ignore> {
         paths
             .iter()
             .filter_map(|path| self.first_of(rule, path))
@@ -125,12 +126,12 @@ impl<'s> Ignores<'s> {
             .and_then(|at| self.entries.get(at))
     }
 
-    fn first_of(&self, rule: &'static str, path: &Arc<str>) -> Option<usize> {
+    fn first_of(&self, rule: RuleId, path: &Arc<str>) -> Option<usize> {
         let mut known = self.first.borrow_mut();
         let first = known.entry((rule, Arc::clone(path)));
         *first.or_insert_with(|| {
             let mut used = self.used.borrow_mut();
-            let general = self.general.get(rule).map_or(&[][..], Vec::as_slice);
+            let general = self.general.get(&rule).map_or(&[][..], Vec::as_slice);
             if self.general_used.borrow_mut().insert(rule) {
                 used.extend(general);
             }
@@ -162,7 +163,7 @@ impl<'s> Ignores<'s> {
         open.retain(|at| !used.contains(at));
         let mut mark_if_idle = |at: usize, path: &Arc<str>| {
             let entry = self.entries.get(at);
-            let is_idle = entry.is_some_and(|entry| levels.is_enabled(&entry.rule, path));
+            let is_idle = entry.is_some_and(|entry| levels.is_enabled(entry.rule, path));
             if let Some(idle) = idle.get_mut(at) {
                 *idle |= is_idle;
             }

@@ -46,7 +46,7 @@ mod vm;
 mod write;
 
 pub use crate::engine::copy_tree::{CopyError, TreeCopy, copy_tree, is_earlier_copy};
-pub use crate::engine::guard_docs::{GUARDS, is_guard, refuses};
+pub use crate::engine::guard_docs::GUARDS;
 pub use crate::engine::input_diagnostics::input_diagnostics;
 pub use crate::engine::vm::{
     GeneratedFile, GeneratedFiles, mesh_yamls, with_groups, workload_groups, write_generated,
@@ -58,7 +58,7 @@ pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix};
 pub use load::{load, unread_paths};
 pub use notice::Notice;
-pub use notices::{NOTICES, check_ids, explained, rule_ids};
+pub use notices::{NOTICES, explained, rule_names};
 pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use prediction_run::{Predicted, predict};

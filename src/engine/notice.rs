@@ -1,13 +1,13 @@
 //! The type of everything that `meshprobe rule` explains.
 
-use crate::finding::Severity;
+use crate::finding::{RuleId, Severity};
 use crate::rules;
 
 /// A kind of finding with its page.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice {
     /// The id. Rules, notices and guards share one set of ids.
-    pub id: &'static str,
+    pub id: RuleId,
     /// The usual severity.
     pub severity: Severity,
     /// The page, `docs/rules/<id>.md`.
@@ -26,7 +26,7 @@ impl Notice {
 macro_rules! notice {
     ($severity:ident, $id:literal) => {
         $crate::engine::notice::Notice {
-            id: $id,
+            id: $crate::finding::rule_id!($id),
             severity: $crate::finding::Severity::$severity,
             page: $crate::rules::page!($id),
         }

@@ -1,26 +1,30 @@
 //! Notices: the kinds of findings that the engine reports, and not a rule.
 
-use crate::rules;
+use std::sync::LazyLock;
 
-use crate::engine::guard_docs::{GUARDS, is_guard};
+use crate::finding::{RuleId, rule_id};
+use crate::rules;
+use crate::settings::RuleNames;
+
+use crate::engine::guard_docs::GUARDS;
 use crate::engine::notice::{Notice, notice};
 
-pub(super) const AMBIGUOUS_YAML: &str = "ambiguous-yaml";
-pub(super) const DUPLICATE_KEY: &str = "duplicate-key";
-pub(super) const EDIT_REFUSED: &str = "edit-refused";
-pub(super) const FILE_LEFT_OUT: &str = "file-left-out";
-pub(super) const INTERNAL_ERROR: &str = "internal-error";
-pub(super) const INVALID_SUPPRESSION: &str = "invalid-suppression";
-pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
-pub(super) const NOT_RENDERED: &str = "not-rendered";
-pub(super) const NOT_REWRITTEN: &str = "not-rewritten-ahead";
-pub(super) const NOT_UTF8: &str = "not-utf8";
-pub(super) const OVERLAY_LEFT_OUT: &str = "overlay-left-out";
-pub(super) const POLICY_LEFT_OUT: &str = "policy-left-out";
-pub(super) const SYNTAX_ERROR: &str = "syntax-error";
-pub(super) const TRACKED_HIDDEN: &str = "tracked-file-hidden";
-pub(super) const UNREADABLE_FILE: &str = "unreadable-file";
-pub(super) const UNUSED_SUPPRESSION: &str = "unused-suppression";
+pub(super) const AMBIGUOUS_YAML: RuleId = rule_id!("ambiguous-yaml");
+pub(super) const DUPLICATE_KEY: RuleId = rule_id!("duplicate-key");
+pub(super) const EDIT_REFUSED: RuleId = rule_id!("edit-refused");
+pub(super) const FILE_LEFT_OUT: RuleId = rule_id!("file-left-out");
+pub(super) const INTERNAL_ERROR: RuleId = rule_id!("internal-error");
+pub(super) const INVALID_SUPPRESSION: RuleId = rule_id!("invalid-suppression");
+pub(super) const NOT_MODELLED: RuleId = rule_id!("kustomization-not-modelled");
+pub(super) const NOT_RENDERED: RuleId = rule_id!("not-rendered");
+pub(super) const NOT_REWRITTEN: RuleId = rule_id!("not-rewritten-ahead");
+pub(super) const NOT_UTF8: RuleId = rule_id!("not-utf8");
+pub(super) const OVERLAY_LEFT_OUT: RuleId = rule_id!("overlay-left-out");
+pub(super) const POLICY_LEFT_OUT: RuleId = rule_id!("policy-left-out");
+pub(super) const SYNTAX_ERROR: RuleId = rule_id!("syntax-error");
+pub(super) const TRACKED_HIDDEN: RuleId = rule_id!("tracked-file-hidden");
+pub(super) const UNREADABLE_FILE: RuleId = rule_id!("unreadable-file");
+pub(super) const UNUSED_SUPPRESSION: RuleId = rule_id!("unused-suppression");
 
 /// All notices, sorted by id.
 pub const NOTICES: &[Notice] = &[
@@ -55,16 +59,15 @@ pub fn explained() -> Vec<Notice> {
     notices
 }
 
-/// Returns the ids of all rules, notices and guards, sorted.
-#[must_use]
-pub fn rule_ids() -> Vec<&'static str> {
-    explained().into_iter().map(|notice| notice.id).collect()
-}
+static NAMES: LazyLock<RuleNames> = LazyLock::new(|| {
+    let rules = rules::all().iter().map(|rule| rule.id);
+    RuleNames::new(rules.chain(NOTICES.iter().map(|notice| notice.id)))
+});
 
-/// Returns the ids of all rules and notices that `check` can report, sorted.
+/// Returns the ids of all rules, notices and guards.
 #[must_use]
-pub fn check_ids() -> Vec<&'static str> {
-    rule_ids().into_iter().filter(|id| !is_guard(id)).collect()
+pub fn rule_names() -> &'static RuleNames {
+    &NAMES
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn key(finding: &Finding) -> impl Ord + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Label;
+    use crate::finding::{Label, rule_id};
     use crate::yaml::Span;
 
     #[test]
@@ -84,7 +84,8 @@ mod tests {
                 span: Span::empty(0),
                 message: String::new(),
             };
-            let mut finding = Finding::new("r", Severity::Error, label, "it fails".into());
+            let mut finding =
+                Finding::new(rule_id!("r"), Severity::Error, label, "it fails".into());
             finding.container = Some(container.into());
             finding
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::check_ids;
+use crate::engine::rule_names;
 use crate::mesh::Version;
 use crate::settings::{self, ConfigError, Layer};
 use crate::yaml::{self, LineIndex, NodeRef, Span};
@@ -11,8 +11,8 @@ use crate::yaml::{self, LineIndex, NodeRef, Span};
 ///
 /// # Errors
 /// All errors of the configuration, including settings that only the configuration file may contain.
-pub(super) fn layer(config: NodeRef<'_>, known_rules: &[&str]) -> Result<Layer, Vec<ConfigError>> {
-    let mut layer = settings::parse(config, known_rules, &check_ids())?;
+pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
+    let mut layer = settings::parse(config, rule_names())?;
     if let Some(message) = invalid_release(&layer) {
         let span = config.span();
         return Err(vec![ConfigError { span, message }]);
@@ -58,11 +58,7 @@ fn invalid_release(layer: &Layer) -> Option<String> {
 ///
 /// # Errors
 /// One message with its position per error.
-pub(super) fn layer_of_file(
-    name: &str,
-    bytes: &[u8],
-    known_rules: &[&str],
-) -> Result<Layer, Vec<String>> {
+pub(super) fn layer_of_file(name: &str, bytes: &[u8]) -> Result<Layer, Vec<String>> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(vec![format!("`{name}` is not UTF-8")]);
     };
@@ -73,7 +69,7 @@ pub(super) fn layer_of_file(
         return Ok(Layer::default());
     };
     let message = |problem: &ConfigError| at(name, &text, problem.span.start, &problem.message);
-    layer(root, known_rules).map_err(|problems| problems.iter().map(message).collect::<Vec<_>>())
+    layer(root).map_err(|problems| problems.iter().map(message).collect::<Vec<_>>())
 }
 
 /// Returns a message with its position.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::{check_ids, rule_ids};
+use crate::engine::rule_names;
 use crate::settings::{API_VERSION, KIND, schema};
 
 const HOME: &str = "https://meshprobe.dev";
@@ -67,7 +67,7 @@ pub fn definition() -> Result<String, serde_yaml::Error> {
 
 /// Returns the schema of a functionConfig, as an OpenAPI 3.0 schema.
 fn open_api() -> Value {
-    let mut schema = schema(&rule_ids(), &check_ids());
+    let mut schema = schema(rule_names());
     for path in FILE_ONLY {
         remove_property(&mut schema, path);
     }

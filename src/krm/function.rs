@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::engine::{self, Exit, failing};
+use crate::engine::{Exit, failing};
 use crate::finding::Severity;
 use crate::settings::{Action, Emit, FailOn, Layer};
 use crate::source::SourceSet;
@@ -21,7 +21,7 @@ use super::results;
 /// Standard input is not a list, or its configuration is invalid.
 pub(super) fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<String>> {
     let set = load(input, directory, &Layer::default())?;
-    let layer = List::of(&set)?.configuration(&engine::rule_ids())?;
+    let layer = List::of(&set)?.configuration()?;
     let set = if layer.context.is_empty() {
         set
     } else {

@@ -76,7 +76,7 @@ impl<'t> List<'t> {
     ///
     /// # Errors
     /// One message with its position per error.
-    pub(super) fn configuration(&self, known_rules: &[&str]) -> Result<Layer, Vec<String>> {
+    pub(super) fn configuration(&self) -> Result<Layer, Vec<String>> {
         let config = self
             .root
             .get("functionConfig")
@@ -88,8 +88,7 @@ impl<'t> List<'t> {
             let message = format!("functionConfig: {}", problem.message);
             at(NAME, &self.file.text, problem.span.start, &message)
         };
-        config::layer(config, known_rules)
-            .map_err(|problems| problems.iter().map(message).collect::<Vec<_>>())
+        config::layer(config).map_err(|problems| problems.iter().map(message).collect::<Vec<_>>())
     }
 
     pub(super) const fn tree(&self) -> &'t Tree {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::engine::{Exit, failing, rule_ids};
+use crate::engine::{Exit, failing};
 use crate::finding::Severity;
 use crate::settings::{Action, Emit, FailOn};
 use crate::source::{Content, SourceSet};
@@ -28,7 +28,7 @@ pub(super) fn answer(
     directory: &Path,
     file: ConfigFile<'_>,
 ) -> Result<Answer, Vec<String>> {
-    let layer = config::layer_of_file(file.name, file.bytes, &rule_ids())?;
+    let layer = config::layer_of_file(file.name, file.bytes)?;
     if layer.emit == Some(Emit::None) {
         let message = "`emit: none` is only allowed for functions under `validators:`; a plugin without output deletes every resource";
         return Err(vec![format!("{}: {message}", file.name)]);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::{Summary, is_guard, refuses};
+use crate::engine::Summary;
 use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
 use crate::report::{escape_control, left_out_sentences};
 use crate::source::SourceSet;
@@ -60,7 +60,7 @@ fn result(set: &SourceSet, items: &[NodeRef<'_>], finding: &Finding) -> Value {
 fn tags(finding: &Finding) -> Value {
     let applicability = finding.fix.as_ref().map(|fix| fix.applicability.as_str());
     Value::Map(vec![
-        ("rule".to_owned(), finding.rule.into()),
+        ("rule".to_owned(), finding.rule.as_str().into()),
         ("docs".to_owned(), Value::Str(docs_url(finding.rule))),
         ("certainty".to_owned(), finding.certainty.as_str().into()),
         ("fixable".to_owned(), applicability.unwrap_or("no").into()),
@@ -220,11 +220,11 @@ pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary)
 fn is_repeated(findings: &[Finding], index: usize, finding: &Finding) -> bool {
     let reports_it = |(at, other): (usize, &Finding)| {
         other.severity == Severity::Error
-            && !is_guard(other.rule)
+            && !other.rule.is_guard()
             && other.primary.is_at(&finding.primary)
             && (other.rule != finding.rule || at < index)
     };
-    refuses(finding.rule) && findings.iter().enumerate().any(reports_it)
+    finding.rule.refuses_rewrite() && findings.iter().enumerate().any(reports_it)
 }
 
 fn shown(object: &ObjectRef) -> String {

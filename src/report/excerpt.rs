@@ -225,7 +225,7 @@ fn window_start(line: &str, mark: usize, width: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Severity;
+    use crate::finding::{Severity, rule_id};
 
     fn marked(line: &str, mark: (usize, usize), width: usize) -> (String, String) {
         let shown = excerpt(line, &[Span::new(mark.0, mark.1)], width);
@@ -266,7 +266,12 @@ mod tests {
             span: Span::new(start, start + 1),
             message: message.into(),
         };
-        let mut finding = Finding::new("r", Severity::Error, label(25, "here"), "m".into());
+        let mut finding = Finding::new(
+            rule_id!("r"),
+            Severity::Error,
+            label(25, "here"),
+            "m".into(),
+        );
         finding.related.push(label(0, "there"));
         finding.related.push(label(20, "next to it"));
         let regions = excerpt_regions(&set, &finding, &finding.related, 40);

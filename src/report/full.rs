@@ -219,7 +219,7 @@ impl SourceCode for Frames {
 
 #[cfg(test)]
 mod tests {
-    use crate::finding::Severity;
+    use crate::finding::{Severity, rule_id};
     use crate::report::full::*;
     use crate::source::SourceFile;
 
@@ -243,7 +243,7 @@ mod tests {
         let message =
             "readinessProbe of container `web` will fail: port 8080 takes mutual TLS only".into();
         let mut finding = Finding::new(
-            "strict-probe-not-rewritten",
+            rule_id!("strict-probe-not-rewritten"),
             Severity::Error,
             primary,
             message,

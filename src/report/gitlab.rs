@@ -55,7 +55,7 @@ fn issue(results: &Results<'_>, finding: &Finding, seen: &mut BTreeMap<u128, usi
     *count += 1;
     Issue {
         description: finding_lines(finding).join("\n"),
-        check_name: finding.rule,
+        check_name: finding.rule.as_str(),
         fingerprint: format!("{:032x}", hash(identity, &count.to_string())),
         severity: severity(finding.severity),
         location: Location {
@@ -74,7 +74,7 @@ fn issue(results: &Results<'_>, finding: &Finding, seen: &mut BTreeMap<u128, usi
 fn identity(finding: &Finding, path: &str) -> u128 {
     let object = finding.object.as_ref();
     let parts = [
-        finding.rule,
+        finding.rule.as_str(),
         path,
         object.map_or("", |object| &object.kind),
         object

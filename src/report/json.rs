@@ -135,7 +135,7 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
     let location = source_location(set, &finding.primary);
     let place = location.place;
     Entry {
-        rule: finding.rule,
+        rule: finding.rule.as_str(),
         severity: finding.severity.as_str(),
         certainty: finding.certainty.as_str(),
         message: &finding.message,

@@ -115,7 +115,7 @@ fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
 fn case(results: &Results<'_>, finding: &Finding, shown: &str) -> String {
     let subject = subject(finding);
     let name = match subject.as_str() {
-        "" => finding.rule.to_owned(),
+        "" => finding.rule.to_string(),
         subject => format!("{}: {subject}", finding.rule),
     };
     format!(

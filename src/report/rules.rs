@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::engine::{Notice, explained, is_guard};
+use crate::engine::{Notice, explained};
 use crate::rules::{self, FixAvailability};
 
 /// The first lines of the generated index.
@@ -21,7 +21,7 @@ enum Kind {
 }
 
 fn kind(notice: &Notice) -> Kind {
-    if is_guard(notice.id) {
+    if notice.id.is_guard() {
         Kind::Guard
     } else if rules::all().iter().any(|rule| rule.id == notice.id) {
         Kind::Rule
@@ -84,7 +84,7 @@ pub fn rules_json() -> serde_json::Result<String> {
         rules: Vec<Entry>,
     }
     let entry = |notice: &Notice| Entry {
-        id: notice.id,
+        id: notice.id.as_str(),
         kind: kind(notice),
         severity: notice.severity.as_str(),
         fix: fix(notice),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::engine::{Notice, check_ids, explained};
+use crate::engine::{Notice, explained};
 use crate::finding::{
     Applicability, FileEdit, Finding, Fix, Label, Severity, SuppressedBy, Suppression, docs_url,
 };
@@ -33,10 +33,9 @@ const RESULTS: usize = 25_000;
 /// # Errors
 /// Never in practice: all keys are strings.
 pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
-    let ids = check_ids();
     let rules: Vec<Notice> = explained()
         .into_iter()
-        .filter(|notice| ids.contains(&notice.id))
+        .filter(|notice| !notice.id.is_guard())
         .collect();
     let mut hashes = Hashes::new(results.set);
     let (reported, omitted) = bounded(results.outcome.all(), RESULTS);
@@ -96,7 +95,7 @@ fn rule(notice: &Notice) -> Value {
     let full = [short.clone(), reason(notice)].join(" ");
     let docs = notice.docs();
     json!({
-        "id": notice.id,
+        "id": notice.id.as_str(),
         "shortDescription": { "text": cut(&short) },
         "fullDescription": { "text": cut(full.trim()) },
         "help": { "text": docs, "markdown": docs },
@@ -146,7 +145,7 @@ fn result(
         .map(|entry| suppression(set, root, entry))
         .collect();
     let mut result = json!({
-        "ruleId": finding.rule,
+        "ruleId": finding.rule.as_str(),
         "level": finding.severity.as_str(),
         "message": { "text": unlinked(&finding_lines(finding).join("\n\n")) },
         "relatedLocations": related,
@@ -329,6 +328,7 @@ impl<'a> Hashes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::rule_id;
     use crate::yaml::Span;
 
     #[test]
@@ -338,7 +338,8 @@ mod tests {
             span: Span::empty(0),
             message: String::new(),
         };
-        let finding = |severity| Finding::new("r", severity, label.clone(), String::new());
+        let finding =
+            |severity| Finding::new(rule_id!("r"), severity, label.clone(), String::new());
         let mut silenced = finding(Severity::Error);
         silenced.suppressed = Some(Suppression {
             by: SuppressedBy::Comment,

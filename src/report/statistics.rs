@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::engine::Outcome;
-use crate::finding::{Applicability, Severity};
+use crate::finding::{Applicability, RuleId, Severity};
 
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
@@ -13,7 +13,7 @@ use crate::report::terminal_style::{TerminalStyle, Tone};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleCount {
     /// The id of the rule.
-    pub rule: &'static str,
+    pub rule: RuleId,
     /// Findings of severity error.
     pub errors: usize,
     /// Findings of severity warning.
@@ -35,7 +35,7 @@ impl RuleCount {
 /// Counts the findings of each rule, the most frequent first.
 #[must_use]
 pub fn statistics(outcome: &Outcome) -> Vec<RuleCount> {
-    let mut counts: BTreeMap<&'static str, RuleCount> = BTreeMap::new();
+    let mut counts: BTreeMap<RuleId, RuleCount> = BTreeMap::new();
     for finding in outcome.all() {
         let count = counts.entry(finding.rule).or_insert(RuleCount {
             rule: finding.rule,
@@ -71,7 +71,7 @@ pub fn statistics_table(counts: &[RuleCount], style: TerminalStyle) -> String {
     }
     let width = counts
         .iter()
-        .map(|count| count.rule.len())
+        .map(|count| count.rule.as_str().len())
         .max()
         .unwrap_or_default()
         .max("RULE".len());
@@ -93,7 +93,12 @@ pub fn statistics_table(counts: &[RuleCount], style: TerminalStyle) -> String {
         .map(|number| number.to_string());
         let [errors, warnings, notes, fixable, suppressed] = &numbers;
         out.push_str(&line([
-            count.rule, errors, warnings, notes, fixable, suppressed,
+            count.rule.as_str(),
+            errors,
+            warnings,
+            notes,
+            fixable,
+            suppressed,
         ]));
         out.push('\n');
     }

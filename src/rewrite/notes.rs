@@ -1,7 +1,7 @@
 //! Notes about a pod in addition to refusals: why it is not rewritten, and what its rewrite depends on.
 
 use crate::context::{Context, Dataplane};
-use crate::finding::{Certainty, Finding, Label, Severity};
+use crate::finding::{Certainty, Finding, GuardId, Label, RuleId, Severity, rule_id};
 use crate::kube::{ContainerList, Slot};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
@@ -12,7 +12,7 @@ use crate::settings::{Form, InjectionAssumption};
 use super::handlers::{left, since};
 use crate::rewrite::form::rewrite_form::{self, RewriteForm};
 
-fn note(pod: &WorkloadPrediction<'_>, id: &'static str, message: String) -> Finding {
+fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) -> Finding {
     let object = &pod.workload.object;
     note_at(
         pod,
@@ -22,7 +22,12 @@ fn note(pod: &WorkloadPrediction<'_>, id: &'static str, message: String) -> Find
     )
 }
 
-fn note_at(pod: &WorkloadPrediction<'_>, id: &'static str, at: Label, message: String) -> Finding {
+fn note_at(
+    pod: &WorkloadPrediction<'_>,
+    id: impl Into<RuleId>,
+    at: Label,
+    message: String,
+) -> Finding {
     let object = &pod.workload.object;
     let mut finding = Finding::new(id, Severity::Note, at, message);
     finding.document = object.document.index;
@@ -48,7 +53,7 @@ pub(super) fn opt_out(
         let at = object.label_at(chosen.value.span(), String::new());
         let is_set_there = place.is_some_and(|place| place.is_at(&at));
         let message = format!("{title} is left as it is: {}", reason.message);
-        return is_set_there.then(|| note_at(pod, "proxyless", at, message));
+        return is_set_there.then(|| note_at(pod, GuardId::PROXYLESS, at, message));
     }
     if pod.dataplane.value != Dataplane::Sidecar {
         return None;
@@ -59,7 +64,7 @@ pub(super) fn opt_out(
         format!("{title} is left as it is: {}", reason.message)
     };
     let label = place.unwrap_or_else(|| object.label_at(object.name_span(), String::new()));
-    Some(note_at(pod, "opt-out", label, message))
+    Some(note_at(pod, GuardId::OPT_OUT, label, message))
 }
 
 /// Notes that a pod gets no sidecar although its namespace is injected.
@@ -76,7 +81,7 @@ pub(super) fn outside(
         let message = format!(
             "{title} is left as it is: it is in ambient mode, where no injector rewrites probes"
         );
-        return Some(note(pod, "ambient", message));
+        return Some(note(pod, GuardId::AMBIENT, message));
     }
     if !is_injected_namespace(context, pod) {
         return None;
@@ -85,11 +90,11 @@ pub(super) fn outside(
     if let Some(entry) = pod.workload.template.host_network() {
         let label = object.label_at(entry.key.span(), String::new());
         let message = format!("{title} is left as it is: pods on the host network get no sidecar");
-        return Some(note_at(pod, "host-network", label, message));
+        return Some(note_at(pod, GuardId::HOST_NETWORK, label, message));
     }
     let (namespace, _) = context.namespace_of(object);
     let message = format!("{title} is left as it is: Istio never injects namespace `{namespace}`");
-    is_system_namespace(namespace).then(|| note(pod, "system-namespace", message))
+    is_system_namespace(namespace).then(|| note(pod, GuardId::SYSTEM_NAMESPACE, message))
 }
 
 fn is_injected_namespace(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> bool {
@@ -119,7 +124,7 @@ pub(super) fn form_kept(requested: Form, pod: &WorkloadPrediction<'_>) -> Option
         pod.workload.title(),
         written.as_str()
     );
-    may_be_injected.then(|| note(pod, "form-kept", message))
+    may_be_injected.then(|| note(pod, GuardId::FORM_KEPT, message))
 }
 
 /// Returns the notes about a pod that was rewritten.
@@ -147,7 +152,7 @@ fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         "the pod template of a Job is immutable: delete an existing {} first",
         pod.workload.title()
     );
-    (pod.workload.object.kind == "Job").then(|| note(pod, "job-immutable", message))
+    (pod.workload.object.kind == "Job").then(|| note(pod, GuardId::JOB_IMMUTABLE, message))
 }
 
 /// Reports the value of the annotation that the opt-out replaces.
@@ -166,7 +171,7 @@ fn opt_in(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Finding>
          otherwise",
         pod.workload.title()
     );
-    Some(note_at(pod, "opt-in-replaced", label, message))
+    Some(note_at(pod, GuardId::OPT_IN_REPLACED, label, message))
 }
 
 fn hooks_left(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
@@ -179,7 +184,7 @@ fn hooks_left(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
          probers; set the release with `--mesh-version`",
         pod.workload.title()
     );
-    found.then(|| note(pod, "hooks-left", message))
+    found.then(|| note(pod, GuardId::HOOKS_LEFT, message))
 }
 
 /// Notes that the latest release is assumed, if that matters: older supported releases do not rewrite this kind of
@@ -214,7 +219,7 @@ fn release_assumed(
         pod.workload.title(),
         because.message
     );
-    Some(note(pod, "release-assumed", message))
+    Some(note(pod, GuardId::RELEASE_ASSUMED, message))
 }
 
 fn port_assumed(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
@@ -234,7 +239,7 @@ fn port_assumed(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         pod.status_port.value,
         because.join("; ")
     );
-    Some(note(pod, "port-assumed", message))
+    Some(note(pod, GuardId::PORT_ASSUMED, message))
 }
 
 /// Warns that, without the opt-out, the injector of a later release would record what this release does not rewrite.
@@ -256,7 +261,7 @@ fn newer_release(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<F
         pod.workload.title(),
         first.title()
     );
-    let mut finding = note(pod, "newer-release", message);
+    let mut finding = note(pod, GuardId::NEWER_RELEASE, message);
     finding.severity = Severity::Warning;
     Some(finding)
 }
@@ -287,7 +292,7 @@ fn deadlocks<'p>(
                 .workload
                 .object
                 .label_at(prediction.handler.key.span(), String::new());
-            let mut finding = note_at(pod, "native-sidecar-startup-deadlock", label, message);
+            let mut finding = note_at(pod, rule_id!("native-sidecar-startup-deadlock"), label, message);
             finding.severity = Severity::Warning;
             finding.certainty = prediction.verdict.certainty;
             finding.assumptions = prediction.verdict.assumptions();

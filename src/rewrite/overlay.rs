@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hashbrown::HashMap;
 
 use crate::context::Context;
-use crate::finding::Finding;
+use crate::finding::{Finding, GuardId};
 use crate::kube::{Object, ObjectKey, Workload};
 use crate::kustomize::Rendering;
 use crate::mesh::Mesh;
@@ -127,7 +127,7 @@ impl<'a, 't> Overlays<'a, 't> {
         let rendering = self.renderings.iter().find(same);
         let build = rendering.map_or("kustomize build DIR", Rendering::build);
         GuardFailure::new(
-            "kustomize-overlay",
+            GuardId::KUSTOMIZE_OVERLAY,
             plain.workload.object.name_span(),
             message,
         )
@@ -222,11 +222,14 @@ pub(super) fn only_context(
         if bases.contains(&key) && reported.insert(key) {
             let path = seen.workload.object.path();
             let message = format!("`{path}` is only read as context and is not edited");
-            let refusal =
-                GuardFailure::new("context-only", seen.workload.object.name_span(), message)
-                    .with_help(format!(
-                        "to rewrite it, add `{path}` to the paths of the run"
-                    ));
+            let refusal = GuardFailure::new(
+                GuardId::CONTEXT_ONLY,
+                seen.workload.object.name_span(),
+                message,
+            )
+            .with_help(format!(
+                "to rewrite it, add `{path}` to the paths of the run"
+            ));
             findings.push(refusal.finding(seen));
         }
     }

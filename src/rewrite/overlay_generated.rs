@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use crate::finding::GuardId;
 use crate::kustomize::{GeneratedFrom, generator_files};
 use crate::predict::WorkloadPrediction;
 use crate::source::SourceSet;
@@ -27,7 +28,7 @@ impl Generated {
         let message =
             format!("`{path}` copies the file into {generated}, whose content would change");
         let help = format!("if that content may change, leave it out with `--exclude {path}`");
-        let refusal = GuardFailure::new("kustomize-overlay", object.name_span(), message);
+        let refusal = GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
         Some(refusal.with_help(help))
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::finding::GuardId;
 use crate::kustomize::{Limit, Rendering};
 use crate::predict::WorkloadPrediction;
 
@@ -38,6 +39,9 @@ impl<'t> LeftOut<'t> {
         let overlay = overlay.location_file();
         let message = format!("the effect of `{overlay}` on it is not known, because {limit}");
         let help = limit.help("rewrite");
-        Some(GuardFailure::new("kustomize-overlay", object.name_span(), message).with_help(help))
+        Some(
+            GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message)
+                .with_help(help),
+        )
     }
 }

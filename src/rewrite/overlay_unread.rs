@@ -1,6 +1,7 @@
 //! Refuses to rewrite the bases of kustomizations that cannot be read or are hidden, because their effect on a pod is
 //! unknown.
 
+use crate::finding::GuardId;
 use crate::gitops::{UnreadOverlay, unread_overlays};
 use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
@@ -34,7 +35,7 @@ impl UnreadableOverlays {
             false => format!("fix `{path}`"),
         };
         let help = format!("{fix}, or leave it out with `--exclude {path}`");
-        let refusal = GuardFailure::new("kustomize-overlay", object.name_span(), message);
+        let refusal = GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
         Some(refusal.with_help(help))
     }
 }

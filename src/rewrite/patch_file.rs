@@ -1,6 +1,6 @@
 //! Workloads in files that kustomizations use as patches: such files are never edited.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, GuardId};
 use crate::predict::WorkloadPrediction;
 
 use crate::rewrite::guard::failure::GuardFailure;
@@ -19,7 +19,7 @@ pub(super) fn refusals(rendered: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
         .map(|prediction| {
             let object = &prediction.workload.object;
             let message = "a kustomization uses its file as a patch";
-            GuardFailure::new("kustomize-patch", object.name_span(), message)
+            GuardFailure::new(GuardId::KUSTOMIZE_PATCH, object.name_span(), message)
                 .with_help(
                     "rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite \
                      -`; or remove the file from the patches of the kustomization",

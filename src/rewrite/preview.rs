@@ -4,7 +4,7 @@
 //! are not compatible: without `--preview`, such pods are refused.
 
 use crate::context::{Context, Dataplane};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, GuardId, Severity};
 use crate::kube::{ProbeHandler, Unreadable, Workload};
 use crate::mesh::model::{Addition, HandlerRef, Membership, RewriteSupport};
 use crate::mesh::{Mesh, Version};
@@ -70,7 +70,11 @@ pub(super) fn rewrite<'t>(
             true => place.span,
             false => object.name_span(),
         };
-        refusals.push(GuardFailure::new("annotation-taken", span, why.clone()));
+        refusals.push(GuardFailure::new(
+            GuardId::ANNOTATION_TAKEN,
+            span,
+            why.clone(),
+        ));
     }
     if !refusals.is_empty() {
         let findings = refusals.into_iter().map(|refusal| refusal.finding(pod));
@@ -149,7 +153,7 @@ fn refused(pod: &WorkloadPrediction<'_>, mesh: Mesh) -> GuardFailure {
     let reason = pod.dataplane.because.first();
     let reason = reason.map_or("the reason is not known", |reason| reason.message.as_str());
     GuardFailure::new(
-        "admission-refused",
+        GuardId::ADMISSION_REFUSED,
         pod.workload.object.name_span(),
         format!("{} would reject it ({reason})", mesh.title()),
     )
@@ -168,7 +172,7 @@ fn unproven(pod: &WorkloadPrediction<'_>) -> GuardFailure {
         because.join("; ")
     );
     GuardFailure::new(
-        "injection-unproven",
+        GuardId::INJECTION_UNPROVEN,
         pod.workload.object.name_span(),
         message,
     )
@@ -190,7 +194,7 @@ fn too_old(
         shape.oldest
     );
     Some(GuardFailure::new(
-        "release-too-old",
+        GuardId::RELEASE_TOO_OLD,
         pod.workload.object.name_span(),
         message,
     ))
@@ -205,11 +209,11 @@ fn unreadable(prediction: &HandlerPrediction<'_>) -> Option<GuardFailure> {
                 prediction.title(),
                 error.message
             );
-            Some(GuardFailure::new("invalid-handler", span, message))
+            Some(GuardFailure::new(GuardId::INVALID_HANDLER, span, message))
         }
         (Err(Unreadable::Placeholder(_)), _) | (_, Cause::Placeholder) => {
             let message = format!("{}: a value is a placeholder", prediction.title());
-            Some(GuardFailure::new("placeholder", span, message))
+            Some(GuardFailure::new(GuardId::PLACEHOLDER, span, message))
         }
         _ => None,
     }
@@ -221,8 +225,12 @@ fn preview_only(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport)
         mesh.title(),
         shape.not_deployable
     );
-    GuardFailure::new("preview-only", pod.workload.object.name_span(), message)
-        .with_help("`--preview` shows the output of the webhook; do not deploy it")
+    GuardFailure::new(
+        GuardId::PREVIEW_ONLY,
+        pod.workload.object.name_span(),
+        message,
+    )
+    .with_help("`--preview` shows the output of the webhook; do not deploy it")
 }
 
 fn note(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport) -> Finding {
@@ -234,7 +242,7 @@ fn note(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport) -> Find
         mesh.title(),
         shape.caution
     );
-    let mut finding = Finding::new("preview", Severity::Note, label, message);
+    let mut finding = Finding::new(GuardId::PREVIEW, Severity::Note, label, message);
     finding.document = object.document.index;
     finding.object = Some(object.reference());
     finding

@@ -1,14 +1,14 @@
 //! The type of a rule: its metadata, its documentation and its check.
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, RuleId, Severity};
 
 use crate::rules::context::RuleContext;
 
 /// A check with an id and a documentation page.
 #[derive(Debug)]
 pub struct Rule {
-    /// The public id in kebab case, which names the fault.
-    pub id: &'static str,
+    /// The public id, which names the fault.
+    pub id: RuleId,
     /// The severity if every fact is known.
     pub severity: Severity,
     /// The page of the rule, `docs/rules/<id>.md`.
@@ -173,7 +173,7 @@ fn yaml_under(docs: &str, heading: &str) -> Option<Example> {
 macro_rules! declare_rule {
     ($id:literal, $severity:ident, fix: $fix:ident, scope: $scope:ident) => {
         pub(in crate::rules) const RULE: $crate::rules::Rule = $crate::rules::Rule {
-            id: $id,
+            id: $crate::finding::rule_id!($id),
             severity: $crate::finding::Severity::$severity,
             page: $crate::rules::page!($id),
             fix: $crate::rules::FixAvailability::$fix,

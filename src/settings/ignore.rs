@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::finding::RuleId;
+
 use super::Scope;
 
 /// One entry of `ignore`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignore {
-    /// The id of the rule.
-    pub rule: String,
+    /// The rule or notice.
+    pub rule: RuleId,
     /// The files that the entry applies to; all files if `paths` is empty.
     pub scope: Scope,
     /// The reason that the user gives.

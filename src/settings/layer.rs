@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::Severity;
+use crate::finding::{GuardId, RuleId, Severity};
 
 use super::{FactOverrides, FailOn, Form, Ignore, MeshKind, RuleLevel, Scope, Settings, Version};
 
@@ -45,13 +45,13 @@ pub struct Layer {
     /// `--preview`: not available in the configuration, because a preview must not be deployed.
     pub preview: bool,
     /// `--allow`.
-    pub allow: BTreeSet<String>,
+    pub allow: BTreeSet<GuardId>,
     /// `failOn`, `--fail-on`.
     pub fail_on: Option<FailOn>,
     /// `rules`.
-    pub rules: BTreeMap<String, RuleLevel>,
+    pub rules: BTreeMap<RuleId, RuleLevel>,
     /// `--select`.
-    pub select: Option<BTreeSet<String>>,
+    pub select: Option<BTreeSet<RuleId>>,
     /// `--min-severity`.
     pub min_severity: Option<Severity>,
     /// `--require-rewritten`.
@@ -70,7 +70,7 @@ impl Layer {
     /// Combines this layer with a lower one, which provides the unset fields.
     #[must_use]
     pub fn or(self, below: Self) -> Self {
-        let levels = |mut below: BTreeMap<String, RuleLevel>| {
+        let levels = |mut below: BTreeMap<RuleId, RuleLevel>| {
             if let Some(select) = &self.select {
                 below.retain(|id, level| *level != RuleLevel::Ignore || !select.contains(id));
             }
@@ -96,7 +96,7 @@ impl Layer {
             namespace: self.namespace.or(below.namespace),
             form: self.form.or(below.form),
             preview: self.preview || below.preview,
-            allow: self.allow.union(&below.allow).cloned().collect(),
+            allow: self.allow.union(&below.allow).copied().collect(),
             fail_on: self.fail_on.or(below.fail_on),
             rules,
             select: self.select.or(below.select),

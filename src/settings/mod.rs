@@ -5,13 +5,14 @@ mod file;
 mod ignore;
 mod layer;
 mod mesh_kind;
+mod rule_names;
 mod scope;
 mod scope_set;
 mod suggest;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::Severity;
+use crate::finding::{GuardId, RuleId, Severity};
 pub use crate::mesh::istio::mtls::MtlsMode;
 pub use crate::mesh::{Mesh, Version};
 
@@ -20,6 +21,7 @@ pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
 pub use ignore::Ignore;
 pub use layer::{Action, Emit, Layer};
 pub use mesh_kind::MeshKind;
+pub use rule_names::{RuleNames, UnknownRule};
 pub use scope::Scope;
 pub use scope_set::ScopeSet;
 pub use suggest::{most_similar, unknown_value_message};
@@ -134,14 +136,14 @@ pub struct Settings {
     pub form: Form,
     /// `--preview`: show the rewrite of pods that the webhook rewrites itself.
     pub preview: bool,
-    /// `--allow`: ids of guards that do not refuse pods.
-    pub allow: BTreeSet<String>,
+    /// `--allow`: guards that do not refuse pods.
+    pub allow: BTreeSet<GuardId>,
     /// `--fail-on`.
     pub fail_on: FailOn,
     /// Levels per rule id.
-    pub rules: BTreeMap<String, RuleLevel>,
+    pub rules: BTreeMap<RuleId, RuleLevel>,
     /// `--select`: the rules to run; `None` for all. Unreadable files are still reported.
-    pub select: Option<BTreeSet<String>>,
+    pub select: Option<BTreeSet<RuleId>>,
     /// `--min-severity`: findings of a lower severity are hidden.
     pub min_severity: Option<Severity>,
     /// `--require-rewritten`: report probes that the mesh would still rewrite.

@@ -5,6 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobBuilder, GlobSet};
 
+use crate::finding::RuleId;
+
 use super::{FactOverrides, RuleLevel};
 
 /// One entry of `scopes`.
@@ -21,7 +23,7 @@ pub struct Scope {
     /// `override`.
     pub overrides: FactOverrides,
     /// `rules`: levels per rule id.
-    pub rules: BTreeMap<String, RuleLevel>,
+    pub rules: BTreeMap<RuleId, RuleLevel>,
 }
 
 impl Scope {

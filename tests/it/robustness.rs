@@ -58,9 +58,9 @@ proptest! {
         let set = SourceSet::from_text("x.yaml", &text);
         let settings = Settings::default();
         let outcome = engine::check(&set, &settings);
-        prop_assert!(outcome.findings.iter().all(|finding| finding.rule != "internal-error"), "{:?}", outcome.findings);
+        prop_assert!(outcome.findings.iter().all(|finding| finding.rule.as_str() != "internal-error"), "{:?}", outcome.findings);
         let rewritten = engine::rewrite(&set, &settings);
-        prop_assert!(rewritten.findings.iter().all(|finding| finding.rule != "internal-error"));
+        prop_assert!(rewritten.findings.iter().all(|finding| finding.rule.as_str() != "internal-error"));
         for look in [TerminalStyle::PLAIN, TerminalStyle { width: 40, terminal: true, color: true, unicode: true }] {
             let shown = report::full(&set, &outcome.findings, look) + &report::concise(&set, &outcome.findings, look);
             prop_assert!(look.color || !shown.chars().any(|c| c.is_control() && c != '\n'));
@@ -75,7 +75,7 @@ proptest! {
         let set = SourceSet::from_text("x.yaml", &text);
         let mut labels = places.into_iter().map(|(start, length)| label(&text, start, length));
         let primary = labels.next().unwrap_or_else(|| label(&text, 0, 0));
-        let mut finding = Finding::new("rule", Severity::Warning, primary, text.clone());
+        let mut finding = Finding::new(meshprobe::finding::RuleId::from_static("rule").unwrap(), Severity::Warning, primary, text.clone());
         finding.related = labels.collect();
         let look = TerminalStyle { width, terminal: true, color: false, unicode: true };
         let findings = vec![finding];

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::finding::GuardId;
 use crate::rewrite::ALLOWABLE;
 
 use super::choice::FormArg;
@@ -74,9 +75,15 @@ pub(in crate::cli) struct RewriteArgs {
     pub(in crate::cli) emit_envoy: bool,
 
     /// Rewrite pods even if this guard refuses them (repeatable).
-    #[arg(long, value_name = "GUARD", value_parser = PossibleValuesParser::new(ALLOWABLE), help_heading = "Rewrite")]
-    pub(in crate::cli) allow: Vec<String>,
+    #[arg(long, value_name = "GUARD", value_parser = allowable(), help_heading = "Rewrite")]
+    pub(in crate::cli) allow: Vec<GuardId>,
 
     #[command(flatten)]
     pub(in crate::cli) common: Common,
+}
+
+/// Returns the parser of a guard that `--allow` can disable.
+fn allowable() -> impl TypedValueParser<Value = GuardId> {
+    PossibleValuesParser::new(ALLOWABLE.map(GuardId::as_str))
+        .try_map(|id| GuardId::named(&id).ok_or_else(|| format!("unknown guard `{id}`")))
 }

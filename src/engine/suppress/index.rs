@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::finding::{Finding, Label};
+use crate::engine::notices::rule_names;
+use crate::finding::{Finding, Label, RuleId};
 use crate::yaml::Span;
 
 use super::collect::{Directive, SuppressedRange};
 
 /// The file, the rule and the container of a name in a suppression.
-type Key = (Arc<str>, String, Option<String>);
+type Key = (Arc<str>, RuleId, Option<String>);
 
 /// Groups of names that silence the same findings.
 #[derive(Debug, Default)]
@@ -81,8 +82,12 @@ impl Index {
         for (at, directive) in directives.iter().enumerate() {
             let names = directive.parsed.iter().flat_map(|parsed| &parsed.names);
             for (number, name) in names.enumerate() {
+                // No finding has an unknown id.
+                let Some(rule) = rule_names().find(&name.rule) else {
+                    continue;
+                };
                 let path = Arc::clone(&directive.place.path);
-                let key = (path, name.rule.clone(), name.container.clone());
+                let key = (path, rule, name.container.clone());
                 let group = match directive.range {
                     SuppressedRange::Line(line) => index.by_line.entry((key, line)),
                     SuppressedRange::Bytes(span) => {
@@ -162,7 +167,7 @@ fn new_group(groups: &mut Vec<Group>, first: usize) -> usize {
 
 /// Returns the keys of names that select a finding: with its container, and without a container.
 fn keys(finding: &Finding, path: &Arc<str>) -> Vec<Key> {
-    let key = |container| (Arc::clone(path), finding.rule.to_owned(), container);
+    let key = |container| (Arc::clone(path), finding.rule, container);
     finding
         .container
         .iter()

@@ -4,7 +4,8 @@ use std::ptr::from_ref;
 
 use hashbrown::HashMap;
 
-use crate::finding::{Finding, Label};
+use crate::engine::notices::rule_names;
+use crate::finding::{Finding, Label, RuleId};
 use crate::predict::WorkloadPrediction;
 
 use super::collect::{entries, lines_before};
@@ -21,7 +22,7 @@ pub(in crate::engine) struct AnnotatedPods<'p, 't> {
 struct AnnotatedPod<'p, 't> {
     prediction: &'p WorkloadPrediction<'t>,
     /// The lines by the rule and container that they name.
-    lines: HashMap<(String, Option<String>), Vec<Line>>,
+    lines: HashMap<(RuleId, Option<String>), Vec<Line>>,
 }
 
 /// A line of an annotation that names a rule.
@@ -79,7 +80,7 @@ impl<'p, 't> AnnotatedPods<'p, 't> {
         let mut found = Vec::new();
         for pod in matching {
             let lines_of = |container: Option<String>| {
-                let key = (finding.rule.to_owned(), container);
+                let key = (finding.rule, container);
                 pod.lines.get(&key).into_iter().flatten().cloned()
             };
             let for_container = finding
@@ -94,7 +95,7 @@ impl<'p, 't> AnnotatedPods<'p, 't> {
     }
 }
 
-fn lines(prediction: &WorkloadPrediction<'_>) -> HashMap<(String, Option<String>), Vec<Line>> {
+fn lines(prediction: &WorkloadPrediction<'_>) -> HashMap<(RuleId, Option<String>), Vec<Line>> {
     let object = &prediction.workload.object;
     let mut found: HashMap<_, Vec<Line>> = HashMap::new();
     let mut order = 0;
@@ -113,7 +114,10 @@ fn lines(prediction: &WorkloadPrediction<'_>) -> HashMap<(String, Option<String>
                     before: lines_before(entry.value, index),
                     order,
                 };
-                let known = found.entry((name.rule, name.container)).or_default();
+                let Some(rule) = rule_names().find(&name.rule) else {
+                    continue;
+                };
+                let known = found.entry((rule, name.container)).or_default();
                 // A value may contain the same name twice.
                 if known
                     .last()

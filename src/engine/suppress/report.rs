@@ -2,28 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::finding::{Applicability, FileEdit, Finding, Fix, Label, Severity, SuppressedBy};
-use crate::rules;
-use crate::settings::{Ignore, unknown_value_message};
+use crate::finding::{
+    Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
+};
+use crate::settings::{Ignore, UnknownRule};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
-use crate::engine::guard_docs::is_guard;
 use crate::engine::levels::{Ignores, Levels};
-use crate::engine::notices::{INVALID_SUPPRESSION, NOTICES, UNUSED_SUPPRESSION};
+use crate::engine::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION, rule_names};
 
 use super::collect::Directive;
 use super::directive::{Name, ParsedSuppression};
 use super::suppressions::Suppressions;
-
-/// Returns the ids that can be silenced. `--allow` and `rules` in the configuration control the guards of `rewrite`.
-fn known() -> Vec<&'static str> {
-    rules::all()
-        .iter()
-        .map(|rule| rule.id)
-        .chain(NOTICES.iter().map(|notice| notice.id))
-        .collect()
-}
 
 impl Suppressions {
     /// Reports invalid and unused suppressions. Must be called after all findings are marked.
@@ -33,12 +24,11 @@ impl Suppressions {
         levels: &Levels<'_>,
         ignores: &Ignores<'_>,
     ) -> Vec<Finding> {
-        let known = known();
         let mut found = Vec::new();
         for (at, directive) in self.directives.iter().enumerate() {
             match &directive.parsed {
                 Some(parsed) => {
-                    found.extend(self.of_directive(at, directive, parsed, &known, levels));
+                    found.extend(self.of_directive(at, directive, parsed, levels));
                 }
                 None => found.push(invalid(directive)),
             }
@@ -52,18 +42,19 @@ impl Suppressions {
         at: usize,
         directive: &Directive,
         parsed: &ParsedSuppression,
-        known: &[&str],
         levels: &Levels<'_>,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut idle = Vec::new();
         for (index, name) in parsed.names.iter().enumerate() {
-            if !known.contains(&name.rule.as_str()) {
-                found.push(unknown(directive, name, known));
-            } else if !self.is_used(at, index)
-                && levels.is_enabled(&name.rule, &directive.place.path)
-            {
-                idle.push(name);
+            match rule_names().parse_reported(&name.rule) {
+                Err(error) => found.push(unknown(directive, error)),
+                Ok(rule) => {
+                    let is_enabled = || levels.is_enabled(rule, &directive.place.path);
+                    if !self.is_used(at, index) && is_enabled() {
+                        idle.push(name);
+                    }
+                }
             }
         }
         if parsed.reason.is_empty() {
@@ -108,7 +99,7 @@ fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -
         .collect()
 }
 
-fn finding(rule: &'static str, directive: &Directive, message: String) -> Finding {
+fn finding(rule: RuleId, directive: &Directive, message: String) -> Finding {
     let severity = if rule == UNUSED_SUPPRESSION {
         Severity::Note
     } else {
@@ -127,16 +118,16 @@ fn invalid(directive: &Directive) -> Finding {
     finding
 }
 
-fn unknown(directive: &Directive, name: &Name, known: &[&str]) -> Finding {
-    let problem = match is_guard(&name.rule) {
-        true => format!(
-            "`{0}` is a guard of `rewrite`, which `check` does not report; use `rules: {{{0}: ignore}}` \
-             in the configuration",
-            name.rule
-        ),
-        false => unknown_value_message("rule", &name.rule, known),
+fn unknown(directive: &Directive, error: UnknownRule) -> Finding {
+    let setting = match error.guard {
+        Some(_) => " in the configuration",
+        None => "",
     };
-    let message = format!("the {} silences nothing: {problem}", directive.by.as_str());
+    let message = format!(
+        "the {} silences nothing: {}{setting}",
+        directive.by.as_str(),
+        error.or_setting_of_guard()
+    );
     finding(INVALID_SUPPRESSION, directive, message)
 }
 

@@ -1,6 +1,7 @@
 //! Finds reasons why a rewritten handler would not check the same as the original.
 
 use crate::context::Context;
+use crate::finding::GuardId;
 use crate::kube::{Port, Probe, ProbeHandler, Unreadable, is_dns_label, refused_number};
 use crate::predict::cause::Cause;
 use crate::predict::ports::resolve;
@@ -12,7 +13,7 @@ use crate::source::placeholder;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewriteBlocker {
     /// The public id of the guard.
-    pub guard: &'static str,
+    pub guard: GuardId,
     /// What would happen, in one sentence.
     pub message: String,
     /// The field of the handler to point at (`port`, `host` …); empty for the handler itself.
@@ -20,7 +21,7 @@ pub struct RewriteBlocker {
 }
 
 impl RewriteBlocker {
-    fn new(guard: &'static str, field: &'static str, message: impl Into<String>) -> Self {
+    fn new(guard: GuardId, field: &'static str, message: impl Into<String>) -> Self {
         Self {
             guard,
             message: message.into(),
@@ -50,7 +51,7 @@ pub fn rewrite_blockers(
     };
     if handler.written > 1 {
         let message = "two handlers are set, but the API server allows only one";
-        return vec![RewriteBlocker::new("two-handlers", "", message)];
+        return vec![RewriteBlocker::new(GuardId::TWO_HANDLERS, "", message)];
     }
     let all = [
         container_blocker(pod, prediction),
@@ -78,14 +79,14 @@ fn unreadable(fault: &Unreadable) -> RewriteBlocker {
     let error = match fault {
         Unreadable::Placeholder(_) => {
             let message = "a value is a placeholder that another tool fills in";
-            return RewriteBlocker::new("placeholder", "", message);
+            return RewriteBlocker::new(GuardId::PLACEHOLDER, "", message);
         }
         Unreadable::Malformed(error) => error,
     };
     let guard = if error.message.contains("32-bit") {
-        "port-range"
+        GuardId::PORT_RANGE
     } else {
-        "invalid-handler"
+        GuardId::INVALID_HANDLER
     };
     let message = format!("the API server would refuse it: {}", error.message);
     RewriteBlocker::new(guard, "", message)
@@ -98,22 +99,26 @@ fn container_blocker(
     let name = prediction.container.name();
     if placeholder::contains(name) {
         let message = "the container's name is a placeholder that another tool fills in";
-        return Some(RewriteBlocker::new("placeholder", "", message));
+        return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, "", message));
     }
     if !is_dns_label(name) {
         let message = format!("the agent can't serve a container named `{name}`");
-        return Some(RewriteBlocker::new("container-name", "", message));
+        return Some(RewriteBlocker::new(GuardId::CONTAINER_NAME, "", message));
     }
     if pod.workload.template.index().is_shared_name(name) {
         let message = format!("two containers are named `{name}` and would share one prober");
-        return Some(RewriteBlocker::new("duplicate-container-name", "", message));
+        return Some(RewriteBlocker::new(
+            GuardId::DUPLICATE_CONTAINER_NAME,
+            "",
+            message,
+        ));
     }
     let is_plain_init = prediction.container.list == crate::kube::ContainerList::Init
         && !prediction.container.is_native_sidecar();
     if is_plain_init {
         let message = "the API server refuses probes and hooks on an init container without \
                        `restartPolicy: Always`";
-        return Some(RewriteBlocker::new("invalid-handler", "", message));
+        return Some(RewriteBlocker::new(GuardId::INVALID_HANDLER, "", message));
     }
     None
 }
@@ -121,7 +126,7 @@ fn container_blocker(
 fn number_blocker(prediction: &HandlerPrediction<'_>) -> Option<RewriteBlocker> {
     let (_, reason) = refused_number(&prediction.handler)?;
     let message = format!("the API server would refuse it: {reason}");
-    Some(RewriteBlocker::new("invalid-handler", "", message))
+    Some(RewriteBlocker::new(GuardId::INVALID_HANDLER, "", message))
 }
 
 fn port_blocker(
@@ -134,7 +139,7 @@ fn port_blocker(
         && placeholder::contains(name)
     {
         let message = "the port is a placeholder that another tool fills in";
-        return Some(RewriteBlocker::new("placeholder", "port", message));
+        return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, "port", message));
     }
     let number = match resolve(port, &prediction.container, &pod.workload) {
         Ok(number) => number,
@@ -142,7 +147,7 @@ fn port_blocker(
             let message = match cause {
                 Cause::Placeholder => {
                     let message = format!("another tool fills in the number of port `{port}`");
-                    return Some(RewriteBlocker::new("placeholder", "port", message));
+                    return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, "port", message));
                 }
                 Cause::PortQuoted => {
                     format!("port `{port}` is a string, so the injector treats it as a name")
@@ -152,7 +157,11 @@ fn port_blocker(
                 }
                 _ => format!("port name `{port}` is not declared in the container"),
             };
-            return Some(RewriteBlocker::new("port-unresolved", "port", message));
+            return Some(RewriteBlocker::new(
+                GuardId::PORT_UNRESOLVED,
+                "port",
+                message,
+            ));
         }
     };
     if !(1..=65535).contains(&number) {
@@ -161,12 +170,16 @@ fn port_blocker(
         } else {
             "it does not name a port".to_owned()
         };
-        return Some(RewriteBlocker::new("port-range", "port", message));
+        return Some(RewriteBlocker::new(GuardId::PORT_RANGE, "port", message));
     }
     // The injector compares with the port of the mesh, not with that of an annotation.
     if number == context.mesh_status_port(&pod.workload).value {
         let message = format!("port {number} is the agent's own");
-        return Some(RewriteBlocker::new("status-port-in-use", "port", message));
+        return Some(RewriteBlocker::new(
+            GuardId::STATUS_PORT_IN_USE,
+            "port",
+            message,
+        ));
     }
     None
 }
@@ -187,7 +200,7 @@ fn action_blocker(action: &ProbeHandler) -> Option<RewriteBlocker> {
             }
             _ => format!("the agent would check the pod itself instead of host `{host}`"),
         };
-        return Some(RewriteBlocker::new("probe-host", "host", message));
+        return Some(RewriteBlocker::new(GuardId::PROBE_HOST, "host", message));
     }
     let ProbeHandler::HttpGet(http) = action else {
         return match action {
@@ -197,10 +210,14 @@ fn action_blocker(action: &ProbeHandler) -> Option<RewriteBlocker> {
     };
     if !matches!(http.scheme.as_str(), "HTTP" | "HTTPS") {
         let message = format!("the API server refuses the scheme `{}`", http.scheme);
-        return Some(RewriteBlocker::new("invalid-handler", "scheme", message));
+        return Some(RewriteBlocker::new(
+            GuardId::INVALID_HANDLER,
+            "scheme",
+            message,
+        ));
     }
     if let Some(fault) = path_fault(&http.path) {
-        return Some(RewriteBlocker::new("probe-path", "path", fault));
+        return Some(RewriteBlocker::new(GuardId::PROBE_PATH, "path", fault));
     }
     let headers = http.headers.iter().flat_map(|(name, value)| [name, value]);
     text_blocker("path", &http.path).or_else(|| {
@@ -236,17 +253,17 @@ fn field_blocker(
 ) -> Option<RewriteBlocker> {
     let name = unrecorded_field(&prediction.handler)?;
     let message = format!("the prober env does not record `{}.{name}`", action.key());
-    Some(RewriteBlocker::new("unrecorded-field", "", message))
+    Some(RewriteBlocker::new(GuardId::UNRECORDED_FIELD, "", message))
 }
 
 fn text_blocker(field: &'static str, text: &str) -> Option<RewriteBlocker> {
     if text.contains("$(") || text.contains("$$") {
         let message = format!("the kubelet would expand `{text}` in the env, but not in the probe");
-        return Some(RewriteBlocker::new("env-reference", field, message));
+        return Some(RewriteBlocker::new(GuardId::ENV_REFERENCE, field, message));
     }
     if placeholder::contains(text) {
         let message = "a value is a placeholder that another tool fills in";
-        return Some(RewriteBlocker::new("placeholder", field, message));
+        return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, field, message));
     }
     None
 }

@@ -4,6 +4,7 @@
 //! (measured with 1.10 to 1.31, classic and native sidecars).
 
 use crate::context::proxy_config;
+use crate::finding::GuardId;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::{ProxyConfig, escape};
 use crate::predict::WorkloadPrediction;
@@ -24,7 +25,7 @@ pub(super) fn set_prober_env(
     };
     let refusal = |reason: String| {
         let message = format!("cannot extend `{}`: {reason}", keys::PROXY_CONFIG);
-        GuardFailure::new("proxy-config-invalid", entry.key.span(), message)
+        GuardFailure::new(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
     };
     let config = proxy_config(&pod.workload);
     let tree = config.as_ref().and_then(ProxyConfig::tree);

@@ -2,6 +2,7 @@
 //! records any, it appends a second env, which takes precedence over the env of the manifest.
 
 use crate::context::Context;
+use crate::finding::GuardId;
 use crate::kube::{Port, ProbeHandler};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::{HOOKS, is_agent_path, rewritten_since};
@@ -57,7 +58,11 @@ fn wrong_agent_port(
         prediction.title()
     );
     let span = prediction.handler.field_span("port");
-    Some(GuardFailure::new("agent-calls-itself", span, message))
+    Some(GuardFailure::new(
+        GuardId::AGENT_CALLS_ITSELF,
+        span,
+        message,
+    ))
 }
 
 /// Refuses hooks while the release is unknown: they are not rewritten, and the injector of a later release would
@@ -86,7 +91,9 @@ fn unrewritten_hook(
         prediction.title()
     );
     let help = "set the release with `--mesh-version`, or use `--form annotation`";
-    Some(GuardFailure::new("hooks-need-release", handler.key.span(), message).with_help(help))
+    Some(
+        GuardFailure::new(GuardId::HOOKS_NEED_RELEASE, handler.key.span(), message).with_help(help),
+    )
 }
 
 /// Annotations and labels that make other webhooks add containers. Sources: the
@@ -130,5 +137,5 @@ fn foreign_injector(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Opti
          or is added after {}",
         keys::PROXY_CONTAINER
     );
-    Some(GuardFailure::new("foreign-injector", span, message).with_help(help))
+    Some(GuardFailure::new(GuardId::FOREIGN_INJECTOR, span, message).with_help(help))
 }

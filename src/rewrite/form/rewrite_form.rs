@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::context::{Context, ProberEnvPlace, proxy_container};
+use crate::finding::GuardId;
 use crate::kube::ContainerList;
 use crate::mesh::istio::{keys, prober_json};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
@@ -178,7 +179,11 @@ pub(in crate::rewrite) fn merged(
                     "its `{}` already contains another entry `{key}`",
                     keys::PROBERS_ENV
                 );
-                return Err(GuardFailure::new("prober-env-conflict", env.span, message));
+                return Err(GuardFailure::new(
+                    GuardId::PROBER_ENV_CONFLICT,
+                    env.span,
+                    message,
+                ));
             }
             _ => {
                 all.insert(key, json);

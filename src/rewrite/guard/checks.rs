@@ -1,7 +1,7 @@
 //! Runs all guards of a pod.
 
 use crate::context::Context;
-use crate::finding::Certainty;
+use crate::finding::{Certainty, GuardId};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::OLDEST_REWRITE;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
@@ -11,11 +11,11 @@ use crate::rewrite::guard::{env, handlers, injection, ports, template};
 
 /// Guards that `--allow` can disable, because the user may know better. `unknown-template` can only be allowed for a
 /// prober env in a container, which every template passes on.
-pub(crate) const ALLOWABLE: [&str; 4] = [
-    "foreign-injector",
-    "knative",
-    "unknown-template",
-    crate::rewrite::vm::PROBE_REFUSED,
+pub(crate) const ALLOWABLE: [GuardId; 4] = [
+    GuardId::FOREIGN_INJECTOR,
+    GuardId::KNATIVE,
+    GuardId::UNKNOWN_TEMPLATE,
+    GuardId::VM_PROBE_REFUSED,
 ];
 
 /// Returns every reason not to rewrite a pod that contains handlers to rewrite.
@@ -27,8 +27,8 @@ pub(in crate::rewrite) fn refusals<'t>(
 ) -> Vec<GuardFailure> {
     let allowed = |refusal: &GuardFailure| {
         ALLOWABLE.contains(&refusal.guard)
-            && context.settings.allow.contains(refusal.guard)
-            && (refusal.guard != "unknown-template" || !template::needs_metadata(writing))
+            && context.settings.allow.contains(&refusal.guard)
+            && (refusal.guard != GuardId::UNKNOWN_TEMPLATE || !template::needs_metadata(writing))
     };
     // If one of these refuses, the other guards do not matter.
     let whole = [document, ambiguous, release, knative];
@@ -62,7 +62,7 @@ pub(in crate::rewrite) fn switch(pod: &WorkloadPrediction<'_>) -> Option<GuardFa
     let entry = pod.workload.template.annotation(keys::REWRITE_PROBERS);
     let span = entry.map_or_else(|| name_span(pod), |entry| entry.value.span());
     let message = format!("`{}` is filled in by another tool", keys::REWRITE_PROBERS);
-    Some(GuardFailure::new("placeholder", span, message))
+    Some(GuardFailure::new(GuardId::PLACEHOLDER, span, message))
 }
 
 /// Refuses encrypted documents.
@@ -72,7 +72,7 @@ pub(in crate::rewrite) fn document(
 ) -> Option<GuardFailure> {
     pod.workload.object.document.encrypted.then(|| {
         let message = "the document is encrypted with SOPS, and an edit would break its checksum";
-        GuardFailure::new("sops", name_span(pod), message)
+        GuardFailure::new(GuardId::SOPS, name_span(pod), message)
             .with_help("decrypt it, rewrite it, and encrypt it again")
     })
 }
@@ -84,7 +84,7 @@ pub(in crate::rewrite) fn ambiguous(
 ) -> Option<GuardFailure> {
     let found = pod.workload.object.document.ambiguities.first()?;
     Some(
-        GuardFailure::new("ambiguous-yaml", found.span, found.message.clone())
+        GuardFailure::new(GuardId::AMBIGUOUS_YAML, found.span, found.message.clone())
             .with_help(found.help),
     )
 }
@@ -102,7 +102,7 @@ pub(in crate::rewrite) fn release(
          {OLDEST_REWRITE}"
     );
     Some(GuardFailure::new(
-        "release-too-old",
+        GuardId::RELEASE_TOO_OLD,
         name_span(pod),
         message,
     ))
@@ -114,7 +114,7 @@ pub(in crate::rewrite) fn knative(
 ) -> Option<GuardFailure> {
     (pod.workload.object.group() == "serving.knative.dev").then(|| {
         let message = "Knative owns the probes of its revisions and changes them itself";
-        GuardFailure::new("knative", name_span(pod), message)
+        GuardFailure::new(GuardId::KNATIVE, name_span(pod), message)
             .with_help("to rewrite it anyway, use `--allow knative`")
     })
 }

@@ -1,6 +1,7 @@
 //! Guards of an existing prober env: it must be readable and compatible with the rewrite.
 
 use crate::context::{ProberEnvPlace, proxy_container};
+use crate::finding::GuardId;
 use crate::kube::ProbeHandler;
 use crate::mesh::istio::rewrite::{HOOKS, is_agent_path, is_hook_path};
 use crate::mesh::istio::{keys, prober_json};
@@ -14,7 +15,11 @@ pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option
     let env = pod.prober_env.as_ref()?;
     let error = env.probers.as_ref().err()?;
     let message = format!("its `{}` cannot be read: {error}", keys::PROBERS_ENV);
-    Some(GuardFailure::new("prober-env-invalid", env.span, message))
+    Some(GuardFailure::new(
+        GuardId::PROBER_ENV_INVALID,
+        env.span,
+        message,
+    ))
 }
 
 /// Refuses a prober env with an entry that prevents the agent from starting.
@@ -38,7 +43,11 @@ pub(in crate::rewrite) fn fatal_entry(pod: &WorkloadPrediction<'_>) -> Option<Gu
         "the agent does not start with the `{}` of the pod: {fault}",
         keys::PROBERS_ENV
     );
-    Some(GuardFailure::new("prober-env-invalid", env.span, message))
+    Some(GuardFailure::new(
+        GuardId::PROBER_ENV_INVALID,
+        env.span,
+        message,
+    ))
 }
 
 /// Refuses a probe that targets the agent without an entry in the prober env.
@@ -59,7 +68,11 @@ pub(in crate::rewrite) fn missing_entry(
         prediction.title()
     );
     let span = prediction.handler.field_span("path");
-    Some(GuardFailure::new("rewritten-without-entry", span, message))
+    Some(GuardFailure::new(
+        GuardId::REWRITTEN_WITHOUT_ENTRY,
+        span,
+        message,
+    ))
 }
 
 fn agent_path<'a>(prediction: &'a HandlerPrediction<'_>) -> Option<&'a str> {
@@ -84,7 +97,11 @@ pub(super) fn conflict(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     });
     if count > 1 {
         let message = format!("its `{}` is set {count} times", keys::PROBERS_ENV);
-        return Some(GuardFailure::new("prober-env-conflict", env.span, message));
+        return Some(GuardFailure::new(
+            GuardId::PROBER_ENV_CONFLICT,
+            env.span,
+            message,
+        ));
     }
     let is_injected = pod.workload.template.annotation(keys::STATUS).is_some();
     let paths: Vec<&str> = pod.handlers.iter().filter_map(agent_path).collect();
@@ -97,7 +114,11 @@ pub(super) fn conflict(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
         "its `{}` contains `{stray}`, which no probe targets, and does not contain all probes",
         keys::PROBERS_ENV
     );
-    Some(GuardFailure::new("prober-env-conflict", env.span, message))
+    Some(GuardFailure::new(
+        GuardId::PROBER_ENV_CONFLICT,
+        env.span,
+        message,
+    ))
 }
 
 /// Refuses a pod with two possible carriers: the env of the sidecar container would be lost or doubled.
@@ -108,6 +129,6 @@ pub(super) fn conflicting_carriers(pod: &WorkloadPrediction<'_>) -> Option<Guard
     is_double.then(|| {
         let message =
             "its prober env is in the annotation, but it also has an `istio-proxy` container";
-        GuardFailure::new("prober-env-conflict", name_span(pod), message)
+        GuardFailure::new(GuardId::PROBER_ENV_CONFLICT, name_span(pod), message)
     })
 }

@@ -1,6 +1,6 @@
 //! The refusal of a guard.
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, GuardId, Severity};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Span;
 
@@ -8,7 +8,7 @@ use crate::yaml::Span;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::rewrite) struct GuardFailure {
     /// The public id.
-    pub(in crate::rewrite) guard: &'static str,
+    pub(in crate::rewrite) guard: GuardId,
     /// The position that causes the refusal.
     pub(in crate::rewrite) span: Span,
     /// The reason, in one sentence.
@@ -18,11 +18,7 @@ pub(in crate::rewrite) struct GuardFailure {
 }
 
 impl GuardFailure {
-    pub(in crate::rewrite) fn new(
-        guard: &'static str,
-        span: Span,
-        message: impl Into<String>,
-    ) -> Self {
+    pub(in crate::rewrite) fn new(guard: GuardId, span: Span, message: impl Into<String>) -> Self {
         Self {
             guard,
             span,

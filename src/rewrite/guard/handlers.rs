@@ -1,6 +1,7 @@
 //! Guards of handlers: a rewrite must not change what a handler checks.
 
 use crate::context::Context;
+use crate::finding::GuardId;
 use crate::kube::ProbeHandler;
 use crate::mesh::Fact;
 use crate::predict::{self, HandlerPrediction, WorkloadPrediction, predict_with};
@@ -49,7 +50,7 @@ fn lost_merge_key(prediction: &HandlerPrediction<'_>) -> Option<GuardFailure> {
         prediction.title()
     );
     Some(GuardFailure::new(
-        "unrecorded-field",
+        GuardId::UNRECORDED_FIELD,
         handler.kind_span(),
         message,
     ))
@@ -78,8 +79,12 @@ pub(super) fn broken_hooks<'t>(
             );
             let help =
                 "set the release with `--mesh-version`: from 1.25 on, hooks are rewritten too";
-            GuardFailure::new("hooks-need-release", hook.handler.key.span(), message)
-                .with_help(help)
+            GuardFailure::new(
+                GuardId::HOOKS_NEED_RELEASE,
+                hook.handler.key.span(),
+                message,
+            )
+            .with_help(help)
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Guards of injection: the pod must get a sidecar, and the sidecar must read the env from its carrier.
 
 use crate::context::{Context, Dataplane, proxy_container};
-use crate::finding::Certainty;
+use crate::finding::{Certainty, GuardId};
 use crate::kube::ContainerList;
 use crate::mesh::istio::install::NativeSidecars;
 use crate::predict::WorkloadPrediction;
@@ -47,7 +47,7 @@ pub(super) fn injection(
         settle.map_or("--assume injection=all", |settle| settle
             .trim_end_matches("|none"))
     );
-    Some(GuardFailure::new("injection-unproven", name_span(pod), message).with_help(help))
+    Some(GuardFailure::new(GuardId::INJECTION_UNPROVEN, name_span(pod), message).with_help(help))
 }
 
 /// Refuses a partial `istio-proxy` among the init containers if the sidecar may be classic: it ignores that env.
@@ -62,7 +62,7 @@ pub(super) fn init_proxy<'t>(
     (proxy.list == ContainerList::Init && is_partial && !is_native).then(|| {
         let message = "its partial `istio-proxy` container is in `initContainers`, and a classic \
                        sidecar ignores its env";
-        GuardFailure::new("proxy-in-init-containers", name_span(pod), message)
+        GuardFailure::new(GuardId::PROXY_IN_INIT_CONTAINERS, name_span(pod), message)
             .with_help("move it to the end of `containers`")
     })
 }

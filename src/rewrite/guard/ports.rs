@@ -1,6 +1,7 @@
 //! Guards of ports: the injector and the agent must use the same port.
 
 use crate::context::Context;
+use crate::finding::GuardId;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
 use crate::predict::WorkloadPrediction;
@@ -17,7 +18,7 @@ pub(super) fn status_port(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> 
     }
     let message = format!("`{}: \"{text}\"` is not a port", keys::STATUS_PORT);
     Some(GuardFailure::new(
-        "status-port-invalid",
+        GuardId::STATUS_PORT_INVALID,
         entry.value.span(),
         message,
     ))
@@ -35,7 +36,11 @@ pub(super) fn proxy_config(
             "`{}` is not a string, but annotations must be strings",
             keys::PROXY_CONFIG
         );
-        return Some(GuardFailure::new("proxy-config-invalid", span, message));
+        return Some(GuardFailure::new(
+            GuardId::PROXY_CONFIG_INVALID,
+            span,
+            message,
+        ));
     }
     let config = match ProxyConfig::parse(entry.value.text().unwrap_or_default()) {
         Ok(config) => config,
@@ -48,12 +53,20 @@ pub(super) fn proxy_config(
                     format!("`{}` is ambiguous: {error}", keys::PROXY_CONFIG)
                 }
             };
-            return Some(GuardFailure::new("proxy-config-invalid", span, message));
+            return Some(GuardFailure::new(
+                GuardId::PROXY_CONFIG_INVALID,
+                span,
+                message,
+            ));
         }
     };
     if let Some(fault) = config.fault() {
         let message = format!("the injector refuses `{}`: {fault}", keys::PROXY_CONFIG);
-        return Some(GuardFailure::new("proxy-config-invalid", span, message));
+        return Some(GuardFailure::new(
+            GuardId::PROXY_CONFIG_INVALID,
+            span,
+            message,
+        ));
     }
     let port = config.status_port()?;
     let mesh_port = context.mesh_status_port(&pod.workload).value;
@@ -68,5 +81,5 @@ pub(super) fn proxy_config(
         "use the annotation `{}`, which both honour",
         keys::STATUS_PORT
     );
-    Some(GuardFailure::new("status-port-mismatch", span, message).with_help(help))
+    Some(GuardFailure::new(GuardId::STATUS_PORT_MISMATCH, span, message).with_help(help))
 }

@@ -1,6 +1,7 @@
 //! Guards of injection templates: the template must pass the prober env to a sidecar.
 
 use crate::context::Context;
+use crate::finding::GuardId;
 use crate::mesh::Version;
 use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
@@ -56,7 +57,7 @@ pub(super) fn template(
                 "injection template `{name}` is a custom template, which may not pass \
                  `proxyMetadata` to the sidecar"
             );
-            GuardFailure::new("custom-template", selected.span, message)
+            GuardFailure::new(GuardId::CUSTOM_TEMPLATE, selected.span, message)
                 .with_help("`--form container` works with every template")
         });
     }
@@ -64,7 +65,9 @@ pub(super) fn template(
     if let Some(name) = selected.names.iter().find(|name| !is_own(name)) {
         let message = format!("injection template `{name}` is not one of Istio's own");
         let help = "if the mesh has this template, use `--form container --allow unknown-template`";
-        return Some(GuardFailure::new("unknown-template", selected.span, message).with_help(help));
+        return Some(
+            GuardFailure::new(GuardId::UNKNOWN_TEMPLATE, selected.span, message).with_help(help),
+        );
     }
     without_sidecar(pod, &selected)
 }
@@ -79,7 +82,8 @@ fn without_sidecar(
         let message = "a proxyless template adds no sidecar that could receive the env";
         let release = pod.release.value;
         let is_old = release.is_some_and(|version| version < PROXYLESS_OPT_OUT);
-        return is_old.then(|| GuardFailure::new("proxyless-template", selected.span, message));
+        return is_old
+            .then(|| GuardFailure::new(GuardId::PROXYLESS_TEMPLATE, selected.span, message));
     }
     selected
         .names
@@ -87,7 +91,7 @@ fn without_sidecar(
         .any(|name| name != "sidecar")
         .then(|| {
             let message = "a gateway template does not pass `proxyMetadata` to a sidecar";
-            GuardFailure::new("gateway-template", selected.span, message)
+            GuardFailure::new(GuardId::GATEWAY_TEMPLATE, selected.span, message)
         })
 }
 

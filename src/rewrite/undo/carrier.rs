@@ -1,6 +1,7 @@
 //! The carriers of a prober env, and the changes that remove them.
 
 use crate::context::proxy_config;
+use crate::finding::GuardId;
 use crate::kube::{Container, ContainerList, EnvVar, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
@@ -65,7 +66,7 @@ impl<'t> Carrier<'t> {
             Self::Annotation(entry, config) => {
                 let left = left(config).map_err(|reason| {
                     let message = format!("cannot change `{}`: {reason}", keys::PROXY_CONFIG);
-                    GuardFailure::new("proxy-config-invalid", entry.key.span(), message)
+                    GuardFailure::new(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
                 })?;
                 let key = keys::PROXY_CONFIG;
                 match left {

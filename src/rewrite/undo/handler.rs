@@ -1,5 +1,6 @@
 //! Restores one handler that targets the agent to what the env records.
 
+use crate::finding::GuardId;
 use crate::kube::{Container, HttpGet, Port, Probe, ProbeHandler};
 use crate::mesh::istio::recorded::{self, Recorded};
 use crate::mesh::istio::rewrite::is_agent_path;
@@ -42,7 +43,7 @@ pub(super) fn restored(
     if handler.written > 1 {
         let message = format!("{title} has more than one handler");
         return Err(GuardFailure::new(
-            "two-handlers",
+            GuardId::TWO_HANDLERS,
             handler.key.span(),
             message,
         ));
@@ -50,7 +51,7 @@ pub(super) fn restored(
     let Ok(ProbeHandler::HttpGet(now)) = &handler.action else {
         let message = format!("{title} cannot be read");
         return Err(GuardFailure::new(
-            "invalid-handler",
+            GuardId::INVALID_HANDLER,
             handler.key.span(),
             message,
         ));
@@ -65,7 +66,11 @@ pub(super) fn restored(
     );
     let before = recorded.map_err(|error| {
         let message = format!("the entry of {title} is not a prober: {error}");
-        GuardFailure::new("undo-entry-unreadable", handler.field_span("path"), message)
+        GuardFailure::new(
+            GuardId::UNDO_ENTRY_UNREADABLE,
+            handler.field_span("path"),
+            message,
+        )
     })?;
     Ok(Restored {
         entry: now.path.clone(),
@@ -83,7 +88,7 @@ fn changes(
     let handler = &prediction.handler;
     let differs = |what: &str, field: &str| {
         let message = format!("{} and its entry have different {what}", prediction.title());
-        GuardFailure::new("undo-differs", handler.field_span(field), message)
+        GuardFailure::new(GuardId::UNDO_DIFFERS, handler.field_span(field), message)
             .with_help("make the two agree, or restore the probe by hand")
     };
     let route = handler.route.child("httpGet");

@@ -1,6 +1,6 @@
 //! Refuses to undo rewrites in patches of kustomizations: they contain parts of pods and are never edited.
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, GuardId, Severity};
 use crate::kube::{Object, Workload};
 use crate::mesh::istio::rewrite::is_agent_path;
 use crate::source::{Role, SourceSet};
@@ -47,7 +47,7 @@ fn refusal(workload: &Workload<'_>, span: Span) -> Finding {
         workload.title()
     );
     let label = object.label_at(span, String::new());
-    let mut finding = Finding::new("kustomize-patch", Severity::Error, label, message);
+    let mut finding = Finding::new(GuardId::KUSTOMIZE_PATCH, Severity::Error, label, message);
     finding.document = object.document.index;
     finding.object = Some(object.reference());
     let help =

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::Context;
-use crate::finding::{Certainty, Finding, Severity};
+use crate::finding::{Certainty, Finding, GuardId, Severity};
 use crate::kube::Workload;
 use crate::mesh::Fact;
 use crate::mesh::istio::rewrite::OLDEST_REWRITE;
@@ -15,9 +15,6 @@ use crate::rewrite::undo::carrier::Carrier;
 use crate::rewrite::undo::{handler, patch};
 use crate::rewrite::{guard, overlay};
 use crate::yaml::Change;
-
-/// The note about values that are not restored literally.
-pub(in crate::rewrite) const NOT_LITERAL: &str = "undo-not-literal";
 
 /// Plans the undo for every target workload: handlers become what the prober env of their pod records, and the carrier
 /// of the env is removed.
@@ -66,7 +63,7 @@ pub(in crate::rewrite) fn undone<'t>(
     }
     if pod.workload.object.document.encrypted {
         let message = "the document is encrypted with SOPS, and an edit would break its checksum";
-        let refusal = GuardFailure::new("sops", pod.workload.object.name_span(), message);
+        let refusal = GuardFailure::new(GuardId::SOPS, pod.workload.object.name_span(), message);
         return Err(refusal.with_help("decrypt it, undo the rewrite, and encrypt it again"));
     }
     if let Some(refusal) = guard::ambiguous(context, pod) {
@@ -78,7 +75,7 @@ pub(in crate::rewrite) fn undone<'t>(
     if let [_, second, ..] = carriers.as_slice() {
         let message = "it contains two prober envs, and only one of them reaches the sidecar";
         return Err(GuardFailure::new(
-            "prober-env-conflict",
+            GuardId::PROBER_ENV_CONFLICT,
             second.span(),
             message,
         ));
@@ -152,14 +149,14 @@ pub(in crate::rewrite) fn notes(pod: &WorkloadPrediction<'_>, remarks: &[String]
     if object.kind == "Job" {
         let message =
             format!("the pod template of a Job is immutable: delete an existing {title} first");
-        notes.push(note("job-immutable", message));
+        notes.push(note(GuardId::JOB_IMMUTABLE, message));
     }
     if !remarks.is_empty() {
         let message = format!(
             "{title} behaves as before, but is not restored literally: {}",
             remarks.join("; ")
         );
-        notes.push(note(NOT_LITERAL, message));
+        notes.push(note(GuardId::UNDO_NOT_LITERAL, message));
     }
     notes
 }

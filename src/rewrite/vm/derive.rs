@@ -4,7 +4,7 @@
 use serde_yaml::{Mapping, Value as Yaml};
 
 use crate::context::Context;
-use crate::finding::Severity;
+use crate::finding::{GuardId, Severity, rule_id};
 use crate::kube::{
     Container, ContainerList, ContainerPort, Port, ProbeHandler, Slot, Unreadable, integer,
 };
@@ -14,9 +14,6 @@ use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
 
 use crate::rewrite::vm::{GeneratedDocument, VmDocuments, about};
-
-/// The guard for a readinessProbe that has no equivalent on virtual machines.
-const NO_EQUIVALENT: &str = "vm-no-equivalent";
 
 /// The kubelet's defaults (Kubernetes, `pkg/apis/core/v1/defaults.go`).
 const KUBELET: [(&str, i64); 4] = [
@@ -75,7 +72,13 @@ pub(crate) fn workload_groups<'t>(
                     reason.message
                 );
                 let severity = Severity::Error;
-                let mut finding = about(NO_EQUIVALENT, severity, object, reason.span, message);
+                let mut finding = about(
+                    GuardId::VM_NO_EQUIVALENT,
+                    severity,
+                    object,
+                    reason.span,
+                    message,
+                );
                 finding.help = Some(reason.help.to_owned());
                 machines.findings.push(finding);
             }
@@ -311,7 +314,7 @@ fn certificate<'t>(
     );
     let span = prediction.handler.field_span("scheme");
     let mut finding = about(
-        "vm-https-verified",
+        rule_id!("vm-https-verified"),
         Severity::Warning,
         object,
         span,

@@ -6,7 +6,7 @@ mod derive;
 use serde_yaml::Value as Yaml;
 
 use crate::context::Context;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, GuardId, RuleId, Severity};
 use crate::kube::Object;
 use crate::mesh::istio::vm::{self, FaultKind};
 use crate::yaml::Span;
@@ -34,9 +34,6 @@ pub(crate) struct VmDocuments {
     /// Refusals (errors that name their guard), warnings and notes.
     pub findings: Vec<Finding>,
 }
-
-/// The guard that `--allow` disables: istioctl writes probes that istiod rejects.
-pub(super) const PROBE_REFUSED: &str = "vm-probe-refused";
 
 /// Generates `mesh.yaml` for every `WorkloadGroup` among the targets. Without a mesh configuration in the tree, it
 /// contains only the probe, and a note says so.
@@ -66,7 +63,8 @@ pub(crate) fn mesh_yamls(context: &Context<'_>) -> VmDocuments {
             Err(misread) => {
                 let message = format!("istioctl fails at `{}`: {}", misread.route, misread.message);
                 machines.refused += 1;
-                let mut finding = refused("vm-probe-unreadable", group, misread.span, &message);
+                let mut finding =
+                    refused(GuardId::VM_PROBE_UNREADABLE, group, misread.span, &message);
                 finding.help = Some("write a value that the API accepts".to_owned());
                 machines.findings.push(finding);
             }
@@ -79,12 +77,12 @@ pub(crate) fn mesh_yamls(context: &Context<'_>) -> VmDocuments {
 fn refusal(context: &Context<'_>, group: &Object<'_>) -> Option<Finding> {
     if group.document.encrypted {
         let message = "the document is encrypted with SOPS";
-        return Some(refused("sops", group, group.name_span(), message));
+        return Some(refused(GuardId::SOPS, group, group.name_span(), message));
     }
     let probe = group.node.get("spec").and_then(|spec| spec.get("probe"))?;
     if let Some(open) = vm::placeholder_value(probe) {
         let message = "a value of its probe is filled in by another tool";
-        let mut refusal = refused("placeholder", group, open.span(), message);
+        let mut refusal = refused(GuardId::PLACEHOLDER, group, open.span(), message);
         refusal.help = Some("render the manifest first".to_owned());
         return Some(refusal);
     }
@@ -95,7 +93,7 @@ fn refusal(context: &Context<'_>, group: &Object<'_>) -> Option<Finding> {
         .iter()
         .filter(|fault| !matches!(fault.kind, FaultKind::UnknownField(_)));
     let first = serious.next()?;
-    if context.settings.allow.contains(PROBE_REFUSED) {
+    if context.settings.allow.contains(&GuardId::VM_PROBE_REFUSED) {
         return None;
     }
     let message = format!(
@@ -103,16 +101,17 @@ fn refusal(context: &Context<'_>, group: &Object<'_>) -> Option<Finding> {
         first.kind.summary(),
         first.within
     );
-    let mut finding = refused(PROBE_REFUSED, group, first.span, &message);
+    let mut finding = refused(GuardId::VM_PROBE_REFUSED, group, first.span, &message);
     let other_labels = serious.map(|fault| group.label_at(fault.span, fault.kind.summary()));
     finding.related.extend(other_labels);
     finding.help = Some(format!(
-        "`--allow {PROBE_REFUSED}` writes it anyway, as istioctl does"
+        "`--allow {}` writes it anyway, as istioctl does",
+        GuardId::VM_PROBE_REFUSED
     ));
     Some(finding)
 }
 
-fn refused(guard: &'static str, object: &Object<'_>, span: Span, reason: &str) -> Finding {
+fn refused(guard: GuardId, object: &Object<'_>, span: Span, reason: &str) -> Finding {
     let message = format!(
         "nothing is written for {} `{}`: {reason}",
         object.kind,
@@ -122,7 +121,7 @@ fn refused(guard: &'static str, object: &Object<'_>, span: Span, reason: &str) -
 }
 
 fn about(
-    id: &'static str,
+    id: impl Into<RuleId>,
     severity: Severity,
     object: &Object<'_>,
     span: Span,
@@ -143,7 +142,7 @@ fn probe_only(group: &Object<'_>) -> Finding {
     );
     let span = group.name_span();
     let mut finding = about(
-        "vm-mesh-config-missing",
+        GuardId::VM_MESH_CONFIG_MISSING,
         Severity::Note,
         group,
         span,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::finding::{Applicability, Certainty, Finding, Fix};
+use crate::finding::{Applicability, Certainty, Finding, Fix, RuleId};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::parse_bool;
@@ -152,7 +152,7 @@ fn rule_with_new_finding<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     after: &WorkloadPrediction<'t>,
-) -> Option<&'static str> {
+) -> Option<RuleId> {
     let found = |rule: &Rule, pod: &WorkloadPrediction<'t>| -> BTreeSet<_> {
         let predictions = std::slice::from_ref(pod);
         let by_namespace = by_namespace(cx.context, predictions);

@@ -66,7 +66,7 @@ fn touches_pre_rewritten(pods: &HashMap<&[Step], Pods<'_, '_>>, route: &FieldPat
 mod tests {
     use super::*;
     use crate::context::Context;
-    use crate::finding::{Fix, Label, Severity};
+    use crate::finding::{Fix, Label, Severity, rule_id};
     use crate::predict;
     use crate::settings::Settings;
     use crate::source::SourceSet;
@@ -84,7 +84,7 @@ mod tests {
             span: Span::empty(0),
             message: String::new(),
         };
-        let mut finding = Finding::new("r", Severity::Note, label, String::new());
+        let mut finding = Finding::new(rule_id!("r"), Severity::Note, label, String::new());
         finding.fix = Some(Fix {
             title: "do it".into(),
             applicability: Applicability::Safe,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::context::Context;
-use crate::finding::{Applicability, Finding, Label};
+use crate::finding::{Applicability, Finding, Label, RuleId};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{NodeRef, Span};
 
@@ -83,7 +83,7 @@ pub(in crate::rules) fn first_key(context: &Context<'_>, path: &str) -> Span {
 
 /// Merges the findings with the same rule, place and message.
 pub(in crate::rules) fn merge(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut seen: HashMap<(&'static str, Arc<str>, Span, String), usize> = HashMap::new();
+    let mut seen: HashMap<(RuleId, Arc<str>, Span, String), usize> = HashMap::new();
     let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
         let place = &finding.primary;

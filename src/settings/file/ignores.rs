@@ -1,10 +1,11 @@
 //! Parses `ignore`: findings that are silenced, with reasons.
 
+use std::sync::Arc;
+
 use crate::yaml::{LineIndex, NodeRef};
 
-use super::super::Ignore;
 use super::super::scope::glob;
-use super::super::suggest::unknown_value_message;
+use super::super::{Ignore, Scope};
 use super::Reader;
 
 pub(super) const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
@@ -17,40 +18,30 @@ impl Reader<'_> {
         }
         for item in list.items() {
             let entry = self.ignore(item);
-            self.layer.ignore.push(entry);
+            self.layer.ignore.extend(entry);
         }
     }
 
-    fn ignore(&mut self, item: NodeRef<'_>) -> Ignore {
-        let text = item.tree().text();
-        let mut ignore = Ignore {
-            line: LineIndex::new(text).position(text, item.span().start).line,
-            ..Ignore::default()
-        };
+    /// Parses an entry; returns `None` if it does not name a rule, which is an error.
+    fn ignore(&mut self, item: NodeRef<'_>) -> Option<Ignore> {
+        let (mut rule, mut scope, mut reason) = (None, Scope::default(), String::new());
         for entry in self.mapping(item, "ignore") {
             let key = entry.key.text().unwrap_or_default();
             let value = entry.value.text().unwrap_or_default().trim();
             match key {
-                "rule" if self.found.contains(&value) => ignore.rule = value.to_owned(),
-                "rule" if self.known_rules.contains(&value) => {
-                    let message = format!(
-                        "`{value}` is a guard of `rewrite`, which `check` does not report; use `rules: {{{value}: ignore}}`"
-                    );
-                    self.error(entry.value.span(), message);
-                }
-                "rule" => {
-                    let message = unknown_value_message("rule", value, self.found);
-                    self.error(entry.value.span(), message);
-                }
+                "rule" => match self.names.parse_reported(value) {
+                    Ok(id) => rule = Some(id),
+                    Err(error) => self.error(entry.value.span(), error.or_setting_of_guard()),
+                },
                 "path" => match glob(value) {
-                    Ok(glob) => ignore.scope.paths = vec![glob],
+                    Ok(glob) => scope.paths = vec![glob],
                     Err(message) => self.error(entry.value.span(), message),
                 },
                 "reason" if value.is_empty() => {
                     let message = "an entry of `ignore` requires a `reason`".to_owned();
                     self.error(entry.value.span(), message);
                 }
-                "reason" => ignore.reason = value.to_owned(),
+                "reason" => value.clone_into(&mut reason),
                 _ => self.unknown(entry.key, IGNORE_KEYS),
             }
         }
@@ -62,6 +53,13 @@ impl Reader<'_> {
                 );
             }
         }
-        ignore
+        let text = item.tree().text();
+        Some(Ignore {
+            rule: rule?,
+            scope,
+            reason,
+            file: Arc::default(),
+            line: LineIndex::new(text).position(text, item.span().start).line,
+        })
     }
 }

@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::yaml::{Entry, Kind, NodeRef, Span};
 
-use super::MeshKind;
 use super::layer::Layer;
 use super::suggest::unknown_value_message;
+use super::{MeshKind, RuleNames};
 
 use values::{
     action, emit, fail_on, form, has_short_releases, is_bare_version, is_cut_version, rule_level,
@@ -49,21 +49,15 @@ pub struct ConfigError {
     pub message: String,
 }
 
-/// Parses a configuration object. `known_rules` are the ids that `rules` may contain. `found` are those of them that
-/// `check` reports, and that `ignore` may contain.
+/// Parses a configuration object. `rules` may contain all of `names`, and `ignore` those that `check` reports.
 ///
 /// # Errors
 /// All errors of the object.
-pub fn parse(
-    object: NodeRef<'_>,
-    known_rules: &[&str],
-    found: &[&str],
-) -> Result<Layer, Vec<ConfigError>> {
+pub fn parse(object: NodeRef<'_>, names: &RuleNames) -> Result<Layer, Vec<ConfigError>> {
     let mut reader = Reader {
         layer: Layer::default(),
         errors: Vec::new(),
-        known_rules,
-        found,
+        names,
     };
     reader.duplicates(object);
     reader.object(object);
@@ -77,8 +71,7 @@ pub fn parse(
 struct Reader<'a> {
     layer: Layer,
     errors: Vec<ConfigError>,
-    known_rules: &'a [&'a str],
-    found: &'a [&'a str],
+    names: &'a RuleNames,
 }
 
 impl Reader<'_> {
@@ -304,8 +297,8 @@ impl Reader<'_> {
                     .insert(action);
             }
             ("rules", id) => {
-                let level = rule_level(id, text, self.known_rules)?;
-                layer.rules.insert(id.to_owned(), level);
+                let (rule, level) = rule_level(id, text, self.names)?;
+                layer.rules.insert(rule, level);
             }
             _ => return Err(unknown_value_message("key", path, SPEC_KEYS)),
         }

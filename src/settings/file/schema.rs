@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::finding::RuleId;
+
 use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
-use super::super::{Form, MeshKind};
+use super::super::{Form, MeshKind, RuleNames};
 use super::ignores::IGNORE_KEYS;
 use super::scopes::SCOPE_KEYS;
 use super::values::{ACTIONS, EMITS, FAIL_LEVELS, RULE_LEVELS};
@@ -11,14 +13,14 @@ use super::{API_VERSION, KIND, MESH_KEYS, OBJECT_KEYS, SPEC_KEYS};
 
 const ID: &str = "https://meshprobe.dev/schema/v1alpha1/meshprobe.schema.json";
 
-/// Returns the schema (draft 7) of the configuration object. `rules` are the ids that the object may contain; `found` are
-/// those of them that `ignore` may contain.
+/// Returns the schema (draft 7) of the configuration object. `rules` may contain all of
+/// `names`, and `ignore` those that `check` reports.
 ///
 /// It accepts the same objects as [`parse`](super::parse), except for two differences: an empty mapping is written `{}`,
 /// and modes of mutual TLS are written in capitals.
 #[must_use]
-pub fn schema(rules: &[&str], found: &[&str]) -> Value {
-    let Value::Object(mut object) = object(OBJECT_KEYS, |key| object_key(key, rules, found)) else {
+pub fn schema(names: &RuleNames) -> Value {
+    let Value::Object(mut object) = object(OBJECT_KEYS, |key| object_key(key, names)) else {
         return Value::Null;
     };
     object.insert(
@@ -34,16 +36,16 @@ pub fn schema(rules: &[&str], found: &[&str]) -> Value {
     )
 }
 
-fn object_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
+fn object_key(key: &str, names: &RuleNames) -> Value {
     match key {
         "apiVersion" => json!({"type": "string", "enum": [API_VERSION]}),
         "kind" => json!({"type": "string", "enum": [KIND]}),
         "metadata" => json!({"type": "object"}),
-        _ => object(SPEC_KEYS, |key| spec_key(key, rules, found)),
+        _ => object(SPEC_KEYS, |key| spec_key(key, names)),
     }
 }
 
-fn spec_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
+fn spec_key(key: &str, names: &RuleNames) -> Value {
     match key {
         "actions" => described(
             list(words(ACTIONS)),
@@ -69,13 +71,13 @@ fn spec_key(key: &str, rules: &[&str], found: &[&str]) -> Value {
             "How a rewrite carries the original probes; `annotation` by default.",
         ),
         "ignore" => described(
-            list(ignore(found)),
+            list(ignore(names)),
             "Findings that are silenced, with reasons.",
         ),
         "mesh" => described(object(MESH_KEYS, mesh_key), "The service mesh."),
-        "rules" => levels(rules),
+        "rules" => levels(names),
         "scopes" => described(
-            list(scope(rules)),
+            list(scope(names)),
             "Facts and levels for some files only; later scopes take precedence. Not in a functionConfig.",
         ),
         _ => Value::Null,
@@ -121,38 +123,42 @@ fn fact(key: &str) -> Value {
     }
 }
 
-fn ignore(found: &[&str]) -> Value {
+fn ignore(names: &RuleNames) -> Value {
     let mut entry = object(IGNORE_KEYS, |key| match key {
         "path" => described(
             text(),
             "A glob; without it, the entry applies to all files. Not in a functionConfig.",
         ),
         "reason" => json!({"type": "string", "pattern": "\\S"}),
-        "rule" => words(found),
+        "rule" => words(&texts(names.reported())),
         _ => Value::Null,
     });
     require(&mut entry, &["reason", "rule"]);
     entry
 }
 
-fn scope(rules: &[&str]) -> Value {
+fn scope(names: &RuleNames) -> Value {
     let mut scope = object(SCOPE_KEYS, |key| match key {
         "assume" => facts("Facts that the manifests do not state, like the top-level `assume`."),
         "override" => facts("Facts that take precedence over the manifests."),
         "paths" => {
             json!({"type": "array", "minItems": 1, "items": text(), "description": "Globs, relative to the folder of the file."})
         }
-        "rules" => levels(rules),
+        "rules" => levels(names),
         _ => Value::Null,
     });
     require(&mut scope, &["paths"]);
     scope
 }
 
-fn levels(rules: &[&str]) -> Value {
+fn texts(ids: &[RuleId]) -> Vec<&'static str> {
+    ids.iter().map(|id| id.as_str()).collect()
+}
+
+fn levels(names: &RuleNames) -> Value {
     json!({
         "type": "object",
-        "propertyNames": {"enum": rules},
+        "propertyNames": {"enum": texts(names.all())},
         "additionalProperties": words(RULE_LEVELS),
         "description": "Levels of rules and guards, by id.",
     })
@@ -203,7 +209,7 @@ mod tests {
     /// A key that the parser accepts and the schema does not describe would be `null`.
     #[test]
     fn every_key_is_described() {
-        let text = schema(&["syntax-error"], &["syntax-error"]).to_string();
+        let text = schema(&RuleNames::new([])).to_string();
         assert!(!text.contains("null"), "{text}");
     }
 }

@@ -56,9 +56,9 @@ impl Reader<'_> {
     fn levels(&mut self, node: NodeRef<'_>, scope: &mut Scope) {
         for entry in self.mapping(node, "rules") {
             let id = entry.key.text().unwrap_or_default();
-            match rule_level(id, entry.value.text().unwrap_or_default(), self.known_rules) {
-                Ok(level) => {
-                    scope.rules.insert(id.to_owned(), level);
+            match rule_level(id, entry.value.text().unwrap_or_default(), self.names) {
+                Ok((rule, level)) => {
+                    scope.rules.insert(rule, level);
                 }
                 Err(message) => self.error(entry.key.span(), message),
             }

@@ -1,16 +1,20 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::finding::{RuleId, rule_id};
 use crate::settings::{Action, InjectionAssumption, Version};
 use crate::yaml;
+
+const REDUNDANT: RuleId = rule_id!("redundant-rewrite-annotation");
+const SYNTAX_ERROR: RuleId = rule_id!("syntax-error");
 
 fn read_text(text: &str) -> Result<Layer, Vec<(String, String)>> {
     let text: Arc<str> = Arc::from(text);
     let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
         .unwrap()
         .unwrap();
-    let known = ["redundant-rewrite-annotation", "syntax-error"];
-    parse(tree.root().unwrap(), &known, &known).map_err(|errors| {
+    let names = RuleNames::new([REDUNDANT, SYNTAX_ERROR]);
+    parse(tree.root().unwrap(), &names).map_err(|errors| {
         let shown = |error: ConfigError| (error.span.slice(&text).to_owned(), error.message);
         errors.into_iter().map(shown).collect()
     })

@@ -1,11 +1,11 @@
 //! Parses single values of the configuration object.
 
-use crate::finding::Severity;
+use crate::finding::{RuleId, Severity};
 use crate::yaml::{NodeRef, Scalar};
 
 use crate::settings::layer::{Action, Emit};
 use crate::settings::suggest::unknown_value_message;
-use crate::settings::{FailOn, Form, RuleLevel};
+use crate::settings::{FailOn, Form, RuleLevel, RuleNames};
 
 // The allowed values. The schema uses the same lists.
 pub(super) const ACTIONS: &[&str] = &["check", "rewrite"];
@@ -59,16 +59,17 @@ pub(super) fn fail_on(text: &str) -> Result<FailOn, String> {
         .ok_or_else(|| unknown_value_message("level", text, FAIL_LEVELS))
 }
 
-/// Parses the level of a rule.
+/// Parses a rule and its level.
 ///
 /// # Errors
 /// The message for an unknown rule or level.
-pub(super) fn rule_level(id: &str, text: &str, known: &[&str]) -> Result<RuleLevel, String> {
-    if known.contains(&id) {
-        level(text)
-    } else {
-        Err(unknown_value_message("rule", id, known))
-    }
+pub(super) fn rule_level(
+    id: &str,
+    text: &str,
+    names: &RuleNames,
+) -> Result<(RuleId, RuleLevel), String> {
+    let id = names.parse(id)?;
+    Ok((id, level(text)?))
 }
 
 fn level(text: &str) -> Result<RuleLevel, String> {

@@ -113,7 +113,7 @@ fn findings(set: &SourceSet) -> BTreeSet<String> {
     let outcome = engine::check(set, &Settings::default());
     let all = outcome.all().into_iter();
     let lines = all
-        .filter(|finding| !ABOUT_TEXT.contains(&finding.rule))
+        .filter(|finding| !ABOUT_TEXT.contains(&finding.rule.as_str()))
         .map(|finding| {
             let object = finding.object.as_ref();
             let object = object.map(|object| (&object.kind, &object.namespace, &object.name));

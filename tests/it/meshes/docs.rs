@@ -228,7 +228,7 @@ fn machine(release: (u16, u16), probe: &str) -> (String, String) {
 
 /// Returns the targets of the links for the end of the page, because they would make the tables twice as wide.
 fn targets(text: &str) -> String {
-    let ids = rules::all().iter().map(|rule| rule.id);
+    let ids = rules::all().iter().map(|rule| rule.id.as_str());
     let linked = ids.filter(|id| text.contains(&format!("[{id}]")));
     let lines: BTreeSet<String> = linked
         .map(|id| format!("[{id}]: rules/{id}.md\n"))

@@ -31,7 +31,7 @@ fn problems(findings: &[Finding]) -> BTreeSet<(usize, &'static str)> {
     let bad = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning);
-    bad.map(|finding| (finding.document, finding.rule))
+    bad.map(|finding| (finding.document, finding.rule.as_str()))
         .collect()
 }
 

@@ -43,7 +43,7 @@ fn guards(run: &Rewritten) -> Vec<&'static str> {
         .findings
         .iter()
         .filter(|finding| finding.severity == meshprobe::finding::Severity::Error);
-    errors.map(|finding| finding.rule).collect()
+    errors.map(|finding| finding.rule.as_str()).collect()
 }
 
 /// Returns the value that another parser reads from the document, with merge keys applied.

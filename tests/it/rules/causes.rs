@@ -120,7 +120,7 @@ fn rules_of_fault(fault: &ProbeFault) -> &'static [&'static str] {
     static RULES: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
         let sources: Vec<(&str, String)> = rules::all()
             .iter()
-            .filter_map(|rule| Some((rule.id, source_of(rule.id)?)))
+            .filter_map(|rule| Some((rule.id.as_str(), source_of(rule.id.as_str())?)))
             .collect();
         mesh::faults()
             .map(|fault| (fault.id, rules_that_mention(fault, &sources)))
@@ -217,7 +217,10 @@ fn judge(tree: &[PathBuf]) -> (Vec<String>, usize) {
                 .filter(|finding| is_about(finding, pod, handler))
                 .collect();
             let title = format!("{} {}", pod.workload.title(), handler.title());
-            let rules: Vec<&str> = about_handler.iter().map(|finding| finding.rule).collect();
+            let rules: Vec<&str> = about_handler
+                .iter()
+                .map(|finding| finding.rule.as_str())
+                .collect();
             let verdict = &handler.verdict;
             let wanted = rules_of(verdict.cause);
             let is_fault = verdict.outcome.is_bad()
@@ -280,7 +283,7 @@ fn a_handler_is_reported_if_and_only_if_the_mesh_breaks_it() {
 
 #[test]
 fn the_table_contains_only_existing_rules() {
-    let names: BTreeSet<&str> = rules::all().iter().map(|rule| rule.id).collect();
+    let names: BTreeSet<&str> = rules::all().iter().map(|rule| rule.id.as_str()).collect();
     for cause in [
         Cause::Malformed,
         Cause::PlaintextAtStrict,

@@ -14,7 +14,7 @@ fn every_rule_has_bad_and_good_fixtures() {
         for bad in [true, false] {
             let has = fixtures
                 .iter()
-                .any(|fixture| fixture.rule == rule.id && fixture.is_bad() == bad);
+                .any(|fixture| fixture.rule == rule.id.as_str() && fixture.is_bad() == bad);
             assert!(
                 has,
                 "{} has no {} fixture",
@@ -23,7 +23,10 @@ fn every_rule_has_bad_and_good_fixtures() {
             );
         }
     }
-    let known: BTreeSet<&str> = meshprobe::rules::all().iter().map(|rule| rule.id).collect();
+    let known: BTreeSet<&str> = meshprobe::rules::all()
+        .iter()
+        .map(|rule| rule.id.as_str())
+        .collect();
     for fixture in fixtures {
         assert!(
             known.contains(fixture.rule.as_str()),

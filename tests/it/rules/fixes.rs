@@ -114,7 +114,12 @@ fn the_declared_fix_availability_is_correct() {
     }
     let mut wrong = Vec::new();
     for rule in meshprobe::rules::all() {
-        let seen: Vec<bool> = seen.get(rule.id).into_iter().flatten().copied().collect();
+        let seen: Vec<bool> = seen
+            .get(rule.id.as_str())
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
         let holds = match rule.fix {
             FixAvailability::None => seen == [false],
             FixAvailability::Sometimes => seen == [false, true],

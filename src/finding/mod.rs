@@ -1,8 +1,15 @@
 //! Findings about manifests: plain data, which `report` renders.
 
+mod guard_id;
+mod rule_id;
+
 use std::sync::Arc;
 
 use crate::yaml::{Change, Span, Value};
+
+pub use guard_id::GuardId;
+pub use rule_id::RuleId;
+pub(crate) use rule_id::rule_id;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -186,8 +193,8 @@ pub struct Suppression {
 /// One reported problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The id of the rule, kebab-case.
-    pub rule: &'static str,
+    /// The id of the rule, notice or guard.
+    pub rule: RuleId,
     /// The severity.
     pub severity: Severity,
     /// The certainty.
@@ -226,9 +233,14 @@ pub struct Finding {
 impl Finding {
     /// Returns a finding of certainty `Known` in the first document, with these fields and no others set.
     #[must_use]
-    pub fn new(rule: &'static str, severity: Severity, primary: Label, message: String) -> Self {
+    pub fn new(
+        rule: impl Into<RuleId>,
+        severity: Severity,
+        primary: Label,
+        message: String,
+    ) -> Self {
         Self {
-            rule,
+            rule: rule.into(),
             severity,
             certainty: Certainty::Known,
             message,
@@ -251,6 +263,6 @@ impl Finding {
 
 /// Returns the URL of the documentation of a rule or guard.
 #[must_use]
-pub fn docs_url(rule: &str) -> String {
+pub fn docs_url(rule: RuleId) -> String {
     format!("https://meshprobe.dev/rules/{rule}")
 }
