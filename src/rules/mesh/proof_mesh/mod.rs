@@ -1,0 +1,6 @@
+//! The proof mesh.
+
+crate::rules::group::rules! {
+    proof_mesh_probe,
+    proof_mesh_tcp_probe,
+}
