@@ -20,7 +20,6 @@ macro_rules! for_each_mesh {
             pub(crate) linkerd,
             pub(crate) app_mesh,
             pub(crate) cilium,
-            pub(crate) proof_mesh,
         }
     };
 }

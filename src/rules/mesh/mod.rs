@@ -7,5 +7,4 @@ crate::rules::group::groups! {
     kuma,
     linkerd,
     osm,
-    proof_mesh,
 }
