@@ -18,7 +18,6 @@ crate::rules::group::rules! {
     probe_port_of_other_container,
     probe_port_out_of_range,
     probe_port_quoted_number,
-    probe_proof,
     probe_two_handlers,
     tcp_probe_always_passes,
 }
