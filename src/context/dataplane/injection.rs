@@ -166,7 +166,7 @@ impl<'t> Context<'t> {
 }
 
 /// Returns the label that enrols a pod by the default selectors: that of the pod, or that of the
-/// namespace unless the pod has one.
+/// namespace unless the pod has the label with the value `none`.
 fn enrolling_label(
     workload: &Workload<'_>,
     view: &NamespaceView<'_>,
@@ -183,9 +183,10 @@ fn enrolling_label(
     }
     let (mode, found) = (view.mode?, view.object?);
     let is_ambient = mode.value.text() == Some("ambient");
+    let opts_out = own.is_some_and(|own| own.value.text() == Some("none"));
     let namespace = labels.input.namespace;
     let message = format!("namespace `{namespace}` is in the ambient mesh");
-    (is_ambient && own.is_none()).then(|| found.label_at(mode.value.span(), message))
+    (is_ambient && !opts_out).then(|| found.label_at(mode.value.span(), message))
 }
 
 fn with_assumption(fact: Fact<Dataplane>, assumption: Option<Fact<()>>) -> Fact<Dataplane> {

@@ -12,6 +12,7 @@ crate::rules::group::rules! {
     inject_value_changed_in_1_27,
     injection_template_unknown,
     late_injected_container,
+    mesh_label_invalid,
     namespace_two_injection_labels,
     namespace_unknown,
     probers_lost_on_reinjection,

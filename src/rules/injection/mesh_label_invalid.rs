@@ -1,0 +1,199 @@
+//! Rule `mesh-label-invalid`, documented in `docs/rules/mesh-label-invalid.md`.
+
+use crate::context::Dataplane;
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Object;
+use crate::mesh::istio::keys;
+use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::rules::support::pod_metadata::{self, MetadataMap, value_span};
+use crate::rules::support::similar_names::is_close;
+use crate::source::placeholder;
+use crate::yaml::{Change, Entry, FieldPath, Value};
+
+declare_rule! {
+    "mesh-label-invalid", Warning, fix: Sometimes, scope: Tree
+}
+
+/// A label that adds pods to the mesh with one value and keeps them out with another.
+/// Source: Istio 1.31, the selectors of the chart istio-discovery, `cni/pkg/util/enablement_selector.go`.
+#[derive(Clone, Copy, Debug)]
+struct MeshLabel {
+    key: &'static str,
+    on: &'static str,
+    off: &'static str,
+}
+
+const INJECTION: MeshLabel = MeshLabel {
+    key: keys::NAMESPACE_INJECTION,
+    on: "enabled",
+    off: "disabled",
+};
+
+const DATAPLANE_MODE: MeshLabel = MeshLabel {
+    key: keys::DATAPLANE_MODE,
+    on: "ambient",
+    off: "none",
+};
+
+/// What the author of a value evidently intended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Intent {
+    On,
+    Off,
+    Unknown,
+}
+
+impl MeshLabel {
+    /// Returns the entry and its value if Istio does not know the value and no other tool fills it in.
+    fn unknown_value<'t>(self, entry: Option<Entry<'t>>) -> Option<(Entry<'t>, &'t str)> {
+        let entry = entry?;
+        let word = entry.value.as_str()?;
+        let is_fine =
+            word.is_empty() || word == self.on || word == self.off || placeholder::contains(word);
+        (!is_fine).then_some((entry, word))
+    }
+
+    fn intent(self, word: &str) -> Intent {
+        let word = word.trim().to_ascii_lowercase();
+        match &*word {
+            "true" | "yes" | "y" | "on" | "1" | "enable" | "enabled" | "inject" => Intent::On,
+            "false" | "no" | "n" | "off" | "0" | "disable" | "disabled" | "none" | "sidecar" => {
+                Intent::Off
+            }
+            word if is_close(word, self.on) => Intent::On,
+            word if is_close(word, self.off) => Intent::Off,
+            _ => Intent::Unknown,
+        }
+    }
+
+    const fn value(self, intent: Intent) -> Option<&'static str> {
+        match intent {
+            Intent::On => Some(self.on),
+            Intent::Off => Some(self.off),
+            Intent::Unknown => None,
+        }
+    }
+
+    /// Returns a finding about a value that is not one of the two, without its fix.
+    fn finding(self, object: &Object<'_>, entry: Entry<'_>, word: &str, effect: &str) -> Finding {
+        let Self { key, on, off } = self;
+        let message = format!("`{key}: {word}` is neither `{on}` nor `{off}`: {effect}");
+        let mut finding = RULE.finding_on_object(object, value_span(entry), message);
+        finding.help = Some(format!("set it to `{on}` or `{off}`"));
+        finding
+    }
+
+    /// Returns the fix that sets the intended value.
+    fn fix(self, object: &Object<'_>, route: FieldPath, word: &str, intent: Intent) -> Option<Fix> {
+        let value = self.value(intent)?;
+        let title = format!("set the value to `{value}`, the evident meaning of `{word}`");
+        let value = Value::from(value);
+        let change = Change::Set { route, value };
+        Some(Fix::of_object(
+            object,
+            title,
+            Applicability::Unsafe,
+            vec![change],
+        ))
+    }
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    if !cx.may_have_mesh() {
+        return Vec::new();
+    }
+    let namespaces = cx.namespaces().flat_map(|namespace| {
+        [
+            injection_label(cx, namespace),
+            mode_of_namespace(cx, namespace),
+        ]
+    });
+    let pods = cx.pods().map(mode_of_pod);
+    namespaces.chain(pods).flatten().collect()
+}
+
+/// Reports an injection label. Values that mean "off" are not reported, because they have that effect. A namespace that
+/// also has a revision is left to `namespace-two-injection-labels`.
+fn injection_label<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> Option<Finding> {
+    let label = INJECTION;
+    let (entry, word) = label.unknown_value(namespace.label(label.key))?;
+    let intent = label.intent(word);
+    let is_selected = || pods_in(cx, namespace).any(|pod| pod.passes_injector);
+    if intent == Intent::Off || namespace.label(keys::REVISION).is_some() || is_selected() {
+        return None;
+    }
+    let effect = format!("no pod in namespace `{}` is injected", namespace.name());
+    Some(about_namespace(
+        label, namespace, entry, word, intent, &effect,
+    ))
+}
+
+/// Reports the ambient mode of a namespace, unless the selectors of the CNI plugin use another value.
+fn mode_of_namespace<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> Option<Finding> {
+    let label = DATAPLANE_MODE;
+    let (entry, word) = label.unknown_value(namespace.label(label.key))?;
+    let intent = label.intent(word);
+    let is_selected = || pods_in(cx, namespace).any(is_ambient);
+    if intent == Intent::Off || is_selected() {
+        return None;
+    }
+    let effect = format!("namespace `{}` is not in ambient mode", namespace.name());
+    Some(about_namespace(
+        label, namespace, entry, word, intent, &effect,
+    ))
+}
+
+fn about_namespace(
+    label: MeshLabel,
+    namespace: &Object<'_>,
+    entry: Entry<'_>,
+    word: &str,
+    intent: Intent,
+    effect: &str,
+) -> Finding {
+    let mut finding = label.finding(namespace, entry, word, effect);
+    let route = FieldPath::keys(&["metadata", "labels"]).child(label.key);
+    finding.field = Some(route.to_string());
+    finding.fix = label.fix(namespace, namespace.route.join(&route), word, intent);
+    finding
+}
+
+/// Reports the ambient mode of a pod whose label has no effect, or the opposite effect.
+fn mode_of_pod(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let label = DATAPLANE_MODE;
+    let template = &pod.workload.template;
+    let (entry, word) = label.unknown_value(template.label(label.key))?;
+    let intent = label.intent(word);
+    let effect = match (intent, pod.dataplane.value) {
+        (Intent::On, Dataplane::None) => "the pod is not in ambient mode",
+        (Intent::Off, Dataplane::Ambient) => "the pod stays in ambient mode",
+        _ => return None,
+    };
+    let object = &pod.workload.object;
+    let mut finding = label.finding(object, entry, word, effect);
+    let route = pod_metadata::route(template, MetadataMap::Label, label.key);
+    let within = template.within.child("metadata").child("labels");
+    finding.field = Some(within.child(label.key).to_string());
+    finding.depend_on(&pod.dataplane);
+    finding.fix = label.fix(object, route, word, intent);
+    Some(finding)
+}
+
+fn is_ambient(pod: &WorkloadPrediction<'_>) -> bool {
+    pod.dataplane.value == Dataplane::Ambient
+}
+
+/// Iterates over the pods whose namespace is this object.
+fn pods_in<'s, 't>(
+    cx: &RuleContext<'s, 't>,
+    namespace: &Object<'t>,
+) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> {
+    let all = cx.by_namespace.get(namespace.name());
+    all.into_iter().flatten().copied().filter(move |pod| {
+        cx.context
+            .namespace_object(&pod.workload.object)
+            .is_some_and(|object| std::ptr::eq(object, namespace))
+    })
+}
