@@ -11,6 +11,7 @@ use crate::context::deployed_objects::assign_to_deployments;
 use crate::context::environments::Environments;
 use crate::context::inbound_patch::inbound_patch;
 use crate::context::namespace_index::{NamespaceIndex, Place};
+use crate::context::not_judged::{NotJudged, incomplete_pod};
 use crate::context::object_namespace::namespace_of;
 use crate::context::port_index::PortIndex;
 use crate::context::service_selector::service_selector;
@@ -19,7 +20,9 @@ use crate::context::unrendered;
 use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
 };
-use crate::kube::{Object, PeerAuthentication, Workload, may_create_pods, workload_selector};
+use crate::kube::{
+    Object, PeerAuthentication, Workload, embedded_pods, may_create_pods, workload_selector,
+};
 use crate::kustomize::Rendering;
 use crate::mesh::detect;
 use crate::mesh::fact_kind::FactKind;
@@ -71,6 +74,8 @@ pub struct Inventory<'t> {
     pub installations: Vec<Object<'t>>,
     /// Files without Kubernetes objects, such as Helm values and `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
+    /// Objects whose pods are not judged.
+    pub not_judged: Vec<NotJudged>,
     rendered: RenderedDocuments<'t>,
     /// The documents that are checked as written although a kustomization names them.
     unrendered: HashMap<(&'t str, usize), Unrendered>,
@@ -248,6 +253,17 @@ impl<'t> Inventory<'t> {
             };
             self.workloads.push(place, subject);
         } else if may_create_pods(object.group(), object.kind) {
+            let embedded = embedded_pods(&object);
+            if let Some((node, why)) = embedded.incomplete.filter(|_| is_target) {
+                self.not_judged.push(incomplete_pod(&object, node, why));
+            }
+            for workload in embedded.workloads {
+                let subject = Subject {
+                    workload,
+                    is_target,
+                };
+                self.workloads.push(place, subject);
+            }
             self.pod_creators.push(object);
         }
     }

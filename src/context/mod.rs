@@ -26,6 +26,7 @@ mod namespace_index;
 mod nearest;
 mod nearest_policies;
 mod network_policy;
+mod not_judged;
 mod object_namespace;
 mod order;
 mod pod;
@@ -52,13 +53,14 @@ pub use crate::context::undecidable_policy::UndecidablePolicy;
 pub use crate::context::unrendered::Uses;
 pub use crate::context::user_facts::UserFacts;
 pub use authorization::allowed_selector;
-pub use dataplane::{AssumedNamespace, Dataplane};
+pub use dataplane::{AssumedNamespace, Dataplane, placement};
 pub use fact_cache::NamespaceKey;
 pub use install::{Conflict, InstallView};
 pub use inventory::Inventory;
 pub(crate) use label_index::LabelIndex;
 pub(crate) use mesh::OtherMeshPod;
 pub use network_policy::{IngressRule, Source, isolates};
+pub use not_judged::{NotJudged, NotJudgedReason};
 pub use pod::{
     ProberEnv, ProberEnvPlace, UnreadableProberEnv, proxy_config, proxy_container,
     written_prober_env,

@@ -55,6 +55,7 @@ pub const GUARDS: &[Notice] = &[
     notice!(Error, "undo-differs"),
     notice!(Error, "undo-entry-unreadable"),
     notice!(Note, "undo-not-literal"),
+    notice!(Warning, "unknown-kind"),
     notice!(Error, "unknown-template"),
     notice!(Error, "unrecorded-field"),
     notice!(Note, "vm-mesh-config-missing"),

@@ -111,6 +111,7 @@ fn planned_edits<'a, 't>(
     // Without rendered kustomizations, a patch is only a part of the object that it changes.
     let is_whole = |pod: &WorkloadPrediction<'_>| !pod.workload.object.document.patch;
     plain.predictions.retain(is_whole);
+    let unknown_kinds = rewrite::remove_unknown_kinds(&mut plain.predictions);
     let seen = RewriteInput {
         context: plain.context,
         plain: &plain.predictions,
@@ -119,6 +120,7 @@ fn planned_edits<'a, 't>(
         renderings: overlaid.renderings,
     };
     let mut plan = planner(&seen);
+    plan.findings.extend(unknown_kinds);
     let mut edits = edits(set, &plan, settings);
     let used = edits.documents_of(overlaid.renderings);
     if !used.is_empty() {

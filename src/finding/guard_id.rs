@@ -77,6 +77,7 @@ guard_ids! {
     UNDO_DIFFERS = "undo-differs",
     UNDO_ENTRY_UNREADABLE = "undo-entry-unreadable",
     UNDO_NOT_LITERAL = "undo-not-literal",
+    UNKNOWN_KIND = "unknown-kind",
     UNKNOWN_TEMPLATE = "unknown-template",
     UNRECORDED_FIELD = "unrecorded-field",
     VM_MESH_CONFIG_MISSING = "vm-mesh-config-missing",

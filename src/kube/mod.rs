@@ -3,6 +3,7 @@
 mod api_rejection;
 mod container;
 mod container_index;
+mod embedded;
 mod exec;
 mod exec_request;
 mod handler;
@@ -18,6 +19,7 @@ mod workload;
 pub use api_rejection::{ApiRejection, RejectionKind, api_rejection, is_dns_label, refused_number};
 pub use container::{Container, ContainerList, ContainerPort, EnvVar};
 pub use container_index::ContainerIndex;
+pub use embedded::{EmbeddedPods, IncompletePod, embedded_pods};
 pub use exec::{ExecCall, ExecKind, exec_calls};
 pub use exec_request::{SelfRequest, self_request};
 pub use handler::{HttpGet, Port, Probe, ProbeHandler, Unreadable};
@@ -30,4 +32,4 @@ pub use policy::{
 pub use requirement::Requirements;
 pub use selector::LabelSelector;
 pub use slot::Slot;
-pub use workload::{PodTemplate, Workload, runs_pods};
+pub use workload::{Placement, PodTemplate, Workload, runs_pods};

@@ -40,19 +40,9 @@ impl<'t> Workload<'t> {
             return None;
         }
         let within = FieldPath::keys(keys);
-        let route = object.route.join(&within);
-        let metadata = node.get("metadata");
         Some(Self {
             object: object.clone(),
-            template: PodTemplate {
-                node,
-                spec,
-                route,
-                within,
-                labels: metadata.and_then(|all| all.get("labels")),
-                annotations: metadata.and_then(|all| all.get("annotations")),
-                index: Arc::default(),
-            },
+            template: PodTemplate::new(node, spec, &object.route, within, Placement::Known),
         })
     }
 
@@ -77,6 +67,25 @@ pub fn runs_pods(group: &str, kind: &str) -> bool {
     )
 }
 
+/// How sure it is that a controller creates pods from a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// The kind is known, or has the usual field `spec.template`.
+    Known,
+    /// It is assumed: the template is somewhere in an object of an operator.
+    Embedded,
+    /// It is assumed: a pod spec without metadata is somewhere in an object of an operator.
+    EmbeddedSpec,
+}
+
+impl Placement {
+    /// Returns whether it is assumed that pods are created from the template.
+    #[must_use]
+    pub const fn is_assumed(self) -> bool {
+        !matches!(self, Self::Known)
+    }
+}
+
 /// Pod template (or Pod) with its location.
 #[derive(Clone, Debug)]
 pub struct PodTemplate<'t> {
@@ -88,6 +97,8 @@ pub struct PodTemplate<'t> {
     pub route: FieldPath,
     /// The route from the object.
     pub within: FieldPath,
+    /// How sure it is that pods are created from it.
+    pub placement: Placement,
     labels: Option<NodeRef<'t>>,
     annotations: Option<NodeRef<'t>>,
     /// Built once and shared by all clones.
@@ -95,6 +106,37 @@ pub struct PodTemplate<'t> {
 }
 
 impl<'t> PodTemplate<'t> {
+    /// Returns the template `node` at `within` of an object at `object_route`; `spec` is its pod spec.
+    pub(super) fn new(
+        node: NodeRef<'t>,
+        spec: NodeRef<'t>,
+        object_route: &FieldPath,
+        within: FieldPath,
+        placement: Placement,
+    ) -> Self {
+        let metadata = node
+            .get("metadata")
+            .filter(|_| placement != Placement::EmbeddedSpec);
+        Self {
+            node,
+            spec,
+            route: object_route.join(&within),
+            within,
+            placement,
+            labels: metadata.and_then(|all| all.get("labels")),
+            annotations: metadata.and_then(|all| all.get("annotations")),
+            index: Arc::default(),
+        }
+    }
+
+    /// Returns the steps from the template to its pod spec.
+    fn spec_within(&self) -> FieldPath {
+        match self.placement {
+            Placement::EmbeddedSpec => FieldPath::root(),
+            Placement::Known | Placement::Embedded => FieldPath::keys(&["spec"]),
+        }
+    }
+
     /// Returns the entry of an annotation of the pod.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<Entry<'t>> {
@@ -187,8 +229,9 @@ impl<'t> PodTemplate<'t> {
         if items.peek().is_none() {
             return Vec::new();
         }
-        let route = self.route.child("spec").child(list.key());
-        let within = self.within.child("spec").child(list.key());
+        let list_within = self.spec_within().child(list.key());
+        let route = self.route.join(&list_within);
+        let within = self.within.join(&list_within);
         items
             .enumerate()
             .filter(|(_, node)| node.is_mapping())

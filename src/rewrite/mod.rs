@@ -20,6 +20,7 @@ mod pod_outcome;
 mod preview;
 mod remainder;
 mod undo;
+mod unknown_kind;
 mod unrewritten;
 mod vm;
 
@@ -30,4 +31,5 @@ pub(crate) use crate::rewrite::vm::{GeneratedDocument, mesh_yamls, workload_grou
 pub(crate) use plan::{Direction, Plan, PodRewrite, RewriteInput};
 pub(crate) use planner::plan;
 pub(crate) use preview::{ProxyConfigurations, proxies};
+pub(crate) use unknown_kind::remove_unknown_kinds;
 pub(crate) use unrewritten::unrewritten_handlers;

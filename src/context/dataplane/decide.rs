@@ -3,6 +3,7 @@
 use crate::context::dataplane::kind::Dataplane;
 use crate::context::dataplane::namespace_view::NamespaceView;
 use crate::context::dataplane::own_sidecar::own_sidecar;
+use crate::context::dataplane::placement::placement;
 use crate::context::run_context::Context;
 use crate::context::user_facts::UserFacts;
 use crate::finding::{Certainty, Label};
@@ -32,10 +33,14 @@ impl<'t> Context<'t> {
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
-        if let Some(other) = self.other_dataplane(workload) {
-            return other;
+        let fact = self
+            .other_dataplane(workload)
+            .or_else(|| own_sidecar(workload))
+            .unwrap_or_else(injection);
+        match placement(workload) {
+            Some(assumption) => fact.depending_on(&assumption),
+            None => fact,
         }
-        own_sidecar(workload).unwrap_or_else(injection)
     }
 
     /// Decides whether a webhook adds a sidecar to the pods of `workload`, whatever containers their

@@ -8,6 +8,8 @@ pub(super) mod kind;
 pub(super) mod namespace;
 pub(super) mod namespace_view;
 pub(super) mod own_sidecar;
+pub(super) mod placement;
 
 pub use assumed_namespace::AssumedNamespace;
 pub use kind::Dataplane;
+pub use placement::placement;

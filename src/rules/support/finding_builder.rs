@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::context::placement;
 use crate::finding::{Applicability, Certainty, Finding, Fix, Label};
 use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
@@ -17,7 +18,11 @@ impl Rule {
         span: Span,
         message: String,
     ) -> Finding {
-        self.finding_on_object(&workload.object, span, message)
+        let mut finding = self.finding_on_object(&workload.object, span, message);
+        if let Some(assumption) = placement(workload) {
+            finding.depend_on(&assumption);
+        }
+        finding
     }
 
     /// Creates a finding about an object, such as a policy, a Namespace or a Service.

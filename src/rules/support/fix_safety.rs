@@ -5,7 +5,8 @@ use std::cell::OnceCell;
 
 use hashbrown::HashMap;
 
-use crate::finding::{Applicability, Finding};
+use crate::finding::{Applicability, Finding, Fix};
+use crate::kube::Placement;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{FieldPath, Step};
 
@@ -34,7 +35,8 @@ impl<'p, 't> Guard<'p, 't> {
         Self { pods }
     }
 
-    /// Demotes a safe fix to unsafe if it changes a pre-rewritten pod.
+    /// Demotes a safe fix to unsafe if it changes a pre-rewritten pod, and any fix to display-only if it changes an object
+    /// of an operator. Removes a fix of a pod spec without metadata, to which fixes would add metadata.
     pub(in crate::rules) fn apply(&self, finding: &mut Finding) {
         let Some(fix) = &mut finding.fix else {
             return;
@@ -42,6 +44,13 @@ impl<'p, 't> Guard<'p, 't> {
         let Some(pods) = self.pods.get(&(&*fix.path, fix.document)) else {
             return;
         };
+        if let Some(placement) = assumed_placement(pods, fix) {
+            fix.applicability = Applicability::DisplayOnly;
+            if placement == Placement::EmbeddedSpec {
+                finding.fix = None;
+            }
+            return;
+        }
         let mut routes = fix.changes.iter().map(|change| change.route());
         if fix.applicability == Applicability::Safe
             && routes.any(|route| touches_pre_rewritten(pods, route))
@@ -49,6 +58,18 @@ impl<'p, 't> Guard<'p, 't> {
             fix.applicability = Applicability::Unsafe;
         }
     }
+}
+
+/// Returns the placement of the pods that a fix changes, if it is assumed.
+fn assumed_placement(pods: &HashMap<&[Step], Pods<'_, '_>>, fix: &Fix) -> Option<Placement> {
+    let routes = fix.changes.iter().map(|change| change.route().steps());
+    routes
+        .filter_map(|steps| {
+            let mut objects = (0..=steps.len()).filter_map(|len| pods.get(steps.get(..len)?));
+            objects.find_map(|pods| pods.all.first())
+        })
+        .map(|pod| pod.workload.template.placement)
+        .find(|placement| placement.is_assumed())
 }
 
 /// Returns whether a route leads into an object one of whose pods is pre-rewritten.
@@ -66,7 +87,7 @@ fn touches_pre_rewritten(pods: &HashMap<&[Step], Pods<'_, '_>>, route: &FieldPat
 mod tests {
     use super::*;
     use crate::context::Context;
-    use crate::finding::{Fix, Label, Severity, rule_id};
+    use crate::finding::{Label, Severity, rule_id};
     use crate::predict;
     use crate::settings::Settings;
     use crate::source::SourceSet;

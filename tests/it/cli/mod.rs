@@ -51,6 +51,7 @@ mod self_referencing_aliases;
 mod settings;
 mod suppressed;
 mod undo;
+mod unknown_kinds;
 mod unread_overlays;
 mod unrendered;
 mod verdicts;

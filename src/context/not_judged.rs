@@ -1,0 +1,139 @@
+//! What runs pods and is not judged.
+
+use crate::finding::{Label, ObjectRef};
+use crate::kube::{IncompletePod, Object};
+use crate::yaml::{NodeRef, Span};
+
+/// Why something that runs pods is not judged. The order is that of summaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NotJudgedReason {
+    /// A `HelmRelease` of Flux: its chart is not rendered.
+    HelmRelease,
+    /// An Application of Argo CD with a chart, which is not rendered.
+    ChartApplication,
+    /// A chart in the repository.
+    Chart,
+    /// A template outside of a chart.
+    Template,
+    /// A kustomization none of whose workloads is known.
+    Kustomization,
+    /// An OpenShift template.
+    OpenShiftTemplate,
+    /// An operator adds the part of a pod to a pod that it generates.
+    OperatorPod,
+    /// A pattern of a policy.
+    PolicyPattern,
+    /// A workload without a verdict: it is not known whether it is in a mesh.
+    MeshUnknown,
+    /// A workload without a verdict: another tool fills in a value that decides.
+    ValueUnknown,
+    /// A workload without a verdict: an `AuthorizationPolicy` depends on the running mesh.
+    AuthorizationUnknown,
+    /// A workload without a verdict: the running mesh decides.
+    RunningMesh,
+}
+
+impl NotJudgedReason {
+    /// Returns the id for machine-readable reports.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::HelmRelease => "helm-release",
+            Self::ChartApplication => "chart-application",
+            Self::Chart => "chart",
+            Self::Template => "template",
+            Self::Kustomization => "kustomization",
+            Self::OpenShiftTemplate => "openshift-template",
+            Self::OperatorPod => "operator-pod",
+            Self::PolicyPattern => "policy-pattern",
+            Self::MeshUnknown => "mesh-unknown",
+            Self::ValueUnknown => "value-unknown",
+            Self::AuthorizationUnknown => "authorization-unknown",
+            Self::RunningMesh => "running-mesh",
+        }
+    }
+
+    /// Returns the noun for one, to which an `s` is appended for several.
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::HelmRelease => "HelmRelease",
+            Self::ChartApplication => "chart Application",
+            Self::Chart => "chart",
+            Self::Template => "template",
+            Self::Kustomization => "kustomization",
+            Self::OpenShiftTemplate => "OpenShift template",
+            Self::OperatorPod => "partial pod",
+            Self::PolicyPattern => "policy pattern",
+            Self::MeshUnknown
+            | Self::ValueUnknown
+            | Self::AuthorizationUnknown
+            | Self::RunningMesh => "workload",
+        }
+    }
+
+    /// Returns whether it is a workload without a verdict.
+    #[must_use]
+    pub const fn is_workload(self) -> bool {
+        matches!(
+            self,
+            Self::MeshUnknown | Self::ValueUnknown | Self::AuthorizationUnknown | Self::RunningMesh
+        )
+    }
+}
+
+/// Something that runs pods and is not judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotJudged {
+    /// Why it is not judged.
+    pub reason: NotJudgedReason,
+    /// The place; its message names what is not judged, and says why.
+    pub place: Label,
+    /// The object, if it is one.
+    pub object: Option<ObjectRef>,
+    /// What to do to judge it.
+    pub help: String,
+}
+
+/// Describes the part of a pod in an object.
+pub(super) fn incomplete_pod(
+    object: &Object<'_>,
+    node: NodeRef<'_>,
+    why: IncompletePod,
+) -> NotJudged {
+    const PODS: &str =
+        "check the pods of the cluster: `kubectl get pods -o yaml | meshprobe check -`";
+    let title = format!("{}/{}", object.kind, object.name());
+    let (reason, message, help) = match why {
+        IncompletePod::Patch => (
+            NotJudgedReason::OperatorPod,
+            format!("{title} describes a part of a pod, and its operator generates the rest"),
+            PODS.to_owned(),
+        ),
+        IncompletePod::Policy => (
+            NotJudgedReason::PolicyPattern,
+            format!("{title} contains patterns of pods, which are not manifests"),
+            PODS.to_owned(),
+        ),
+        IncompletePod::Template => (
+            NotJudgedReason::OpenShiftTemplate,
+            format!("{title} is a template with parameters"),
+            format!(
+                "check its output: `oc process --local -f {} | meshprobe check -`",
+                object.path()
+            ),
+        ),
+    };
+    NotJudged {
+        reason,
+        place: object.label_at(first_key(node), message),
+        object: Some(object.reference()),
+        help,
+    }
+}
+
+/// Returns the span of the first key of a mapping, or the start of another node.
+fn first_key(node: NodeRef<'_>) -> Span {
+    let key = node.entries().next().map(|entry| entry.key.span());
+    key.unwrap_or_else(|| Span::empty(node.span().start))
+}

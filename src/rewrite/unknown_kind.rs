@@ -1,0 +1,44 @@
+//! Workloads of unknown kinds: `rewrite` does not edit them.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Finding, GuardId, Severity};
+use crate::predict::WorkloadPrediction;
+
+use crate::rewrite::pod::needs_rewrite;
+
+/// Removes pods that are only assumed to be created from a template of an operator's object. Returns a warning for each
+/// of them that contains a part of a rewrite or that a rewrite would change.
+///
+/// The operator may overwrite the probes, and may drop the annotation or the env that a rewrite adds. A pod with
+/// rewritten probes and without a prober env never becomes ready.
+pub(crate) fn remove_unknown_kinds(pods: &mut Vec<WorkloadPrediction<'_>>) -> Vec<Finding> {
+    let mut reported = BTreeSet::new();
+    let mut findings = Vec::new();
+    pods.retain(|pod| {
+        let is_known = !pod.workload.template.placement.is_assumed();
+        let is_concerned = || pod.is_target && (needs_rewrite(pod) || pod.is_prerewritten());
+        if !is_known && is_concerned() && reported.insert(pod.workload.object.id()) {
+            findings.push(finding(pod));
+        }
+        is_known
+    });
+    findings
+}
+
+fn finding(pod: &WorkloadPrediction<'_>) -> Finding {
+    let object = &pod.workload.object;
+    let title = pod.workload.title();
+    let message = format!(
+        "{title} is not edited: its kind is not known, and its operator may change the pods that it creates"
+    );
+    let label = object.label_at(object.name_span(), String::new());
+    let mut finding = Finding::new(GuardId::UNKNOWN_KIND, Severity::Warning, label, message);
+    finding.document = object.document.index;
+    finding.object = Some(object.reference());
+    finding.help = Some(
+        "leave its probes to the injector, which rewrites the pods that the operator creates"
+            .to_owned(),
+    );
+    finding
+}
