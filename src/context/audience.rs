@@ -11,14 +11,12 @@ impl<'t> Context<'t> {
     pub(super) fn audience(&self, workload: &Workload<'t>) -> Audience {
         let (object, labels) = (&workload.object, workload.template.labels());
         let root = self.root_namespace(workload).value;
-        let of = |place: (&str, bool)| {
-            let policies = &self.inventory.authorization_policies;
-            let asked = policies.selector_labels(place.0, labels);
-            (self.fact_cache.namespace_key(object, place), asked)
-        };
+        let policies = &self.inventory.authorization_policies;
+        let own = self.namespace_of(object);
+        let root_key = self.fact_cache.namespace_key(object, (&root, true));
         Audience {
-            own: of(self.namespace_of(object)),
-            root: of((&root, true)),
+            own: (own.key(), policies.selector_labels(own.name, labels)),
+            root: (root_key, policies.selector_labels(&root, labels)),
         }
     }
 

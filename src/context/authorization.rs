@@ -100,13 +100,13 @@ impl<'t> Context<'t> {
     fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
         let all = &self.inventory.authorization_policies;
         let root = self.root_namespace(workload).value;
-        let (own, _) = self.namespace_of(&workload.object);
+        let own = self.namespace_of(&workload.object).name;
         let labels = workload.template.labels();
         all.selecting_in_either(own, &root, labels)
             .into_iter()
             .filter(|policy| {
-                let home = self.namespace_of(policy).0;
-                (home == root || self.shares_namespace(policy, &workload.object))
+                let home = self.namespace_of(policy).name;
+                (home == root || self.namespace_of(&workload.object).contains(policy))
                     && self
                         .inventory
                         .environments

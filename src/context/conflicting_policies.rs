@@ -34,7 +34,10 @@ impl<'t> Context<'t> {
     pub fn conflicting_policies(&self) -> Vec<ConflictingPolicies<'_, 't>> {
         let mut groups = Groups::new();
         for policy in &self.inventory.peer_authentications {
-            let key = (folder(policy.location_file()), self.namespace_of(policy).0);
+            let key = (
+                folder(policy.location_file()),
+                self.namespace_of(policy).name,
+            );
             groups
                 .entry(key)
                 .or_default()
@@ -89,15 +92,16 @@ impl<'t> Context<'t> {
             let is_new = |workload: &&Workload<'t>| {
                 let object = &workload.object;
                 let selector_labels = all.selector_labels(namespace, workload.template.labels());
-                let scope = self
-                    .fact_cache
-                    .namespace_key(object, self.namespace_of(object));
+                let scope = self.namespace_of(object).key();
                 seen_pods.insert((scope, selector_labels))
             };
-            for workload in self.workloads_in(namespace).filter(is_new) {
+            for workload in self.inventory.workloads_in(namespace).filter(is_new) {
                 let mut selecting: BTreeMap<FolderNamespace<'k>, Vec<&'c Object<'t>>> =
                     BTreeMap::new();
-                for policy in self.selecting_in_namespace_of(all, workload) {
+                for policy in self
+                    .namespace_of(&workload.object)
+                    .facts_selecting(all, workload)
+                {
                     if let Some((policy, scope)) = folders.get(&address(policy))
                         && self.policy_applies(policy, PolicyScope::Workloads, workload)
                     {

@@ -92,6 +92,16 @@ pub(in crate::context) fn is_target(sources: &SourceSet, path: &str) -> bool {
 }
 
 impl<'t> Inventory<'t> {
+    /// Iterates over the workloads of a namespace.
+    pub(in crate::context) fn workloads_in(
+        &self,
+        namespace: &str,
+    ) -> impl Iterator<Item = &Workload<'t>> {
+        self.workloads
+            .in_namespace(namespace)
+            .map(|subject| &subject.workload)
+    }
+
     /// Sorts the objects of all documents.
     ///
     /// A patch of a kustomization is an object only if [`Unrendered`] applies to it. An object that

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use crate::context::dataplane::kind::Dataplane;
 use crate::context::fact_cache;
+use crate::context::namespace::NamespaceOf;
 use crate::context::nearest::nearest;
 use crate::context::run_context::Context;
 use crate::finding::Certainty;
 use crate::kube::{Object, Workload};
 use crate::mesh::detect::{Evidence, EvidenceStrength, evidence};
 use crate::mesh::model::{Membership, MeshModel, PodInput};
-use crate::mesh::{self, Fact, Mesh, Reason, Version};
+use crate::mesh::{self, Fact, Mesh, Reason};
 use crate::settings::{InjectionAssumption, MeshKind};
 
 const SETTLE: &str = "--mesh NAME";
@@ -29,45 +30,62 @@ pub(crate) struct OtherMeshPod<'a, 't> {
     pub(crate) membership: Fact<Membership>,
 }
 
+/// The mesh of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadMesh<'c, 't> {
+    context: &'c Context<'t>,
+    workload: &'c Workload<'t>,
+}
+
 impl<'t> Context<'t> {
+    /// Returns the mesh of a workload.
+    #[must_use]
+    pub const fn mesh_of<'c>(&'c self, workload: &'c Workload<'t>) -> WorkloadMesh<'c, 't> {
+        WorkloadMesh {
+            context: self,
+            workload,
+        }
+    }
+}
+
+impl<'c, 't> WorkloadMesh<'c, 't> {
     /// Returns the mesh of a workload; `None` if an option states that there is no mesh.
     #[must_use]
-    pub fn mesh(&self, workload: &Workload<'t>) -> Fact<Option<Mesh>> {
-        match self.settings.mesh {
+    pub fn decide(self) -> Fact<Option<Mesh>> {
+        match self.context.settings.mesh {
             MeshKind::None => Fact::settled(None, "no mesh (--mesh none)"),
             MeshKind::One(mesh) => {
                 let message = format!("{} (--mesh {})", mesh.title(), mesh.as_str());
                 let mut fact = Fact::settled(Some(mesh), message);
-                fact.because
-                    .extend(self.overridden_evidence(workload, mesh));
+                fact.because.extend(self.overridden_evidence(mesh));
                 fact
             }
             MeshKind::Ambient => Fact::settled(Some(Mesh::ISTIO), "Istio (--mesh ambient)"),
-            MeshKind::Auto => Fact::clone(&self.detected_mesh(workload)).map(Some),
+            MeshKind::Auto => Fact::clone(&self.detect()).map(Some),
         }
     }
 
     /// Returns the mesh of a workload without its provenance.
-    fn mesh_name(&self, workload: &Workload<'t>) -> Option<Mesh> {
-        match self.settings.mesh {
+    fn name(self) -> Option<Mesh> {
+        match self.context.settings.mesh {
             MeshKind::None => None,
             MeshKind::One(mesh) => Some(mesh),
             MeshKind::Ambient => Some(Mesh::ISTIO),
-            MeshKind::Auto => Some(self.detected_mesh(workload).value),
+            MeshKind::Auto => Some(self.detect().value),
         }
     }
 
     /// Returns the mesh with the strongest evidence in the tree. Caches the result.
-    fn detected_mesh(&self, workload: &Workload<'t>) -> Arc<Fact<Mesh>> {
-        let (namespace, _) = self.namespace_of(&workload.object);
-        let key = fact_cache::pod_key(workload, namespace);
-        let work_out = || Arc::new(self.mesh_by_evidence(workload));
-        self.fact_cache.meshes.of(key, work_out)
+    fn detect(self) -> Arc<Fact<Mesh>> {
+        let namespace = self.namespace().name;
+        let key = fact_cache::pod_key(self.workload, namespace);
+        let work_out = || Arc::new(self.by_evidence());
+        self.context.fact_cache.meshes.of(key, work_out)
     }
 
     /// Returns the evidence of another mesh that the option overrides.
-    fn overridden_evidence(&self, workload: &Workload<'t>, mesh: Mesh) -> Option<Reason> {
-        let signs = evidence(workload, self.namespace_object(&workload.object));
+    fn overridden_evidence(self, mesh: Mesh) -> Option<Reason> {
+        let signs = evidence(self.workload, self.namespace().manifest());
         let mut other = signs
             .into_iter()
             .filter(|sign| sign.mesh != mesh)
@@ -76,18 +94,19 @@ impl<'t> Context<'t> {
         Some(Reason::written(other.place))
     }
 
-    fn mesh_by_evidence(&self, workload: &Workload<'t>) -> Fact<Mesh> {
-        let namespace = self.namespace_object(&workload.object);
-        let mut all = evidence(workload, namespace);
+    fn by_evidence(self) -> Fact<Mesh> {
+        let namespace = self.namespace().manifest();
+        let mut all = evidence(self.workload, namespace);
         // Without evidence of another mesh there is nothing to compare.
         let is_open = all.iter().any(|sign| sign.mesh != Mesh::ISTIO);
-        if is_open || !self.inventory.mesh_objects.is_empty() {
-            all.extend(self.nearest_objects(&workload.object).iter().cloned());
+        if is_open || !self.context.inventory.mesh_objects.is_empty() {
+            all.extend(self.nearest_objects().iter().cloned());
             if all.is_empty() {
-                let home = workload.object.location_file();
+                let home = self.workload.object.location_file();
                 let work_out = || self.evidence_in_cluster(home);
                 all.extend(
-                    self.fact_cache
+                    self.context
+                        .fact_cache
                         .signs
                         .of(fact_cache::file_key(home), work_out),
                 );
@@ -109,28 +128,35 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Returns the nearest object of each mesh in the namespace of a workload. Caches the result.
-    fn nearest_objects(&self, workload: &Object<'t>) -> Arc<[Evidence]> {
-        let scope = self
-            .fact_cache
-            .namespace_key(workload, self.namespace_of(workload));
-        let work_out = || self.find_nearest_objects(workload).into();
-        self.fact_cache.objects_in_namespace.of(scope, work_out)
+    /// Returns the namespace of the workload.
+    fn namespace(self) -> NamespaceOf<'c, 't> {
+        self.context.namespace_of(&self.workload.object)
     }
 
-    fn find_nearest_objects(&self, workload: &Object<'t>) -> Vec<Evidence> {
-        let inventory = &self.inventory;
-        let istio = self
-            .in_namespace_of(&inventory.peer_authentications, workload)
-            .chain(self.in_namespace_of(&inventory.authorization_policies, workload))
-            .chain(self.in_namespace_of(&inventory.sidecar_resources, workload))
+    /// Returns the nearest object of each mesh in the namespace of a workload. Caches the result.
+    fn nearest_objects(self) -> Arc<[Evidence]> {
+        let scope = self.namespace().key();
+        let work_out = || self.find_nearest_objects().into();
+        self.context
+            .fact_cache
+            .objects_in_namespace
+            .of(scope, work_out)
+    }
+
+    fn find_nearest_objects(self) -> Vec<Evidence> {
+        let inventory = &self.context.inventory;
+        let namespace = self.namespace();
+        let home = self.workload.object.location_file();
+        let istio = namespace
+            .facts(&inventory.peer_authentications)
+            .chain(namespace.facts(&inventory.authorization_policies))
+            .chain(namespace.facts(&inventory.sidecar_resources))
             .map(|object| (Mesh::ISTIO, object));
-        let (namespace, _) = self.namespace_of(workload);
         let others = &inventory.mesh_objects;
         let others = others
-            .near(namespace, &inventory.environments, workload.location_file())
+            .near(namespace.name, &inventory.environments, home)
             .map(|(_, sign)| sign)
-            .filter(|sign| !sign.is_definition && self.has_same_namespace(&sign.object, workload))
+            .filter(|sign| !sign.is_definition && namespace.is_that_of(&sign.object))
             .map(|sign| (sign.mesh, &sign.object));
         let all: Vec<(Mesh, &Object<'t>)> = istio.chain(others).collect();
         if all.is_empty() {
@@ -138,7 +164,7 @@ impl<'t> Context<'t> {
         }
         let nearest_of = |mesh: Mesh| {
             let mine = all.iter().filter(|(other, _)| *other == mesh);
-            let found = nearest(mine.map(|(_, object)| *object), workload.location_file());
+            let found = nearest(mine.map(|(_, object)| *object), home);
             Some(evidence_of(mesh, EvidenceStrength::Object, found.first()?))
         };
         mesh::all().filter_map(nearest_of).collect()
@@ -146,8 +172,8 @@ impl<'t> Context<'t> {
 
     /// Returns the first mesh with an object that may belong to the cluster of a file. This is the
     /// weakest evidence, used only if there is no other.
-    fn evidence_in_cluster(&self, home: &str) -> Option<Evidence> {
-        let inventory = &self.inventory;
+    fn evidence_in_cluster(self, home: &str) -> Option<Evidence> {
+        let inventory = &self.context.inventory;
         let environments = &inventory.environments;
         let istio = inventory
             .peer_authentications
@@ -161,7 +187,7 @@ impl<'t> Context<'t> {
         if let Some(object) = nearest(istio, home).first() {
             return Some(evidence_of(Mesh::ISTIO, EvidenceStrength::Install, object));
         }
-        if let Some(plane) = self.control_planes.first() {
+        if let Some(plane) = self.context.control_planes.first() {
             return Some(Evidence {
                 mesh: Mesh::ISTIO,
                 weight: EvidenceStrength::Install,
@@ -180,21 +206,18 @@ impl<'t> Context<'t> {
 
     /// Returns the model of the mesh of a workload, with its input and the membership of the workload.
     /// `None` for Istio and for a mesh without a model.
-    pub(crate) fn other_pod<'a>(
-        &'a self,
-        workload: &'a Workload<'t>,
-    ) -> Option<OtherMeshPod<'a, 't>> {
-        let mesh = self.mesh_name(workload)?;
+    pub(crate) fn pod(self) -> Option<OtherMeshPod<'c, 't>> {
+        let mesh = self.name()?;
         let model = mesh::model_of(mesh)?;
-        let (namespace_name, _) = self.namespace_of(&workload.object);
+        let namespace_name = self.namespace().name;
         let input = PodInput {
-            workload,
-            namespace: self.namespace_object(&workload.object),
+            workload: self.workload,
+            namespace: self.namespace().manifest(),
             namespace_name,
-            objects: self.objects_of_mesh(workload, mesh),
-            release: model.release(self.other_release(Some(mesh))).value,
-            native_sidecars: self.given_native_sidecars(workload),
-            supposed: self.injection_by_option(workload, model),
+            objects: self.objects(mesh),
+            release: model.release(self.context.settings.release_of(mesh)).value,
+            native_sidecars: self.native_sidecars_by_option(),
+            supposed: self.injection_by_option(model),
         };
         let membership = model.membership(&input);
         Some(OtherMeshPod {
@@ -206,31 +229,23 @@ impl<'t> Context<'t> {
 
     /// Returns the objects of a mesh other than Istio in the namespace of a workload.
     #[must_use]
-    pub fn objects_of_mesh<'a>(
-        &'a self,
-        workload: &Workload<'t>,
-        mesh: Mesh,
-    ) -> Vec<&'a Object<'t>> {
-        let object = &workload.object;
-        let (namespace, is_written) = self.namespace_of(object);
-        let all = &self.inventory.mesh_objects;
+    pub fn objects(self, mesh: Mesh) -> Vec<&'c Object<'t>> {
+        let object = &self.workload.object;
+        let namespace = self.context.namespace_of(object);
+        let all = &self.context.inventory.mesh_objects;
         let work_out = || {
             all.near(
-                namespace,
-                &self.inventory.environments,
+                namespace.name,
+                &self.context.inventory.environments,
                 object.location_file(),
             )
             .filter(|(_, sign)| sign.mesh == mesh && !sign.is_definition)
-            .filter(|(_, sign)| self.has_same_namespace(&sign.object, object))
+            .filter(|(_, sign)| namespace.is_that_of(&sign.object))
             .map(|(index, _)| index)
             .collect()
         };
-        let key = (
-            self.fact_cache
-                .namespace_key(object, (namespace, is_written)),
-            mesh,
-        );
-        let found: Arc<[usize]> = self.fact_cache.objects_of_mesh.of(key, work_out);
+        let key = (namespace.key(), mesh);
+        let found: Arc<[usize]> = self.context.fact_cache.objects_of_mesh.of(key, work_out);
         found
             .iter()
             .filter_map(|index| all.get(*index))
@@ -241,49 +256,35 @@ impl<'t> Context<'t> {
     /// Returns whether the manifest contains the proxy of a mesh other than Istio, because it was
     /// injected before.
     #[must_use]
-    pub fn brings_proxy(&self, workload: &Workload<'t>) -> bool {
-        let pod = self.other_pod(workload);
+    pub fn brings_proxy(self) -> bool {
+        let pod = self.pod();
         pod.is_some_and(|pod| pod.membership.value == Membership::AlreadyInjected)
     }
 
     /// Returns whether the webhook of a mesh other than Istio rejects the pods of a workload.
     #[must_use]
-    pub fn is_refused(&self, workload: &Workload<'t>) -> bool {
-        let pod = self.other_pod(workload);
+    pub fn is_refused(self) -> bool {
+        let pod = self.pod();
         pod.is_some_and(|pod| pod.membership.value == Membership::Refused)
     }
 
-    /// Returns the release that the user sets for a mesh. `--mesh-version` applies to the mesh that
-    /// `--mesh` names, else to Istio.
-    #[must_use]
-    pub fn other_release(&self, mesh: Option<Mesh>) -> Option<Version> {
-        let named = match self.settings.mesh {
-            MeshKind::One(named) => Some(named),
-            _ => Some(Mesh::ISTIO),
-        };
-        self.settings.mesh_version.filter(|_| mesh == named)
-    }
-
-    fn given_native_sidecars(&self, workload: &Workload<'t>) -> Option<bool> {
-        let given = self.user_facts(&workload.object);
+    fn native_sidecars_by_option(self) -> Option<bool> {
+        let given = self.context.user_facts(&self.workload.object);
         let facts = [&given.overrides, &given.assume];
         facts.iter().find_map(|facts| facts.native_sidecars)
     }
 
     /// Returns what an option states about injection. `--override` always applies. `--assume` applies
     /// if the tree does not contain the Namespace, or if the mesh does not read it.
-    fn injection_by_option(
-        &self,
-        workload: &Workload<'t>,
-        model: &dyn MeshModel,
-    ) -> Option<Fact<bool>> {
-        let object = &workload.object;
-        let given = self.user_facts(object);
-        let (name, _) = self.namespace_of(object);
+    fn injection_by_option(self, model: &dyn MeshModel) -> Option<Fact<bool>> {
+        let object = &self.workload.object;
+        let given = self.context.user_facts(object);
+        let name = self.context.namespace_of(object).name;
         let (option, by, certainty) = match (given.overrides.injection, given.assume.injection) {
             (Some(option), _) => (option, "--override", Certainty::Known),
             (None, Some(option))
-                if !model.namespace_decides() || self.namespace_object(object).is_none() =>
+                if !model.namespace_decides()
+                    || self.context.namespace_of(object).manifest().is_none() =>
             {
                 (option, "--assume", Certainty::Assumed)
             }
@@ -303,10 +304,10 @@ impl<'t> Context<'t> {
 
     /// Decides how the pods of a workload take part in a mesh that is not Istio; `None` for
     /// Istio.
-    pub(super) fn other_dataplane(&self, workload: &Workload<'t>) -> Option<Fact<Dataplane>> {
-        let name = self.mesh_name(workload);
+    pub(super) fn dataplane(self) -> Option<Fact<Dataplane>> {
+        let name = self.name();
         let name = name.filter(|mesh| *mesh != Mesh::ISTIO)?;
-        let Some(pod) = self.other_pod(workload) else {
+        let Some(pod) = self.pod() else {
             let message = format!("{} is not modelled", name.title());
             return Some(Fact::unknown(Dataplane::Unknown, message, None));
         };
@@ -315,7 +316,7 @@ impl<'t> Context<'t> {
             Membership::Outside | Membership::Refused => Dataplane::None,
             Membership::Unknown => Dataplane::Unknown,
         });
-        let mesh = self.mesh(workload);
+        let mesh = self.decide();
         Some(if mesh.certainty < Certainty::Default {
             fact.depending_on(&mesh)
         } else {

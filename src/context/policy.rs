@@ -110,7 +110,7 @@ impl<'t> Context<'t> {
         port: i64,
     ) -> Result<Vec<Fact<MtlsMode>>, Label> {
         let object = &workload.object;
-        let (namespace, _) = self.namespace_of(object);
+        let namespace = self.namespace_of(object).name;
         let root = self.root_namespace(workload).value;
         let root = root.as_str();
         let own = if namespace == root {
@@ -165,7 +165,7 @@ impl<'t> Context<'t> {
     pub fn inherited_mtls(&self, policy: &Object<'t>, policy_scope: PolicyScope) -> Fact<MtlsMode> {
         let root = self.root_namespace_near(policy).value;
         let mesh = self.policies_without_selector(policy, &root, ScopeKey::Mesh);
-        let namespace = self.namespace_of(policy).0;
+        let namespace = self.namespace_of(policy).name;
         let of_namespace = self.policies_without_selector(policy, namespace, ScopeKey::Namespace);
         let all = &self.inventory.peer_authentications;
         let policies = Policies {
@@ -189,7 +189,7 @@ impl<'t> Context<'t> {
         policies: Policies<'_, 't>,
         port: i64,
     ) -> Fact<MtlsMode> {
-        let (namespace, _) = self.namespace_of(object);
+        let namespace = self.namespace_of(object).name;
         let mesh = policies
             .mesh
             .and_then(|policy| mode_of(policy, "the whole mesh"));
@@ -282,15 +282,16 @@ impl<'t> Context<'t> {
         scope: ScopeKey,
     ) -> Arc<NearestPolicies> {
         let is_root = scope == ScopeKey::Mesh;
-        let place = if is_root {
-            (namespace, true)
+        let own = self.namespace_of(object);
+        let namespace_key = if is_root {
+            self.fact_cache.namespace_key(object, (namespace, true))
         } else {
-            self.namespace_of(object)
+            own.key()
         };
-        let key = (self.fact_cache.namespace_key(object, place), scope);
+        let key = (namespace_key, scope);
         self.fact_cache.policies.of(key, || {
             let wanted = self.policies().unselective_in(namespace).filter(|policy| {
-                (is_root || self.shares_namespace(policy, object))
+                (is_root || own.contains(policy))
                     && self
                         .inventory
                         .environments
@@ -307,12 +308,12 @@ impl<'t> Context<'t> {
         workload: &Workload<'t>,
     ) -> Arc<NearestPolicies> {
         let object = &workload.object;
-        let place = self.namespace_of(object);
+        let namespace = self.namespace_of(object);
         let labels = workload.template.labels();
-        let scope = ScopeKey::Pods(self.policies().selector_labels(place.0, labels));
-        let key = (self.fact_cache.namespace_key(object, place), scope);
+        let scope = ScopeKey::Pods(self.policies().selector_labels(namespace.name, labels));
+        let key = (namespace.key(), scope);
         self.fact_cache.policies.of(key, || {
-            let wanted = self.selecting_in_namespace_of(self.policies(), workload);
+            let wanted = namespace.facts_selecting(self.policies(), workload);
             let wanted =
                 wanted.filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
             let found = nearest(wanted, object.location_file());

@@ -50,9 +50,9 @@ impl<'t> Context<'t> {
                 .inventory
                 .environments
                 .may_apply(policy.location_file(), workload.object.location_file()),
-            PolicyScope::Namespace => self.shares_namespace(policy, &workload.object),
+            PolicyScope::Namespace => self.namespace_of(&workload.object).contains(policy),
             PolicyScope::Workloads => {
-                self.shares_namespace(policy, &workload.object)
+                self.namespace_of(&workload.object).contains(policy)
                     && PeerAuthentication::of(policy)
                         .selector()
                         .matches(workload.template.labels())
@@ -64,7 +64,7 @@ impl<'t> Context<'t> {
     /// Returns whether a policy is in the root namespace of its mesh.
     #[must_use]
     pub fn is_in_root_namespace(&self, policy: &Object<'t>) -> bool {
-        self.namespace_of(policy).0 == self.root_namespace_near(policy).value
+        self.namespace_of(policy).name == self.root_namespace_near(policy).value
     }
 
     /// Returns whether the tree contains the pods of a policy's namespace. It contains a workload of
@@ -74,10 +74,10 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn shows_pods_of(&self, policy: &Object<'t>) -> bool {
         let is_there = |object: &Object<'t>| {
-            self.shares_namespace(policy, object)
+            self.namespace_of(object).contains(policy)
                 && are_related(policy.location_file(), object.location_file())
         };
-        let (namespace, _) = self.namespace_of(policy);
+        let namespace = self.namespace_of(policy).name;
         let makes = |maker: &Object<'t>| {
             let spec = maker.node.get("spec");
             let field = |key: &str| spec.and_then(|spec| spec.get(key));
@@ -88,10 +88,11 @@ impl<'t> Context<'t> {
                 .flatten()
                 .filter_map(NodeRef::text)
                 .any(|target| target == namespace)
-                || self.shares_namespace(policy, maker)
+                || self.namespace_of(maker).contains(policy)
         };
         let inventory = &self.inventory;
-        self.workloads_in(namespace)
+        inventory
+            .workloads_in(namespace)
             .any(|workload| is_there(&workload.object))
             && !inventory.pod_creators.iter().any(makes)
             && !self

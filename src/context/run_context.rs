@@ -4,20 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::context::authz_cache::Authorizations;
-use crate::context::fact_cache::{CaptureCache, FactCache, NamespaceKey, ServingPlanesCache};
+use crate::context::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
 use crate::context::install;
 use crate::context::inventory::Inventory;
-use crate::context::namespace_index::NamespaceIndex;
-use crate::context::nearest::are_related;
-use crate::context::unmodelled_changes::{HiddenChanges, notes_of};
+use crate::context::unmodelled_changes::HiddenChanges;
 use crate::context::user_facts::{UserFacts, UserFactsIndex};
 use crate::finding::Label;
-use crate::kube::{Object, Workload};
-use crate::kustomize::{Note, Rendering};
+use crate::kustomize::Rendering;
 use crate::mesh::Version;
 use crate::mesh::istio::install::Install;
 use crate::settings::Settings;
-use crate::source::{Role, SourceSet};
+use crate::source::SourceSet;
 
 /// All facts of a run. A copy is cheap.
 #[derive(Clone, Debug)]
@@ -112,116 +109,5 @@ impl<'t> Context<'t> {
         found.sort_by(|a, b| (&a.path, a.span, &a.message).cmp(&(&b.path, b.span, &b.message)));
         found.dedup();
         found
-    }
-
-    /// Iterates over the workloads of a namespace.
-    pub(in crate::context) fn workloads_in(
-        &self,
-        namespace: &str,
-    ) -> impl Iterator<Item = &Workload<'t>> {
-        self.inventory
-            .workloads
-            .in_namespace(namespace)
-            .map(|subject| &subject.workload)
-    }
-
-    /// Iterates over the facts of one kind in the namespace of `subject`, as defined by
-    /// [`Context::shares_namespace`].
-    pub fn in_namespace_of<'s, 'o>(
-        &'s self,
-        facts: &'s NamespaceIndex<'t, Object<'t>>,
-        subject: &'o Object<'t>,
-    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'o, 't> {
-        let (namespace, _) = self.namespace_of(subject);
-        facts
-            .near(
-                namespace,
-                &self.inventory.environments,
-                subject.location_file(),
-            )
-            .map(|(_, fact)| fact)
-            .filter(|fact| self.has_same_namespace(fact, subject))
-    }
-
-    /// Iterates over the facts in the namespace of `workload` that have a label selector which may
-    /// select its pods.
-    pub(in crate::context) fn selecting_in_namespace_of<'s, 'o>(
-        &'s self,
-        facts: &'s NamespaceIndex<'t, Object<'t>>,
-        workload: &'o Workload<'t>,
-    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'o, 't> {
-        let subject = &workload.object;
-        let (namespace, _) = self.namespace_of(subject);
-        let labels = workload.template.labels();
-        let found = facts.near_selecting(
-            namespace,
-            labels,
-            &self.inventory.environments,
-            subject.location_file(),
-        );
-        found
-            .map(|(_, fact)| fact)
-            .filter(|fact| self.has_same_namespace(fact, subject))
-    }
-
-    /// Returns whether findings about an object are reported: its file, or the kustomization that
-    /// renders it, is a target and not only context.
-    #[must_use]
-    pub fn is_target(&self, object: &Object<'_>) -> bool {
-        let is_target = |path: &str| {
-            let file = self.sources.file(path);
-            file.is_some_and(|file| file.role == Role::Target)
-        };
-        is_target(object.path()) || object.rendered_by.is_some_and(|path| is_target(path))
-    }
-
-    /// Returns whether `fact` is in the namespace of `subject`. If one of them does not name its
-    /// namespace, the folder of one must also contain the other.
-    #[must_use]
-    pub fn shares_namespace(&self, fact: &Object<'t>, subject: &Object<'t>) -> bool {
-        self.has_same_namespace(fact, subject)
-            && self
-                .inventory
-                .environments
-                .may_apply(fact.location_file(), subject.location_file())
-    }
-
-    /// Returns the key of the namespace of an object. Objects with equal keys share their namespace
-    /// with the same facts.
-    #[must_use]
-    pub fn namespace_key(&self, object: &Object<'t>) -> NamespaceKey {
-        self.fact_cache
-            .namespace_key(object, self.namespace_of(object))
-    }
-
-    /// Returns whether `fact` and `subject` are in the same namespace, without a check of their
-    /// environments. If one of them does not name its namespace, the folder of one must contain the
-    /// other.
-    pub(in crate::context) fn has_same_namespace(
-        &self,
-        fact: &Object<'t>,
-        subject: &Object<'t>,
-    ) -> bool {
-        let (of_fact, fact_written) = self.namespace_of(fact);
-        let (of_subject, subject_written) = self.namespace_of(subject);
-        let written = fact_written && subject_written;
-        of_fact == of_subject
-            && (written || are_related(fact.location_file(), subject.location_file()))
-    }
-}
-
-impl<'t> Context<'t> {
-    /// Returns the changes that the kustomization of `object` makes, that are not modelled and that
-    /// may affect the verdicts of its probes.
-    #[must_use]
-    pub fn hidden_changes<'a>(&'a self, object: &'a Object<'t>) -> &'a [&'t Note] {
-        notes_of(&self.hidden.changes, object)
-    }
-
-    /// Returns the changes that the kustomization of `object` makes, that are not modelled and that
-    /// may copy a value which a rewrite changes from `object` to another object.
-    #[must_use]
-    pub fn hidden_copies<'a>(&'a self, object: &'a Object<'t>) -> &'a [&'t Note] {
-        notes_of(&self.hidden.copies, object)
     }
 }

@@ -55,9 +55,10 @@ impl<'t> Context<'t> {
     /// Returns a `Sidecar` of the namespace that declares the ports on which the proxy listens. With
     /// interception off, these are the only ports that the mesh knows.
     #[must_use]
-    pub fn declared_ingress(&self, workload: &Workload<'t>) -> Option<&Object<'t>> {
-        let mut sidecars =
-            self.in_namespace_of(&self.inventory.sidecar_resources, &workload.object);
+    pub fn declared_ingress<'c>(&'c self, workload: &'c Workload<'t>) -> Option<&'c Object<'t>> {
+        let mut sidecars = self
+            .namespace_of(&workload.object)
+            .facts(&self.inventory.sidecar_resources);
         sidecars.find(|sidecar| {
             let spec = sidecar.node.get("spec");
             spec.and_then(|spec| spec.get("ingress")).is_some()
@@ -94,7 +95,7 @@ impl<'t> Context<'t> {
     /// Returns the capture rules of a pod. Caches them, because their lists may be as long as the list
     /// of its probes.
     fn capture_facts(&self, workload: &Workload<'t>) -> Arc<CaptureFacts> {
-        let (namespace, _) = self.namespace_of(&workload.object);
+        let namespace = self.namespace_of(&workload.object).name;
         let work_out = || Arc::new(self.read_capture_facts(workload));
         self.capture_cache
             .of(fact_cache::pod_key(workload, namespace), work_out)

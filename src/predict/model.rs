@@ -23,7 +23,11 @@ pub(super) fn handlers<'t>(
     let mut treatments = other
         .model
         .treatments(&other.input, other.membership.value, &each);
-    let release = other.model.release(context.other_release(pod.mesh.value));
+    let given = pod
+        .mesh
+        .value
+        .and_then(|mesh| context.settings.release_of(mesh));
+    let release = other.model.release(given);
     let is_refused = other.membership.value == Membership::Refused;
     let elsewhere = match release.certainty {
         Certainty::Known => Vec::new(),

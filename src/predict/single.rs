@@ -23,11 +23,11 @@ pub fn predict_with<'t>(
     let mut prediction = WorkloadPrediction {
         workload: workload.clone(),
         is_target: true,
-        namespace: match context.namespace_of(&workload.object) {
-            (namespace, true) => Some(namespace.to_owned()),
-            (_, false) => None,
-        },
-        mesh: context.mesh(workload),
+        namespace: context
+            .namespace_of(&workload.object)
+            .written_name()
+            .map(str::to_owned),
+        mesh: context.mesh_of(workload).decide(),
         passes_injector: matches!(injection.value, Dataplane::Sidecar | Dataplane::Uncaptured),
         dataplane: context.dataplane_after(workload, || injection),
         rewrite,
@@ -41,7 +41,7 @@ pub fn predict_with<'t>(
         reinjection: Reinjection::Untouched,
         handlers: Vec::new(),
     };
-    if let Some(other) = context.other_pod(workload) {
+    if let Some(other) = context.mesh_of(workload).pod() {
         prediction.handlers = model::handlers(context, &prediction, &other);
         return prediction;
     }

@@ -47,7 +47,7 @@ pub fn machines<'t>(context: &Context<'t>) -> Vec<MachinePrediction<'t>> {
         .inventory
         .workload_groups
         .iter()
-        .filter(|group| context.is_target(group))
+        .filter(|group| context.origin_of(group).is_target())
         .filter_map(|group| machine(context, group))
         .collect()
 }
@@ -59,10 +59,12 @@ fn machine<'t>(context: &Context<'t>, group: &Object<'t>) -> Option<MachinePredi
     }
     let kept = vm::kept(probe.value);
     let decision = decide(context, group, probe.value);
-    let (namespace, is_written) = context.namespace_of(group);
     Some(MachinePrediction {
         group: group.clone(),
-        namespace: is_written.then(|| namespace.to_owned()),
+        namespace: context
+            .namespace_of(group)
+            .written_name()
+            .map(str::to_owned),
         probe,
         written: kept.map_or_else(|| "nothing".to_owned(), |check| written(&check)),
         kind: kept.map_or("", |(method, _)| method.key()),
@@ -175,7 +177,7 @@ fn is_address<'t>(context: &Context<'t>, group: &Object<'t>, host: &str) -> bool
     let address = |node: Option<NodeRef<'t>>| node?.get("address")?.text();
     let spec = group.node.get("spec");
     let own = spec.and_then(|spec| spec.get("template"));
-    let mut entries = context.workload_entries_of(group);
+    let mut entries = context.virtual_machines(group).entries();
     address(own) == Some(host) || entries.any(|entry| address(entry.node.get("spec")) == Some(host))
 }
 
@@ -196,7 +198,7 @@ pub fn sidecar_port<'t>(context: &Context<'t>, group: &Object<'t>) -> Option<Sid
     let (_, entry) = vm::kept(probe_of(group)?)?;
     let place = entry.value.get("port")?;
     let number = integer(place)?;
-    let agent = context.machine_status_port(group);
+    let agent = context.virtual_machines(group).status_port();
     let owner = vm::own_port(number, agent.value)?;
     let port = if number == agent.value {
         agent

@@ -92,7 +92,7 @@ pub(super) fn outside(
         let message = format!("{title} is left as it is: pods on the host network get no sidecar");
         return Some(note_at(pod, GuardId::HOST_NETWORK, label, message));
     }
-    let (namespace, _) = context.namespace_of(object);
+    let namespace = context.namespace_of(object).name;
     let message = format!("{title} is left as it is: Istio never injects namespace `{namespace}`");
     is_system_namespace(namespace).then(|| note(pod, GuardId::SYSTEM_NAMESPACE, message))
 }
@@ -105,7 +105,7 @@ fn is_injected_namespace(context: &Context<'_>, pod: &WorkloadPrediction<'_>) ->
         |facts: &&crate::settings::FactOverrides| facts.injection == Some(InjectionAssumption::All);
     let own = pod.workload.template.label(keys::INJECT);
     let label = |key| {
-        let found = context.namespace_object(object)?;
+        let found = context.namespace_of(object).manifest()?;
         found.label(key)?.value.text()
     };
     facts.iter().any(all)

@@ -98,13 +98,13 @@ impl<'a, 't> Overlays<'a, 't> {
             return Some(overlaid.added_action(own).unwrap_or_else(changed));
         }
         let object = &seen.workload.object;
-        if let Some(note) = self.context.hidden_changes(object).first() {
+        if let Some(note) = self.context.origin_of(object).hidden_changes().first() {
             return Some(format!(
                 "makes changes that are not known: {}",
                 note.message
             ));
         }
-        let note = self.context.hidden_copies(object).first()?;
+        let note = self.context.origin_of(object).hidden_copies().first()?;
         Some(format!(
             "may copy its probes into other objects: {}",
             note.message

@@ -44,7 +44,7 @@ pub(super) fn rewrite<'t>(
 ) -> Option<PodOutcome> {
     let mesh = pod.mesh.value.filter(|mesh| *mesh != Mesh::ISTIO)?;
     let left = |refusal: GuardFailure| PodOutcome::left([refusal.finding(pod)]);
-    let Some(other) = injected_as.0.other_pod(injected_as.1) else {
+    let Some(other) = injected_as.0.mesh_of(injected_as.1).pod() else {
         return Some(PodOutcome::default());
     };
     let uses_network = pod.handlers.iter().any(uses_network_port);
@@ -97,7 +97,8 @@ pub(crate) fn proxies(
     let mut configurations = ProxyConfigurations::default();
     let targets = predictions.iter().filter(|prediction| prediction.is_target);
     for pod in targets.filter(|pod| pod.handlers.iter().any(uses_network_port)) {
-        let (Some(mesh), Some(other)) = (pod.mesh.value, context.other_pod(&pod.workload)) else {
+        let (Some(mesh), Some(other)) = (pod.mesh.value, context.mesh_of(&pod.workload).pod())
+        else {
             continue;
         };
         let (release, shape) = (other.input.release, other.model.shape());

@@ -35,7 +35,7 @@ pub(in crate::rules) fn by_namespace<'s, 't>(
 ) -> ByNamespace<'s, 't> {
     let mut groups = ByNamespace::new();
     for prediction in predictions {
-        let namespace = context.namespace_of(&prediction.workload.object).0;
+        let namespace = context.namespace_of(&prediction.workload.object).name;
         groups.entry(namespace).or_default().push(prediction);
     }
     groups
@@ -59,7 +59,7 @@ impl<'s, 't> RuleContext<'s, 't> {
     /// is not only read for facts.
     #[must_use]
     pub fn is_target(&self, object: &Object<'_>) -> bool {
-        self.context.is_target(object)
+        self.context.origin_of(object).is_target()
     }
 
     /// Iterates over the Namespaces to report on.
@@ -94,7 +94,7 @@ impl<'s, 't> RuleContext<'s, 't> {
                 .filter(|pod| policy_applies(pod))
                 .collect(),
             PolicyScope::Workloads => {
-                let namespace = self.context.namespace_of(policy).0;
+                let namespace = self.context.namespace_of(policy).name;
                 let selector = PeerAuthentication::of(policy).selector();
                 match self.by_label.selected(namespace, selector) {
                     Some(pods) => pods
@@ -132,7 +132,7 @@ impl<'s, 't> RuleContext<'s, 't> {
         policy: &Object<'t>,
         selector: LabelSelector<'t>,
     ) -> Vec<&'s WorkloadPrediction<'t>> {
-        let namespace = self.context.namespace_of(policy).0;
+        let namespace = self.context.namespace_of(policy).name;
         let of_namespace = !self.context.is_in_root_namespace(policy);
         let selected = self.by_label.selected(namespace, selector);
         match selected.filter(|_| of_namespace) {
@@ -169,7 +169,7 @@ impl<'s, 't> RuleContext<'s, 't> {
         &self,
         object: &Object<'t>,
     ) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
-        let namespace = self.context.namespace_of(object).0;
+        let namespace = self.context.namespace_of(object).name;
         self.by_namespace
             .get(namespace)
             .into_iter()
@@ -186,7 +186,7 @@ impl<'s, 't> RuleContext<'s, 't> {
     ) -> Vec<(&'s WorkloadPrediction<'t>, i64)> {
         let mut found = Vec::new();
         for pod in self.in_namespace_of(service) {
-            for (other, service_port, target) in self.context.service_ports(&pod.workload) {
+            for (other, service_port, target) in self.context.services(&pod.workload).ports() {
                 let is_same = other.node == service.node && service_port.port == Some(port);
                 found.extend(target.filter(|_| is_same).map(|target| (pod, target)));
             }

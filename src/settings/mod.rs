@@ -151,3 +151,16 @@ pub struct Settings {
     /// `ignore`: findings that the user silences.
     pub ignore: Vec<Ignore>,
 }
+
+impl Settings {
+    /// Returns the release that the user sets for a mesh. `--mesh-version` applies to the mesh that `--mesh` names, else to
+    /// Istio.
+    #[must_use]
+    pub fn release_of(&self, mesh: Mesh) -> Option<Version> {
+        let named = match self.mesh {
+            MeshKind::One(named) => named,
+            _ => Mesh::ISTIO,
+        };
+        self.mesh_version.filter(|_| mesh == named)
+    }
+}

@@ -27,14 +27,14 @@ impl<'t> Context<'t> {
         let object = &workload.object;
         let given = self.user_facts(object);
         let by_option = given.overrides.injection.or(given.assume.injection);
-        let (name, _) = self.namespace_of(object);
+        let name = self.namespace_of(object).name;
         let is_decided = matches!(self.settings.mesh, MeshKind::None | MeshKind::Ambient)
             || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
             || is_system_namespace(name)
             || workload.template.host_network().is_some()
-            || self.other_dataplane(workload).is_some()
+            || self.mesh_of(workload).dataplane().is_some()
             || own_sidecar(workload).is_some()
-            || self.namespace_object(object).is_some()
+            || self.namespace_of(object).manifest().is_some()
             || self.undecided(workload).is_some();
         if is_decided {
             return None;

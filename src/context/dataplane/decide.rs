@@ -34,7 +34,8 @@ impl<'t> Context<'t> {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
         let fact = self
-            .other_dataplane(workload)
+            .mesh_of(workload)
+            .dataplane()
             .or_else(|| own_sidecar(workload))
             .unwrap_or_else(injection);
         match placement(workload) {
@@ -51,7 +52,7 @@ impl<'t> Context<'t> {
         if self.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
-        if let Some(other) = self.other_dataplane(workload) {
+        if let Some(other) = self.mesh_of(workload).dataplane() {
             return other;
         }
         if let Some(place) = self.undecided(workload)
@@ -67,12 +68,12 @@ impl<'t> Context<'t> {
                 object.label_at(entry.key.span(), "pods on the host network get no sidecar");
             return Fact::known(Dataplane::None, place);
         }
-        let (namespace, _) = self.namespace_of(object);
+        let namespace = self.namespace_of(object).name;
         if is_system_namespace(namespace) {
             let message = format!("namespace `{namespace}` is never injected");
             return Fact::settled(Dataplane::None, message);
         }
-        let found = self.namespace_object(object);
+        let found = self.namespace_of(object).manifest();
         match found.filter(|_| !self.user_facts(object).overrides_injection()) {
             Some(found) => self.decide(workload, &NamespaceView::of(found)),
             None => self.without_namespace(workload),
@@ -97,7 +98,7 @@ impl<'t> Context<'t> {
             .into_iter()
             .flatten()
             .map(|entry| (&workload.object, entry));
-        let namespace = self.namespace_object(&workload.object);
+        let namespace = self.namespace_of(&workload.object).manifest();
         let labels = namespace.into_iter().flat_map(|found| {
             NAMESPACE
                 .iter()
@@ -112,7 +113,7 @@ impl<'t> Context<'t> {
 
     /// Decides by the labels of a Namespace in the tree.
     fn decide(&self, workload: &Workload<'t>, view: &NamespaceView<'_>) -> Fact<Dataplane> {
-        let (_, written) = self.namespace_of(&workload.object);
+        let written = self.namespace_of(&workload.object).is_written;
         let fact = self.decide_by_labels(workload, view);
         if written || fact.value == Dataplane::None {
             return fact;
@@ -123,7 +124,7 @@ impl<'t> Context<'t> {
 
     /// Decides without a Namespace manifest: by options, or by evidence in the tree.
     fn without_namespace(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
-        let (namespace, _) = self.namespace_of(&workload.object);
+        let namespace = self.namespace_of(&workload.object).name;
         let by_user = self.user_facts(&workload.object);
         let given = by_user.overrides.injection.or(by_user.assume.injection);
         let option = if by_user.overrides_injection() {
@@ -153,7 +154,7 @@ impl<'t> Context<'t> {
                     );
                     self.as_if_injected(workload, message, Some(SETTLE))
                 }
-                None => match self.open_namespace(&workload.object) {
+                None => match self.namespace_of(&workload.object).placeholder() {
                     Some(place) => Fact {
                         certainty: Certainty::Unknown,
                         ..Fact::known(Dataplane::Unknown, place)
@@ -191,7 +192,7 @@ impl<'t> Context<'t> {
             let place = workload.object.label_at(entry.value.span(), message);
             return Fact::known(Dataplane::None, place);
         }
-        let (namespace, _) = self.namespace_of(&workload.object);
+        let namespace = self.namespace_of(&workload.object).name;
         if says(keys::INJECT, "true").is_some() {
             let message =
                 format!("namespace `{namespace}` is not in the tree; the pod requests a sidecar");

@@ -38,9 +38,7 @@ impl<'t> Context<'t> {
             }
         }
         let object = &workload.object;
-        let scope = self
-            .fact_cache
-            .namespace_key(object, self.namespace_of(object));
+        let scope = self.namespace_of(object).key();
         let work_out = || self.policy_in_namespace_of(object).map(Into::into);
         let found: Option<Arc<str>> = self.fact_cache.evidence.of(scope, work_out);
         found.map(|sign| sign.to_string())
@@ -49,10 +47,18 @@ impl<'t> Context<'t> {
     /// Returns a description of the nearest policy in the namespace of an object.
     fn policy_in_namespace_of(&self, object: &Object<'t>) -> Option<String> {
         let inventory = &self.inventory;
-        let policies = self.in_namespace_of(&inventory.peer_authentications, object);
+        let policies = self
+            .namespace_of(object)
+            .facts(&inventory.peer_authentications);
         let signs = policies
-            .chain(self.in_namespace_of(&inventory.authorization_policies, object))
-            .chain(self.in_namespace_of(&inventory.sidecar_resources, object));
+            .chain(
+                self.namespace_of(object)
+                    .facts(&inventory.authorization_policies),
+            )
+            .chain(
+                self.namespace_of(object)
+                    .facts(&inventory.sidecar_resources),
+            );
         let found = nearest(signs, object.location_file());
         let sign = found.first()?;
         Some(format!(

@@ -5,7 +5,6 @@ pub(super) mod decide;
 pub(super) mod evidence;
 pub(super) mod injection;
 pub(super) mod kind;
-pub(super) mod namespace;
 pub(super) mod namespace_view;
 pub(super) mod own_sidecar;
 pub(super) mod placement;

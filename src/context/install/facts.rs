@@ -91,7 +91,8 @@ impl<'t> Context<'t> {
     pub fn version_near(&self, policy: &Object<'t>) -> Option<Version> {
         let view = self.install_near(policy);
         let written = || view.fact("--mesh-version 1.N", |plane| plane.version.as_ref());
-        self.other_release(Some(Mesh::ISTIO))
+        self.settings
+            .release_of(Mesh::ISTIO)
             .or_else(|| written().map(|fact| fact.value))
     }
 
@@ -113,7 +114,7 @@ impl<'t> Context<'t> {
             return named;
         }
         let object = &workload.object;
-        let namespace = self.namespace_object(object);
+        let namespace = self.namespace_of(object).manifest();
         let of_namespace = namespace.and_then(|found| Some((found, found.label(keys::REVISION)?)));
         let of_pod = workload
             .template

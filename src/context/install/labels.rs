@@ -83,10 +83,11 @@ impl<'t> Context<'t> {
     {
         let object = &workload.object;
         let template = &workload.template;
-        let (namespace, _) = self.namespace_of(object);
+        let namespace = self.namespace_of(object).name;
         let given = self.user_facts(object);
         let found = self
-            .namespace_object(object)
+            .namespace_of(object)
+            .manifest()
             .filter(|_| !given.overrides_injection());
         let of_namespace = |key: &str| text(found.and_then(|found: &Object<'t>| found.label(key)));
         let mut input = InjectionInput {

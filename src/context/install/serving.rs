@@ -21,7 +21,7 @@ impl<'t> Context<'t> {
         if self.control_planes.is_empty() && self.cluster.is_empty() {
             return InstallView::default();
         }
-        let (namespace, _) = self.namespace_of(&workload.object);
+        let namespace = self.namespace_of(&workload.object).name;
         let key = fact_cache::pod_key(workload, namespace);
         let serving = self
             .serving_planes

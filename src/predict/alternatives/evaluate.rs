@@ -184,7 +184,7 @@ fn hypotheses<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Vec<Hy
         let modes = modes(context, pod, handler).into_iter();
         all.extend(modes.map(|(mode, evident)| Hypothesis::Mtls(mode, evident)));
         if let Some(port) = captured_port(pod, handler) {
-            let protocols = context.protocols(&pod.workload, port).len();
+            let protocols = context.services(&pod.workload).protocols(port).len();
             all.extend((1..protocols).map(|index| Hypothesis::Oldest(port, index)));
         }
     }
@@ -285,7 +285,7 @@ fn predict_draft<'t>(
             (description, settle, changed)
         }
         Hypothesis::Oldest(port, index) => {
-            let protocols = context.protocols(&pod.workload, port);
+            let protocols = context.services(&pod.workload).protocols(port);
             let oldest = protocols.get(index).map_or("", |(service, _)| *service);
             let description = format!("Service `{oldest}` is the oldest on port {port}");
             (

@@ -19,7 +19,7 @@ pub(in crate::predict) fn settle<'t>(
     workload: &Workload<'t>,
     prediction: &mut WorkloadPrediction<'t>,
 ) {
-    let notes = context.hidden_changes(&workload.object);
+    let notes = context.origin_of(&workload.object).hidden_changes();
     let Some((first, others)) = notes.split_first() else {
         return;
     };

@@ -106,7 +106,7 @@ pub(in crate::predict) fn request_of<'t>(
     let action = handler.handler.action.as_ref().ok()?;
     let written = action.port()?.to_string();
     let port = handler.port.or_else(|| written.parse().ok())?;
-    let protocol = context.protocol(&pod.workload, port).value;
+    let protocol = context.services(&pod.workload).protocol(port).value;
     Some(request(action, port, protocol))
 }
 

@@ -82,7 +82,9 @@ fn without_network<'t>(
         .iter()
         .map(|call| {
             let port = call.port.filter(|_| call.kind == ExecKind::Connect)?;
-            context.service_behind_sidecar(&pod.workload, &call.host, port)
+            context
+                .services(&pod.workload)
+                .behind_sidecar(&call.host, port)
         })
         .collect();
     match services {
@@ -181,7 +183,9 @@ fn blocking_policies<'t>(
         .as_ref()
         .map(|rewritten_to| rewritten_to.port)
         .or(handler.port)?;
-    let admitted = context.admits(&pod.workload, Source::Node, asked);
+    let admitted = context
+        .network_policies(&pod.workload)
+        .admit(Source::Node, asked);
     let message = "the CNI plugin enforces NetworkPolicies on the node's own packets";
     (!admitted.value).then(|| admitted.depending_on(&Fact::assumed((), message, None)))
 }
@@ -197,7 +201,9 @@ fn ambient<'t>(
     let Ok(port) = resolved else {
         return builder.verdict(Outcome::Ok, Cause::Ambient);
     };
-    let admitted = context.admits(&pod.workload, Source::Address(HOST_PROBE_SNAT), port);
+    let admitted = context
+        .network_policies(&pod.workload)
+        .admit(Source::Address(HOST_PROBE_SNAT), port);
     if admitted.value {
         return builder.verdict(Outcome::Ok, Cause::Ambient);
     }
@@ -260,7 +266,7 @@ fn unrewritten<'t>(
         };
         return builder.verdict(Outcome::Fails, cause);
     }
-    let protocols = context.protocols(&pod.workload, port);
+    let protocols = context.services(&pod.workload).protocols(port);
     let mut protocols = protocols.iter().map(|(_, protocol)| protocol);
     let judge = |protocol: Option<&Fact<Protocol>>, builder: VerdictBuilder| {
         decide_at_filter_chain(context, pod, (action, port), protocol, builder)
@@ -275,6 +281,6 @@ fn unrewritten<'t>(
         return verdict;
     }
     // Istio uses the protocol of the oldest Service, and manifests do not contain the age of an object.
-    builder.depends_on(&context.protocol(&pod.workload, port));
+    builder.depends_on(&context.services(&pod.workload).protocol(port));
     judge(first, builder)
 }

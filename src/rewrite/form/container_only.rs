@@ -121,7 +121,7 @@ fn foreign_injector(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Opti
         .filter(enables_injection)
         .map(|entry| (entry.key.text().unwrap_or_default(), entry.key.span()))
         .next();
-    let namespace = context.namespace_object(&pod.workload.object);
+    let namespace = context.namespace_of(&pod.workload.object).manifest();
     let labels = namespace.and_then(|found| found.metadata()?.get("labels"));
     let in_namespace = || -> Option<(&str, Span)> {
         let entry = labels?.entries().find(enables_injection)?;

@@ -58,8 +58,7 @@ pub(crate) fn workload_groups<'t>(
         };
         match made {
             Ok(probe) => {
-                let (namespace, is_written) = context.namespace_of(&pod.workload.object);
-                let namespace = is_written.then_some(namespace);
+                let namespace = context.namespace_of(&pod.workload.object).written_name();
                 machines.made.push(group(pod, namespace, probe));
                 machines.findings.extend(certificate(context, pod, first));
             }

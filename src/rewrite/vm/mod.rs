@@ -41,14 +41,14 @@ pub(crate) struct VmDocuments {
 pub(crate) fn mesh_yamls(context: &Context<'_>) -> VmDocuments {
     let mut machines = VmDocuments::default();
     let groups = context.inventory.workload_groups.iter();
-    for group in groups.filter(|group| context.is_target(group)) {
+    for group in groups.filter(|group| context.origin_of(group).is_target()) {
         if let Some(refusal) = refusal(context, group) {
             machines.refused += 1;
             machines.findings.push(refusal);
             continue;
         }
-        let config = context.machine_config(group);
-        let namespace = context.namespace_of(group).0;
+        let config = context.virtual_machines(group).mesh_config();
+        let namespace = context.namespace_of(group).name;
         match vm::mesh_yaml(group, namespace, config.as_ref()) {
             Ok(json) => {
                 machines.made.push(GeneratedDocument {

@@ -35,7 +35,8 @@ fn report<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> Option<Findin
         })?;
     let is_in_namespace = |pod: &&&WorkloadPrediction<'t>| {
         cx.context
-            .namespace_object(&pod.workload.object)
+            .namespace_of(&pod.workload.object)
+            .manifest()
             .is_some_and(|object| std::ptr::eq(object, namespace))
     };
     let mut pods = cx

@@ -50,7 +50,8 @@ fn report<'t>(
         });
     let pod = isolated.find(|pod| {
         let mut rules = context
-            .isolating(&pod.workload)
+            .network_policies(&pod.workload)
+            .isolating()
             .into_iter()
             .flat_map(IngressRule::all_of);
         !rules.any(|rule| rule.admits_port(&pod.workload, keys::HBONE_PORT))

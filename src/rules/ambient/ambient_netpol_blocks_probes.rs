@@ -32,7 +32,7 @@ fn report<'t>(
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
 ) -> Finding {
-    let policies = cx.context.isolating(&pod.workload);
+    let policies = cx.context.network_policies(&pod.workload).isolating();
     let names: Vec<String> = policies
         .iter()
         .take(MAX_NAMES)

@@ -45,9 +45,10 @@ fn report<'s, 't>(
         return Vec::new();
     };
     let context = cx.context;
+    let namespace = context.namespace_of(policy);
     let key = (
         folder(policy.location_file()),
-        context.namespace_of(policy),
+        (namespace.name, namespace.is_written),
         context.is_in_root_namespace(policy),
         selector.clone().into_labels(),
     );

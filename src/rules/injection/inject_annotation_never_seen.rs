@@ -30,7 +30,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     if !requests_sidecar || !is_outside || pod.passes_injector || never_injected(pod) {
         return None;
     }
-    let namespace = cx.context.namespace_object(&workload.object)?;
+    let namespace = cx.context.namespace_of(&workload.object).manifest()?;
     let message = format!(
         "{} gets no sidecar: Istio reads annotation `{}` only if a label sends the pod to the \
          injector, and no label of the pod or of namespace `{}` does",

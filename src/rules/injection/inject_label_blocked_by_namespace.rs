@@ -23,7 +23,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let workload = &pod.workload;
     let entry = workload.template.label(keys::INJECT)?;
-    let namespace = cx.context.namespace_object(&workload.object)?;
+    let namespace = cx.context.namespace_of(&workload.object).manifest()?;
     let label = namespace.label(keys::NAMESPACE_INJECTION)?;
     let value = label.value.text()?;
     let is_outside = matches!(pod.dataplane.value, Dataplane::None | Dataplane::Ambient);

@@ -37,7 +37,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let workload = &pod.workload;
-    let namespace = cx.context.namespace_object(&workload.object)?;
+    let namespace = cx.context.namespace_of(&workload.object).manifest()?;
     let entry = namespace.label(OPA_INJECTION)?;
     let enabled = entry.value.text() == Some("enabled") && cx.is_target(namespace);
     let mtls = cx.context.mtls(workload, OPA_PORT);

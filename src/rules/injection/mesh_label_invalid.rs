@@ -193,7 +193,8 @@ fn pods_in<'s, 't>(
     let all = cx.by_namespace.get(namespace.name());
     all.into_iter().flatten().copied().filter(move |pod| {
         cx.context
-            .namespace_object(&pod.workload.object)
+            .namespace_of(&pod.workload.object)
+            .manifest()
             .is_some_and(|object| std::ptr::eq(object, namespace))
     })
 }

@@ -32,7 +32,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     let opt_out = template
         .label(keys::INJECT)
         .filter(|entry| entry.value.text() == Some("false"));
-    let namespace = cx.context.namespace_object(&workload.object);
+    let namespace = cx.context.namespace_of(&workload.object).manifest();
     let (why, related) = if let Some(opt_out) = opt_out {
         let label = workload
             .object

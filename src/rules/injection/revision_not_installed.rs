@@ -46,7 +46,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let pod_labels = cx.pods().filter_map(|pod| {
         let entry = pod.workload.template.label(keys::REVISION)?;
         let object = &pod.workload.object;
-        let namespace = context.namespace_object(object)?;
+        let namespace = context.namespace_of(object).manifest()?;
         let is_read = [keys::NAMESPACE_INJECTION, keys::REVISION]
             .iter()
             .all(|key| namespace.label(key).is_none());

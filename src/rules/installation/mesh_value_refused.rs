@@ -17,7 +17,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = cx.namespaces().filter_map(report_namespace).collect();
     let pods = cx.pods().filter(|pod| {
         [Some(Mesh::KUMA), Some(Mesh::CONSUL)].contains(&pod.mesh.value)
-            && cx.context.is_refused(&pod.workload)
+            && cx.context.mesh_of(&pod.workload).is_refused()
     });
     for pod in pods {
         // A Namespace is reported once, regardless of the number of its pods.
@@ -53,7 +53,7 @@ fn report_pod(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<
         .because
         .iter()
         .find_map(|reason| reason.place.as_ref())?;
-    let namespace = cx.context.namespace_object(&workload.object);
+    let namespace = cx.context.namespace_of(&workload.object).manifest();
     let in_namespace = namespace.and_then(|namespace| {
         let labels = namespace.metadata()?.get("labels");
         Some((namespace, entry_at(place, namespace, labels)?))

@@ -97,7 +97,8 @@ fn report_suspected<'t>(
     let (pod, handler, _, agent_port) = rewritten_probes.find(|(pod, _, port, agent_port)| {
         rule.admits_port(&pod.workload, *port)
             && !context
-                .admits(&pod.workload, Source::Node, *agent_port)
+                .network_policies(&pod.workload)
+                .admit(Source::Node, *agent_port)
                 .value
     })?;
     let message = format!(

@@ -162,8 +162,7 @@ fn exception<'t>(cx: &RuleContext<'_, 't>, service: &Object<'t>, target: i64) ->
         .collect();
     let name = format!("{}-port-{target}", service.name());
     let mut metadata = vec![("name".to_owned(), Value::Str(name))];
-    let (namespace, is_written) = cx.context.namespace_of(service);
-    if is_written {
+    if let Some(namespace) = cx.context.namespace_of(service).written_name() {
         metadata.push(("namespace".to_owned(), Value::from(namespace)));
     }
     let mode = map("mode", Value::from("DISABLE"));

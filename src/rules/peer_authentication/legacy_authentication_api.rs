@@ -118,9 +118,10 @@ fn spec_for_target<'t>(
     let name = target.get("name")?.text()?;
     let context = cx.context;
     let mut services = context.inventory.services.iter();
-    let namespace = context.namespace_of(policy).0;
-    let service = services
-        .find(|service| service.name() == name && context.namespace_of(service).0 == namespace)?;
+    let namespace = context.namespace_of(policy).name;
+    let service = services.find(|service| {
+        service.name() == name && context.namespace_of(service).name == namespace
+    })?;
     let selector = service.node.get("spec")?.get("selector")?;
     let labels: Option<Vec<(String, Value)>> = selector
         .effective_entries()

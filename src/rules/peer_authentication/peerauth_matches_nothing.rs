@@ -60,7 +60,7 @@ fn report<'s, 't>(
         "PeerAuthentication `{}` selects no pod: no pod of namespace `{}` in this tree has the label \
          `{key}: {value}`",
         policy.name(),
-        context.namespace_of(policy).0,
+        context.namespace_of(policy).name,
     );
     let mut finding = RULE.finding_on_object(policy, unmatched.value.span(), message);
     finding.field = Some(format!("spec.selector.matchLabels.{key}"));

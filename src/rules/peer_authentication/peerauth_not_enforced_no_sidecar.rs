@@ -57,7 +57,7 @@ fn report<'s, 't>(
         (PolicyScope::Workloads, [only]) => format!("{} has", only.workload.title()),
         (PolicyScope::Workloads, _) => "no selected pod has".to_owned(),
         _ => {
-            let namespace = context.namespace_of(policy).0;
+            let namespace = context.namespace_of(policy).name;
             format!("no pod of namespace `{namespace}` has")
         }
     };

@@ -64,7 +64,7 @@ fn matching_workloads<'s, 't>(
     policy: &Object<'t>,
 ) -> Vec<(&'s str, &'s WorkloadPrediction<'t>)> {
     let selector = PeerAuthentication::of(policy).selector();
-    let root = cx.context.namespace_of(policy).0;
+    let root = cx.context.namespace_of(policy).name;
     cx.workloads_of_policy(policy, PolicyScope::Mesh)
         .into_iter()
         .filter(|pod| selector.matches(pod.workload.template.labels()))

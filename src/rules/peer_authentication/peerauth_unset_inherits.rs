@@ -29,7 +29,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> 
         return None;
     }
     let policy_scope = cx.context.policy_scope(policy);
-    let namespace = cx.context.namespace_of(policy).0;
+    let namespace = cx.context.namespace_of(policy).name;
     let scope = match policy_scope {
         PolicyScope::Mesh => "the mesh".to_owned(),
         PolicyScope::Namespace => format!("namespace `{namespace}`"),

@@ -95,7 +95,7 @@ fn service_ports<'s, 't>(
     let mut ports = ServicePorts::new();
     for pod in pods {
         let context: &'s Context<'t> = cx.context;
-        for (service, port, target) in context.unlisted_service_ports(&pod.workload, &mut listed) {
+        for (service, port, target) in context.services(&pod.workload).unlisted_ports(&mut listed) {
             let key = (from_ref(service).addr(), port.node.id(), target);
             if seen.insert(key) {
                 let known = ports.entry(port.port).or_default();
@@ -122,7 +122,8 @@ fn known_ports<'t>(
         known.extend(pod.handlers.iter().filter_map(|handler| handler.port));
         known.extend([pod.status_port.value, pod.agent_port.value]);
         let listeners = context
-            .in_namespace_of(&context.inventory.sidecar_resources, &pod.workload.object)
+            .namespace_of(&pod.workload.object)
+            .facts(&context.inventory.sidecar_resources)
             .filter(|sidecar| selects_workload(sidecar, &pod.workload))
             .filter_map(|sidecar| sidecar.node.get("spec")?.get("ingress"))
             .flat_map(NodeRef::items);

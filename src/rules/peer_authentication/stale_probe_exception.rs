@@ -64,13 +64,14 @@ fn exception<'t>(
     }
     let written = mtls.because.first()?.place.as_ref()?;
     let location = (Arc::clone(&written.path), written.span);
-    let is_used = cx.context.exposed_by(workload, port).is_some();
+    let is_used = cx.context.services(workload).exposing(port).is_some();
     if is_used || handler.verdict.cause != Cause::Rewritten {
         return Some((location, None));
     }
     let (policy, mode) = cx
         .context
-        .in_namespace_of(&cx.context.inventory.peer_authentications, &workload.object)
+        .namespace_of(&workload.object)
+        .facts(&cx.context.inventory.peer_authentications)
         .filter(|policy| cx.is_target(policy))
         .find_map(|policy| Some((policy, mode_at(policy, port, written)?)))?;
     let message = format!(

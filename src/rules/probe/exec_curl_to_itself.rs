@@ -87,10 +87,11 @@ fn report<'t>(
 /// Returns a Service of the pods that has an annotation `auth.istio.io/PORT`, with the annotation.
 fn legacy_service<'s, 't>(
     cx: &RuleContext<'s, 't>,
-    pod: &WorkloadPrediction<'t>,
+    pod: &'s WorkloadPrediction<'t>,
 ) -> Option<(&'s Object<'t>, Entry<'t>)> {
     cx.context
-        .service_ports(&pod.workload)
+        .services(&pod.workload)
+        .ports()
         .into_iter()
         .map(|(service, _, _)| service)
         .find_map(|service| Some((service, legacy_auth_annotation::first(service)?)))

@@ -19,10 +19,13 @@ pub(in crate::rules) fn service(
     handler: &HandlerPrediction<'_>,
 ) -> String {
     let port = handler.port.unwrap_or_default();
-    cx.context.service_of(&pod.workload, port).map_or_else(
-        || "its Service".to_owned(),
-        |(service, _)| format!("Service `{}`", service.name()),
-    )
+    cx.context
+        .services(&pod.workload)
+        .first_of_port(port)
+        .map_or_else(
+            || "its Service".to_owned(),
+            |(service, _)| format!("Service `{}`", service.name()),
+        )
 }
 
 /// Builds the finding. The fix turns the rewrite on, unless the release does not rewrite the handler. `help`

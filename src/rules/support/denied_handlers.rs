@@ -42,7 +42,7 @@ pub(in crate::rules) fn findings(
         if by == DenialReason::FieldsLost
             && let Some(port) = handler.port
         {
-            let protocol = cx.context.protocol(&pod.workload, port);
+            let protocol = cx.context.services(&pod.workload).protocol(port);
             finding.depend_on(&protocol);
         }
         enable_rewrite::add_fix(cx, pod, &mut finding);

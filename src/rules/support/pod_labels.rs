@@ -49,7 +49,7 @@ impl<'s, 't> PodLabels<'s, 't> {
         let mut selectors = Vec::new();
         let mut add = |policy: &'s Object<'t>, selector: LabelSelector<'t>| {
             let labels = sorted(selector);
-            let key = (context.namespace_of(policy).0, labels);
+            let key = (context.namespace_of(policy).name, labels);
             let next = numbers.len();
             if !key.1.is_empty() && *numbers.entry(key.clone()).or_insert(next) == next {
                 selectors.push(key);
@@ -60,7 +60,7 @@ impl<'s, 't> PodLabels<'s, 't> {
         let index = LabelIndex::of(&selectors);
         let mut selected = vec![Vec::new(); selectors.len()];
         for pod in predictions {
-            let namespace = context.namespace_of(&pod.workload.object).0;
+            let namespace = context.namespace_of(&pod.workload.object).name;
             for number in index.selecting(namespace, pod.workload.template.labels()) {
                 selected
                     .get_mut(number)

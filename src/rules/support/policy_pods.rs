@@ -83,7 +83,11 @@ impl<'s, 't> PolicyPodsCache<'s, 't> {
             PolicyScope::Workloads => PeerAuthentication::of(policy).selector(),
             _ => LabelSelector::default(),
         };
-        let key = (policy_scope, cx.context.namespace_key(policy), selector);
+        let key = (
+            policy_scope,
+            cx.context.namespace_of(policy).key(),
+            selector,
+        );
         if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
         }

@@ -33,7 +33,7 @@ pub(in crate::rules) fn findings(
 fn is_to_be_injected(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, mesh: Mesh) -> bool {
     pod.mesh.value == Some(mesh)
         && pod.dataplane.value == Dataplane::Other
-        && !cx.context.brings_proxy(&pod.workload)
+        && !cx.context.mesh_of(&pod.workload).brings_proxy()
 }
 
 fn report(

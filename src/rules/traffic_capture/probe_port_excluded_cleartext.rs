@@ -32,7 +32,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
             handler.port == Some(port) && !handler.handler.slot.is_lifecycle()
         };
         let handler = pod.handlers.iter().find(is_probe_of_port)?;
-        let service = cx.context.exposed_by(workload, port)?;
+        let service = cx.context.services(workload).exposing(port)?;
         let mtls = cx.context.mtls(workload, port);
         let is_uncaptured = !cx.context.capture(workload, port).value;
         if !is_uncaptured || mtls.value != MtlsMode::Strict {

@@ -18,7 +18,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     groups
         .filter(|group| workload_group::probe(group).is_some())
         .flat_map(|group| {
-            let entries = cx.context.workload_entries_of(group);
+            let entries = cx.context.virtual_machines(group).entries();
             entries.filter_map(move |entry| report(group, entry))
         })
         .collect()

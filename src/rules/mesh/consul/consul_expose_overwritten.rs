@@ -21,7 +21,8 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         }
         let findings = cx
             .context
-            .objects_of_mesh(&pod.workload, Mesh::CONSUL)
+            .mesh_of(&pod.workload)
+            .objects(Mesh::CONSUL)
             .into_iter()
             .filter(|object| {
                 object.kind == "ServiceDefaults" && cx.is_target(object) && is_for(cx, object, pod)
@@ -47,7 +48,7 @@ fn is_for(cx: &RuleContext<'_, '_>, object: &Object<'_>, pod: &WorkloadPredictio
         let text = entry.value.text().unwrap_or_default();
         return text.split(',').any(|service| service.trim() == name);
     }
-    let services = cx.context.service_ports(&pod.workload);
+    let services = cx.context.services(&pod.workload).ports();
     services.iter().any(|(service, ..)| service.name() == name)
 }
 

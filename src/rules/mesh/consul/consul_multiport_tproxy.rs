@@ -14,7 +14,7 @@ declare_rule! {
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.pods()
         .filter(|pod| pod.mesh.value == Some(Mesh::CONSUL))
-        .filter(|pod| cx.context.is_refused(&pod.workload))
+        .filter(|pod| cx.context.mesh_of(&pod.workload).is_refused())
         .filter_map(report)
         .collect()
 }

@@ -16,7 +16,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let probes = cx
         .handlers()
         .filter_map(|(pod, handler)| report(pod, handler));
-    let release = cx.context.other_release(Some(Mesh::KUMA));
+    let release = cx.context.settings.release_of(Mesh::KUMA);
     let declared = proxy_ports::findings(cx, &RULE, Mesh::KUMA, |pod, port| {
         let own = probe_port(&pod.workload, release);
         (own == Some(port)).then_some("the probe proxy")

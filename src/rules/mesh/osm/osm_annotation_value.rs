@@ -14,9 +14,9 @@ declare_rule! {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let pods = cx
-        .pods()
-        .filter(|pod| pod.mesh.value == Some(Mesh::OSM) && cx.context.is_refused(&pod.workload));
+    let pods = cx.pods().filter(|pod| {
+        pod.mesh.value == Some(Mesh::OSM) && cx.context.mesh_of(&pod.workload).is_refused()
+    });
     let of_pods = pods.flat_map(|pod| {
         let refused = invalid_annotation_values(pod.workload.template.annotations());
         refused

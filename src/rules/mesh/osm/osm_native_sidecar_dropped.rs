@@ -18,7 +18,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .filter(|pod| {
             pod.mesh.value == Some(Mesh::OSM)
                 && pod.dataplane.value == Dataplane::Other
-                && !cx.context.brings_proxy(&pod.workload)
+                && !cx.context.mesh_of(&pod.workload).brings_proxy()
         })
         .flat_map(report)
         .collect()

@@ -29,26 +29,49 @@ impl std::fmt::Display for Source {
     }
 }
 
+/// The NetworkPolicies of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct NetworkPolicies<'c, 't> {
+    context: &'c Context<'t>,
+    workload: &'c Workload<'t>,
+}
+
 impl<'t> Context<'t> {
+    /// Returns the NetworkPolicies in the namespace of a workload.
+    #[must_use]
+    pub const fn network_policies<'c>(
+        &'c self,
+        workload: &'c Workload<'t>,
+    ) -> NetworkPolicies<'c, 't> {
+        NetworkPolicies {
+            context: self,
+            workload,
+        }
+    }
+}
+
+impl<'c, 't> NetworkPolicies<'c, 't> {
     /// Returns the NetworkPolicies that isolate the pods of `workload`.
     #[must_use]
-    pub fn isolating(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
-        self.in_namespace_of(&self.inventory.network_policies, &workload.object)
-            .filter(|policy| isolates(policy, workload))
+    pub fn isolating(self) -> Vec<&'c Object<'t>> {
+        self.context
+            .namespace_of(&self.workload.object)
+            .facts(&self.context.inventory.network_policies)
+            .filter(|policy| isolates(policy, self.workload))
             .collect()
     }
 
     /// Returns whether the NetworkPolicies of the tree admit a connection from `source` to `port` of the
     /// pods of `workload`. If no policy isolates the pod, all connections are admitted.
     #[must_use]
-    pub fn admits(&self, workload: &Workload<'t>, source: Source, port: i64) -> Fact<bool> {
-        let isolating = self.isolating(workload);
+    pub fn admit(self, source: Source, port: i64) -> Fact<bool> {
+        let isolating = self.isolating();
         let Some(first) = isolating.first() else {
             return Fact::settled(true, "no NetworkPolicy isolates the pod");
         };
         let admitting = isolating.iter().find(|policy| {
             IngressRule::all_of(policy)
-                .any(|rule| rule.admits_source(source) && rule.admits_port(workload, port))
+                .any(|rule| rule.admits_source(source) && rule.admits_port(self.workload, port))
         });
         match admitting {
             Some(policy) => {

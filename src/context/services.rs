@@ -18,15 +18,33 @@ use crate::yaml::NodeRef;
 /// What settles the protocol of a port: there is no option, only the Services.
 pub const SETTLE: &str = "one appProtocol in all these Services";
 
+/// The Services of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Services<'c, 't> {
+    context: &'c Context<'t>,
+    workload: &'c Workload<'t>,
+}
+
 impl<'t> Context<'t> {
+    /// Returns the Services that select the pods of a workload.
+    #[must_use]
+    pub const fn services<'c>(&'c self, workload: &'c Workload<'t>) -> Services<'c, 't> {
+        Services {
+            context: self,
+            workload,
+        }
+    }
+}
+
+impl<'c, 't> Services<'c, 't> {
     /// Returns the protocol that Istio uses for the traffic of `port`: that of the Service port that
     /// targets it, else Istio detects it. The oldest of several Services decides, and manifests do not
     /// state the age. If the Services differ, the first by name is assumed to be the oldest.
     ///
     /// Source: Istio 1.31, `pilot/pkg/networking/core/listener_inbound.go`.
     #[must_use]
-    pub fn protocol(&self, workload: &Workload<'t>, port: i64) -> Fact<Protocol> {
-        let mut found = self.protocols(workload, port).into_iter();
+    pub fn protocol(self, port: i64) -> Fact<Protocol> {
+        let mut found = self.protocols(port).into_iter();
         let Some((_, first)) = found.next() else {
             return Fact::settled(
                 Protocol::Auto,
@@ -46,11 +64,11 @@ impl<'t> Context<'t> {
     /// Returns the different protocols that the Services set for `port` of the workload, each with the
     /// name of the first Service that sets it.
     #[must_use]
-    pub fn protocols(&self, workload: &Workload<'t>, port: i64) -> Vec<(&'t str, Fact<Protocol>)> {
+    pub fn protocols(self, port: i64) -> Vec<(&'t str, Fact<Protocol>)> {
         let mut found: Vec<(&'t str, Fact<Protocol>)> = Vec::new();
-        for (service, node) in self.services_of(workload, port) {
+        for (service, node) in self.of_port(port) {
             let fact = protocol_of(service, node);
-            if self.oldest == Some((port, service.name())) {
+            if self.context.oldest == Some((port, service.name())) {
                 return vec![(service.name(), fact)];
             }
             if found.iter().all(|(_, other)| other.value != fact.value) {
@@ -62,42 +80,30 @@ impl<'t> Context<'t> {
 
     /// Returns the first Service that targets `port` of the workload, with its port.
     #[must_use]
-    pub fn service_of(
-        &self,
-        workload: &Workload<'t>,
-        port: i64,
-    ) -> Option<(&Object<'t>, NodeRef<'t>)> {
-        self.services_of(workload, port).into_iter().next()
+    pub fn first_of_port(self, port: i64) -> Option<(&'c Object<'t>, NodeRef<'t>)> {
+        self.of_port(port).into_iter().next()
     }
 
     /// Returns the nearest Services that target `port` of the workload, each with its port. They are
     /// sorted by name, after the one that is assumed to be the oldest.
-    fn services_of(&self, workload: &Workload<'t>, port: i64) -> Vec<(&Object<'t>, NodeRef<'t>)> {
-        let mut found = nearest(
-            self.selecting_services(workload),
-            workload.object.location_file(),
-        );
-        let is_older = |service: &Object<'t>| self.oldest == Some((port, service.name()));
+    fn of_port(self, port: i64) -> Vec<(&'c Object<'t>, NodeRef<'t>)> {
+        let mut found = nearest(self.selecting(), self.workload.object.location_file());
+        let is_older = |service: &Object<'t>| self.context.oldest == Some((port, service.name()));
         found.sort_by_key(|service| (!is_older(service), service.name()));
         found
             .into_iter()
-            .filter_map(|service| Some((service, self.leading_port(service, workload, port)?)))
+            .filter_map(|service| Some((service, self.leading_port(service, port)?)))
             .collect()
     }
 
     /// Returns the place of the Service that `host` names (`name`, `name.namespace` and longer, or its
     /// address), if the sidecar of the pods of `workload` captures connections to it.
     #[must_use]
-    pub fn service_behind_sidecar(
-        &self,
-        workload: &Workload<'t>,
-        host: &str,
-        port: u16,
-    ) -> Option<Label> {
-        if !captures_outbound(workload, port) {
+    pub fn behind_sidecar(self, host: &str, port: u16) -> Option<Label> {
+        if !captures_outbound(self.workload, port) {
             return None;
         }
-        let (home, _) = self.namespace_of(&workload.object);
+        let home = self.context.namespace_of(&self.workload.object).name;
         let mut parts = host.trim_end_matches('.').split('.');
         let (name, namespace) = (parts.next()?, parts.next().unwrap_or(home));
         let is_service = parts.next().is_none_or(|part| part == "svc");
@@ -106,12 +112,13 @@ impl<'t> Context<'t> {
             spec.and_then(|spec| spec.get("clusterIP"))
                 .and_then(NodeRef::text)
         };
-        let called = self.inventory.services.iter().filter(|service| {
-            let by_name =
-                is_service && service.name() == name && self.namespace_of(service).0 == namespace;
+        let called = self.context.inventory.services.iter().filter(|service| {
+            let by_name = is_service
+                && service.name() == name
+                && self.context.namespace_of(service).name == namespace;
             by_name || address(service) == Some(host)
         });
-        let found = nearest(called, workload.object.location_file());
+        let found = nearest(called, self.workload.object.location_file());
         let service = found.first()?;
         let message = format!(
             "the sidecar captures connections to Service `{}`",
@@ -122,79 +129,67 @@ impl<'t> Context<'t> {
 
     /// Returns the place of the nearest Service port that targets `port` of the pods.
     #[must_use]
-    pub fn exposed_by(&self, workload: &Workload<'t>, port: i64) -> Option<Label> {
-        nearest(
-            self.selecting_services(workload),
-            workload.object.location_file(),
-        )
-        .into_iter()
-        .find_map(|service| {
-            let node = self.leading_port(service, workload, port)?;
-            let message = format!("Service `{}` routes clients to port {port}", service.name());
-            let span = node.get("targetPort").or_else(|| node.get("port"))?.span();
-            Some(service.label_at(span, message))
-        })
+    pub fn exposing(self, port: i64) -> Option<Label> {
+        nearest(self.selecting(), self.workload.object.location_file())
+            .into_iter()
+            .find_map(|service| {
+                let node = self.leading_port(service, port)?;
+                let message = format!("Service `{}` routes clients to port {port}", service.name());
+                let span = node.get("targetPort").or_else(|| node.get("port"))?.span();
+                Some(service.label_at(span, message))
+            })
     }
 
     /// Returns the first port of a Service that targets `port` of the pods of `workload`.
-    fn leading_port(
-        &self,
-        service: &Object<'t>,
-        workload: &Workload<'t>,
-        port: i64,
-    ) -> Option<NodeRef<'t>> {
-        self.inventory
+    fn leading_port(self, service: &Object<'t>, port: i64) -> Option<NodeRef<'t>> {
+        self.context
+            .inventory
             .ports
             .targeting(service, port)
             .unwrap_or_else(|| {
                 let mut ports = ServicePort::all_of(service).map(|port| port.node);
-                ports.find(|node| target_port(*node, workload) == Some(port))
+                ports.find(|node| target_port(*node, self.workload) == Some(port))
             })
     }
 
     /// Returns the ports of the Services that select the pods of `workload`, each with its Service and
     /// the port of the pod, if that is known.
     #[must_use]
-    pub fn service_ports(
-        &self,
-        workload: &Workload<'t>,
-    ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
-        self.service_ports_among(workload, |_| true)
+    pub fn ports(self) -> Vec<(&'c Object<'t>, ServicePort<'t>, Option<i64>)> {
+        self.ports_among(|_| true)
     }
 
-    /// Returns the [`Context::service_ports`] of a workload, without Services that `listed` contains.
+    /// Returns the [`Services::ports`] of a workload, without Services that `listed` contains.
     /// Adds the Services whose ports are the same for all their pods to `listed`.
     #[must_use]
-    pub fn unlisted_service_ports(
-        &self,
-        workload: &Workload<'t>,
+    pub fn unlisted_ports(
+        self,
         listed: &mut HashSet<usize>,
-    ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
-        self.service_ports_among(workload, |service| {
-            let is_numeric = self.inventory.ports.is_numeric(service);
+    ) -> Vec<(&'c Object<'t>, ServicePort<'t>, Option<i64>)> {
+        self.ports_among(|service| {
+            let is_numeric = self.context.inventory.ports.is_numeric(service);
             !is_numeric || listed.insert(from_ref(service).addr())
         })
     }
 
-    fn service_ports_among(
-        &self,
-        workload: &Workload<'t>,
+    fn ports_among(
+        self,
         mut is_wanted: impl FnMut(&Object<'t>) -> bool,
-    ) -> Vec<(&Object<'t>, ServicePort<'t>, Option<i64>)> {
-        self.selecting_services(workload)
+    ) -> Vec<(&'c Object<'t>, ServicePort<'t>, Option<i64>)> {
+        self.selecting()
             .filter(|service| is_wanted(service))
             .flat_map(|service| ServicePort::all_of(service).map(move |port| (service, port)))
-            .map(|(service, port)| (service, port, target_port(port.node, workload)))
+            .map(|(service, port)| (service, port, target_port(port.node, self.workload)))
             .collect()
     }
 
     /// Iterates over the Services that select the pods of `workload`.
-    fn selecting_services<'s, 'w>(
-        &'s self,
-        workload: &'w Workload<'t>,
-    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 'w, 't> {
-        let labels = workload.template.labels();
-        let selecting = self.selecting_in_namespace_of(&self.inventory.services, workload);
+    fn selecting(self) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
+        let labels = self.workload.template.labels();
+        let selecting = self
+            .context
+            .namespace_of(&self.workload.object)
+            .facts_selecting(&self.context.inventory.services, self.workload);
         selecting.filter(move |service| service_selector(service).matches(labels))
     }
 }

@@ -9,26 +9,45 @@ use crate::yaml::{Entry, NodeRef};
 
 use crate::context::run_context::Context;
 
+/// The virtual machines of a `WorkloadGroup`.
+#[derive(Clone, Copy, Debug)]
+pub struct VirtualMachines<'c, 't> {
+    context: &'c Context<'t>,
+    group: &'c Object<'t>,
+}
+
 impl<'t> Context<'t> {
+    /// Returns the virtual machines of a `WorkloadGroup`.
+    #[must_use]
+    pub const fn virtual_machines<'c>(&'c self, group: &'c Object<'t>) -> VirtualMachines<'c, 't> {
+        VirtualMachines {
+            context: self,
+            group,
+        }
+    }
+}
+
+impl<'c, 't> VirtualMachines<'c, 't> {
     /// Iterates over the machines of the tree that likely belong to a group. An entry does not name its
     /// group, so its labels must match those of the group, or its service account if the group has
     /// no labels.
-    pub fn workload_entries_of<'s>(
-        &'s self,
-        group: &'s Object<'t>,
-    ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 't> {
-        let home = self.namespace_of(group).0;
-        self.inventory
+    pub fn entries(self) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
+        let home = self.context.namespace_of(self.group).name;
+        self.context
+            .inventory
             .workload_entries
             .iter()
-            .filter(move |entry| self.namespace_of(entry).0 == home && is_member(entry, group))
+            .filter(move |entry| {
+                self.context.namespace_of(entry).name == home && is_member(entry, self.group)
+            })
     }
 
     /// Returns the mesh configuration that is nearest to a group; `None` if there is none, if several
     /// are equally near and differ, or if it does not parse.
     #[must_use]
-    pub fn machine_config(&self, group: &Object<'_>) -> Option<MeshConfig> {
+    pub fn mesh_config(self) -> Option<MeshConfig> {
         let maps: Vec<(usize, &str)> = self
+            .context
             .inventory
             .installations
             .iter()
@@ -37,7 +56,7 @@ impl<'t> Context<'t> {
                     && (object.name() == "istio" || object.name().starts_with("istio-"));
                 let text = object.node.get("data")?.get("mesh")?.text();
                 Some((
-                    nearness(object.location_file(), group.location_file()),
+                    nearness(object.location_file(), self.group.location_file()),
                     text?,
                 ))
                 .filter(|_| is_mesh)
@@ -52,13 +71,15 @@ impl<'t> Context<'t> {
 
     /// Returns the port of the agent on the machines of a group.
     #[must_use]
-    pub fn machine_status_port(&self, group: &Object<'t>) -> Fact<i64> {
-        if let Some((port, entry)) = vm::annotated_status_port(group) {
+    pub fn status_port(self) -> Fact<i64> {
+        if let Some((port, entry)) = vm::annotated_status_port(self.group) {
             let message = format!("the agent listens on port {port}");
-            return Fact::known(port, group.label_at(entry.key.span(), message));
+            return Fact::known(port, self.group.label_at(entry.key.span(), message));
         }
         match self
-            .machine_config(group)
+            .context
+            .virtual_machines(self.group)
+            .mesh_config()
             .and_then(|config| config.status_port())
         {
             Some(port) => {

@@ -1,0 +1,145 @@
+//! The namespace of an object: its name, its manifest, and the facts in it.
+
+use std::sync::Arc;
+
+use crate::context::fact_cache::{NamespaceKey, file_namespace_key};
+use crate::context::namespace_index::NamespaceIndex;
+use crate::context::nearest::{are_related, nearest};
+use crate::context::object_namespace::namespace_of;
+use crate::context::run_context::Context;
+use crate::finding::Label;
+use crate::kube::{Object, Workload};
+use crate::source::placeholder;
+
+/// The namespace of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct NamespaceOf<'c, 't> {
+    context: &'c Context<'t>,
+    object: &'c Object<'t>,
+    /// Its name; `default` if nothing sets it.
+    pub name: &'t str,
+    /// Whether the manifest, an option or the deployment of the object sets it.
+    pub is_written: bool,
+}
+
+impl<'t> Context<'t> {
+    /// Returns the namespace of an object.
+    #[must_use]
+    pub fn namespace_of<'c>(&'c self, object: &'c Object<'t>) -> NamespaceOf<'c, 't> {
+        let (name, is_written) = namespace_of(object, self.settings);
+        NamespaceOf {
+            context: self,
+            object,
+            name,
+            is_written,
+        }
+    }
+}
+
+impl<'c, 't> NamespaceOf<'c, 't> {
+    /// Returns the name; `None` if nothing sets it.
+    #[must_use]
+    pub fn written_name(self) -> Option<&'t str> {
+        self.is_written.then_some(self.name)
+    }
+
+    /// Returns the line with the name if that is a placeholder, so that the namespace is unknown.
+    pub(in crate::context) fn placeholder(self) -> Option<Label> {
+        if !placeholder::contains(self.name) {
+            return None;
+        }
+        let message = format!(
+            "the namespace is `{}`, which another tool fills in",
+            self.name
+        );
+        let own = self.object.metadata().and_then(|all| all.get("namespace"));
+        match (
+            own.filter(|_| self.object.namespace().is_some()),
+            &self.object.destination,
+        ) {
+            (Some(node), _) => Some(self.object.label_at(node.span(), message)),
+            (None, Some(destination)) => Some(Label {
+                path: Arc::clone(&destination.path),
+                span: destination.span,
+                message,
+            }),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns the Namespace manifest that is nearest to the object.
+    #[must_use]
+    pub fn manifest(self) -> Option<&'c Object<'t>> {
+        let inventory = &self.context.inventory;
+        let all = &inventory.namespaces;
+        let home = self.object.location_file();
+        let work_out = || {
+            let joined: Vec<(usize, &Object<'t>)> = all
+                .near(self.name, &inventory.environments, home)
+                .filter(|(_, candidate)| {
+                    self.is_written || are_related(candidate.location_file(), home)
+                })
+                .collect();
+            // The first of several equally near Namespaces is used.
+            let found = nearest(joined.iter().map(|(_, namespace)| *namespace), home);
+            let mut joined = joined.into_iter();
+            let first = found.first()?;
+            let (index, _) = joined.find(|(_, namespace)| std::ptr::eq(*namespace, *first))?;
+            Some(index)
+        };
+        let key = file_namespace_key(self.object, self.name);
+        all.get(self.context.fact_cache.namespaces.of(key, work_out)?)
+    }
+
+    /// Returns the key of the namespace. Objects with equal keys share their namespace with the same
+    /// facts.
+    #[must_use]
+    pub fn key(self) -> NamespaceKey {
+        let place = (self.name, self.is_written);
+        self.context.fact_cache.namespace_key(self.object, place)
+    }
+
+    /// Iterates over the facts of one kind in the namespace, as defined by [`NamespaceOf::contains`].
+    pub fn facts(
+        self,
+        facts: &'c NamespaceIndex<'t, Object<'t>>,
+    ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
+        let environments = &self.context.inventory.environments;
+        facts
+            .near(self.name, environments, self.object.location_file())
+            .map(|(_, fact)| fact)
+            .filter(move |fact| self.is_that_of(fact))
+    }
+
+    /// Iterates over the facts in the namespace that have a label selector which may select the pods of
+    /// `workload`, the object of this namespace.
+    pub(in crate::context) fn facts_selecting(
+        self,
+        facts: &'c NamespaceIndex<'t, Object<'t>>,
+        workload: &'c Workload<'t>,
+    ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
+        let environments = &self.context.inventory.environments;
+        let labels = workload.template.labels();
+        facts
+            .near_selecting(self.name, labels, environments, self.object.location_file())
+            .map(|(_, fact)| fact)
+            .filter(move |fact| self.is_that_of(fact))
+    }
+
+    /// Returns whether a fact is in the namespace. If the object or the fact does not name its namespace,
+    /// the folder of one must also contain the other.
+    #[must_use]
+    pub fn contains(self, fact: &Object<'t>) -> bool {
+        let environments = &self.context.inventory.environments;
+        self.is_that_of(fact)
+            && environments.may_apply(fact.location_file(), self.object.location_file())
+    }
+
+    /// Returns whether a fact is in the namespace, without a check of the environments.
+    pub(in crate::context) fn is_that_of(self, fact: &Object<'t>) -> bool {
+        let (name, is_written) = namespace_of(fact, self.context.settings);
+        name == self.name
+            && (is_written && self.is_written
+                || are_related(fact.location_file(), self.object.location_file()))
+    }
+}

@@ -1,0 +1,52 @@
+//! Where an object comes from: its file, and the kustomization that renders it.
+
+use crate::context::run_context::Context;
+use crate::context::unmodelled_changes::notes_of;
+use crate::kube::Object;
+use crate::kustomize::Note;
+use crate::source::Role;
+
+/// The origin of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'c, 't> {
+    context: &'c Context<'t>,
+    object: &'c Object<'t>,
+}
+
+impl<'t> Context<'t> {
+    /// Returns the origin of an object.
+    #[must_use]
+    pub const fn origin_of<'c>(&'c self, object: &'c Object<'t>) -> Origin<'c, 't> {
+        Origin {
+            context: self,
+            object,
+        }
+    }
+}
+
+impl<'c, 't> Origin<'c, 't> {
+    /// Returns whether findings about an object are reported: its file, or the kustomization that
+    /// renders it, is a target and not only context.
+    #[must_use]
+    pub fn is_target(self) -> bool {
+        let is_target = |path: &str| {
+            let file = self.context.sources.file(path);
+            file.is_some_and(|file| file.role == Role::Target)
+        };
+        is_target(self.object.path()) || self.object.rendered_by.is_some_and(|path| is_target(path))
+    }
+
+    /// Returns the changes that the kustomization of `object` makes, that are not modelled and that
+    /// may affect the verdicts of its probes.
+    #[must_use]
+    pub fn hidden_changes(self) -> &'c [&'t Note] {
+        notes_of(&self.context.hidden.changes, self.object)
+    }
+
+    /// Returns the changes that the kustomization of `object` makes, that are not modelled and that
+    /// may copy a value which a rewrite changes from `object` to another object.
+    #[must_use]
+    pub fn hidden_copies(self) -> &'c [&'t Note] {
+        notes_of(&self.context.hidden.copies, self.object)
+    }
+}
