@@ -32,9 +32,7 @@ impl<'t> Context<'t> {
             ..self.clone()
         }
     }
-}
 
-impl<'t> Context<'t> {
     /// Returns the context under the assumption that, of several equally near control planes, the one
     /// at index `candidate` serves.
     #[must_use]
@@ -46,9 +44,7 @@ impl<'t> Context<'t> {
             ..self.clone()
         }
     }
-}
 
-impl<'t> Context<'t> {
     /// Returns the context under the assumption that this Service is the oldest of those that target
     /// `port`.
     #[must_use]
@@ -58,9 +54,7 @@ impl<'t> Context<'t> {
             ..self.clone()
         }
     }
-}
 
-impl<'t> Context<'t> {
     /// Returns the facts as they would be with another release of the mesh.
     #[must_use]
     pub fn assuming_release(&self, release: Version) -> Self {

@@ -2,18 +2,18 @@
 
 use crate::context::authz_cache::{Audience, RulePlace};
 use crate::context::authz_rules::rules;
-use crate::context::run_context::Context;
-use crate::kube::{Object, Workload};
+use crate::context::istio::facets::AuthorizationFacts;
+use crate::kube::Object;
 use crate::yaml::NodeRef;
 
-impl<'t> Context<'t> {
+impl<'c, 't> AuthorizationFacts<'c, 't> {
     /// Returns the audience of the pods of `workload`.
-    pub(super) fn audience(&self, workload: &Workload<'t>) -> Audience {
-        let (object, labels) = (&workload.object, workload.template.labels());
-        let root = self.root_namespace(workload).value;
-        let policies = &self.inventory.authorization_policies;
-        let own = self.namespace_of(object);
-        let root_key = self.fact_cache.namespace_key(object, (&root, true));
+    pub(super) fn audience(self) -> Audience {
+        let (object, labels) = (&self.workload.object, self.workload.template.labels());
+        let root = self.istio().root_namespace().value;
+        let policies = &self.context.inventory.authorization_policies;
+        let own = self.context.namespace_of(object);
+        let root_key = self.context.fact_cache.namespace_key(object, (&root, true));
         Audience {
             own: (own.key(), policies.selector_labels(own.name, labels)),
             root: (root_key, policies.selector_labels(&root, labels)),
@@ -23,11 +23,11 @@ impl<'t> Context<'t> {
     /// Returns the positions of a policy and of one of its rules; `None` if the inventory does not
     /// contain the policy.
     pub(super) fn rule_place(
-        &self,
+        self,
         policy: &Object<'t>,
         rule: Option<NodeRef<'t>>,
     ) -> Option<RulePlace> {
-        let all = &self.inventory.authorization_policies;
+        let all = &self.context.inventory.authorization_policies;
         let position = |rule: NodeRef<'t>| rules(policy).position(|other| other.id() == rule.id());
         Some(RulePlace {
             policy: all.element_offset(policy)?,
@@ -36,8 +36,12 @@ impl<'t> Context<'t> {
     }
 
     /// Returns the policy and the rule at a position.
-    pub(super) fn rule_at(&self, place: RulePlace) -> Option<(&Object<'t>, Option<NodeRef<'t>>)> {
-        let policy = self.inventory.authorization_policies.get(place.policy)?;
+    pub(super) fn rule_at(self, place: RulePlace) -> Option<(&'c Object<'t>, Option<NodeRef<'t>>)> {
+        let policy = self
+            .context
+            .inventory
+            .authorization_policies
+            .get(place.policy)?;
         let rule = place.rule.and_then(|rule| rules(policy).nth(rule));
         Some((policy, rule))
     }

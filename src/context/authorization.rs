@@ -7,39 +7,35 @@ use crate::context::applying_policies::ApplyingPolicies;
 use crate::context::authz_cache::CachedDenial;
 use crate::context::authz_denial::{Authorization, AuthzDenial, DenialReason, MismatchReason};
 use crate::context::authz_rules::{Action, action, match_clauses, texts};
-use crate::context::run_context::Context;
+use crate::context::istio::facets::AuthorizationFacts;
 use crate::kube::{LabelSelector, Object, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::authz;
 use crate::mesh::istio::authz::{Match, Request};
 use crate::yaml::NodeRef;
 
-impl<'t> Context<'t> {
+impl<'c, 't> AuthorizationFacts<'c, 't> {
     /// Decides about the request of a probe to a pod of `workload`.
     #[must_use]
-    pub fn authorization(&self, workload: &Workload<'t>, request: &Request) -> Fact<Authorization> {
-        if self.inventory.authorization_policies.is_empty() {
+    pub fn decide(self, request: &Request) -> Fact<Authorization> {
+        if self.context.inventory.authorization_policies.is_empty() {
             return none_denies();
         }
-        let key = (self.audience(workload), request.clone());
-        let all = &self.inventory.authorization_policies;
-        let work_out = || decision(all, &self.applying_policies(workload), request);
-        self.authorizations.decisions.of(key, work_out)
+        let key = (self.audience(), request.clone());
+        let all = &self.context.inventory.authorization_policies;
+        let work_out = || decision(all, &self.applying_policies(), request);
+        self.context.authorizations.decisions.of(key, work_out)
     }
 
     /// Returns what denies a request; `None` if nothing certainly denies it.
     #[must_use]
-    pub fn authz_denial(
-        &self,
-        workload: &Workload<'t>,
-        request: &Request,
-    ) -> Option<AuthzDenial<'t>> {
-        if self.authorization(workload, request).value != Authorization::Denied {
+    pub fn denial(self, request: &Request) -> Option<AuthzDenial<'t>> {
+        if self.decide(request).value != Authorization::Denied {
             return None;
         }
-        let key = (self.audience(workload), request.clone());
-        let work_out = || self.first_denial(workload, request);
-        let refused = self.authorizations.denials.of(key, work_out)?;
+        let key = (self.audience(), request.clone());
+        let work_out = || self.first_denial(request);
+        let refused = self.context.authorizations.denials.of(key, work_out)?;
         let (policy, rule) = self.rule_at(refused.place)?;
         Some(AuthzDenial {
             reason: refused.reason,
@@ -49,17 +45,16 @@ impl<'t> Context<'t> {
         })
     }
 
-    fn first_denial(&self, workload: &Workload<'t>, request: &Request) -> Option<CachedDenial> {
+    fn first_denial(self, request: &Request) -> Option<CachedDenial> {
         let (all, applying) = (
-            &self.inventory.authorization_policies,
-            self.applying_policies(workload),
+            &self.context.inventory.authorization_policies,
+            self.applying_policies(),
         );
         let as_http = Request {
             is_http: true,
             ..request.clone()
         };
-        let lost = !request.is_http
-            && self.authorization(workload, &as_http).value == Authorization::Allowed;
+        let lost = !request.is_http && self.decide(&as_http).value == Authorization::Allowed;
         let denial = |by, policy: &Object<'t>, rule: Option<NodeRef<'t>>| {
             Some(CachedDenial {
                 reason: if lost { DenialReason::FieldsLost } else { by },
@@ -84,34 +79,39 @@ impl<'t> Context<'t> {
     }
 
     /// Returns the `AuthorizationPolicy`s that apply to the pods of `workload`.
-    pub(super) fn applying_policies(&self, workload: &Workload<'t>) -> Arc<ApplyingPolicies> {
-        let key = self.audience(workload);
+    pub(super) fn applying_policies(self) -> Arc<ApplyingPolicies> {
+        let key = self.audience();
         let work_out = || {
-            let all = &self.inventory.authorization_policies;
+            let all = &self.context.inventory.authorization_policies;
             let positions = self
-                .authorization_policies(workload)
+                .policies()
                 .into_iter()
                 .filter_map(|policy| all.element_offset(policy));
             Arc::new(ApplyingPolicies::of(all, positions.collect()))
         };
-        self.authorizations.applying.of(key, work_out)
+        self.context.authorizations.applying.of(key, work_out)
     }
 
-    fn authorization_policies(&self, workload: &Workload<'t>) -> Vec<&Object<'t>> {
-        let all = &self.inventory.authorization_policies;
-        let root = self.root_namespace(workload).value;
-        let own = self.namespace_of(&workload.object).name;
-        let labels = workload.template.labels();
+    fn policies(self) -> Vec<&'c Object<'t>> {
+        let all = &self.context.inventory.authorization_policies;
+        let root = self.istio().root_namespace().value;
+        let own = self.context.namespace_of(&self.workload.object).name;
+        let labels = self.workload.template.labels();
         all.selecting_in_either(own, &root, labels)
             .into_iter()
             .filter(|policy| {
-                let home = self.namespace_of(policy).name;
-                (home == root || self.namespace_of(&workload.object).contains(policy))
+                let home = self.context.namespace_of(policy).name;
+                (home == root
+                    || self
+                        .context
+                        .namespace_of(&self.workload.object)
+                        .contains(policy))
                     && self
+                        .context
                         .inventory
                         .environments
-                        .may_apply(policy.location_file(), workload.object.location_file())
-                    && applies(policy, workload)
+                        .may_apply(policy.location_file(), self.workload.object.location_file())
+                    && applies(policy, self.workload)
             })
             .collect()
     }

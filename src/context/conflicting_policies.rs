@@ -5,8 +5,8 @@ use std::ptr::from_ref;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::context::istio::facets::PeerAuthentications;
 use crate::context::policy_scope::PolicyScope;
-use crate::context::run_context::Context;
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::source::paths::folder;
 use crate::yaml::NodeRef;
@@ -27,21 +27,21 @@ type Groups<'c, 'k, 't> = BTreeMap<FolderNamespace<'k>, Vec<(&'c Object<'t>, Pol
 
 type ConflictsByScope<'c, 'k, 't> = BTreeMap<FolderNamespace<'k>, Vec<ConflictingPolicies<'c, 't>>>;
 
-impl<'t> Context<'t> {
+impl<'c, 't> PeerAuthentications<'c, 't> {
     /// Returns the policies with the same scope and different effects that are in one folder, or that
     /// one kustomization or deployment includes. Other policies may be for different clusters.
     #[must_use]
-    pub fn conflicting_policies(&self) -> Vec<ConflictingPolicies<'_, 't>> {
+    pub fn conflicts(self) -> Vec<ConflictingPolicies<'c, 't>> {
         let mut groups = Groups::new();
-        for policy in &self.inventory.peer_authentications {
+        for policy in &self.context.inventory.peer_authentications {
             let key = (
                 folder(policy.location_file()),
-                self.namespace_of(policy).name,
+                self.context.namespace_of(policy).name,
             );
             groups
                 .entry(key)
                 .or_default()
-                .push((policy, self.policy_scope(policy)));
+                .push((policy, self.context.istio_policy(policy).scope()));
         }
         let mut by_selector = self.conflicts_by_selector(&groups);
         let mut conflicting = Vec::new();
@@ -69,8 +69,8 @@ impl<'t> Context<'t> {
 
     /// Returns policies of one folder and namespace that select the same workload. Each set of policies
     /// is returned once per folder.
-    fn conflicts_by_selector<'c, 'k>(
-        &'c self,
+    fn conflicts_by_selector<'k>(
+        self,
         groups: &Groups<'c, 'k, 't>,
     ) -> ConflictsByScope<'c, 'k, 't> {
         let address = |policy: &Object<'t>| from_ref(policy).addr();
@@ -84,7 +84,7 @@ impl<'t> Context<'t> {
         let namespaces: BTreeSet<&str> = folders.values().map(|(_, scope)| scope.1).collect();
         let mut by_selector = ConflictsByScope::new();
         let mut seen: HashSet<(FolderNamespace<'k>, Vec<&str>)> = HashSet::new();
-        let all = &self.inventory.peer_authentications;
+        let all = &self.context.inventory.peer_authentications;
         for namespace in namespaces {
             let mut seen_pods = HashSet::new();
             // The same policies select all pods of a file whose labels are equal, as far as selectors name
@@ -92,18 +92,27 @@ impl<'t> Context<'t> {
             let is_new = |workload: &&Workload<'t>| {
                 let object = &workload.object;
                 let selector_labels = all.selector_labels(namespace, workload.template.labels());
-                let scope = self.namespace_of(object).key();
+                let scope = self.context.namespace_of(object).key();
                 seen_pods.insert((scope, selector_labels))
             };
-            for workload in self.inventory.workloads_in(namespace).filter(is_new) {
+            for workload in self
+                .context
+                .inventory
+                .workloads_in(namespace)
+                .filter(is_new)
+            {
                 let mut selecting: BTreeMap<FolderNamespace<'k>, Vec<&'c Object<'t>>> =
                     BTreeMap::new();
                 for policy in self
+                    .context
                     .namespace_of(&workload.object)
                     .facts_selecting(all, workload)
                 {
                     if let Some((policy, scope)) = folders.get(&address(policy))
-                        && self.policy_applies(policy, PolicyScope::Workloads, workload)
+                        && self
+                            .context
+                            .istio_policy(policy)
+                            .applies_to(PolicyScope::Workloads, workload)
                     {
                         selecting.entry(*scope).or_default().push(policy);
                     }

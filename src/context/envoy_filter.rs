@@ -1,43 +1,46 @@
 //! Finds `EnvoyFilter`s that may affect probes. A static tool cannot evaluate their patches.
 
 use crate::context::inbound_patch::inbound_patch;
+use crate::context::istio::facets::{Istio, IstioPolicy};
 use crate::context::policy_scope::PolicyScope;
-use crate::context::run_context::Context;
-use crate::kube::{Object, Workload, selects_workload};
+use crate::kube::{Workload, selects_workload};
 use crate::mesh::Fact;
 
 /// What settles the effect of a patch: there is no option.
 const SETTLE: &str = "no option settles this: test the probe in a cluster";
 
-impl<'t> Context<'t> {
+impl<'c, 't> Istio<'c, 't> {
     /// Returns the first `EnvoyFilter` that patches inbound filter chains of the pods of `workload`. It is
     /// assumed not to change the filter chains of the probe.
     #[must_use]
-    pub fn inbound_filter(&self, workload: &Workload<'t>) -> Option<Fact<()>> {
-        let labels = workload.template.labels();
+    pub fn inbound_filter(self) -> Option<Fact<()>> {
+        let labels = self.workload.template.labels();
         let filters = self
+            .context
             .inventory
             .inbound_filters
             .selecting_in_either("", "", labels);
         let filter = filters
             .into_iter()
-            .find(|filter| self.filters(filter, workload))?;
+            .find(|filter| self.context.istio_policy(filter).filters(self.workload))?;
         let (_, place) = inbound_patch(filter)?;
         let message = format!("EnvoyFilter `{}` patches inbound traffic", filter.name());
         let harmless = "the EnvoyFilter does not change the filter chains of the probe";
         let harmless = Fact::assumed((), harmless, Some(SETTLE));
         Some(Fact::known((), filter.label_at(place.span(), message)).depending_on(&harmless))
     }
+}
 
+impl<'c, 't> IstioPolicy<'c, 't> {
     /// Returns whether an `EnvoyFilter` applies to the pods of `workload`: to those of its namespace, or
     /// to all pods if it is in the root namespace, that its selector matches.
     #[must_use]
-    pub fn filters(&self, filter: &Object<'t>, workload: &Workload<'t>) -> bool {
-        let policy_scope = if self.is_in_root_namespace(filter) {
+    pub fn filters(self, workload: &Workload<'t>) -> bool {
+        let policy_scope = if self.is_in_root_namespace() {
             PolicyScope::Mesh
         } else {
             PolicyScope::Namespace
         };
-        self.policy_applies(filter, policy_scope, workload) && selects_workload(filter, workload)
+        self.applies_to(policy_scope, workload) && selects_workload(self.policy, workload)
     }
 }

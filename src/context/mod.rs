@@ -20,6 +20,7 @@ mod fact_cache;
 mod inbound_patch;
 mod install;
 mod inventory;
+mod istio;
 mod label_index;
 mod mesh;
 mod namespace;
@@ -59,6 +60,10 @@ pub use dataplane::{AssumedNamespace, Dataplane, placement};
 pub use fact_cache::NamespaceKey;
 pub use install::{Conflict, InstallView};
 pub use inventory::Inventory;
+pub use istio::{
+    AuthorizationFacts, ControlPlanes, Injection, Istio, IstioNear, IstioPolicy,
+    PeerAuthentications, Ports, Rewriting, Startup,
+};
 pub(crate) use label_index::LabelIndex;
 pub(crate) use mesh::OtherMeshPod;
 pub use mesh::WorkloadMesh;

@@ -10,7 +10,7 @@ use crate::mesh::{Fact, Version};
 use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
 
-use crate::context::run_context::Context;
+use crate::context::istio::facets::Rewriting;
 
 /// Where the manifest of a pod contains its prober env.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,18 +116,23 @@ impl ProberEnv {
     }
 }
 
-impl<'t> Context<'t> {
+impl<'c, 't> Rewriting<'c, 't> {
     /// Returns whether the injector rewrites the probes of this pod. An option, the template, the
     /// annotation and the default of the mesh decide, in this order.
     #[must_use]
-    pub fn rewrite(&self, workload: &Workload<'t>) -> Fact<bool> {
-        if let Some(on) = self.user_facts(&workload.object).overrides.rewrite {
+    pub fn is_on(self) -> Fact<bool> {
+        if let Some(on) = self
+            .context
+            .user_facts(&self.workload.object)
+            .overrides
+            .rewrite
+        {
             return Fact::settled(on, format!("the rewrite is {} (--override)", on_or_off(on)));
         }
-        if let Some(fact) = self.proxyless_opt_out(workload) {
+        if let Some(fact) = self.proxyless_opt_out() {
             return fact;
         }
-        let annotation = workload.template.annotation(keys::REWRITE_PROBERS);
+        let annotation = self.workload.template.annotation(keys::REWRITE_PROBERS);
         let word = annotation
             .and_then(|entry| entry.value.text())
             .and_then(parse_bool);
@@ -143,31 +148,38 @@ impl<'t> Context<'t> {
                 } else {
                     "the rewrite is switched off here"
                 };
-                Fact::known(on, workload.object.label_at(entry.value.span(), message))
+                Fact::known(
+                    on,
+                    self.workload.object.label_at(entry.value.span(), message),
+                )
             }
-            _ => self.rewrite_default(workload),
+            _ => self.mesh_default(),
         }
     }
 
     /// Returns that the rewrite is off if a proxyless template is selected: these templates set the
     /// opt-out and override the annotation of the pod. Measured: 1.10 and 1.11 do not.
-    fn proxyless_opt_out(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
-        let entry = workload.template.annotation(keys::TEMPLATES)?;
+    fn proxyless_opt_out(self) -> Option<Fact<bool>> {
+        let entry = self.workload.template.annotation(keys::TEMPLATES)?;
         let mut names = entry.value.text()?.split(',').map(str::trim);
         let old = self
-            .version(workload)
+            .istio()
+            .version()
             .value
             .is_some_and(|version| version < Version::new(1, 12));
         (!old && names.any(|name| matches!(name, "grpc-agent" | "grpc-simple"))).then(|| {
             let message = "this template switches the rewrite off";
-            Fact::known(false, workload.object.label_at(entry.value.span(), message))
+            Fact::known(
+                false,
+                self.workload.object.label_at(entry.value.span(), message),
+            )
         })
     }
 
     /// Returns the prober env of the pod, if its manifest contains one.
     #[must_use]
-    pub fn prober_env(&self, workload: &Workload<'t>) -> Option<ProberEnv> {
-        written_prober_env(workload)
+    pub fn prober_env(self) -> Option<ProberEnv> {
+        written_prober_env(self.workload)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::context::istio::facets::{Istio, IstioPolicy, PeerAuthentications};
 use crate::context::namespace_index::NamespaceIndex;
 use crate::context::nearest::nearest;
 use crate::context::nearest_policies::{NearestPolicies, ScopeKey};
 use crate::context::policy_scope::PolicyScope;
-use crate::context::run_context::Context;
 use crate::finding::{Certainty, Label};
-use crate::kube::{Object, PeerAuthentication, Workload};
+use crate::kube::{Object, PeerAuthentication};
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::{Decider, MtlsMode, Scopes};
 use crate::source::placeholder;
@@ -37,14 +37,19 @@ fn candidates<'c, 't>(
 /// A mode and where it is written.
 type WrittenMode = (MtlsMode, Label);
 
-impl<'t> Context<'t> {
+impl<'c, 't> Istio<'c, 't> {
     /// Returns the mutual TLS mode on `port` of the pods of `workload`.
     #[must_use]
-    pub fn mtls(&self, workload: &Workload<'t>, port: i64) -> Fact<MtlsMode> {
-        if let Some(mode) = self.user_facts(&workload.object).overrides.mtls {
+    pub fn mtls(self, port: i64) -> Fact<MtlsMode> {
+        if let Some(mode) = self
+            .context
+            .user_facts(&self.workload.object)
+            .overrides
+            .mtls
+        {
             return Fact::settled(mode, format!("mTLS is {} (--override)", mode.as_str()));
         }
-        let verdicts = match self.modes_of_candidates(workload, port) {
+        let verdicts = match self.modes_of_candidates(port) {
             Ok(verdicts) => verdicts,
             Err(place) => {
                 let message = "another tool fills in the mode of mutual TLS";
@@ -53,9 +58,11 @@ impl<'t> Context<'t> {
             }
         };
         let mut verdicts = verdicts.into_iter();
-        let first = verdicts
-            .next()
-            .unwrap_or_else(|| self.without_policy(&workload.object));
+        let first = verdicts.next().unwrap_or_else(|| {
+            self.context
+                .peer_authentications()
+                .without_policy(&self.workload.object)
+        });
         match verdicts.find(|other| other.value != first.value) {
             None => first,
             Some(other) => {
@@ -68,19 +75,19 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Returns other modes that may apply to `port` instead of the one that [`Context::mtls`] returns,
+    /// Returns other modes that may apply to `port` instead of the one that [`Istio::mtls`] returns,
     /// each with whether the tree contains evidence for it.
     ///
     /// These are the modes of conflicting policies, STRICT if another tool fills in the mode, and STRICT
     /// without evidence if no policy is in scope, because the policy of the whole mesh is often in
     /// another repository.
     #[must_use]
-    pub fn mtls_otherwise(&self, workload: &Workload<'t>, port: i64) -> Vec<(MtlsMode, bool)> {
-        let given = self.user_facts(&workload.object);
+    pub fn mtls_otherwise(self, port: i64) -> Vec<(MtlsMode, bool)> {
+        let given = self.context.user_facts(&self.workload.object);
         if given.overrides.mtls.is_some() {
             return Vec::new();
         }
-        let Ok(verdicts) = self.modes_of_candidates(workload, port) else {
+        let Ok(verdicts) = self.modes_of_candidates(port) else {
             return vec![(MtlsMode::Strict, true)];
         };
         let Some((first, others)) = verdicts.split_first() else {
@@ -104,32 +111,39 @@ impl<'t> Context<'t> {
     /// # Errors
     ///
     /// Returns the place of a mode that another tool fills in.
-    fn modes_of_candidates(
-        &self,
-        workload: &Workload<'t>,
-        port: i64,
-    ) -> Result<Vec<Fact<MtlsMode>>, Label> {
-        let object = &workload.object;
-        let namespace = self.namespace_of(object).name;
-        let root = self.root_namespace(workload).value;
+    fn modes_of_candidates(self, port: i64) -> Result<Vec<Fact<MtlsMode>>, Label> {
+        let object = &self.workload.object;
+        let namespace = self.context.namespace_of(object).name;
+        let root = self.root_namespace().value;
         let root = root.as_str();
         let own = if namespace == root {
             // A selector in the root namespace is ignored.
             Arc::default()
         } else {
-            self.policies_selecting(workload)
+            self.policies_selecting()
         };
-        let mesh = self.policies_without_selector(object, root, ScopeKey::Mesh);
+        let mesh =
+            self.context
+                .peer_authentications()
+                .without_selector(object, root, ScopeKey::Mesh);
         let of_namespace = if namespace == root {
             Arc::default()
         } else {
-            self.policies_without_selector(object, namespace, ScopeKey::Namespace)
+            self.context.peer_authentications().without_selector(
+                object,
+                namespace,
+                ScopeKey::Namespace,
+            )
         };
-        let all = &self.inventory.peer_authentications;
+        let all = &self.context.inventory.peer_authentications;
         let mut undecided = [&own, &mesh, &of_namespace]
             .into_iter()
             .flat_map(|nearest| nearest.undecided(all));
-        if let Some(place) = undecided.find_map(|policy| self.undecided_mode(policy, port)) {
+        if let Some(place) = undecided.find_map(|policy| {
+            self.context
+                .peer_authentications()
+                .undecided_mode(policy, port)
+        }) {
             return Err(place);
         }
         let (own, mesh, of_namespace) = (
@@ -146,7 +160,11 @@ impl<'t> Context<'t> {
                         namespace,
                         workload,
                     };
-                    verdicts.push(self.effective(object, policies, port));
+                    verdicts.push(
+                        self.context
+                            .peer_authentications()
+                            .mode(object, policies, port),
+                    );
                 }
             }
         }
@@ -155,19 +173,29 @@ impl<'t> Context<'t> {
 
     /// Returns the mode on the ports of the pods of `workload` that no policy names.
     #[must_use]
-    pub fn mtls_of_other_ports(&self, workload: &Workload<'t>) -> Fact<MtlsMode> {
+    pub fn mtls_of_other_ports(self) -> Fact<MtlsMode> {
         // No policy names port 0.
-        self.mtls(workload, 0)
+        self.mtls(0)
     }
+}
 
+impl<'c, 't> IstioPolicy<'c, 't> {
     /// Returns the mode that a policy of this scope inherits if it does not set one.
     #[must_use]
-    pub fn inherited_mtls(&self, policy: &Object<'t>, policy_scope: PolicyScope) -> Fact<MtlsMode> {
-        let root = self.root_namespace_near(policy).value;
-        let mesh = self.policies_without_selector(policy, &root, ScopeKey::Mesh);
-        let namespace = self.namespace_of(policy).name;
-        let of_namespace = self.policies_without_selector(policy, namespace, ScopeKey::Namespace);
-        let all = &self.inventory.peer_authentications;
+    pub fn inherited_mtls(self, policy_scope: PolicyScope) -> Fact<MtlsMode> {
+        let root = self.context.istio_near(self.policy).root_namespace().value;
+        let mesh = self.context.peer_authentications().without_selector(
+            self.policy,
+            &root,
+            ScopeKey::Mesh,
+        );
+        let namespace = self.context.namespace_of(self.policy).name;
+        let of_namespace = self.context.peer_authentications().without_selector(
+            self.policy,
+            namespace,
+            ScopeKey::Namespace,
+        );
+        let all = &self.context.inventory.peer_authentications;
         let policies = Policies {
             mesh: mesh
                 .first(all)
@@ -179,17 +207,16 @@ impl<'t> Context<'t> {
                 .filter(|_| policy_scope == PolicyScope::Workloads),
             workload: None,
         };
-        self.effective(policy, policies, 0)
+        self.context
+            .peer_authentications()
+            .mode(self.policy, policies, 0)
     }
+}
 
+impl<'c, 't> PeerAuthentications<'c, 't> {
     /// Returns the mode under the assumption that these policies apply.
-    fn effective(
-        &self,
-        object: &Object<'t>,
-        policies: Policies<'_, 't>,
-        port: i64,
-    ) -> Fact<MtlsMode> {
-        let namespace = self.namespace_of(object).name;
+    fn mode(self, object: &Object<'t>, policies: Policies<'_, 't>, port: i64) -> Fact<MtlsMode> {
+        let namespace = self.context.namespace_of(object).name;
         let mesh = policies
             .mesh
             .and_then(|policy| mode_of(policy, "the whole mesh"));
@@ -225,8 +252,8 @@ impl<'t> Context<'t> {
     }
 
     /// Returns the place of a mode that another tool fills in.
-    fn undecided_mode(&self, policy: &Object<'t>, port: i64) -> Option<Label> {
-        let of_port = self.inventory.ports.mode(policy, port);
+    fn undecided_mode(self, policy: &Object<'t>, port: i64) -> Option<Label> {
+        let of_port = self.context.inventory.ports.mode(policy, port);
         let of_port = of_port.and_then(|port_mode| port_mode.mode);
         let mode = [PeerAuthentication::of(policy).mode(), of_port]
             .into_iter()
@@ -235,13 +262,13 @@ impl<'t> Context<'t> {
         Some(policy.label_at(mode.value.span(), "another tool fills in this mode"))
     }
 
-    fn port_mode(&self, policy: &Object<'t>, port: i64) -> Option<WrittenMode> {
-        let mode = self.inventory.ports.mode(policy, port)?.mode?;
+    fn port_mode(self, policy: &Object<'t>, port: i64) -> Option<WrittenMode> {
+        let mode = self.context.inventory.ports.mode(policy, port)?.mode?;
         written(policy, mode, &format!("port {port}"))
     }
 
-    fn without_policy(&self, object: &Object<'t>) -> Fact<MtlsMode> {
-        match self.user_facts(object).assume.mtls {
+    fn without_policy(self, object: &Object<'t>) -> Fact<MtlsMode> {
+        match self.context.user_facts(object).assume.mtls {
             Some(mode) => {
                 let message = format!("mTLS is {} (--assume)", mode.as_str());
                 Fact {
@@ -268,56 +295,67 @@ fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<Written
     Some((mode, policy.label_at(entry.value.span(), message)))
 }
 
-impl<'t> Context<'t> {
-    fn policies(&self) -> &NamespaceIndex<'t, Object<'t>> {
-        &self.inventory.peer_authentications
+impl<'c, 't> PeerAuthentications<'c, 't> {
+    fn all(self) -> &'c NamespaceIndex<'t, Object<'t>> {
+        &self.context.inventory.peer_authentications
     }
 
     /// Returns the nearest policies without selector of the namespace of `object`, or of the root
     /// namespace.
-    pub(in crate::context) fn policies_without_selector(
-        &self,
+    pub(in crate::context) fn without_selector(
+        self,
         object: &Object<'t>,
         namespace: &str,
         scope: ScopeKey,
     ) -> Arc<NearestPolicies> {
         let is_root = scope == ScopeKey::Mesh;
-        let own = self.namespace_of(object);
+        let own = self.context.namespace_of(object);
         let namespace_key = if is_root {
-            self.fact_cache.namespace_key(object, (namespace, true))
+            self.context
+                .fact_cache
+                .namespace_key(object, (namespace, true))
         } else {
             own.key()
         };
         let key = (namespace_key, scope);
-        self.fact_cache.policies.of(key, || {
-            let wanted = self.policies().unselective_in(namespace).filter(|policy| {
+        self.context.fact_cache.policies.of(key, || {
+            let wanted = self.all().unselective_in(namespace).filter(|policy| {
                 (is_root || own.contains(policy))
                     && self
+                        .context
                         .inventory
                         .environments
                         .may_apply(policy.location_file(), object.location_file())
             });
             let found = nearest(wanted, object.location_file());
-            Arc::new(NearestPolicies::of(self.policies(), found))
+            Arc::new(NearestPolicies::of(self.all(), found))
         })
     }
+}
 
+impl<'c, 't> Istio<'c, 't> {
     /// Returns the nearest policies that select the pods of `workload`.
-    pub(in crate::context) fn policies_selecting(
-        &self,
-        workload: &Workload<'t>,
-    ) -> Arc<NearestPolicies> {
-        let object = &workload.object;
-        let namespace = self.namespace_of(object);
-        let labels = workload.template.labels();
-        let scope = ScopeKey::Pods(self.policies().selector_labels(namespace.name, labels));
+    pub(in crate::context) fn policies_selecting(self) -> Arc<NearestPolicies> {
+        let object = &self.workload.object;
+        let namespace = self.context.namespace_of(object);
+        let labels = self.workload.template.labels();
+        let scope = ScopeKey::Pods(
+            self.context
+                .peer_authentications()
+                .all()
+                .selector_labels(namespace.name, labels),
+        );
         let key = (namespace.key(), scope);
-        self.fact_cache.policies.of(key, || {
-            let wanted = namespace.facts_selecting(self.policies(), workload);
+        self.context.fact_cache.policies.of(key, || {
+            let wanted =
+                namespace.facts_selecting(self.context.peer_authentications().all(), self.workload);
             let wanted =
                 wanted.filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
             let found = nearest(wanted, object.location_file());
-            Arc::new(NearestPolicies::of(self.policies(), found))
+            Arc::new(NearestPolicies::of(
+                self.context.peer_authentications().all(),
+                found,
+            ))
         })
     }
 }

@@ -6,8 +6,8 @@
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::yaml::NodeRef;
 
+use crate::context::istio::facets::IstioPolicy;
 use crate::context::nearest::are_related;
-use crate::context::run_context::Context;
 
 /// The pods that a `PeerAuthentication` applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,12 +22,12 @@ pub enum PolicyScope {
     None,
 }
 
-impl<'t> Context<'t> {
+impl<'c, 't> IstioPolicy<'c, 't> {
     /// Returns which pods a `PeerAuthentication` applies to.
     #[must_use]
-    pub fn policy_scope(&self, policy: &Object<'t>) -> PolicyScope {
-        let is_root = self.is_in_root_namespace(policy);
-        let selects = !PeerAuthentication::of(policy).selector().is_empty();
+    pub fn scope(self) -> PolicyScope {
+        let is_root = self.is_in_root_namespace();
+        let selects = !PeerAuthentication::of(self.policy).selector().is_empty();
         match (is_root, selects) {
             (true, false) => PolicyScope::Mesh,
             (true, true) => PolicyScope::None,
@@ -39,21 +39,22 @@ impl<'t> Context<'t> {
     /// Returns whether a `PeerAuthentication` with this scope applies to the pods of `workload`, unless
     /// one of narrower or equal scope takes precedence.
     #[must_use]
-    pub fn policy_applies(
-        &self,
-        policy: &Object<'t>,
-        policy_scope: PolicyScope,
-        workload: &Workload<'t>,
-    ) -> bool {
+    pub fn applies_to(self, policy_scope: PolicyScope, workload: &Workload<'t>) -> bool {
         match policy_scope {
             PolicyScope::Mesh => self
+                .context
                 .inventory
                 .environments
-                .may_apply(policy.location_file(), workload.object.location_file()),
-            PolicyScope::Namespace => self.namespace_of(&workload.object).contains(policy),
+                .may_apply(self.policy.location_file(), workload.object.location_file()),
+            PolicyScope::Namespace => self
+                .context
+                .namespace_of(&workload.object)
+                .contains(self.policy),
             PolicyScope::Workloads => {
-                self.namespace_of(&workload.object).contains(policy)
-                    && PeerAuthentication::of(policy)
+                self.context
+                    .namespace_of(&workload.object)
+                    .contains(self.policy)
+                    && PeerAuthentication::of(self.policy)
                         .selector()
                         .matches(workload.template.labels())
             }
@@ -63,8 +64,9 @@ impl<'t> Context<'t> {
 
     /// Returns whether a policy is in the root namespace of its mesh.
     #[must_use]
-    pub fn is_in_root_namespace(&self, policy: &Object<'t>) -> bool {
-        self.namespace_of(policy).name == self.root_namespace_near(policy).value
+    pub fn is_in_root_namespace(self) -> bool {
+        self.context.namespace_of(self.policy).name
+            == self.context.istio_near(self.policy).root_namespace().value
     }
 
     /// Returns whether the tree contains the pods of a policy's namespace. It contains a workload of
@@ -72,12 +74,12 @@ impl<'t> Context<'t> {
     /// may add pods from outside of the tree: an object of another tool, or a kustomization that is
     /// only partly rendered.
     #[must_use]
-    pub fn shows_pods_of(&self, policy: &Object<'t>) -> bool {
+    pub fn shows_pods(self) -> bool {
         let is_there = |object: &Object<'t>| {
-            self.namespace_of(object).contains(policy)
-                && are_related(policy.location_file(), object.location_file())
+            self.context.namespace_of(object).contains(self.policy)
+                && are_related(self.policy.location_file(), object.location_file())
         };
-        let namespace = self.namespace_of(policy).name;
+        let namespace = self.context.namespace_of(self.policy).name;
         let makes = |maker: &Object<'t>| {
             let spec = maker.node.get("spec");
             let field = |key: &str| spec.and_then(|spec| spec.get(key));
@@ -88,16 +90,17 @@ impl<'t> Context<'t> {
                 .flatten()
                 .filter_map(NodeRef::text)
                 .any(|target| target == namespace)
-                || self.namespace_of(maker).contains(policy)
+                || self.context.namespace_of(maker).contains(self.policy)
         };
-        let inventory = &self.inventory;
+        let inventory = &self.context.inventory;
         inventory
             .workloads_in(namespace)
             .any(|workload| is_there(&workload.object))
             && !inventory.pod_creators.iter().any(makes)
             && !self
+                .context
                 .unseen
                 .iter()
-                .any(|home| are_related(home, policy.location_file()))
+                .any(|home| are_related(home, self.policy.location_file()))
     }
 }

@@ -9,7 +9,6 @@ use crate::context::install;
 use crate::context::inventory::Inventory;
 use crate::context::unmodelled_changes::HiddenChanges;
 use crate::context::user_facts::{UserFacts, UserFactsIndex};
-use crate::finding::Label;
 use crate::kustomize::Rendering;
 use crate::mesh::Version;
 use crate::mesh::istio::install::Install;
@@ -94,20 +93,5 @@ impl<'t> Context<'t> {
             oldest: None,
             release: None,
         }
-    }
-
-    /// Returns the embedded texts that describe how the mesh is installed and that do not parse.
-    /// Each has the line of its key. The result is sorted.
-    #[must_use]
-    pub fn broken_texts(&self) -> Vec<&Label> {
-        let mut found: Vec<&Label> = self
-            .control_planes
-            .iter()
-            .chain(self.cluster.iter())
-            .flat_map(Install::broken)
-            .collect();
-        found.sort_by(|a, b| (&a.path, a.span, &a.message).cmp(&(&b.path, b.span, &b.message)));
-        found.dedup();
-        found
     }
 }

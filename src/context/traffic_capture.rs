@@ -10,55 +10,56 @@ use std::sync::Arc;
 use crate::context::capture_facts::CaptureFacts;
 use crate::context::fact_cache;
 use crate::context::install::view::InstallView;
+use crate::context::istio::facets::Ports;
 use crate::context::pod::proxy_config;
-use crate::context::run_context::Context;
 use crate::finding::Label;
 use crate::kube::{Object, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::capture::{Capture, CaptureInput, CaptureRules};
 use crate::mesh::istio::keys;
 
-impl<'t> Context<'t> {
+impl<'c, 't> Ports<'c, 't> {
     /// Returns the port that rewritten probes of this pod target. `proxy.istio.io/config` does not
     /// matter: the webhook does not read it.
     #[must_use]
-    pub fn status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
-        annotated_port(workload).unwrap_or_else(|| self.mesh_status_port(workload))
+    pub fn status(self) -> Fact<i64> {
+        annotated_port(self.workload).unwrap_or_else(|| self.mesh_status())
     }
 
     /// Returns the port that the agent of this pod listens on.
     #[must_use]
-    pub fn agent_port(&self, workload: &Workload<'t>) -> Fact<i64> {
-        annotated_port(workload)
-            .or_else(|| proxy_config_port(workload))
-            .unwrap_or_else(|| self.mesh_status_port(workload))
+    pub fn agent(self) -> Fact<i64> {
+        annotated_port(self.workload)
+            .or_else(|| proxy_config_port(self.workload))
+            .unwrap_or_else(|| self.mesh_status())
     }
 
     /// Returns the port that the capture of this pod excludes for the agent.
     #[must_use]
-    pub fn excluded_port(&self, workload: &Workload<'t>) -> Fact<i64> {
-        annotated_port(workload).unwrap_or_else(|| self.proxy_status_port(workload))
+    pub fn excluded(self) -> Fact<i64> {
+        annotated_port(self.workload).unwrap_or_else(|| self.proxy_status())
     }
 
     /// Returns the captured ports as written; `None` means all ports.
     #[must_use]
-    pub fn included_ports(&self, workload: &Workload<'t>) -> Option<Fact<String>> {
-        included_in(workload, &self.install(workload))
+    pub fn included(self) -> Option<Fact<String>> {
+        included_in(self.workload, &self.istio().installation())
     }
 
     /// Returns the interception mode as written; `None` means `REDIRECT`.
     #[must_use]
-    pub fn interception_mode(&self, workload: &Workload<'t>) -> Option<Fact<String>> {
-        mode_in(workload, &self.install(workload))
+    pub fn interception_mode(self) -> Option<Fact<String>> {
+        mode_in(self.workload, &self.istio().installation())
     }
 
     /// Returns a `Sidecar` of the namespace that declares the ports on which the proxy listens. With
     /// interception off, these are the only ports that the mesh knows.
     #[must_use]
-    pub fn declared_ingress<'c>(&'c self, workload: &'c Workload<'t>) -> Option<&'c Object<'t>> {
+    pub fn declared_ingress(self) -> Option<&'c Object<'t>> {
         let mut sidecars = self
-            .namespace_of(&workload.object)
-            .facts(&self.inventory.sidecar_resources);
+            .context
+            .namespace_of(&self.workload.object)
+            .facts(&self.context.inventory.sidecar_resources);
         sidecars.find(|sidecar| {
             let spec = sidecar.node.get("spec");
             spec.and_then(|spec| spec.get("ingress")).is_some()
@@ -67,11 +68,11 @@ impl<'t> Context<'t> {
 
     /// Returns whether the sidecar captures connections to `port` of this pod.
     #[must_use]
-    pub fn capture(&self, workload: &Workload<'t>, port: i64) -> Fact<bool> {
+    pub fn capture(self, port: i64) -> Fact<bool> {
         let Ok(port) = u16::try_from(port) else {
             return Fact::settled(false, format!("{port} is not a port"));
         };
-        let capture_facts = self.capture_facts(workload);
+        let capture_facts = self.capture_facts();
         let capture = capture_facts.rules.capture(port);
         let (decider, message) = match capture {
             Capture::ByDefault => {
@@ -94,21 +95,21 @@ impl<'t> Context<'t> {
 
     /// Returns the capture rules of a pod. Caches them, because their lists may be as long as the list
     /// of its probes.
-    fn capture_facts(&self, workload: &Workload<'t>) -> Arc<CaptureFacts> {
-        let namespace = self.namespace_of(&workload.object).name;
-        let work_out = || Arc::new(self.read_capture_facts(workload));
-        self.capture_cache
-            .of(fact_cache::pod_key(workload, namespace), work_out)
+    fn capture_facts(self) -> Arc<CaptureFacts> {
+        let namespace = self.context.namespace_of(&self.workload.object).name;
+        let work_out = || Arc::new(self.read_capture_facts());
+        self.context
+            .capture_cache
+            .of(fact_cache::pod_key(self.workload, namespace), work_out)
     }
 
-    fn read_capture_facts(&self, workload: &Workload<'t>) -> CaptureFacts {
-        let view = self.install(workload);
-        let mode = mode_in(workload, &view);
-        let include = included_in(workload, &view);
-        let exclude = annotation_text(workload, keys::EXCLUDE_INBOUND_PORTS)
+    fn read_capture_facts(self) -> CaptureFacts {
+        let view = self.istio().installation();
+        let mode = mode_in(self.workload, &view);
+        let include = included_in(self.workload, &view);
+        let exclude = annotation_text(self.workload, keys::EXCLUDE_INBOUND_PORTS)
             .or_else(|| view.fact(SETTLE, |plane| plane.exclude_inbound_ports.as_ref()));
-        let excluded =
-            annotated_port(workload).unwrap_or_else(|| self.proxy_status_port_in(workload, &view));
+        let excluded = annotated_port(self.workload).unwrap_or_else(|| self.proxy_status_in(&view));
         let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
         let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
         let rules = CaptureRules::new(&CaptureInput {
@@ -116,7 +117,7 @@ impl<'t> Context<'t> {
             include: include_text.as_deref(),
             exclude: exclude_text.as_deref(),
             status_port: u16::try_from(excluded.value).unwrap_or_default(),
-            cni: self.cni_in(workload, &view).value,
+            cni: self.cni_in(&view).value,
         });
         let place = |fact: Option<Fact<String>>| fact.map(|fact| fact.map(|_| ()));
         CaptureFacts {

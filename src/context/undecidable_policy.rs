@@ -1,12 +1,12 @@
 //! Finds what leaves open whether an `AuthorizationPolicy` denies a probe.
 
-use crate::kube::{Object, Workload};
+use crate::kube::Object;
 use crate::mesh::istio::authz::{self, Match, Request};
 use crate::yaml::NodeRef;
 
 use crate::context::authz_cache::UndecidedRule;
 use crate::context::authz_rules::{Action, texts};
-use crate::context::run_context::Context;
+use crate::context::istio::facets::AuthorizationFacts;
 
 /// A policy that decides about a request by a value that manifests do not contain.
 #[derive(Clone, Debug)]
@@ -22,18 +22,14 @@ pub struct UndecidablePolicy<'t> {
     pub on: String,
 }
 
-impl<'t> Context<'t> {
-    /// Returns the policy that makes [`Context::authorization`] of a request unknown, and the value that
+impl<'c, 't> AuthorizationFacts<'c, 't> {
+    /// Returns the policy that makes [`AuthorizationFacts::decide`] of a request unknown, and the value that
     /// it depends on; `None` if there is no such policy.
     #[must_use]
-    pub fn undecidable_policy(
-        &self,
-        workload: &Workload<'t>,
-        request: &Request,
-    ) -> Option<UndecidablePolicy<'t>> {
-        let key = (self.audience(workload), request.clone());
-        let work_out = || self.first_undecided(workload, request);
-        let open = self.authorizations.undecided.of(key, work_out)?;
+    pub fn undecidable(self, request: &Request) -> Option<UndecidablePolicy<'t>> {
+        let key = (self.audience(), request.clone());
+        let work_out = || self.first_undecided(request);
+        let open = self.context.authorizations.undecided.of(key, work_out)?;
         let (policy, rule) = self.rule_at(open.place)?;
         Some(UndecidablePolicy {
             policy: policy.clone(),
@@ -43,9 +39,9 @@ impl<'t> Context<'t> {
         })
     }
 
-    fn first_undecided(&self, workload: &Workload<'t>, request: &Request) -> Option<UndecidedRule> {
-        let all = &self.inventory.authorization_policies;
-        let applying = self.applying_policies(workload);
+    fn first_undecided(self, request: &Request) -> Option<UndecidedRule> {
+        let all = &self.context.inventory.authorization_policies;
+        let applying = self.applying_policies();
         let of = |action, kind| applying.found(all, action, request, kind);
         let custom =
             || of(Action::Custom, Match::Yes).or_else(|| of(Action::Custom, Match::Unknown));

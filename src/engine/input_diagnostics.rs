@@ -41,6 +41,7 @@ pub fn input_diagnostics(set: &SourceSet) -> Vec<Finding> {
 #[must_use]
 pub(super) fn broken_texts(context: &Context<'_>) -> Vec<Finding> {
     context
+        .installations()
         .broken_texts()
         .into_iter()
         .filter(|text| {

@@ -34,7 +34,7 @@ pub(in crate::predict) fn unsupported_by_release<'t>(
     // Releases 1.12 to 1.18 have this setting.
     let has_switch =
         matches!(action, ProbeHandler::TcpSocket { .. }) && release < Version::new(1, 19);
-    let switch = has_switch.then(|| context.rewrites_tcp(&pod.workload));
+    let switch = has_switch.then(|| context.istio(&pod.workload).rewriting().rewrites_tcp());
     let is_off = switch.flatten().is_some_and(|on| !on.value);
     is_off.then_some(UnsupportedByRelease::TcpSwitch)
 }

@@ -19,7 +19,7 @@ pub fn predict_with<'t>(
     workload: &Workload<'t>,
     rewrite: Fact<bool>,
 ) -> WorkloadPrediction<'t> {
-    let injection = context.injection(workload);
+    let injection = context.istio(workload).injection().by_webhook();
     let mut prediction = WorkloadPrediction {
         workload: workload.clone(),
         is_target: true,
@@ -29,13 +29,16 @@ pub fn predict_with<'t>(
             .map(str::to_owned),
         mesh: context.mesh_of(workload).decide(),
         passes_injector: matches!(injection.value, Dataplane::Sidecar | Dataplane::Uncaptured),
-        dataplane: context.dataplane_after(workload, || injection),
+        dataplane: context
+            .istio(workload)
+            .injection()
+            .dataplane_after(|| injection),
         rewrite,
-        release: context.version(workload),
-        status_port: context.status_port(workload),
-        agent_port: context.agent_port(workload),
+        release: context.istio(workload).version(),
+        status_port: context.istio(workload).ports().status(),
+        agent_port: context.istio(workload).ports().agent(),
         status_port_captured: None,
-        prober_env: context.prober_env(workload),
+        prober_env: context.istio(workload).rewriting().prober_env(),
         refused: None,
         prober_env_fault: None,
         reinjection: Reinjection::Untouched,
@@ -54,7 +57,10 @@ pub fn predict_with<'t>(
             crate::predict::istio::prober_env::prober_env_fault(&prediction);
     }
     if prediction.dataplane.value == Dataplane::Sidecar {
-        let captured = context.capture(workload, prediction.status_port.value);
+        let captured = context
+            .istio(workload)
+            .ports()
+            .capture(prediction.status_port.value);
         prediction.status_port_captured = Some(captured);
     }
     let handlers = predicted_handlers(workload)
@@ -86,10 +92,10 @@ pub(in crate::predict) fn predict_handler<'t>(
     let rewritten =
         is_injected && pod.rewrite.value && is_supported(context, pod, container, &handler);
     let question = port.filter(|_| in_sidecar && !rewritten);
-    let captured = question.map(|port| context.capture(&pod.workload, port));
+    let captured = question.map(|port| context.istio(&pod.workload).ports().capture(port));
     let mtls = question
         .filter(|_| captured.as_ref().is_some_and(|captured| captured.value))
-        .map(|port| context.mtls(&pod.workload, port));
+        .map(|port| context.istio(&pod.workload).mtls(port));
     let rewritten_to = rewritten.then(|| RewrittenHandler {
         path: agent_path(container.name(), handler.slot),
         port: pod.status_port.value,

@@ -220,7 +220,7 @@ pub fn verified<'t>(context: &Context<'t>, group: &Object<'t>) -> Option<Fact<()
     if method != Method::HttpGet || scheme.text() != Some("HTTPS") {
         return None;
     }
-    let release = context.version_near(group);
+    let release = context.istio_near(group).version();
     if release.is_some_and(|release| release < vm::HTTPS_VERIFIED_SINCE) {
         return None;
     }

@@ -40,7 +40,11 @@ pub fn predict_workload<'t>(
     context: &Context<'t>,
     workload: &Workload<'t>,
 ) -> WorkloadPrediction<'t> {
-    let mut prediction = predict_with(context, workload, context.rewrite(workload));
+    let mut prediction = predict_with(
+        context,
+        workload,
+        context.istio(workload).rewriting().is_on(),
+    );
     crate::predict::alternatives::ambiguous_control_planes::settle(
         context,
         workload,

@@ -81,7 +81,8 @@ impl<'s, 't> RuleContext<'s, 't> {
     ) -> Vec<&'s WorkloadPrediction<'t>> {
         let policy_applies = |pod: &WorkloadPrediction<'t>| {
             self.context
-                .policy_applies(policy, policy_scope, &pod.workload)
+                .istio_policy(policy)
+                .applies_to(policy_scope, &pod.workload)
         };
         match policy_scope {
             PolicyScope::Mesh => self
@@ -116,7 +117,7 @@ impl<'s, 't> RuleContext<'s, 't> {
     /// regardless of its selector: those of its namespace, or all if it is in the root namespace.
     #[must_use]
     pub fn workloads_in_scope(&self, policy: &Object<'t>) -> Vec<&'s WorkloadPrediction<'t>> {
-        let policy_scope = if self.context.is_in_root_namespace(policy) {
+        let policy_scope = if self.context.istio_policy(policy).is_in_root_namespace() {
             PolicyScope::Mesh
         } else {
             PolicyScope::Namespace
@@ -133,14 +134,15 @@ impl<'s, 't> RuleContext<'s, 't> {
         selector: LabelSelector<'t>,
     ) -> Vec<&'s WorkloadPrediction<'t>> {
         let namespace = self.context.namespace_of(policy).name;
-        let of_namespace = !self.context.is_in_root_namespace(policy);
+        let of_namespace = !self.context.istio_policy(policy).is_in_root_namespace();
         let selected = self.by_label.selected(namespace, selector);
         match selected.filter(|_| of_namespace) {
             Some(pods) => {
                 let policy_applies = |pod: &&WorkloadPrediction<'t>| {
                     let policy_scope = PolicyScope::Namespace;
                     self.context
-                        .policy_applies(policy, policy_scope, &pod.workload)
+                        .istio_policy(policy)
+                        .applies_to(policy_scope, &pod.workload)
                 };
                 pods.iter().copied().filter(policy_applies).collect()
             }

@@ -1,12 +1,11 @@
 //! Assumptions about Namespaces that are not in the tree.
 
-use crate::kube::Workload;
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::settings::{InjectionAssumption, MeshKind};
 
 use crate::context::dataplane::own_sidecar::own_sidecar;
-use crate::context::run_context::Context;
+use crate::context::istio::facets::Injection;
 
 /// The assumption about a Namespace that is not in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,28 +17,30 @@ pub struct AssumedNamespace {
     pub evidence: Option<String>,
 }
 
-impl<'t> Context<'t> {
+impl<'c, 't> Injection<'c, 't> {
     /// Returns the assumption about the Namespace of `workload`; `None` if it is in the tree, if an
     /// option or the pod itself decides, or if nothing that may belong to its cluster is part of a
     /// mesh.
     #[must_use]
-    pub fn assumed_namespace(&self, workload: &Workload<'t>) -> Option<AssumedNamespace> {
-        let object = &workload.object;
-        let given = self.user_facts(object);
+    pub fn assumed_namespace(self) -> Option<AssumedNamespace> {
+        let object = &self.workload.object;
+        let given = self.context.user_facts(object);
         let by_option = given.overrides.injection.or(given.assume.injection);
-        let name = self.namespace_of(object).name;
-        let is_decided = matches!(self.settings.mesh, MeshKind::None | MeshKind::Ambient)
-            || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
+        let name = self.context.namespace_of(object).name;
+        let is_decided = matches!(
+            self.context.settings.mesh,
+            MeshKind::None | MeshKind::Ambient
+        ) || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
             || is_system_namespace(name)
-            || workload.template.host_network().is_some()
-            || self.mesh_of(workload).dataplane().is_some()
-            || own_sidecar(workload).is_some()
-            || self.namespace_of(object).manifest().is_some()
-            || self.undecided(workload).is_some();
+            || self.workload.template.host_network().is_some()
+            || self.context.mesh_of(self.workload).dataplane().is_some()
+            || own_sidecar(self.workload).is_some()
+            || self.context.namespace_of(object).manifest().is_some()
+            || self.placeholder().is_some();
         if is_decided {
             return None;
         }
-        let evidence = self.evidence(workload);
+        let evidence = self.evidence();
         (evidence.is_some() || self.shows_mesh(object.location_file())).then(|| AssumedNamespace {
             name: name.to_owned(),
             evidence,
@@ -48,10 +49,14 @@ impl<'t> Context<'t> {
 
     /// Returns whether the tree contains an installation, policy or namespace label of a mesh that may
     /// belong to the cluster of a file.
-    fn shows_mesh(&self, path: &str) -> bool {
-        let inventory = &self.inventory;
+    fn shows_mesh(self, path: &str) -> bool {
+        let inventory = &self.context.inventory;
         let joined = |other: &str| inventory.environments.may_apply(other, path);
-        let installs = self.control_planes.iter().chain(self.cluster.iter());
+        let installs = self
+            .context
+            .control_planes
+            .iter()
+            .chain(self.context.cluster.iter());
         if installs
             .into_iter()
             .any(|install| joined(&install.place.path))

@@ -4,10 +4,9 @@ use crate::context::dataplane::kind::Dataplane;
 use crate::context::dataplane::namespace_view::NamespaceView;
 use crate::context::dataplane::own_sidecar::own_sidecar;
 use crate::context::dataplane::placement::placement;
-use crate::context::run_context::Context;
+use crate::context::istio::facets::Injection;
 use crate::context::user_facts::UserFacts;
 use crate::finding::{Certainty, Label};
-use crate::kube::Workload;
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Reason};
@@ -16,29 +15,29 @@ use crate::source::placeholder;
 
 pub(in crate::context) const SETTLE: &str = "--assume injection=all|none";
 
-impl<'t> Context<'t> {
+impl<'c, 't> Injection<'c, 't> {
     /// Decides how the pods of `workload` take part in the mesh.
     #[must_use]
-    pub fn dataplane(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
-        self.dataplane_after(workload, || self.injection(workload))
+    pub fn dataplane(self) -> Fact<Dataplane> {
+        self.dataplane_after(|| self.by_webhook())
     }
 
     /// Decides how the pods of `workload` take part in the mesh. `injection` is the result of
-    /// [`Context::injection`], for a caller that already has it.
+    /// [`Injection::by_webhook`], for a caller that already has it.
     pub(crate) fn dataplane_after(
-        &self,
-        workload: &Workload<'t>,
+        self,
         injection: impl FnOnce() -> Fact<Dataplane>,
     ) -> Fact<Dataplane> {
-        if self.settings.mesh == MeshKind::None {
+        if self.context.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
         let fact = self
-            .mesh_of(workload)
+            .context
+            .mesh_of(self.workload)
             .dataplane()
-            .or_else(|| own_sidecar(workload))
+            .or_else(|| own_sidecar(self.workload))
             .unwrap_or_else(injection);
-        match placement(workload) {
+        match placement(self.workload) {
             Some(assumption) => fact.depending_on(&assumption),
             None => fact,
         }
@@ -47,47 +46,47 @@ impl<'t> Context<'t> {
     /// Decides whether a webhook adds a sidecar to the pods of `workload`, whatever containers their
     /// manifest contains.
     #[must_use]
-    pub fn injection(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
-        let object = &workload.object;
-        if self.settings.mesh == MeshKind::None {
+    pub fn by_webhook(self) -> Fact<Dataplane> {
+        let object = &self.workload.object;
+        if self.context.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
         }
-        if let Some(other) = self.mesh_of(workload).dataplane() {
+        if let Some(other) = self.context.mesh_of(self.workload).dataplane() {
             return other;
         }
-        if let Some(place) = self.undecided(workload)
-            && !self.user_facts(object).overrides_injection()
+        if let Some(place) = self.placeholder()
+            && !self.context.user_facts(object).overrides_injection()
         {
             return Fact {
                 certainty: Certainty::Unknown,
                 ..Fact::known(Dataplane::Unknown, place)
             };
         }
-        if let Some(entry) = workload.template.host_network() {
+        if let Some(entry) = self.workload.template.host_network() {
             let place =
                 object.label_at(entry.key.span(), "pods on the host network get no sidecar");
             return Fact::known(Dataplane::None, place);
         }
-        let namespace = self.namespace_of(object).name;
+        let namespace = self.context.namespace_of(object).name;
         if is_system_namespace(namespace) {
             let message = format!("namespace `{namespace}` is never injected");
             return Fact::settled(Dataplane::None, message);
         }
-        let found = self.namespace_of(object).manifest();
-        match found.filter(|_| !self.user_facts(object).overrides_injection()) {
-            Some(found) => self.decide(workload, &NamespaceView::of(found)),
-            None => self.without_namespace(workload),
+        let found = self.context.namespace_of(object).manifest();
+        match found.filter(|_| !self.context.user_facts(object).overrides_injection()) {
+            Some(found) => self.decide(&NamespaceView::of(found)),
+            None => self.without_namespace(),
         }
     }
 
     /// Returns the place of a deciding value that another tool fills in.
-    pub(in crate::context) fn undecided(&self, workload: &Workload<'t>) -> Option<Label> {
+    pub(in crate::context) fn placeholder(self) -> Option<Label> {
         const NAMESPACE: [&str; 3] = [
             keys::NAMESPACE_INJECTION,
             keys::REVISION,
             keys::DATAPLANE_MODE,
         ];
-        let template = &workload.template;
+        let template = &self.workload.template;
         let own = [
             template.spec.entry("hostNetwork"),
             template.label(keys::INJECT),
@@ -97,8 +96,8 @@ impl<'t> Context<'t> {
         let own = own
             .into_iter()
             .flatten()
-            .map(|entry| (&workload.object, entry));
-        let namespace = self.namespace_of(&workload.object).manifest();
+            .map(|entry| (&self.workload.object, entry));
+        let namespace = self.context.namespace_of(&self.workload.object).manifest();
         let labels = namespace.into_iter().flat_map(|found| {
             NAMESPACE
                 .iter()
@@ -112,33 +111,33 @@ impl<'t> Context<'t> {
     }
 
     /// Decides by the labels of a Namespace in the tree.
-    fn decide(&self, workload: &Workload<'t>, view: &NamespaceView<'_>) -> Fact<Dataplane> {
-        let written = self.namespace_of(&workload.object).is_written;
-        let fact = self.decide_by_labels(workload, view);
+    fn decide(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
+        let written = self.context.namespace_of(&self.workload.object).is_written;
+        let fact = self.decide_by_labels(view);
         if written || fact.value == Dataplane::None {
             return fact;
         }
-        let message = "the workload is deployed to namespace `default`";
+        let message = "the self.workload is deployed to namespace `default`";
         fact.depending_on(&Fact::assumed((), message, Some("--namespace NAME")))
     }
 
     /// Decides without a Namespace manifest: by options, or by evidence in the tree.
-    fn without_namespace(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
-        let namespace = self.namespace_of(&workload.object).name;
-        let by_user = self.user_facts(&workload.object);
+    fn without_namespace(self) -> Fact<Dataplane> {
+        let namespace = self.context.namespace_of(&self.workload.object).name;
+        let by_user = self.context.user_facts(&self.workload.object);
         let given = by_user.overrides.injection.or(by_user.assume.injection);
         let option = if by_user.overrides_injection() {
             "--override"
         } else {
             "--assume"
         };
-        if self.settings.mesh == MeshKind::Ambient && given.is_none() {
-            return self.as_if_ambient(workload);
+        if self.context.settings.mesh == MeshKind::Ambient && given.is_none() {
+            return self.as_if_ambient();
         }
         match given.unwrap_or_default() {
             InjectionAssumption::All => {
                 let message = format!("namespace `{namespace}` is injected ({option})");
-                self.as_if_injected(workload, message, None)
+                self.as_if_injected(message, None)
             }
             InjectionAssumption::None => {
                 let message = format!("namespace `{namespace}` is not injected ({option})");
@@ -147,20 +146,24 @@ impl<'t> Context<'t> {
                     ..Fact::settled(Dataplane::None, message)
                 }
             }
-            InjectionAssumption::Evidence => match self.evidence(workload) {
+            InjectionAssumption::Evidence => match self.evidence() {
                 Some(sign) => {
                     let message = format!(
                         "namespace `{namespace}` is injected (no Namespace manifest in scope; {sign})"
                     );
-                    self.as_if_injected(workload, message, Some(SETTLE))
+                    self.as_if_injected(message, Some(SETTLE))
                 }
-                None => match self.namespace_of(&workload.object).placeholder() {
+                None => match self
+                    .context
+                    .namespace_of(&self.workload.object)
+                    .placeholder()
+                {
                     Some(place) => Fact {
                         certainty: Certainty::Unknown,
                         ..Fact::known(Dataplane::Unknown, place)
                     },
                     None => {
-                        let why = match workload.template.label(keys::REVISION) {
+                        let why = match self.workload.template.label(keys::REVISION) {
                             Some(label) => format!(
                                 "the pod selects revision `{}`, which no control plane in scope serves",
                                 label.value.text().unwrap_or_default()
@@ -178,9 +181,9 @@ impl<'t> Context<'t> {
 
     /// Decides as if the namespace were in ambient mode (`--mesh ambient`). Pods may still opt out or
     /// request a sidecar.
-    fn as_if_ambient(&self, workload: &Workload<'t>) -> Fact<Dataplane> {
-        let template = &workload.template;
-        if let Some(mode) = self.ambient(workload).filter(|mode| !mode.value) {
+    fn as_if_ambient(self) -> Fact<Dataplane> {
+        let template = &self.workload.template;
+        if let Some(mode) = self.ambient_mode().filter(|mode| !mode.value) {
             return mode.map(|_| Dataplane::None);
         }
         let says = |key: &str, value: &str| {
@@ -189,33 +192,28 @@ impl<'t> Context<'t> {
         };
         if let Some(entry) = says(keys::DATAPLANE_MODE, "none") {
             let message = "this label keeps the pod out of the ambient mesh";
-            let place = workload.object.label_at(entry.value.span(), message);
+            let place = self.workload.object.label_at(entry.value.span(), message);
             return Fact::known(Dataplane::None, place);
         }
-        let namespace = self.namespace_of(&workload.object).name;
+        let namespace = self.context.namespace_of(&self.workload.object).name;
         if says(keys::INJECT, "true").is_some() {
             let message =
                 format!("namespace `{namespace}` is not in the tree; the pod requests a sidecar");
-            return self.as_if_injected(workload, message, Some(SETTLE));
+            return self.as_if_injected(message, Some(SETTLE));
         }
         let message = format!("namespace `{namespace}` is in the ambient mesh (--mesh ambient)");
         Fact::assumed(Dataplane::Ambient, message, None)
     }
 
     /// Decides as if the namespace were injected. Pods may still opt out.
-    fn as_if_injected(
-        &self,
-        workload: &Workload<'t>,
-        message: String,
-        settle: Option<&'static str>,
-    ) -> Fact<Dataplane> {
-        let fact = self.decide_by_labels(workload, &NamespaceView::unknown());
+    fn as_if_injected(self, message: String, settle: Option<&'static str>) -> Fact<Dataplane> {
+        let fact = self.decide_by_labels(&NamespaceView::unknown());
         if !matches!(fact.value, Dataplane::Sidecar | Dataplane::Uncaptured) {
             return fact;
         }
-        let certainty = fact
-            .certainty
-            .min(certainty_of_option(self.user_facts(&workload.object)));
+        let certainty = fact.certainty.min(certainty_of_option(
+            self.context.user_facts(&self.workload.object),
+        ));
         Fact { certainty, ..fact }.preceded_by(Reason::without_place(message, settle))
     }
 }

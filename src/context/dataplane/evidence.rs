@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::context::istio::facets::Injection;
 use crate::context::nearest::nearest;
-use crate::context::run_context::Context;
-use crate::kube::{Object, Workload};
 use crate::mesh::istio::keys;
 use crate::yaml::NodeRef;
 
-impl<'t> Context<'t> {
+impl<'c, 't> Injection<'c, 't> {
     /// Returns a description of the evidence that the workload belongs to the mesh.
-    pub(in crate::context) fn evidence(&self, workload: &Workload<'t>) -> Option<String> {
-        let template = &workload.template;
+    pub(in crate::context) fn evidence(self) -> Option<String> {
+        let template = &self.workload.template;
         let prefixes = [
             "sidecar.istio.io/",
             "traffic.sidecar.istio.io/",
@@ -29,7 +28,10 @@ impl<'t> Context<'t> {
             .label(keys::REVISION)
             .and_then(|label| label.value.text())
         {
-            let scope = self.scope(workload.object.location_file());
+            let scope = self
+                .context
+                .installations()
+                .scope(self.workload.object.location_file());
             let served = scope.iter().flat_map(|plane| plane.names());
             if served.into_iter().any(|served| served == name) {
                 return Some(format!(
@@ -37,26 +39,30 @@ impl<'t> Context<'t> {
                 ));
             }
         }
-        let object = &workload.object;
-        let scope = self.namespace_of(object).key();
-        let work_out = || self.policy_in_namespace_of(object).map(Into::into);
-        let found: Option<Arc<str>> = self.fact_cache.evidence.of(scope, work_out);
+        let object = &self.workload.object;
+        let scope = self.context.namespace_of(object).key();
+        let work_out = || self.policy_in_namespace_of().map(Into::into);
+        let found: Option<Arc<str>> = self.context.fact_cache.evidence.of(scope, work_out);
         found.map(|sign| sign.to_string())
     }
 
     /// Returns a description of the nearest policy in the namespace of an object.
-    fn policy_in_namespace_of(&self, object: &Object<'t>) -> Option<String> {
-        let inventory = &self.inventory;
+    fn policy_in_namespace_of(self) -> Option<String> {
+        let inventory = &self.context.inventory;
+        let object = &self.workload.object;
         let policies = self
+            .context
             .namespace_of(object)
             .facts(&inventory.peer_authentications);
         let signs = policies
             .chain(
-                self.namespace_of(object)
+                self.context
+                    .namespace_of(object)
                     .facts(&inventory.authorization_policies),
             )
             .chain(
-                self.namespace_of(object)
+                self.context
+                    .namespace_of(object)
                     .facts(&inventory.sidecar_resources),
             );
         let found = nearest(signs, object.location_file());

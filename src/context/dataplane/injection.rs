@@ -6,7 +6,7 @@ use crate::context::dataplane::namespace_view::NamespaceView;
 use crate::context::install::labels::Labels;
 use crate::context::install::server::Server;
 use crate::context::install::view::InstallView;
-use crate::context::run_context::Context;
+use crate::context::istio::facets::Injection;
 use crate::finding::{Certainty, Label};
 use crate::kube::{Requirements, Workload};
 use crate::mesh::istio::injection::inject_required;
@@ -16,85 +16,85 @@ use crate::mesh::{Fact, Reason, Version};
 /// Templates that add an agent but do not capture traffic (`files/*.yaml` of the chart istio-discovery).
 const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-simple"];
 
-impl<'t> Context<'t> {
+impl<'c, 't> Injection<'c, 't> {
     /// Decides by the labels of the namespace and the pod, and by the control planes that serve them.
-    pub(super) fn decide_by_labels(
-        &self,
-        workload: &Workload<'t>,
-        view: &NamespaceView<'_>,
-    ) -> Fact<Dataplane> {
-        let scope = self.scope(workload.object.location_file());
-        let labels = self.labels_seen(workload, &scope);
-        match self.server(&labels, &scope) {
+    pub(super) fn decide_by_labels(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
+        let scope = self
+            .context
+            .installations()
+            .scope(self.workload.object.location_file());
+        let labels = self.labels(&scope);
+        match self.context.installations().server(&labels, &scope) {
             Server::Planes {
                 planes,
                 hook,
                 assumption,
             } => {
-                let at = self.scope_at(workload.object.location_file());
-                let install = InstallView::of_candidates(planes, &self.control_planes, at);
-                let fact = self.decide_at_injector(workload, view, &labels, &install, hook);
+                let at = self
+                    .context
+                    .installations()
+                    .scope_at(self.workload.object.location_file());
+                let install = InstallView::of_candidates(planes, &self.context.control_planes, at);
+                let fact = self.decide_at_injector(view, &labels, &install, hook);
                 with_assumption(fact, assumption)
             }
             Server::OutsideTree { assumption } => {
-                let install = self.install(workload);
-                let fact = self.decide_at_injector(workload, view, &labels, &install, None);
+                let install = self.istio().installation();
+                let fact = self.decide_at_injector(view, &labels, &install, None);
                 with_assumption(fact, assumption.filter(|_| view.object.is_some()))
             }
             Server::NotServed { because } => {
-                let why = why_unserved(workload, view, because);
-                self.not_injected(workload, view, &labels, Some(why))
+                let why = why_unserved(self.workload, view, because);
+                self.not_injected(view, &labels, Some(why))
             }
-            Server::NotRequested => self.not_injected(workload, view, &labels, None),
+            Server::NotRequested => self.not_injected(view, &labels, None),
         }
     }
 
     /// Decides for a pod that reaches the injector: by label, annotation, selectors and policy.
     fn decide_at_injector(
-        &self,
-        workload: &Workload<'t>,
+        self,
         view: &NamespaceView<'_>,
         labels: &Labels<'_>,
         install: &InstallView<'_>,
         hook: Option<Label>,
     ) -> Fact<Dataplane> {
-        let version = self.version(workload).value;
+        let version = self.istio().version().value;
         let required = |policy| inject_required(policy, &labels.input, version);
         if required(true) == required(false) {
             return if required(true) {
-                injected(workload, view, install, hook)
+                injected(self.workload, view, install, hook)
             } else {
-                let why = opt_out(workload, version);
-                self.not_injected(workload, view, labels, why)
+                let why = opt_out(self.workload, version);
+                self.not_injected(view, labels, why)
             };
         }
         match policy(install, labels) {
-            None => injected(workload, view, install, hook),
+            None => injected(self.workload, view, install, hook),
             Some(fact) if fact.value => {
-                let mut injected = injected(workload, view, install, hook);
+                let mut injected = injected(self.workload, view, install, hook);
                 injected.certainty = injected.certainty.min(fact.certainty);
                 injected
             }
-            Some(fact) => self.not_injected(workload, view, labels, Some(fact.map(|_| ()))),
+            Some(fact) => self.not_injected(view, labels, Some(fact.map(|_| ()))),
         }
     }
 
     /// Decides for a pod without a sidecar: in ambient mode, or not in the mesh. `why` is the reason,
     /// if it is not a label.
     fn not_injected(
-        &self,
-        workload: &Workload<'t>,
+        self,
         view: &NamespaceView<'_>,
         labels: &Labels<'_>,
         why: Option<Fact<()>>,
     ) -> Fact<Dataplane> {
-        if let Some(fact) = self.ambient_enrolment(workload, view, labels) {
+        if let Some(fact) = self.ambient_enrolment(view, labels) {
             return fact;
         }
         if let Some(why) = why {
             return why.map(|()| Dataplane::None);
         }
-        let template = &workload.template;
+        let template = &self.workload.template;
         let opted_out = template
             .label(keys::INJECT)
             .or_else(|| template.annotation(keys::INJECT));
@@ -104,7 +104,7 @@ impl<'t> Context<'t> {
             let message = "injection is switched off here";
             return Fact::known(
                 Dataplane::None,
-                workload.object.label_at(entry.value.span(), message),
+                self.workload.object.label_at(entry.value.span(), message),
             );
         }
         let namespace = labels.input.namespace;
@@ -127,15 +127,14 @@ impl<'t> Context<'t> {
 
     /// Returns the ambient mode of a pod that is enrolled in it; `None` for a pod that is not.
     fn ambient_enrolment(
-        &self,
-        workload: &Workload<'t>,
+        self,
         view: &NamespaceView<'_>,
         labels: &Labels<'_>,
     ) -> Option<Fact<Dataplane>> {
         let place = self
-            .enrolling_selector(workload, labels)
-            .unwrap_or_else(|| enrolling_label(workload, view, labels))?;
-        match self.ambient(workload) {
+            .enrolling_selector(labels)
+            .unwrap_or_else(|| enrolling_label(self.workload, view, labels))?;
+        match self.ambient_mode() {
             Some(mode) if !mode.value => Some(mode.map(|_| Dataplane::None)),
             Some(mode) if mode.certainty < Certainty::Known => {
                 Some(Fact::known(Dataplane::Ambient, place).depending_on(&mode))
@@ -147,12 +146,8 @@ impl<'t> Context<'t> {
     /// Decides by the selectors of the CNI plugin, if these differ from the defaults. The outer `None`
     /// means that they do not.
     /// Source: Istio 1.31, `cni/pkg/util/enablement_selector.go`.
-    fn enrolling_selector(
-        &self,
-        workload: &Workload<'t>,
-        labels: &Labels<'_>,
-    ) -> Option<Option<Label>> {
-        let install = self.install(workload);
+    fn enrolling_selector(self, labels: &Labels<'_>) -> Option<Option<Label>> {
+        let install = self.istio().installation();
         let fact = install.fact("cni.ambient.enablementSelectors", |plane| {
             plane.ambient_selectors.as_ref()
         })?;

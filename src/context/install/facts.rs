@@ -1,5 +1,6 @@
 //! Facts of the installation that applies to a workload: from options, the tree or defaults.
 
+use crate::context::istio::facets::{Istio, IstioNear, Rewriting};
 use std::fmt::Display;
 
 use crate::kube::{Object, Workload};
@@ -59,23 +60,23 @@ impl<'a> InstallView<'a> {
     }
 }
 
-impl<'t> Context<'t> {
+impl<'c, 't> Istio<'c, 't> {
     /// Returns the release of Istio for a workload. `None` means unknown; the latest is assumed then.
     #[must_use]
-    pub fn version(&self, workload: &Workload<'t>) -> Fact<Option<Version>> {
+    pub fn version(self) -> Fact<Option<Version>> {
         const SETTLE: &str = "--mesh-version 1.N";
-        if let Some(version) = self.release {
+        if let Some(version) = self.context.release {
             return Fact::settled(Some(version), format!("Istio {version}"));
         }
-        if let Some(version) = self.settings.mesh_version {
+        if let Some(version) = self.context.settings.mesh_version {
             return Fact::settled(Some(version), format!("Istio {version} (--mesh-version)"));
         }
-        let view = self.install(workload);
+        let view = self.installation();
         if let Some(fact) = view.fact(SETTLE, |plane| plane.version.as_ref()) {
             return fact.map(Some);
         }
-        version_of_own_sidecar(workload)
-            .or_else(|| self.version_by_revision(workload, &view))
+        version_of_own_sidecar(self.workload)
+            .or_else(|| self.version_by_revision(&view))
             .map_or_else(
                 || {
                     let message =
@@ -86,23 +87,9 @@ impl<'t> Context<'t> {
             )
     }
 
-    /// Returns the release of the mesh that reads a policy; `None` if it is unknown.
-    #[must_use]
-    pub fn version_near(&self, policy: &Object<'t>) -> Option<Version> {
-        let view = self.install_near(policy);
-        let written = || view.fact("--mesh-version 1.N", |plane| plane.version.as_ref());
-        self.settings
-            .release_of(Mesh::ISTIO)
-            .or_else(|| written().map(|fact| fact.value))
-    }
-
     /// Returns the release that the name of the revision contains: revisions are often named after their
     /// release, such as `1-26-8`.
-    fn version_by_revision(
-        &self,
-        workload: &Workload<'t>,
-        view: &InstallView<'_>,
-    ) -> Option<Fact<Version>> {
+    fn version_by_revision(self, view: &InstallView<'_>) -> Option<Fact<Version>> {
         let message = "the revision is named after its release";
         let by_convention = Fact::assumed((), message, Some("--mesh-version 1.N"));
         let named = view.candidates.iter().find_map(|plane| {
@@ -113,10 +100,11 @@ impl<'t> Context<'t> {
         if named.is_some() {
             return named;
         }
-        let object = &workload.object;
-        let namespace = self.namespace_of(object).manifest();
+        let object = &self.workload.object;
+        let namespace = self.context.namespace_of(object).manifest();
         let of_namespace = namespace.and_then(|found| Some((found, found.label(keys::REVISION)?)));
-        let of_pod = workload
+        let of_pod = self
+            .workload
             .template
             .label(keys::REVISION)
             .map(|entry| (object, entry));
@@ -126,65 +114,21 @@ impl<'t> Context<'t> {
         Some(Fact::known(version, place).depending_on(&by_convention))
     }
 
-    /// Returns the mesh-wide default of the probe rewrite.
-    #[must_use]
-    pub fn rewrite_default(&self, workload: &Workload<'t>) -> Fact<bool> {
-        let question = Question {
-            what: "rewrite default",
-            settle: REWRITE,
-            overridden: self.user_facts(&workload.object).overrides.rewrite,
-            assumed: self.user_facts(&workload.object).assume.rewrite,
-        };
-        let view = self.install(workload);
-        let default = || self.documented_rewrite_default(workload, &view);
-        view.answer(question, |plane| plane.rewrite.as_ref(), default)
-    }
-
-    /// Returns the default of the release: on in istioctl's profiles since 1.6, in the charts since 1.7.
-    fn documented_rewrite_default(
-        &self,
-        workload: &Workload<'t>,
-        view: &InstallView<'_>,
-    ) -> Fact<bool> {
-        let by_istioctl = |plane: &&Install| plane.carrier == Carrier::IstioOperator;
-        let all = !view.candidates.is_empty() && view.candidates.iter().all(by_istioctl);
-        let since = if all {
-            Version::new(1, 6)
-        } else {
-            Version::new(1, 7)
-        };
-        let version = self.version(workload).value;
-        let value = version.is_none_or(|version| version >= since);
-        let release = version.map_or_else(|| "current releases".into(), |v| format!("Istio {v}"));
-        let message = format!("rewrite default = {value} (default of {release})");
-        Fact::default(value, message, REWRITE)
-    }
-
-    /// Returns whether istiod rewrites tcpSocket probes; `None` if nothing states it. Releases 1.12 to
-    /// 1.18 have a setting for it.
-    #[must_use]
-    pub fn rewrites_tcp(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
-        self.install(workload)
-            .fact("--override rewrite=false", |plane| {
-                plane.rewrite_tcp.as_ref()
-            })
-    }
-
     /// Returns whether the agent, and the sidecar for it, call the application on 127.0.0.1 instead of
     /// the pod's address: the behaviour of releases before 1.10, which a pod or the mesh can enable.
     /// Source: Istio 1.31, `pilot/cmd/pilot-agent/status/server.go`
     /// (`REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION`) and `injection-template.yaml`, which sets it
     /// for `meshConfig.inboundTrafficPolicy.mode: LOCALHOST`.
     #[must_use]
-    pub fn calls_localhost(&self, workload: &Workload<'t>) -> bool {
-        let release = self.version(workload).value;
+    pub fn calls_localhost(self) -> bool {
+        let release = self.version().value;
         if release.is_some_and(|release| release < Version::new(1, 10)) {
             return true;
         }
-        if proxy_config(workload).is_some_and(|config| config.calls_localhost()) {
+        if proxy_config(self.workload).is_some_and(|config| config.calls_localhost()) {
             return true;
         }
-        let view = self.install(workload);
+        let view = self.installation();
         view.candidates.iter().any(|plane| {
             let legacy = plane.probe_localhost.as_ref();
             let policy = plane.inbound_traffic_policy.as_ref();
@@ -195,34 +139,99 @@ impl<'t> Context<'t> {
 
     /// Returns the root namespace of the mesh that serves a workload.
     #[must_use]
-    pub fn root_namespace(&self, workload: &Workload<'t>) -> Fact<String> {
-        self.root_in(&workload.object, &self.install(workload))
+    pub fn root_namespace(self) -> Fact<String> {
+        root_in(self.context, &self.workload.object, &self.installation())
+    }
+}
+
+impl<'c, 't> IstioNear<'c, 't> {
+    /// Returns the release of the mesh that reads a policy; `None` if it is unknown.
+    #[must_use]
+    pub fn version(self) -> Option<Version> {
+        let view = self.installation();
+        let written = || view.fact("--mesh-version 1.N", |plane| plane.version.as_ref());
+        self.context
+            .settings
+            .release_of(Mesh::ISTIO)
+            .or_else(|| written().map(|fact| fact.value))
     }
 
     /// Returns the root namespace of the mesh that reads a policy.
     #[must_use]
-    pub fn root_namespace_near(&self, policy: &Object<'t>) -> Fact<String> {
-        self.root_in(policy, &self.install_near(policy))
+    pub fn root_namespace(self) -> Fact<String> {
+        root_in(self.context, self.object, &self.installation())
+    }
+}
+
+impl<'c, 't> Rewriting<'c, 't> {
+    /// Returns the mesh-wide default of the probe rewrite.
+    #[must_use]
+    pub fn mesh_default(self) -> Fact<bool> {
+        let question = Question {
+            what: "rewrite default",
+            settle: REWRITE,
+            overridden: self
+                .context
+                .user_facts(&self.workload.object)
+                .overrides
+                .rewrite,
+            assumed: self
+                .context
+                .user_facts(&self.workload.object)
+                .assume
+                .rewrite,
+        };
+        let view = self.istio().installation();
+        let default = || self.documented_default(&view);
+        view.answer(question, |plane| plane.rewrite.as_ref(), default)
     }
 
-    fn root_in(&self, object: &Object<'t>, view: &InstallView<'_>) -> Fact<String> {
-        const SETTLE: &str = "--assume root-namespace=NAME";
-        let given = self.user_facts(object);
-        let question = Question {
-            what: "root namespace",
-            settle: SETTLE,
-            overridden: given.overrides.root_namespace.clone(),
-            assumed: given.assume.root_namespace.clone(),
+    /// Returns the default of the release: on in istioctl's profiles since 1.6, in the charts since 1.7.
+    fn documented_default(self, view: &InstallView<'_>) -> Fact<bool> {
+        let by_istioctl = |plane: &&Install| plane.carrier == Carrier::IstioOperator;
+        let all = !view.candidates.is_empty() && view.candidates.iter().all(by_istioctl);
+        let since = if all {
+            Version::new(1, 6)
+        } else {
+            Version::new(1, 7)
         };
-        view.answer(
-            question,
-            |plane| plane.root_namespace.as_ref(),
-            || {
-                let message = format!("root namespace = {DEFAULT_ROOT_NAMESPACE} (default)");
-                Fact::default(DEFAULT_ROOT_NAMESPACE.to_owned(), message, SETTLE)
-            },
-        )
+        let version = self.istio().version().value;
+        let value = version.is_none_or(|version| version >= since);
+        let release = version.map_or_else(|| "current releases".into(), |v| format!("Istio {v}"));
+        let message = format!("rewrite default = {value} (default of {release})");
+        Fact::default(value, message, REWRITE)
     }
+
+    /// Returns whether istiod rewrites tcpSocket probes; `None` if nothing states it. Releases 1.12 to
+    /// 1.18 have a setting for it.
+    #[must_use]
+    pub fn rewrites_tcp(self) -> Option<Fact<bool>> {
+        self.istio()
+            .installation()
+            .fact("--override rewrite=false", |plane| {
+                plane.rewrite_tcp.as_ref()
+            })
+    }
+}
+
+/// Returns the root namespace that a view of the installation states for an object.
+fn root_in<'t>(context: &Context<'t>, object: &Object<'t>, view: &InstallView<'_>) -> Fact<String> {
+    const SETTLE: &str = "--assume root-namespace=NAME";
+    let given = context.user_facts(object);
+    let question = Question {
+        what: "root namespace",
+        settle: SETTLE,
+        overridden: given.overrides.root_namespace.clone(),
+        assumed: given.assume.root_namespace.clone(),
+    };
+    view.answer(
+        question,
+        |plane| plane.root_namespace.as_ref(),
+        || {
+            let message = format!("root namespace = {DEFAULT_ROOT_NAMESPACE} (default)");
+            Fact::default(DEFAULT_ROOT_NAMESPACE.to_owned(), message, SETTLE)
+        },
+    )
 }
 
 /// Returns the release of a sidecar that the manifest contains.

@@ -1,8 +1,8 @@
 //! The labels that decide about injection, written or assumed.
 
-use crate::context::run_context::Context;
+use crate::context::istio::facets::Injection;
 use crate::context::user_facts::UserFacts;
-use crate::kube::{Object, Workload};
+use crate::kube::Object;
 use crate::mesh::istio::injection::InjectionInput;
 use crate::mesh::istio::install::Install;
 use crate::mesh::istio::keys;
@@ -70,22 +70,19 @@ fn texts(mapping: Option<NodeRef<'_>>) -> impl Iterator<Item = (&str, &str)> {
     entries.filter_map(|entry| Some((entry.key.text()?, entry.value.text()?)))
 }
 
-impl<'t> Context<'t> {
+impl<'c, 't> Injection<'c, 't> {
     /// Returns the labels that decide about injection. A namespace that is not in the tree gets the
     /// labels that it would have if it were injected.
-    pub(in super::super) fn labels_seen<'a>(
-        &'a self,
-        workload: &Workload<'t>,
-        scope: &[&'a Install],
-    ) -> Labels<'a>
+    pub(in super::super) fn labels(self, scope: &[&'c Install]) -> Labels<'c>
     where
-        't: 'a,
+        't: 'c,
     {
-        let object = &workload.object;
-        let template = &workload.template;
-        let namespace = self.namespace_of(object).name;
-        let given = self.user_facts(object);
+        let object = &self.workload.object;
+        let template = &self.workload.template;
+        let namespace = self.context.namespace_of(object).name;
+        let given = self.context.user_facts(object);
         let found = self
+            .context
             .namespace_of(object)
             .manifest()
             .filter(|_| !given.overrides_injection());

@@ -11,7 +11,7 @@ use super::labels::Labels;
 use super::plane_index::Possible;
 use super::positions::positions;
 use crate::context::install::view::NAMED;
-use crate::context::run_context::Context;
+use crate::context::istio::facets::ControlPlanes;
 
 /// The option that settles which revisions are served.
 const SETTLE: &str = "--assume revision=NAME";
@@ -42,13 +42,9 @@ pub(in super::super) enum Server<'a> {
     NotRequested,
 }
 
-impl Context<'_> {
+impl<'c, 't> ControlPlanes<'c, 't> {
     /// Decides which control plane injects pods with these labels.
-    pub(in super::super) fn server<'a>(
-        &'a self,
-        labels: &Labels<'_>,
-        scope: &[&'a Install],
-    ) -> Server<'a> {
+    pub(in super::super) fn server(self, labels: &Labels<'_>, scope: &[&'c Install]) -> Server<'c> {
         let input = &labels.input;
         if !labels.given.overrides.revisions.is_empty() {
             return by_option(&labels.given.overrides.revisions, input, "--override");
@@ -56,8 +52,8 @@ impl Context<'_> {
         if scope.is_empty() {
             return without_planes(labels);
         }
-        let in_scope: Vec<usize> = positions(&self.control_planes, scope);
-        let possible = self.plane_index.possible(labels);
+        let in_scope: Vec<usize> = positions(&self.context.control_planes, scope);
+        let possible = self.context.plane_index.possible(labels);
         let hits = self.hits(&in_scope, &possible, labels);
         if !hits.is_empty() {
             let hook = hits.iter().find_map(|(_, hook)| *hook);
@@ -83,11 +79,7 @@ impl Context<'_> {
     /// Returns the installation that istioctl is assumed to have given the default role. `istioctl
     /// install` gives it to the first installation of a cluster, whatever its revision is
     /// (`istioctl/pkg/install`, since 1.10); the file does not state it.
-    fn by_istioctl<'a>(
-        &self,
-        planes: &[&'a Install],
-        input: &InjectionInput<'_>,
-    ) -> Option<Server<'a>> {
+    fn by_istioctl(self, planes: &[&'c Install], input: &InjectionInput<'_>) -> Option<Server<'c>> {
         let asks_default = input.namespace_injection.is_some()
             || input.namespace_revision.is_none() && input.revision.is_none();
         let planes = planes
@@ -115,7 +107,7 @@ impl Context<'_> {
 
     /// Returns the control planes elsewhere in the tree that serve the name, as an assumption: that is more likely than
     /// that none serves it.
-    fn out_of_scope<'a>(&'a self, labels: &Labels<'_>, possible: &Possible) -> Option<Server<'a>> {
+    fn out_of_scope(self, labels: &Labels<'_>, possible: &Possible) -> Option<Server<'c>> {
         let all: Vec<usize> = possible.keys().copied().collect();
         let hits = self.hits(&all, possible, labels);
         let (first, hook) = *hits.first()?;
@@ -136,15 +128,15 @@ impl Context<'_> {
 
     /// Returns the nearest of the control planes at `positions` that inject, each with its webhook if the tree holds it;
     /// the chosen one if one is.
-    fn hits<'a>(
-        &'a self,
+    fn hits(
+        self,
         positions: &[usize],
         possible: &Possible,
         labels: &Labels<'_>,
-    ) -> Vec<(&'a Install, Option<&'a Webhook>)> {
+    ) -> Vec<(&'c Install, Option<&'c Webhook>)> {
         let planes = positions.iter().filter_map(|at| {
             let hooks = possible.get(at)?;
-            let plane = self.control_planes.get(*at)?;
+            let plane = self.context.control_planes.get(*at)?;
             serves(plane, hooks, labels).map(|hook| (plane, hook))
         });
         let mut all: Vec<_> = planes.collect();

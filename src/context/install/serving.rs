@@ -9,111 +9,155 @@ use crate::context::fact_cache::ServingPlanes;
 use crate::context::install::positions::{items_at, positions};
 use crate::context::install::server::Server;
 use crate::context::install::view::InstallView;
-use crate::context::run_context::Context;
+use crate::context::istio::facets::{ControlPlanes, Istio, IstioNear};
 use crate::finding::Label;
-use crate::kube::{Object, Workload, is_in_ancestor_folder, nearness};
+use crate::kube::{Object, is_in_ancestor_folder, nearness};
 use crate::mesh::istio::install::{Install, Part};
 
-impl<'t> Context<'t> {
+impl<'c, 't> Istio<'c, 't> {
     /// Returns the control planes that may serve the pods of `workload`.
     #[must_use]
-    pub fn install(&self, workload: &Workload<'t>) -> InstallView<'_> {
-        if self.control_planes.is_empty() && self.cluster.is_empty() {
+    pub fn installation(self) -> InstallView<'c> {
+        if self.context.control_planes.is_empty() && self.context.cluster.is_empty() {
             return InstallView::default();
         }
-        let namespace = self.namespace_of(&workload.object).name;
-        let key = fact_cache::pod_key(workload, namespace);
+        let namespace = self.context.namespace_of(&self.workload.object).name;
+        let key = fact_cache::pod_key(self.workload, namespace);
         let serving = self
+            .context
             .serving_planes
-            .of(key, || Arc::new(self.find_serving_planes(workload)));
+            .of(key, || Arc::new(self.find_serving_planes()));
         InstallView {
-            candidates: items_at(&self.control_planes, &serving.candidates),
-            scope: (&self.control_planes, Arc::clone(&serving.scope)),
-            cluster: items_at(&self.cluster, &serving.cluster),
+            candidates: items_at(&self.context.control_planes, &serving.candidates),
+            scope: (&self.context.control_planes, Arc::clone(&serving.scope)),
+            cluster: items_at(&self.context.cluster, &serving.cluster),
         }
     }
 
-    fn find_serving_planes(&self, workload: &Workload<'t>) -> ServingPlanes {
-        let home = workload.object.location_file();
-        let scope = self.scope(home);
+    fn find_serving_planes(self) -> ServingPlanes {
+        let home = self.workload.object.location_file();
+        let scope = self.context.installations().scope(home);
         let mut candidates = Vec::new();
         if !scope.is_empty() {
-            let labels = self.labels_seen(workload, &scope);
-            let decide = match self.server(&labels, &scope) {
+            let labels = self.injection().labels(&scope);
+            let decide = match self.context.installations().server(&labels, &scope) {
                 Server::Planes { planes, .. } => planes,
-                _ => self.chosen(self.default_planes(&workload.object, &scope)),
+                _ => self.context.installations().chosen(
+                    self.context
+                        .installations()
+                        .default_planes(&self.workload.object, &scope),
+                ),
             };
-            candidates = positions(&self.control_planes, &decide);
+            candidates = positions(&self.context.control_planes, &decide);
         }
         ServingPlanes {
             candidates,
-            scope: self.scope_at(home),
-            cluster: self.cluster_at(home),
+            scope: self.context.installations().scope_at(home),
+            cluster: self.context.installations().cluster_at(home),
         }
     }
+}
 
+impl<'c, 't> IstioNear<'c, 't> {
     /// Returns the control planes that read an object other than a workload, such as a policy.
     #[must_use]
-    pub fn install_near(&self, object: &Object<'t>) -> InstallView<'_> {
-        let scope = self.scope(object.location_file());
+    pub fn installation(self) -> InstallView<'c> {
+        let scope = self
+            .context
+            .installations()
+            .scope(self.object.location_file());
         InstallView {
-            candidates: self.chosen(self.default_planes(object, &scope)),
-            scope: (&self.control_planes, self.scope_at(object.location_file())),
-            cluster: self.cluster_of(object.location_file()),
+            candidates: self.context.installations().chosen(
+                self.context
+                    .installations()
+                    .default_planes(self.object, &scope),
+            ),
+            scope: (
+                &self.context.control_planes,
+                self.context
+                    .installations()
+                    .scope_at(self.object.location_file()),
+            ),
+            cluster: self
+                .context
+                .installations()
+                .cluster_of(self.object.location_file()),
         }
+    }
+}
+
+impl<'c, 't> ControlPlanes<'c, 't> {
+    /// Returns the embedded texts that describe how the mesh is installed and that do not parse.
+    /// Each has the line of its key. The result is sorted.
+    #[must_use]
+    pub fn broken_texts(self) -> Vec<&'c Label> {
+        let mut found: Vec<&Label> = self
+            .context
+            .control_planes
+            .iter()
+            .chain(self.context.cluster.iter())
+            .flat_map(Install::broken)
+            .collect();
+        found.sort_by(|a, b| (&a.path, a.span, &a.message).cmp(&(&b.path, b.span, &b.message)));
+        found.dedup();
+        found
     }
 
     /// Keeps only the candidate that is assumed to serve, if [`Context::assuming_control_plane`] set one.
-    pub(in crate::context) fn chosen<T>(&self, planes: Vec<T>) -> Vec<T> {
-        match self.candidate {
+    pub(in crate::context) fn chosen<T>(self, planes: Vec<T>) -> Vec<T> {
+        match self.context.candidate {
             Some(index) => planes.into_iter().skip(index).take(1).collect(),
             None => planes,
         }
     }
 
     /// Returns the facts about the cluster of a file: the nearest, and those in folders above it.
-    fn cluster_of(&self, home: &'t str) -> Vec<&Install> {
-        items_at(&self.cluster, &self.cluster_at(home))
+    fn cluster_of(self, home: &'t str) -> Vec<&'c Install> {
+        items_at(&self.context.cluster, &self.cluster_at(home))
     }
 
-    fn cluster_at(&self, home: &'t str) -> Arc<[usize]> {
-        if self.cluster.is_empty() {
+    fn cluster_at(self, home: &'t str) -> Arc<[usize]> {
+        if self.context.cluster.is_empty() {
             return Arc::default();
         }
         let work_out = || {
             let found: Vec<&Install> = self
-                .nearest_and_above(&self.cluster, home)
+                .context
+                .installations()
+                .nearest_and_above(&self.context.cluster, home)
                 .into_iter()
                 .map(|(_, plane)| plane)
                 .collect();
-            positions(&self.cluster, &found)
+            positions(&self.context.cluster, &found)
         };
-        self.fact_cache
+        self.context
+            .fact_cache
             .clusters
             .of(fact_cache::file_key(home), work_out)
     }
 
     /// Returns the control planes in scope of a file.
-    pub(in crate::context) fn scope(&self, home: &'t str) -> Vec<&Install> {
-        items_at(&self.control_planes, &self.scope_at(home))
+    pub(in crate::context) fn scope(self, home: &'t str) -> Vec<&'c Install> {
+        items_at(&self.context.control_planes, &self.scope_at(home))
     }
 
-    pub(in crate::context) fn scope_at(&self, home: &'t str) -> Arc<[usize]> {
-        if self.control_planes.is_empty() {
+    pub(in crate::context) fn scope_at(self, home: &'t str) -> Arc<[usize]> {
+        if self.context.control_planes.is_empty() {
             return Arc::default();
         }
         let work_out = || {
-            let mut found = positions(&self.control_planes, &self.find_scope(home));
-            self.planes_alike.enough(&mut found);
+            let mut found = positions(&self.context.control_planes, &self.find_scope(home));
+            self.context.planes_alike.enough(&mut found);
             found.into()
         };
-        self.fact_cache
+        self.context
+            .fact_cache
             .planes
             .of(fact_cache::file_key(home), work_out)
     }
 
-    fn find_scope(&self, path: &str) -> Vec<&Install> {
-        let mut scope = self.nearest_and_above(&self.control_planes, path);
+    fn find_scope(self, path: &str) -> Vec<&'c Install> {
+        let mut scope = self.nearest_and_above(&self.context.control_planes, path);
         let mut nearest: HashMap<&str, usize> = HashMap::new();
         for (near, plane) in &scope {
             let best = nearest.entry(plane.revision_name()).or_default();
@@ -125,12 +169,13 @@ impl<'t> Context<'t> {
 
     /// Returns the installations that are nearest to a file and those in folders above it, each with
     /// its nearness, the nearest first.
-    fn nearest_and_above<'a>(&self, all: &'a [Install], path: &str) -> Vec<(usize, &'a Install)> {
+    fn nearest_and_above(self, all: &'c [Install], path: &str) -> Vec<(usize, &'c Install)> {
         // Facts of another environment do not apply to this one.
         let mut found: Vec<(usize, &Install)> = all
             .iter()
             .filter(|plane| {
-                self.inventory
+                self.context
+                    .inventory
                     .environments
                     .may_apply(&plane.place.path, path)
             })
@@ -146,10 +191,10 @@ impl<'t> Context<'t> {
 
     /// Returns the control planes whose facts apply to an object that none is known to serve: those
     /// that an option names, else the default one, else all.
-    fn default_planes<'a>(&self, object: &Object<'t>, scope: &[&'a Install]) -> Vec<&'a Install> {
-        let given = &self.user_facts(object).overrides.revisions;
+    fn default_planes(self, object: &Object<'t>, scope: &[&'c Install]) -> Vec<&'c Install> {
+        let given = &self.context.user_facts(object).overrides.revisions;
         let named = |plane: &&Install| plane.names().any(|name| given.iter().any(|g| g == name));
-        let among = |keep: &dyn Fn(&&Install) -> bool| -> Vec<&'a Install> {
+        let among = |keep: &dyn Fn(&&Install) -> bool| -> Vec<&'c Install> {
             scope.iter().copied().filter(|plane| keep(plane)).collect()
         };
         [among(&named), among(&|plane| plane.is_default())]
@@ -161,8 +206,9 @@ impl<'t> Context<'t> {
     /// Returns every revision and tag that a control plane of the tree serves, with its line; empty if
     /// the tree contains no control plane.
     #[must_use]
-    pub fn served_names(&self) -> Vec<(&str, &Label)> {
-        self.control_planes
+    pub fn served_names(self) -> Vec<(&'c str, &'c Label)> {
+        self.context
+            .control_planes
             .iter()
             .flat_map(|plane| {
                 let own = plane.revision.as_ref();

@@ -13,8 +13,8 @@ use crate::settings::FactOverrides;
 
 use crate::context::install::facts::Question;
 use crate::context::install::view::InstallView;
+use crate::context::istio::facets::{Injection, Ports, Startup};
 use crate::context::pod::proxy_config;
-use crate::context::run_context::Context;
 
 /// The first release in which the default of `ENABLE_NATIVE_SIDECARS` is `auto`.
 const AUTO_NATIVE: Version = Version::new(1, 27);
@@ -23,15 +23,15 @@ const NATIVE_NODES: Version = Version::new(1, 33);
 /// The first release in which an annotation of the pod decides.
 const NATIVE_ANNOTATION: Version = Version::new(1, 24);
 
-impl<'t> Context<'t> {
+impl<'c, 't> Ports<'c, 't> {
     /// Returns `meshConfig.defaultConfig.statusPort`: the port that rewritten probes target and on
     /// which the agent listens, unless the pod sets another.
     #[must_use]
-    pub fn mesh_status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
+    pub fn mesh_status(self) -> Fact<i64> {
         let default = || default_port("the agent listens on port");
-        let view = self.install(workload);
+        let view = self.istio().installation();
         view.answer(
-            self.status_port_question(workload),
+            self.status_port_question(),
             |plane| plane.mesh_status_port.as_ref(),
             default,
         )
@@ -40,25 +40,21 @@ impl<'t> Context<'t> {
     /// Returns `global.proxy.statusPort`: the port that the capture excludes, unless the pod sets
     /// another.
     #[must_use]
-    pub fn proxy_status_port(&self, workload: &Workload<'t>) -> Fact<i64> {
-        self.proxy_status_port_in(workload, &self.install(workload))
+    pub fn proxy_status(self) -> Fact<i64> {
+        self.proxy_status_in(&self.istio().installation())
     }
 
-    pub(in crate::context) fn proxy_status_port_in(
-        &self,
-        workload: &Workload<'t>,
-        view: &InstallView<'_>,
-    ) -> Fact<i64> {
+    pub(in crate::context) fn proxy_status_in(self, view: &InstallView<'_>) -> Fact<i64> {
         let default = || default_port("the capture excludes port");
         view.answer(
-            self.status_port_question(workload),
+            self.status_port_question(),
             |plane| plane.proxy_status_port.as_ref(),
             default,
         )
     }
 
-    fn status_port_question(&self, workload: &Workload<'t>) -> Question<i64> {
-        let given = self.user_facts(&workload.object);
+    fn status_port_question(self) -> Question<i64> {
+        let given = self.context.user_facts(&self.workload.object);
         let port = |facts: &FactOverrides| facts.status_port.map(i64::from);
         Question {
             what: "status port",
@@ -70,16 +66,12 @@ impl<'t> Context<'t> {
 
     /// Returns whether the CNI plugin sets up the capture, and not an init container.
     #[must_use]
-    pub fn cni(&self, workload: &Workload<'t>) -> Fact<bool> {
-        self.cni_in(workload, &self.install(workload))
+    pub fn cni(self) -> Fact<bool> {
+        self.cni_in(&self.istio().installation())
     }
 
-    pub(in crate::context) fn cni_in(
-        &self,
-        workload: &Workload<'t>,
-        view: &InstallView<'_>,
-    ) -> Fact<bool> {
-        let given = self.user_facts(&workload.object);
+    pub(in crate::context) fn cni_in(self, view: &InstallView<'_>) -> Fact<bool> {
+        let given = self.context.user_facts(&self.workload.object);
         const SETTLE: &str = "--assume cni=true|false";
         let question = Question {
             what: "CNI plugin",
@@ -99,11 +91,13 @@ impl<'t> Context<'t> {
             },
         )
     }
+}
 
+impl<'c, 't> Startup<'c, 't> {
     /// Returns whether the sidecar is native: an init container that starts before the application.
     /// The annotation of the pod takes precedence over the installation (1.24+).
     #[must_use]
-    pub fn native_sidecars(&self, workload: &Workload<'t>) -> Fact<NativeSidecars> {
+    pub fn native_sidecars(self) -> Fact<NativeSidecars> {
         const SETTLE: &str = "--assume native-sidecars=true|false";
         let given = |native| {
             if native {
@@ -112,22 +106,32 @@ impl<'t> Context<'t> {
                 NativeSidecars::Off
             }
         };
-        if let Some(native) = self.user_facts(&workload.object).overrides.native_sidecars {
+        if let Some(native) = self
+            .context
+            .user_facts(&self.workload.object)
+            .overrides
+            .native_sidecars
+        {
             let message = format!("native sidecars = {native} (--override)");
             return Fact::settled(given(native), message);
         }
-        let version = self.version(workload);
+        let version = self.istio().version();
         let release = version.value;
         if release.is_none_or(|release| release >= NATIVE_ANNOTATION)
-            && let Some(fact) = annotated_choice(workload, release)
+            && let Some(fact) = annotated_choice(self.workload, release)
         {
             return fact;
         }
-        let view = self.install(workload);
+        let view = self.istio().installation();
         if let Some(fact) = view.fact(SETTLE, |plane| plane.native_sidecars.as_ref()) {
-            return self.resolve_auto(workload, fact);
+            return self.resolve_auto(fact);
         }
-        if let Some(native) = self.user_facts(&workload.object).assume.native_sidecars {
+        if let Some(native) = self
+            .context
+            .user_facts(&self.workload.object)
+            .assume
+            .native_sidecars
+        {
             let message = format!("native sidecars = {native} (--assume)");
             return Fact::assumed(given(native), message, None);
         }
@@ -139,7 +143,7 @@ impl<'t> Context<'t> {
             let message = "native sidecars are off (default before 1.27)";
             Fact::default(NativeSidecars::Off, message, SETTLE)
         };
-        let fact = self.resolve_auto(workload, fact);
+        let fact = self.resolve_auto(fact);
         match view.unread() {
             Some(unread) => fact.depending_on(&unread),
             None => fact,
@@ -147,15 +151,11 @@ impl<'t> Context<'t> {
     }
 
     /// Resolves `auto` by the Kubernetes version of the nodes, which only an option can state.
-    fn resolve_auto(
-        &self,
-        workload: &Workload<'t>,
-        fact: Fact<NativeSidecars>,
-    ) -> Fact<NativeSidecars> {
+    fn resolve_auto(self, fact: Fact<NativeSidecars>) -> Fact<NativeSidecars> {
         if fact.value != NativeSidecars::Auto {
             return fact;
         }
-        let given = self.user_facts(&workload.object);
+        let given = self.context.user_facts(&self.workload.object);
         let (version, option, certainty) =
             match (given.overrides.node_version, given.assume.node_version) {
                 (Some(version), _) => (version, "--override", Certainty::Known),
@@ -176,18 +176,22 @@ impl<'t> Context<'t> {
 
     /// Returns whether the application waits for the sidecar (`holdApplicationUntilProxyStarts`).
     #[must_use]
-    pub fn hold_application(&self, workload: &Workload<'t>) -> Fact<bool> {
-        let template = &workload.template;
-        let own = proxy_config(workload).and_then(|config| config.hold_application());
+    pub fn hold_application(self) -> Fact<bool> {
+        let template = &self.workload.template;
+        let own = proxy_config(self.workload).and_then(|config| config.hold_application());
         if let (Some(hold), Some(entry)) = (own, template.annotation(keys::PROXY_CONFIG)) {
             let message = if hold {
                 "the application waits for the sidecar"
             } else {
                 "the application does not wait for the sidecar"
             };
-            return Fact::known(hold, workload.object.label_at(entry.key.span(), message));
+            return Fact::known(
+                hold,
+                self.workload.object.label_at(entry.key.span(), message),
+            );
         }
-        self.install(workload)
+        self.istio()
+            .installation()
             .fact("proxy.istio.io/config", |plane| {
                 plane.hold_application.as_ref()
             })
@@ -199,19 +203,30 @@ impl<'t> Context<'t> {
                 )
             })
     }
+}
 
+impl<'c, 't> Injection<'c, 't> {
     /// Returns whether ambient mode is on; `None` if neither an option nor the tree states it.
     #[must_use]
-    pub fn ambient(&self, workload: &Workload<'t>) -> Option<Fact<bool>> {
-        if let Some(value) = self.user_facts(&workload.object).overrides.ambient {
+    pub fn ambient_mode(self) -> Option<Fact<bool>> {
+        if let Some(value) = self
+            .context
+            .user_facts(&self.workload.object)
+            .overrides
+            .ambient
+        {
             return Some(Fact::settled(
                 value,
                 format!("ambient mode = {value} (--override)"),
             ));
         }
-        let view = self.install(workload);
+        let view = self.istio().installation();
         let assumed = || {
-            let value = self.user_facts(&workload.object).assume.ambient?;
+            let value = self
+                .context
+                .user_facts(&self.workload.object)
+                .assume
+                .ambient?;
             Some(Fact::assumed(
                 value,
                 format!("ambient mode = {value} (--assume)"),

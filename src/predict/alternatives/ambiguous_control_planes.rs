@@ -19,7 +19,7 @@ pub(in crate::predict) fn settle<'t>(
     workload: &Workload<'t>,
     prediction: &mut WorkloadPrediction<'t>,
 ) {
-    let view = context.install(workload);
+    let view = context.istio(workload).installation();
     let conflicts = view.conflicts();
     if conflicts.is_empty() {
         return;
@@ -28,7 +28,11 @@ pub(in crate::predict) fn settle<'t>(
     let each: Vec<WorkloadPrediction<'t>> = (0..count.min(CANDIDATES))
         .map(|index| {
             let context = context.assuming_control_plane(index);
-            predict_with(&context, workload, context.rewrite(workload))
+            predict_with(
+                &context,
+                workload,
+                context.istio(workload).rewriting().is_on(),
+            )
         })
         .collect();
     for (index, now) in prediction.handlers.iter_mut().enumerate() {

@@ -168,7 +168,7 @@ fn hypotheses<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Vec<Hy
     if pod.dataplane.value == Dataplane::Unknown && is_written {
         all.push(Hypothesis::Injected);
     }
-    let view = context.install(&pod.workload);
+    let view = context.istio(&pod.workload).installation();
     if !view.conflicts().is_empty() {
         let count = view.candidates.len().min(CANDIDATES);
         all.extend((0..count).map(Hypothesis::Candidate));
@@ -222,7 +222,9 @@ fn modes<'t>(
         Some(rewritten_to) => is_captured(&pod.status_port_captured).then_some(rewritten_to.port),
         None => handler.port.filter(|_| is_captured(&handler.captured)),
     };
-    port.map_or_else(Vec::new, |port| context.mtls_otherwise(&pod.workload, port))
+    port.map_or_else(Vec::new, |port| {
+        context.istio(&pod.workload).mtls_otherwise(port)
+    })
 }
 
 /// Predicts a workload with a changed fact.
@@ -251,7 +253,7 @@ fn predict_draft<'t>(
             (description, "--override injection=all|none", changed)
         }
         Hypothesis::Candidate(index) => {
-            let view = context.install(&pod.workload);
+            let view = context.istio(&pod.workload).installation();
             let plane = view.candidates.get(index);
             let description = plane.map_or_else(
                 || "another control plane serves it".to_owned(),
@@ -296,9 +298,11 @@ fn predict_draft<'t>(
         }
     };
     let mut prediction = match hypothesis {
-        Hypothesis::Candidate(_) => {
-            predict_with(&context, &pod.workload, context.rewrite(&pod.workload))
-        }
+        Hypothesis::Candidate(_) => predict_with(
+            &context,
+            &pod.workload,
+            context.istio(&pod.workload).rewriting().is_on(),
+        ),
         _ => predict_workload(&context, &pod.workload),
     };
     prediction.is_target = pod.is_target;

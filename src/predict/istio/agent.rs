@@ -66,7 +66,7 @@ pub(in crate::predict) fn prerewritten<'t>(
     if expires(&http.path) {
         return builder.verdict(Outcome::Fails, Cause::AgentTimeoutZero);
     }
-    let captured = context.capture(&pod.workload, port);
+    let captured = context.istio(&pod.workload).ports().capture(port);
     reached(context, pod, handler, (port, captured), builder)
 }
 
@@ -80,7 +80,7 @@ fn reinjected<'t>(
     has_entry: bool,
     builder: &mut VerdictBuilder,
 ) -> Option<Cause> {
-    let mesh_port = context.mesh_status_port(&pod.workload);
+    let mesh_port = context.istio(&pod.workload).ports().mesh_status();
     let is_done = port == mesh_port.value;
     match pod.reinjection {
         Reinjection::Replaced if is_done && has_entry => Some(Cause::EntryReplaced),
@@ -118,7 +118,7 @@ fn at_agent<'t>(
         return builder.verdict(Outcome::Fails, Cause::StatusPortZero);
     }
     let captured = pod.status_port_captured.clone();
-    let captured = captured.unwrap_or_else(|| context.capture(&pod.workload, target));
+    let captured = captured.unwrap_or_else(|| context.istio(&pod.workload).ports().capture(target));
     if pod.agent_port.value == target {
         return reached(context, pod, handler, (target, captured), builder);
     }
@@ -138,7 +138,7 @@ fn reached<'t>(
     // The kubelet starts no container after an init container before its startup probe passes.
     let comes_first =
         handler.handler.slot == Slot::Startup && handler.container.is_native_sidecar();
-    let native = comes_first.then(|| context.sidecar_is_native(&pod.workload));
+    let native = comes_first.then(|| context.istio(&pod.workload).startup().sidecar_is_native());
     if let Some(native) = &native
         && !native.value
     {
@@ -146,21 +146,21 @@ fn reached<'t>(
         return builder.verdict(Outcome::Fails, Cause::BeforeSidecar);
     }
     if captured.value {
-        let mtls = context.mtls(&pod.workload, port);
+        let mtls = context.istio(&pod.workload).mtls(port);
         if mtls.certainty == Certainty::Unknown {
             builder.depends_on(&mtls);
             return builder.verdict(Outcome::Unknown, Cause::Placeholder);
         }
         if mtls.value == MtlsMode::Strict {
             builder.depends_on(&pod.agent_port);
-            builder.depends_on(&context.excluded_port(&pod.workload));
+            builder.depends_on(&context.istio(&pod.workload).ports().excluded());
             if port == i64::from(DEFAULT_STATUS_PORT) {
                 // The CNI plugin would exclude it.
-                builder.depends_on(&context.cni(&pod.workload));
+                builder.depends_on(&context.istio(&pod.workload).ports().cni());
             }
             builder.depends_on(&captured);
             builder.depends_on(&mtls);
-            if let Some(filter) = context.inbound_filter(&pod.workload) {
+            if let Some(filter) = context.istio(&pod.workload).inbound_filter() {
                 builder.depends_on(&filter);
             }
             return builder.verdict(Outcome::Fails, Cause::StatusPortCaptured);
@@ -190,7 +190,7 @@ pub(in crate::predict) fn rewritten<'t>(
         builder.depends_on(&pod.release);
         return builder.verdict(Outcome::Fails, Cause::EntryDropped);
     }
-    if port == context.mesh_status_port(&pod.workload).value {
+    if port == context.istio(&pod.workload).ports().mesh_status().value {
         let by_name = matches!(action.port(), Some(Port::Name(_)));
         let connects = by_name && matches!(action, ProbeHandler::TcpSocket { .. });
         let outcome = if connects {

@@ -45,7 +45,7 @@ fn is_denied_first(
     request: &Request,
     sure: Certainty,
 ) -> bool {
-    let authorization = context.authorization(&pod.workload, request);
+    let authorization = context.istio(&pod.workload).authorization().decide(request);
     cause != Cause::HttpsAtHttpPort
         && authorization.value == Authorization::Denied
         && authorization.certainty >= sure
@@ -58,7 +58,7 @@ fn by_policies<'t>(
     request: &Request,
     mut builder: VerdictBuilder,
 ) -> Verdict {
-    let authorization = context.authorization(&pod.workload, request);
+    let authorization = context.istio(&pod.workload).authorization().decide(request);
     let (outcome, cause) = match authorization.value {
         Authorization::Allowed => return builder.verdict(Outcome::Ok, Cause::Forwarded),
         Authorization::Denied if request.is_http => (Outcome::Fails, Cause::AuthorizationDenies),
@@ -82,7 +82,10 @@ pub(in crate::predict) fn authz_denial<'t>(
     if !refused {
         return None;
     }
-    context.authz_denial(&pod.workload, &request_of(context, pod, handler)?)
+    context
+        .istio(&pod.workload)
+        .authorization()
+        .denial(&request_of(context, pod, handler)?)
 }
 
 /// Returns what leaves open whether the request of a handler passes; `None` if this is decided.
@@ -94,7 +97,10 @@ pub(in crate::predict) fn undecidable_policy<'t>(
     if handler.verdict.cause != Cause::AuthorizationUnknown {
         return None;
     }
-    context.undecidable_policy(&pod.workload, &request_of(context, pod, handler)?)
+    context
+        .istio(&pod.workload)
+        .authorization()
+        .undecidable(&request_of(context, pod, handler)?)
 }
 
 /// Returns the request of a handler as policies see it; `None` for a handler without a port.

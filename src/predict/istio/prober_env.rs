@@ -43,7 +43,7 @@ pub(in crate::predict) fn reinjection<'t>(
 ///
 /// Source: Istio 1.31, `pkg/kube/inject/app_probe.go`.
 fn records_any_handler<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> bool {
-    let mesh_port = context.mesh_status_port(&pod.workload).value;
+    let mesh_port = context.istio(&pod.workload).ports().mesh_status().value;
     let containers = pod.workload.template.containers();
     containers
         .iter()

@@ -173,7 +173,7 @@ fn port_blocker(
         return Some(RewriteBlocker::new(GuardId::PORT_RANGE, "port", message));
     }
     // The injector compares with the port of the mesh, not with that of an annotation.
-    if number == context.mesh_status_port(&pod.workload).value {
+    if number == context.istio(&pod.workload).ports().mesh_status().value {
         let message = format!("port {number} is the agent's own");
         return Some(RewriteBlocker::new(
             GuardId::STATUS_PORT_IN_USE,

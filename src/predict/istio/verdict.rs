@@ -226,7 +226,7 @@ fn unrewritten<'t>(
         builder.depends_on(&pod.rewrite);
     }
     if handler.unsupported == Some(UnsupportedByRelease::TcpSwitch)
-        && let Some(switch) = context.rewrites_tcp(&pod.workload)
+        && let Some(switch) = context.istio(&pod.workload).rewriting().rewrites_tcp()
     {
         builder.depends_on(&switch);
     }
@@ -241,18 +241,18 @@ fn unrewritten<'t>(
     let Some(port) = handler.port.or_else(|| written.parse().ok()) else {
         return builder.verdict(Outcome::Unknown, Cause::MeshUnknown);
     };
-    let captured = context.capture(&pod.workload, port);
+    let captured = context.istio(&pod.workload).ports().capture(port);
     if !captured.value {
         builder.depends_on(&captured);
         return builder.verdict(Outcome::Ok, Cause::NotCaptured);
     }
-    if let Some(filter) = context.inbound_filter(&pod.workload) {
+    if let Some(filter) = context.istio(&pod.workload).inbound_filter() {
         builder.depends_on(&filter);
     }
     if matches!(action, ProbeHandler::TcpSocket { .. }) {
         return builder.verdict(Outcome::AlwaysPasses, Cause::SidecarAccepts);
     }
-    let mtls = context.mtls(&pod.workload, port);
+    let mtls = context.istio(&pod.workload).mtls(port);
     builder.depends_on(&mtls);
     if mtls.certainty == Certainty::Unknown {
         return builder.verdict(Outcome::Unknown, Cause::Placeholder);

@@ -45,7 +45,7 @@ fn wrong_agent_port(
     let Ok(ProbeHandler::HttpGet(http)) = &prediction.handler.action else {
         return None;
     };
-    let port = context.mesh_status_port(&pod.workload).value;
+    let port = context.istio(&pod.workload).ports().mesh_status().value;
     if pod.workload.template.annotation(keys::STATUS).is_some() {
         return None;
     }

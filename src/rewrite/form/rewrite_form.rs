@@ -73,7 +73,7 @@ impl RewriteForm {
         if self.opts_out {
             pod.status_port.value
         } else {
-            context.mesh_status_port(&pod.workload).value
+            context.istio(&pod.workload).ports().mesh_status().value
         }
     }
 

@@ -94,7 +94,8 @@ pub(in crate::rewrite) fn release(
     pod: &WorkloadPrediction<'_>,
 ) -> Option<GuardFailure> {
     let version = context
-        .version(&pod.workload)
+        .istio(&pod.workload)
+        .version()
         .value
         .filter(|&version| version < OLDEST_REWRITE)?;
     let message = format!(

@@ -57,7 +57,7 @@ pub(super) fn init_proxy<'t>(
 ) -> Option<GuardFailure> {
     let proxy = proxy_container(&pod.workload)?;
     let is_partial = proxy.image().is_none_or(|image| image == "auto");
-    let native = context.native_sidecars(&pod.workload);
+    let native = context.istio(&pod.workload).startup().native_sidecars();
     let is_native = native.value == NativeSidecars::On && native.certainty >= Certainty::Default;
     (proxy.list == ContainerList::Init && is_partial && !is_native).then(|| {
         let message = "its partial `istio-proxy` container is in `initContainers`, and a classic \

@@ -69,7 +69,7 @@ pub(super) fn proxy_config(
         ));
     }
     let port = config.status_port()?;
-    let mesh_port = context.mesh_status_port(&pod.workload).value;
+    let mesh_port = context.istio(&pod.workload).ports().mesh_status().value;
     if template.annotation(keys::STATUS_PORT).is_some() || port == mesh_port {
         return None;
     }

@@ -44,7 +44,7 @@ pub(super) fn template(
     writing: RewriteForm,
 ) -> Option<GuardFailure> {
     let selected = selected(context, pod)?;
-    let install = context.install(&pod.workload);
+    let install = context.istio(&pod.workload).installation();
     let planes = || install.candidates.iter().chain(&install.cluster);
     let is_custom = |name: &String| {
         planes()
@@ -97,7 +97,7 @@ fn without_sidecar(
 
 /// Returns the templates that the annotation names, or else those of the installation. An alias represents several.
 fn selected(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<SelectedTemplates> {
-    let install = context.install(&pod.workload);
+    let install = context.istio(&pod.workload).installation();
     let (names, span) = if let Some(entry) = pod.workload.template.annotation(keys::TEMPLATES) {
         let names = entry
             .value

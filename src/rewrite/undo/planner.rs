@@ -122,8 +122,8 @@ pub(in crate::rewrite) fn rewrite_default<'t>(
     context: &Context<'t>,
     workload: &Workload<'t>,
 ) -> Fact<bool> {
-    let fact = context.rewrite_default(workload);
-    let release = context.version(workload).value;
+    let fact = context.istio(workload).rewriting().mesh_default();
+    let release = context.istio(workload).version().value;
     let is_older = release.is_some_and(|release| release < OLDEST_REWRITE);
     if is_older && fact.certainty <= Certainty::Default {
         return Fact {

@@ -300,7 +300,7 @@ fn certificate<'t>(
     let Ok(ProbeHandler::HttpGet(http)) = &prediction.handler.action else {
         return None;
     };
-    let release = context.version_near(object);
+    let release = context.istio_near(object).version();
     let is_verified = release.is_none_or(|release| release >= vm::HTTPS_VERIFIED_SINCE);
     if http.scheme != "HTTPS" || !is_verified {
         return None;

@@ -42,7 +42,7 @@ fn report<'s, 't>(
     if own.is_none() && ports.is_empty() {
         return Vec::new();
     }
-    let policy_scope = context.policy_scope(policy);
+    let policy_scope = context.istio_policy(policy).scope();
     let reached = cache.of(cx, policy, policy_scope);
     let Some(pod) = reached.first_of(Dataplane::Ambient) else {
         return Vec::new();
@@ -58,7 +58,8 @@ fn report<'s, 't>(
     };
     let title = pod.workload.title();
     let mut findings = Vec::new();
-    if let Some(mode) = own.filter(|mode| decides(mode, context.mtls_of_other_ports(&pod.workload)))
+    if let Some(mode) =
+        own.filter(|mode| decides(mode, context.istio(&pod.workload).mtls_of_other_ports()))
     {
         let message = format!(
             "mode `DISABLE` acts as `PERMISSIVE` for {title}: ztunnel always offers mutual TLS"
@@ -70,12 +71,12 @@ fn report<'s, 't>(
         let (Some(mode), Some(port)) = (disabled(port_mode.mode), port_mode.port) else {
             continue;
         };
-        if !decides(&mode, context.mtls(&pod.workload, port)) {
+        if !decides(&mode, context.istio(&pod.workload).mtls(port)) {
             continue;
         }
         let sets = |mode: Entry<'_>| mode.value.text() != Some("UNSET") && !mode.value.is_null();
         let inherits = !view.mode().is_some_and(sets);
-        let inherited = context.inherited_mtls(policy, policy_scope);
+        let inherited = context.istio_policy(policy).inherited_mtls(policy_scope);
         let strict = inherits && inherited.value == MtlsMode::Strict;
         let message = if strict {
             format!(

@@ -30,7 +30,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     if entry.value.text() != Some("true") || !is_supported {
         return None;
     }
-    let mode = cx.context.mtls_of_other_ports(&pod.workload);
+    let mode = cx.context.istio(&pod.workload).mtls_of_other_ports();
     if mode.value != MtlsMode::Strict {
         return None;
     }

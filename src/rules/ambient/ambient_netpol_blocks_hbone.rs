@@ -45,7 +45,9 @@ fn report<'t>(
         .in_namespace_of(policy)
         .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
         .filter(|pod| {
-            context.policy_applies(policy, PolicyScope::Namespace, &pod.workload)
+            context
+                .istio_policy(policy)
+                .applies_to(PolicyScope::Namespace, &pod.workload)
                 && isolates(policy, &pod.workload)
         });
     let pod = isolated.find(|pod| {

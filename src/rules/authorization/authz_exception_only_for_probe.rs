@@ -49,7 +49,7 @@ fn report<'s, 't>(
     let key = (
         folder(policy.location_file()),
         (namespace.name, namespace.is_written),
-        context.is_in_root_namespace(policy),
+        context.istio_policy(policy).is_in_root_namespace(),
         selector.clone().into_labels(),
     );
     let audience = audiences

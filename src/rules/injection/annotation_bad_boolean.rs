@@ -27,7 +27,7 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Find
     if parse_bool(word).is_some() || placeholder::contains(word) {
         return None;
     }
-    let default = cx.context.rewrite_default(workload);
+    let default = cx.context.istio(workload).rewriting().mesh_default();
     let state = if default.value { "on" } else { "off" };
     let message = format!(
         "`{}: \"{word}\"` is not a boolean: Istio ignores it, and the probe rewrite stays {state}",

@@ -36,7 +36,9 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     let dataplane_after = cx
         .context
         .assuming_release(STRICT_SINCE)
-        .dataplane(&pod.workload);
+        .istio(&pod.workload)
+        .injection()
+        .dataplane();
     let has_sidecar_now = pod.dataplane.value.has_agent();
     let has_sidecar_after = dataplane_after.value.has_agent();
     let outcome = match (has_sidecar_now, has_sidecar_after) {

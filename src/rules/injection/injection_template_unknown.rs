@@ -29,7 +29,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
         return Vec::new();
     };
     let list = entry.value.text().unwrap_or_default();
-    let install = cx.context.install(workload);
+    let install = cx.context.istio(workload).installation();
     let known: Vec<&str> = install
         .candidates
         .iter()

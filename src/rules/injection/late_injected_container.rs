@@ -40,12 +40,12 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     let namespace = cx.context.namespace_of(&workload.object).manifest()?;
     let entry = namespace.label(OPA_INJECTION)?;
     let enabled = entry.value.text() == Some("enabled") && cx.is_target(namespace);
-    let mtls = cx.context.mtls(workload, OPA_PORT);
-    let captured = cx.context.capture(workload, OPA_PORT).value;
+    let mtls = cx.context.istio(workload).mtls(OPA_PORT);
+    let captured = cx.context.istio(workload).ports().capture(OPA_PORT).value;
     if !enabled || !captured || mtls.value != MtlsMode::Strict {
         return None;
     }
-    let install = cx.context.install(workload);
+    let install = cx.context.istio(workload).installation();
     let policy = install.fact("--context PATH", |plane| plane.reinvocation_policy.as_ref());
     if policy.is_some_and(|policy| policy.value == "IfNeeded") {
         return None;

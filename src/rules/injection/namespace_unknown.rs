@@ -17,7 +17,12 @@ const SETTLE: &str = "--assume injection=all|none";
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut gaps: BTreeMap<String, (Finding, Option<String>, usize)> = BTreeMap::new();
     for pod in cx.pods().filter(|pod| depends_on_mesh(pod)) {
-        let Some(assumed) = cx.context.assumed_namespace(&pod.workload) else {
+        let Some(assumed) = cx
+            .context
+            .istio(&pod.workload)
+            .injection()
+            .assumed_namespace()
+        else {
             continue;
         };
         let object = &pod.workload.object;

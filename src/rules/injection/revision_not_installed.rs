@@ -21,7 +21,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         return Vec::new();
     }
     let context = cx.context;
-    let served: Vec<(&str, &Label)> = context.served_names();
+    let served: Vec<(&str, &Label)> = context.installations().served_names();
     let has_more_names = context
         .control_planes
         .iter()

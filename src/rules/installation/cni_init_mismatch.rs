@@ -25,7 +25,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     let init = containers
         .iter()
         .find(|container| container.name() == keys::INIT_CONTAINER)?;
-    let cni = cx.context.cni(workload);
+    let cni = cx.context.istio(workload).ports().cni();
     if !cni.value {
         return None;
     }

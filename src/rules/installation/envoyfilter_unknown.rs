@@ -24,7 +24,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, filter: &Object<'t>) -> Option<Finding> 
     let (pod, handler) = cx
         .workloads_matching(filter, workload_selector(filter))
         .into_iter()
-        .filter(|pod| cx.context.filters(filter, &pod.workload))
+        .filter(|pod| cx.context.istio_policy(filter).filters(&pod.workload))
         .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)))
         .find(|(_, handler)| {
             !handler.rewritten

@@ -15,7 +15,7 @@ declare_rule! {
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for pod in cx.pods().filter(|pod| !pod.handlers.is_empty()) {
-        for conflict in cx.context.install(&pod.workload).conflicts() {
+        for conflict in cx.context.istio(&pod.workload).installation().conflicts() {
             let Some(finding) = report(&conflict, pod) else {
                 continue;
             };

@@ -62,7 +62,7 @@ fn report<'t>(
     entry: Entry<'t>,
     port: i64,
 ) -> Option<Finding> {
-    let release = cx.context.version_near(service);
+    let release = cx.context.istio_near(service).version();
     if release.is_some_and(|release| release < IGNORED_SINCE) {
         return None;
     }
@@ -93,7 +93,7 @@ fn report<'t>(
             .push(object.label_at(handler.handler.key.span(), message));
     }
     let strict = behind.iter().find(|(pod, target)| {
-        let mode = cx.context.mtls(&pod.workload, *target);
+        let mode = cx.context.istio(&pod.workload).mtls(*target);
         mode.value == MtlsMode::Strict
     });
     let target = behind.first().map(|(_, target)| *target);
@@ -102,7 +102,7 @@ fn report<'t>(
     if let Some((pod, target)) = strict
         && let Some(exception) = exception(cx, service, *target)
     {
-        finding.cite(&cx.context.mtls(&pod.workload, *target));
+        finding.cite(&cx.context.istio(&pod.workload).mtls(*target));
         fix.title = "replace the annotation by a PeerAuthentication".to_owned();
         fix.applicability = fix.applicability.max(Applicability::Unsafe);
         fix.added_document = Some(exception);

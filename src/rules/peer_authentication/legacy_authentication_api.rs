@@ -22,7 +22,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
-    let release = cx.context.version_near(policy);
+    let release = cx.context.istio_near(policy).version();
     let is_read = release.is_some_and(|release| release < Version::new(1, 6));
     if is_read || !matches!(policy.kind, "MeshPolicy" | "Policy") {
         return None;
@@ -39,7 +39,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> 
     let mut finding = RULE.finding_on_object(policy, span, message);
     finding.field = Some("apiVersion".to_owned());
     let place = if policy.kind == "MeshPolicy" {
-        let root = cx.context.root_namespace_near(policy).value;
+        let root = cx.context.istio_near(policy).root_namespace().value;
         format!("in the root namespace `{root}`")
     } else {
         "instead".to_owned()
@@ -63,7 +63,7 @@ fn conversion<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Fix> 
     ];
     let new = match spec.get("targets") {
         None if policy.kind == "MeshPolicy" => {
-            let root = cx.context.root_namespace_near(policy).value;
+            let root = cx.context.istio_near(policy).root_namespace().value;
             changes.push(set(policy, &["metadata", "namespace"], Value::Str(root)));
             map("mtls", mode)
         }

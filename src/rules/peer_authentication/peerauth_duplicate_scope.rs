@@ -11,7 +11,8 @@ declare_rule! {
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.context
-        .conflicting_policies()
+        .peer_authentications()
+        .conflicts()
         .iter()
         .filter_map(report)
         .collect()

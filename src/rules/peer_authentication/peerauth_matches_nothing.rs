@@ -21,7 +21,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .inventory
         .peer_authentications
         .iter()
-        .filter(|policy| context.policy_scope(policy) == PolicyScope::Workloads)
+        .filter(|policy| context.istio_policy(policy).scope() == PolicyScope::Workloads)
         .filter_map(|policy| report(cx, policy, &mut policy_pods))
         .collect()
 }
@@ -53,7 +53,10 @@ fn report<'s, 't>(
         .into_iter()
         .find(|entry| !pods.iter().any(|pod| has_label(entry, pod)))?;
     let (key, value) = (unmatched.key.text()?, unmatched.value.text()?);
-    if is_set_by_controller(key) || placeholder::contains(value) || !context.shows_pods_of(policy) {
+    if is_set_by_controller(key)
+        || placeholder::contains(value)
+        || !context.istio_policy(policy).shows_pods()
+    {
         return None;
     }
     let message = format!(

@@ -29,7 +29,7 @@ fn report<'s, 't>(
 ) -> Option<Finding> {
     let context = cx.context;
     let mode = PeerAuthentication::of(policy).mode()?.value;
-    let policy_scope = context.policy_scope(policy);
+    let policy_scope = context.istio_policy(policy).scope();
     if mode.text() != Some("STRICT")
         || !matches!(
             policy_scope,

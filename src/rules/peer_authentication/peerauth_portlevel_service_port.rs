@@ -36,7 +36,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, exception: &Exception<'_, 't>) -> Option
         .related
         .push(service.label_at(number.span(), message));
     if let Some(pod) = exception.pods.first() {
-        finding.cite(&cx.context.mtls(&pod.workload, *target));
+        finding.cite(&cx.context.istio(&pod.workload).mtls(*target));
     }
     finding.help = Some(format!("use {target}, the port of the pods"));
     finding.fix = fix(exception, *target);

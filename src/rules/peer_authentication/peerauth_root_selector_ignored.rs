@@ -17,14 +17,14 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .inventory
         .peer_authentications
         .iter()
-        .filter(|policy| cx.context.policy_scope(policy) == PolicyScope::None)
+        .filter(|policy| cx.context.istio_policy(policy).scope() == PolicyScope::None)
         .filter_map(|policy| report(cx, policy))
         .collect()
 }
 
 fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let selector = PeerAuthentication::of(policy).selector_entry()?;
-    let root = cx.context.root_namespace_near(policy);
+    let root = cx.context.istio_near(policy).root_namespace();
     let message = format!(
         "PeerAuthentication `{}` is ignored: in the root namespace `{}`, a policy with a selector \
          applies to no workload",

@@ -28,7 +28,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> 
     if is_set(view.mode()) || view.ports().any(|port| is_set(port.mode)) {
         return None;
     }
-    let policy_scope = cx.context.policy_scope(policy);
+    let policy_scope = cx.context.istio_policy(policy).scope();
     let namespace = cx.context.namespace_of(policy).name;
     let scope = match policy_scope {
         PolicyScope::Mesh => "the mesh".to_owned(),
@@ -36,7 +36,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> 
         PolicyScope::Workloads => "its workloads".to_owned(),
         PolicyScope::None => return None,
     };
-    let inherited = cx.context.inherited_mtls(policy, policy_scope);
+    let inherited = cx.context.istio_policy(policy).inherited_mtls(policy_scope);
     let message = format!(
         "PeerAuthentication `{}` sets no mode: {scope} keeps `{}`, as without the policy",
         policy.name(),

@@ -40,7 +40,9 @@ pub(in crate::rules) fn unmet<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Exception
     let mut policy_pods = PolicyPodsCache::default();
     for policy in &context.inventory.peer_authentications {
         let view = PeerAuthentication::of(policy);
-        if view.ports().next().is_none() || context.policy_scope(policy) != PolicyScope::Workloads {
+        if view.ports().next().is_none()
+            || context.istio_policy(policy).scope() != PolicyScope::Workloads
+        {
             continue;
         }
         let in_mesh = |pod: &&WorkloadPrediction<'_>| {

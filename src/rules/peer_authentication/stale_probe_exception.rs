@@ -57,8 +57,8 @@ fn exception<'t>(
     }
     let workload = &pod.workload;
     let port = pod.application_port(handler)?;
-    let mtls = cx.context.mtls(workload, port);
-    let in_general = cx.context.mtls(workload, ANY_PORT);
+    let mtls = cx.context.istio(workload).mtls(port);
+    let in_general = cx.context.istio(workload).mtls(ANY_PORT);
     if mtls.value == MtlsMode::Strict || in_general.value != MtlsMode::Strict {
         return None;
     }

@@ -84,7 +84,7 @@ fn fix<'t>(
     }
     // The injector itself moves a probe that targets the status port of the mesh.
     let port = if handler.rewritten {
-        cx.context.mesh_status_port(&pod.workload).value
+        cx.context.istio(&pod.workload).ports().mesh_status().value
     } else {
         pod.agent_port.value
     };

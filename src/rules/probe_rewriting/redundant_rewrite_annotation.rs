@@ -34,7 +34,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         keys::REWRITE_PROBERS
     );
     let mut finding = RULE.finding_on_workload(&pod.workload, entry.key.span(), message);
-    finding.depend_on(&cx.context.rewrite_default(&pod.workload));
+    finding.depend_on(&cx.context.istio(&pod.workload).rewriting().mesh_default());
     let field = template.within.child("metadata").child("annotations");
     finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
     let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);

@@ -40,7 +40,7 @@ fn is_disputed(cx: &RuleContext<'_, '_>, place: &Label) -> bool {
         conflict.sides.iter().any(is_here)
     };
     cx.predictions.iter().any(|pod| {
-        let install = cx.context.install(&pod.workload);
+        let install = cx.context.istio(&pod.workload).installation();
         install.conflicts().iter().any(disputes)
     })
 }

@@ -30,9 +30,15 @@ fn report<'t>(
     }
     let first = if handler.container.list == ContainerList::Init {
         // `holdApplicationUntilProxyStarts` does not delay init containers.
-        cx.context.sidecar_is_native(&pod.workload)
+        cx.context
+            .istio(&pod.workload)
+            .startup()
+            .sidecar_is_native()
     } else {
-        cx.context.sidecar_starts_first(&pod.workload)
+        cx.context
+            .istio(&pod.workload)
+            .startup()
+            .sidecar_starts_first()
     };
     if first.value {
         return None;

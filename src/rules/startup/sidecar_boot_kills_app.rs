@@ -39,9 +39,19 @@ fn report<'t>(
     if seconds >= BOOT_SECONDS {
         return None;
     }
-    let first = cx.context.sidecar_starts_first(&pod.workload);
+    let first = cx
+        .context
+        .istio(&pod.workload)
+        .startup()
+        .sidecar_starts_first();
     // A note that applies only to old nodes has no value if the versions of the nodes are not known.
-    if first.value || cx.context.nodes_decide_order(&pod.workload) {
+    if first.value
+        || cx
+            .context
+            .istio(&pod.workload)
+            .startup()
+            .nodes_decide_order()
+    {
         return None;
     }
     let message = format!(

@@ -24,7 +24,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
                 "{} will fail: the sidecar captures the agent's port {port}, where `STRICT` mutual \
                  TLS refuses plain text; port {} is excluded from capture instead",
                 handler.title(),
-                cx.context.excluded_port(&pod.workload).value,
+                cx.context.istio(&pod.workload).ports().excluded().value,
             );
             let span = handler.handler.key.span();
             let mut finding = RULE.finding_on_handler(pod, handler, span, message);
@@ -42,7 +42,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
 fn report_risk<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let port = pod.status_port.value;
     let handler = in_danger(pod).filter(|_| !is_listed(cx, pod, port))?;
-    let excluded = cx.context.excluded_port(&pod.workload);
+    let excluded = cx.context.istio(&pod.workload).ports().excluded();
     let message = format!(
         "the sidecar captures the agent's port {port}: all rewritten probes of the pod fail as \
          soon as mutual TLS is `STRICT`, because port {} is excluded from capture instead",
@@ -59,7 +59,7 @@ fn report_risk<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Op
 }
 
 fn help<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, port: i64) -> String {
-    if port == cx.context.mesh_status_port(&pod.workload).value {
+    if port == cx.context.istio(&pod.workload).ports().mesh_status().value {
         return format!(
             "set `meshConfig.defaultConfig.statusPort` and `global.proxy.statusPort` both to {port}"
         );

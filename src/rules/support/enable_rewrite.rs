@@ -94,7 +94,7 @@ pub(in crate::rules) fn is_default_sure<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> bool {
-    let default = cx.context.rewrite_default(&pod.workload);
+    let default = cx.context.istio(&pod.workload).rewriting().mesh_default();
     let release_known = pod.release.certainty == Certainty::Known && pod.release.value.is_some();
     default.value && (default.certainty == Certainty::Known || release_known)
 }

@@ -25,10 +25,10 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let workload = &pod.workload;
-    let list = cx.context.included_ports(workload)?;
-    let mtls = cx.context.mtls(workload, ANY_PORT);
+    let list = cx.context.istio(workload).ports().included()?;
+    let mtls = cx.context.istio(workload).mtls(ANY_PORT);
     let disables_mtls = list.value.trim().is_empty() && mtls.value == MtlsMode::Strict;
-    let mode = cx.context.interception_mode(workload);
+    let mode = cx.context.istio(workload).ports().interception_mode();
     if !disables_mtls || mode.is_some_and(|mode| mode.value == "NONE") {
         return None;
     }

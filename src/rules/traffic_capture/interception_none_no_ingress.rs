@@ -27,10 +27,17 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let workload = &pod.workload;
-    let mode = cx.context.interception_mode(workload)?;
-    let mtls = cx.context.mtls(workload, ANY_PORT);
+    let mode = cx.context.istio(workload).ports().interception_mode()?;
+    let mtls = cx.context.istio(workload).mtls(ANY_PORT);
     let disables_mtls = mode.value == "NONE" && mtls.value == MtlsMode::Strict;
-    if !disables_mtls || cx.context.declared_ingress(workload).is_some() {
+    if !disables_mtls
+        || cx
+            .context
+            .istio(workload)
+            .ports()
+            .declared_ingress()
+            .is_some()
+    {
         return None;
     }
     let message =

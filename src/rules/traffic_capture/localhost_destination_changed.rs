@@ -30,7 +30,7 @@ fn report<'t>(
     }
     let port = pod.application_port(handler)?;
     let (argument, address) = loopback_listener(&handler.container, port)?;
-    if cx.context.calls_localhost(&pod.workload) {
+    if cx.context.istio(&pod.workload).calls_localhost() {
         return None;
     }
     let caller = if handler.rewritten || handler.agent_path().is_some() {

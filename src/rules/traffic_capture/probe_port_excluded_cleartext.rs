@@ -33,8 +33,8 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
         };
         let handler = pod.handlers.iter().find(is_probe_of_port)?;
         let service = cx.context.services(workload).exposing(port)?;
-        let mtls = cx.context.mtls(workload, port);
-        let is_uncaptured = !cx.context.capture(workload, port).value;
+        let mtls = cx.context.istio(workload).mtls(port);
+        let is_uncaptured = !cx.context.istio(workload).ports().capture(port).value;
         if !is_uncaptured || mtls.value != MtlsMode::Strict {
             return None;
         }

@@ -43,7 +43,7 @@ fn report<'t>(
         .filter(|pod| {
             pod.dataplane.value == Dataplane::Sidecar && selects_workload(sidecar, &pod.workload)
         })
-        .map(|pod| context.mtls(&pod.workload, port))
+        .map(|pod| context.istio(&pod.workload).mtls(port))
         .find(|mode| mode.value != MtlsMode::Disable)?;
     let message = format!(
         "`tls` of port {port} is ignored: it applies only if the mutual TLS mode of the port is \

@@ -59,7 +59,7 @@ pub(in crate::rules) fn is_listed<'t>(
     pod: &WorkloadPrediction<'t>,
     port: i64,
 ) -> bool {
-    let list = cx.context.included_ports(&pod.workload);
+    let list = cx.context.istio(&pod.workload).ports().included();
     list.is_some_and(|list| annotations::ports(&list.value).any(|listed| listed == port))
 }
 

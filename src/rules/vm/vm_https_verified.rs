@@ -35,7 +35,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
         "use a port without TLS, run `curl -fks` with `exec`, or make the machine trust the issuer"
             .to_owned(),
     );
-    if cx.context.version_near(group).is_none() {
+    if cx.context.istio_near(group).version().is_none() {
         finding.depend_on(&predict::unknown_release());
     }
     Some(finding)

@@ -18,20 +18,20 @@ fn the_tree_overrides_an_assumption_and_an_override_overrides_the_tree() {
         ..FactOverrides::default()
     };
     let fact = evaluate(&files, |context, workload| {
-        context.rewrite_default(workload)
+        context.istio(workload).rewriting().mesh_default()
     });
     assert_eq!((fact.value, fact.certainty), (false, Certainty::Known));
     assert_eq!(places(&fact), ["istio.yaml"]);
     let assumed = evaluate_with(&files, &assume(on.clone()), |context, workload| {
-        context.rewrite_default(workload)
+        context.istio(workload).rewriting().mesh_default()
     });
     assert_eq!(assumed, fact);
     let overridden = evaluate_with(&files, &overriding(on.clone()), |context, workload| {
-        context.rewrite_default(workload)
+        context.istio(workload).rewriting().mesh_default()
     });
     assert!(overridden.value);
     let fills = evaluate_with(&files[..2], &assume(on), |context, workload| {
-        context.rewrite_default(workload)
+        context.istio(workload).rewriting().mesh_default()
     });
     assert_eq!((fills.value, fills.certainty), (true, Certainty::Assumed));
 }
@@ -46,7 +46,7 @@ fn the_default_depends_on_the_release_in_the_tree() {
             ("istio.yaml", operator.as_str()),
         ];
         let fact = evaluate(&files, |context, workload| {
-            context.rewrite_default(workload)
+            context.istio(workload).rewriting().mesh_default()
         });
         assert_eq!(
             (fact.value, fact.certainty),
@@ -71,7 +71,7 @@ fn values_that_are_not_in_the_tree_make_defaults_assumptions() {
         ("release.yaml", release.as_str()),
     ];
     let fact = evaluate(&files, |context, workload| {
-        context.rewrite_default(workload)
+        context.istio(workload).rewriting().mesh_default()
     });
     assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
     assert!(reasons(&fact).contains(&"values come from Secret `hidden`, which is not read"));
@@ -84,15 +84,16 @@ fn values_in_the_injector_config_have_no_default() {
     let web = web("", "");
     let files = [("web.yaml", web.as_str()), ("map.yaml", &map)];
     let fact = evaluate(&files, |context, workload| {
-        context.rewrite_default(workload)
+        context.istio(workload).rewriting().mesh_default()
     });
     assert_eq!((fact.value, fact.certainty), (false, Certainty::Known));
 }
 
 #[test]
 fn the_release_is_read_from_every_carrier() {
-    let version =
-        |files: &[(&str, &str)]| evaluate(files, |context, workload| context.version(workload));
+    let version = |files: &[(&str, &str)]| {
+        evaluate(files, |context, workload| context.istio(workload).version())
+    };
     let plain = web("", "");
     let unknown = version(&[("web.yaml", &plain)]);
     assert_eq!(
@@ -135,7 +136,7 @@ fn the_release_is_read_from_every_carrier() {
     };
     let files = [("web.yaml", plain.as_str()), ("a.yaml", &helm_release(""))];
     let overridden = evaluate_with(&files, &settings, |context, workload| {
-        context.version(workload)
+        context.istio(workload).version()
     });
     assert_eq!(
         overridden.value,
@@ -200,7 +201,9 @@ fn capture_defaults_of_the_installation_apply() {
             ("web.yaml", web.as_str()),
             ("istio.yaml", operator.as_str()),
         ];
-        evaluate(&files, |context, workload| context.capture(workload, 8080))
+        evaluate(&files, |context, workload| {
+            context.istio(workload).ports().capture(8080)
+        })
     };
     assert!(captured("").value);
     let excluded = captured("values: {global: {proxy: {excludeInboundPorts: '8080'}}}");
@@ -223,7 +226,7 @@ fn native_sidecars_depend_on_release_installation_and_pod() {
             ("istio.yaml", operator.as_str()),
         ];
         let fact = evaluate(&files, |context, workload| {
-            context.native_sidecars(workload)
+            context.istio(workload).startup().native_sidecars()
         });
         (fact.value, fact.certainty)
     };
@@ -262,7 +265,7 @@ fn the_node_version_decides_if_native_sidecars_are_automatic() {
             ("istio.yaml", operator.as_str()),
         ];
         let fact = evaluate_with(&files, &settings, |context, workload| {
-            context.native_sidecars(workload)
+            context.istio(workload).startup().native_sidecars()
         });
         (fact.value, fact.certainty)
     };
@@ -294,7 +297,7 @@ fn the_application_waits_for_the_sidecar_if_the_proxy_config_requires_it() {
             ("istio.yaml", operator.as_str()),
         ];
         evaluate(&files, |context, workload| {
-            context.hold_application(workload).value
+            context.istio(workload).startup().hold_application().value
         })
     };
     let mesh = "meshConfig: {defaultConfig: {holdApplicationUntilProxyStarts: true}}";

@@ -23,7 +23,7 @@ fn dataplane_with(
         ("istio.yaml", install),
     ];
     evaluate_with(&files, settings, |context, workload| {
-        context.dataplane(workload)
+        context.istio(workload).injection().dataplane()
     })
 }
 
@@ -178,7 +178,9 @@ fn a_missing_namespace_is_assumed_to_select_the_revision_in_the_tree() {
     let web = web("", "sidecar.istio.io/rewriteAppHTTPProbers: 'true'");
     let release = helm_release("revision: canary");
     let files = [("web.yaml", web.as_str()), ("istio.yaml", release.as_str())];
-    let fact = evaluate(&files, |context, workload| context.dataplane(workload));
+    let fact = evaluate(&files, |context, workload| {
+        context.istio(workload).injection().dataplane()
+    });
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Assumed)

@@ -170,9 +170,9 @@ fn an_option_sets_all_three_ports() {
     });
     evaluate_with(&files, &settings, |context, workload| {
         let ports = [
-            context.status_port(workload),
-            context.agent_port(workload),
-            context.excluded_port(workload),
+            context.istio(workload).ports().status(),
+            context.istio(workload).ports().agent(),
+            context.istio(workload).ports().excluded(),
         ];
         assert!(ports.iter().all(|port| port.value == 15099));
         assert!(

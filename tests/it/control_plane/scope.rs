@@ -3,7 +3,9 @@
 use super::*;
 
 fn rewrite(files: &[(&str, &str)]) -> Fact<bool> {
-    evaluate(files, |context, workload| context.rewrite_default(workload))
+    evaluate(files, |context, workload| {
+        context.istio(workload).rewriting().mesh_default()
+    })
 }
 
 fn install(on: bool) -> String {
@@ -42,7 +44,7 @@ fn equally_near_control_planes_that_differ_cause_an_assumption() {
         ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"]
     );
     evaluate(&files, |context, workload| {
-        let view = context.install(workload);
+        let view = context.istio(workload).installation();
         assert_eq!(view.candidates.len(), 2);
         let conflicts = view.conflicts();
         assert_eq!(conflicts.len(), 1, "{conflicts:?}");
@@ -79,7 +81,7 @@ fn a_default_against_a_written_value_is_a_conflict_too() {
         ("b.yaml", off.as_str()),
     ];
     evaluate(&files, |context, workload| {
-        let conflicts = context.install(workload).conflicts();
+        let conflicts = context.istio(workload).installation().conflicts();
         assert_eq!(conflicts.first().unwrap().sides.first().unwrap().0, "true");
     });
 }
@@ -102,10 +104,10 @@ fn several_revisions_coexist() {
             ("green.yaml", green.as_str()),
         ];
         evaluate(&files, |context, workload| {
-            let view = context.install(workload);
+            let view = context.istio(workload).installation();
             assert_eq!(view.names(), ["blue", "green"]);
             assert_eq!(view.conflicts(), []);
-            context.rewrite_default(workload).value
+            context.istio(workload).rewriting().mesh_default().value
         })
     };
     assert!(ask_for("blue"));
@@ -122,7 +124,9 @@ fn a_control_plane_in_a_common_parent_folder_serves_too() {
         ("prod/shop/canary.yaml", canary.as_str()),
         ("prod/istiod.yaml", default.as_str()),
     ];
-    let fact = evaluate(&files, |context, workload| context.dataplane(workload));
+    let fact = evaluate(&files, |context, workload| {
+        context.istio(workload).injection().dataplane()
+    });
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Known)
@@ -143,7 +147,9 @@ fn a_control_plane_in_another_subtree_is_only_assumed_to_serve() {
         ("prod/istiod.yaml", stable.as_str()),
         ("infra/istiod.yaml", canary.as_str()),
     ];
-    let fact = evaluate(&files, |context, workload| context.dataplane(workload));
+    let fact = evaluate(&files, |context, workload| {
+        context.istio(workload).injection().dataplane()
+    });
     assert_eq!(
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Assumed)
@@ -175,10 +181,13 @@ fn parts_of_one_installation_are_combined() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
-        assert_eq!(context.mesh_status_port(workload).value, 15555);
-        assert_eq!(context.proxy_status_port(workload).value, 15666);
-        assert!(context.rewrite_default(workload).value);
-        assert_eq!(context.version(workload).value, Some(Version::new(1, 26)));
+        assert_eq!(context.istio(workload).ports().mesh_status().value, 15555);
+        assert_eq!(context.istio(workload).ports().proxy_status().value, 15666);
+        assert!(context.istio(workload).rewriting().mesh_default().value);
+        assert_eq!(
+            context.istio(workload).version().value,
+            Some(Version::new(1, 26))
+        );
     });
 }
 
@@ -197,7 +206,7 @@ fn two_rendered_clusters_are_separate() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 2);
-        assert_eq!(context.mesh_status_port(workload).value, 15666);
+        assert_eq!(context.istio(workload).ports().mesh_status().value, 15666);
     });
 }
 
@@ -213,14 +222,15 @@ fn a_values_file_applies_through_the_release_that_names_it() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
-        let view = context.install(workload);
+        let view = context.istio(workload).installation();
         assert_eq!(view.names(), ["canary"]);
-        assert_eq!(context.proxy_status_port(workload).value, 15555);
-        assert_eq!(context.root_namespace(workload).value, "mesh");
-        assert!(context.cni(workload).value);
+        assert_eq!(context.istio(workload).ports().proxy_status().value, 15555);
+        assert_eq!(context.istio(workload).root_namespace().value, "mesh");
+        assert!(context.istio(workload).ports().cni().value);
     });
     evaluate(&files[..2], |context, workload| {
         let served: Vec<_> = context
+            .installations()
             .served_names()
             .into_iter()
             .map(|(name, _)| name)
@@ -230,7 +240,7 @@ fn a_values_file_applies_through_the_release_that_names_it() {
             ["default"],
             "without a release it is an installation too"
         );
-        assert_eq!(context.proxy_status_port(workload).value, 15555);
+        assert_eq!(context.istio(workload).ports().proxy_status().value, 15555);
     });
 }
 
@@ -247,9 +257,9 @@ fn values_of_environments_override_the_common_values() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
-        assert!(!context.cni(workload).value);
-        assert_eq!(context.root_namespace(workload).value, "mesh");
-        assert_eq!(context.install(workload).names(), ["canary"]);
+        assert!(!context.istio(workload).ports().cni().value);
+        assert_eq!(context.istio(workload).root_namespace().value, "mesh");
+        assert_eq!(context.istio(workload).installation().names(), ["canary"]);
     });
 }
 
@@ -265,9 +275,16 @@ fn facts_of_the_cluster_apply_to_its_control_planes() {
         ("web.yaml", web.as_str()),
     ];
     evaluate(&files, |context, workload| {
-        let fact = context.cni(workload);
+        let fact = context.istio(workload).ports().cni();
         assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
-        assert!(context.ambient(workload).unwrap().value);
+        assert!(
+            context
+                .istio(workload)
+                .injection()
+                .ambient_mode()
+                .unwrap()
+                .value
+        );
     });
 }
 

@@ -1,0 +1,195 @@
+//! The facets: the questions about Istio, grouped by subject. Each is implemented next to the facts that it reads.
+
+use crate::context::run_context::Context;
+use crate::kube::{Object, Workload};
+
+/// The facts of Istio for a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Istio<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) workload: &'c Workload<'t>,
+}
+
+/// How the pods of a workload take part in the mesh.
+#[derive(Clone, Copy, Debug)]
+pub struct Injection<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) workload: &'c Workload<'t>,
+}
+
+/// The ports of the agent, and the capture of inbound ports.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) workload: &'c Workload<'t>,
+}
+
+/// Whether the injector rewrites the probes of a workload, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewriting<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) workload: &'c Workload<'t>,
+}
+
+/// The order in which the sidecar and the application start.
+#[derive(Clone, Copy, Debug)]
+pub struct Startup<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) workload: &'c Workload<'t>,
+}
+
+/// The decisions of the `AuthorizationPolicy`s that apply to a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct AuthorizationFacts<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) workload: &'c Workload<'t>,
+}
+
+/// The facts about a policy: which pods it applies to, and what it inherits.
+#[derive(Clone, Copy, Debug)]
+pub struct IstioPolicy<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) policy: &'c Object<'t>,
+}
+
+/// The installation that reads an object other than a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct IstioNear<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) object: &'c Object<'t>,
+}
+
+/// The control planes of the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlPlanes<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+}
+
+/// All `PeerAuthentication`s of the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerAuthentications<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+}
+
+impl<'t> Context<'t> {
+    /// Returns the facts of Istio for a workload.
+    #[must_use]
+    pub const fn istio<'c>(&'c self, workload: &'c Workload<'t>) -> Istio<'c, 't> {
+        Istio {
+            context: self,
+            workload,
+        }
+    }
+
+    /// Returns the facts about a policy of Istio.
+    #[must_use]
+    pub const fn istio_policy<'c>(&'c self, policy: &'c Object<'t>) -> IstioPolicy<'c, 't> {
+        IstioPolicy {
+            context: self,
+            policy,
+        }
+    }
+
+    /// Returns the facts of the installation that reads an object other than a workload.
+    #[must_use]
+    pub const fn istio_near<'c>(&'c self, object: &'c Object<'t>) -> IstioNear<'c, 't> {
+        IstioNear {
+            context: self,
+            object,
+        }
+    }
+
+    /// Returns the control planes of the tree.
+    #[must_use]
+    pub const fn installations(&self) -> ControlPlanes<'_, 't> {
+        ControlPlanes { context: self }
+    }
+
+    /// Returns all `PeerAuthentication`s of the tree.
+    #[must_use]
+    pub const fn peer_authentications(&self) -> PeerAuthentications<'_, 't> {
+        PeerAuthentications { context: self }
+    }
+}
+
+impl<'c, 't> Istio<'c, 't> {
+    /// Returns how the pods take part in the mesh.
+    #[must_use]
+    pub const fn injection(self) -> Injection<'c, 't> {
+        Injection {
+            context: self.context,
+            workload: self.workload,
+        }
+    }
+
+    /// Returns the ports of the agent, and the capture of inbound ports.
+    #[must_use]
+    pub const fn ports(self) -> Ports<'c, 't> {
+        Ports {
+            context: self.context,
+            workload: self.workload,
+        }
+    }
+
+    /// Returns whether the injector rewrites the probes, and how.
+    #[must_use]
+    pub const fn rewriting(self) -> Rewriting<'c, 't> {
+        Rewriting {
+            context: self.context,
+            workload: self.workload,
+        }
+    }
+
+    /// Returns the order in which the sidecar and the application start.
+    #[must_use]
+    pub const fn startup(self) -> Startup<'c, 't> {
+        Startup {
+            context: self.context,
+            workload: self.workload,
+        }
+    }
+
+    /// Returns the decisions of the `AuthorizationPolicy`s that apply.
+    #[must_use]
+    pub const fn authorization(self) -> AuthorizationFacts<'c, 't> {
+        AuthorizationFacts {
+            context: self.context,
+            workload: self.workload,
+        }
+    }
+}
+
+impl<'c, 't> Injection<'c, 't> {
+    /// Returns all facts of Istio for the workload.
+    pub(in crate::context) const fn istio(self) -> Istio<'c, 't> {
+        self.context.istio(self.workload)
+    }
+}
+
+impl<'c, 't> Ports<'c, 't> {
+    /// Returns all facts of Istio for the workload.
+    pub(in crate::context) const fn istio(self) -> Istio<'c, 't> {
+        self.context.istio(self.workload)
+    }
+}
+
+impl<'c, 't> Rewriting<'c, 't> {
+    /// Returns all facts of Istio for the workload.
+    pub(in crate::context) const fn istio(self) -> Istio<'c, 't> {
+        self.context.istio(self.workload)
+    }
+}
+
+impl<'c, 't> Startup<'c, 't> {
+    /// Returns all facts of Istio for the workload.
+    pub(in crate::context) const fn istio(self) -> Istio<'c, 't> {
+        self.context.istio(self.workload)
+    }
+}
+
+impl<'c, 't> AuthorizationFacts<'c, 't> {
+    /// Returns all facts of Istio for the workload.
+    pub(in crate::context) const fn istio(self) -> Istio<'c, 't> {
+        self.context.istio(self.workload)
+    }
+}
