@@ -14,8 +14,8 @@ use crate::kube::{Object, Workload};
 use crate::mesh::detect::Evidence;
 use crate::mesh::{Fact, Mesh};
 
-use crate::context::capture_facts::CaptureFacts;
-use crate::context::nearest_policies::{NearestPolicies, ScopeKey};
+use crate::context::istio::capture_facts::CaptureFacts;
+use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
 
 /// The file that decides where an object belongs, by the address of its path.
 pub(super) type FileKey = usize;

@@ -9,7 +9,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::context::deployed_objects::assign_to_deployments;
 use crate::context::environments::Environments;
-use crate::context::inbound_patch::inbound_patch;
+use crate::context::istio::inbound_patch::inbound_patch;
 use crate::context::namespace_index::{NamespaceIndex, Place};
 use crate::context::not_judged::{NotJudged, incomplete_pod};
 use crate::context::object_namespace::namespace_of;

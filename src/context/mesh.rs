@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::context::dataplane::kind::Dataplane;
+use crate::context::dataplane::Dataplane;
 use crate::context::fact_cache;
 use crate::context::namespace::NamespaceOf;
 use crate::context::nearest::nearest;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::context::authz_cache::Authorizations;
 use crate::context::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
-use crate::context::install;
 use crate::context::inventory::Inventory;
+use crate::context::istio::authorization::cache::Authorizations;
+use crate::context::istio::install;
 use crate::context::unmodelled_changes::HiddenChanges;
 use crate::context::user_facts::{UserFacts, UserFactsIndex};
 use crate::kustomize::Rendering;

@@ -55,7 +55,7 @@ impl NearestPolicies {
     }
 
     /// Iterates over the first policies, which are compared with each other.
-    pub(super) fn first<'s, 't>(
+    pub(in crate::context) fn first<'s, 't>(
         &'s self,
         all: &'s [Object<'t>],
     ) -> impl Iterator<Item = &'s Object<'t>> {
@@ -64,7 +64,7 @@ impl NearestPolicies {
 
     /// Iterates over policies with a mode that another tool fills in, up to the first whose mode for all
     /// ports is one.
-    pub(super) fn undecided<'s, 't>(
+    pub(in crate::context) fn undecided<'s, 't>(
         &'s self,
         all: &'s [Object<'t>],
     ) -> impl Iterator<Item = &'s Object<'t>> {

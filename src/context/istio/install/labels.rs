@@ -14,27 +14,27 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// The labels that decide about injection.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Labels<'a> {
+pub(in crate::context) struct Labels<'a> {
     /// The input of the injection model.
-    pub(in super::super) input: InjectionInput<'a>,
+    pub(in crate::context) input: InjectionInput<'a>,
     /// All labels of the Namespace, if it is in the tree.
     namespace: Option<NodeRef<'a>>,
     /// All labels of the pod.
     pod: Option<NodeRef<'a>>,
     /// The file of the workload.
-    pub(super) path: &'a str,
+    pub(in crate::context) path: &'a str,
     /// The user's facts for it.
-    pub(super) given: &'a UserFacts,
+    pub(in crate::context) given: &'a UserFacts,
 }
 
 impl<'a> Labels<'a> {
     /// Returns the value of a label of the pod.
-    pub(in super::super) fn pod(&self, key: &str) -> Option<&'a str> {
+    pub(in crate::context) fn pod(&self, key: &str) -> Option<&'a str> {
         self.pod?.get(key)?.text()
     }
 
     /// Returns the value of a label of the namespace, written or assumed.
-    pub(in super::super) fn namespace(&self, key: &str) -> Option<&'a str> {
+    pub(in crate::context) fn namespace(&self, key: &str) -> Option<&'a str> {
         match key {
             keys::NAMESPACE_INJECTION => self.input.namespace_injection,
             keys::REVISION => self.input.namespace_revision,
@@ -44,7 +44,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Lists labels of the namespace: at least those that [`Self::namespace`] returns.
-    pub(super) fn of_namespace(&self) -> Vec<(&'a str, &'a str)> {
+    pub(in crate::context) fn of_namespace(&self) -> Vec<(&'a str, &'a str)> {
         let deciding = [
             (keys::NAMESPACE_INJECTION, self.input.namespace_injection),
             (keys::REVISION, self.input.namespace_revision),
@@ -59,7 +59,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Lists labels of the pod: at least those that [`Self::pod`] returns.
-    pub(super) fn of_pod(&self) -> Vec<(&'a str, &'a str)> {
+    pub(in crate::context) fn of_pod(&self) -> Vec<(&'a str, &'a str)> {
         texts(self.pod).collect()
     }
 }
@@ -73,7 +73,7 @@ fn texts(mapping: Option<NodeRef<'_>>) -> impl Iterator<Item = (&str, &str)> {
 impl<'c, 't> Injection<'c, 't> {
     /// Returns the labels that decide about injection. A namespace that is not in the tree gets the
     /// labels that it would have if it were injected.
-    pub(in super::super) fn labels(self, scope: &[&'c Install]) -> Labels<'c>
+    pub(in crate::context) fn labels(self, scope: &[&'c Install]) -> Labels<'c>
     where
         't: 'c,
     {
@@ -115,7 +115,7 @@ impl<'c, 't> Injection<'c, 't> {
 
 impl UserFacts {
     /// Returns whether an option decides about injection and overrides the tree.
-    pub(in super::super) fn overrides_injection(&self) -> bool {
+    pub(in crate::context) fn overrides_injection(&self) -> bool {
         let given = self.overrides.injection;
         given.is_some_and(|given| given != InjectionAssumption::Evidence)
     }

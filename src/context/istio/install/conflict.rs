@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::context::install::view::{InstallView, NAMED};
+use crate::context::istio::install::view::{InstallView, NAMED};
 use crate::finding::Label;
 use crate::mesh::Fact;
 use crate::mesh::istio::install::Install;

@@ -6,10 +6,10 @@ use hashbrown::HashMap;
 
 use crate::context::fact_cache;
 use crate::context::fact_cache::ServingPlanes;
-use crate::context::install::positions::{items_at, positions};
-use crate::context::install::server::Server;
-use crate::context::install::view::InstallView;
 use crate::context::istio::facets::{ControlPlanes, Istio, IstioNear};
+use crate::context::istio::install::positions::{items_at, positions};
+use crate::context::istio::install::server::Server;
+use crate::context::istio::install::view::InstallView;
 use crate::finding::Label;
 use crate::kube::{Object, is_in_ancestor_folder, nearness};
 use crate::mesh::istio::install::{Install, Part};

@@ -11,10 +11,10 @@ use crate::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
 use crate::mesh::{Fact, Version};
 use crate::settings::FactOverrides;
 
-use crate::context::install::facts::Question;
-use crate::context::install::view::InstallView;
 use crate::context::istio::facets::{Injection, Ports, Startup};
-use crate::context::pod::proxy_config;
+use crate::context::istio::install::facts::Question;
+use crate::context::istio::install::view::InstallView;
+use crate::context::istio::rewriting::proxy_config;
 
 /// The first release in which the default of `ENABLE_NATIVE_SIDECARS` is `auto`.
 const AUTO_NATIVE: Version = Version::new(1, 27);

@@ -8,29 +8,29 @@ use crate::mesh::istio::install::{Carrier, Install, version_of_image, version_of
 use crate::mesh::istio::keys::{self, DEFAULT_ROOT_NAMESPACE};
 use crate::mesh::{Fact, Mesh, Version};
 
-use super::super::pod::{proxy_config, proxy_container};
-use crate::context::install::view::InstallView;
+use crate::context::istio::install::view::InstallView;
+use crate::context::istio::rewriting::{proxy_config, proxy_container};
 use crate::context::run_context::Context;
 
 /// The option that settles the rewrite default.
 const REWRITE: &str = "--assume rewrite=true|false";
 
 /// A fact of the installation and the options that set it.
-pub(super) struct Question<T> {
+pub(in crate::context) struct Question<T> {
     /// The name of the fact in messages.
-    pub(super) what: &'static str,
+    pub(in crate::context) what: &'static str,
     /// The option that settles it.
-    pub(super) settle: &'static str,
+    pub(in crate::context) settle: &'static str,
     /// The value of `--override`.
-    pub(super) overridden: Option<T>,
+    pub(in crate::context) overridden: Option<T>,
     /// The value of `--assume`.
-    pub(super) assumed: Option<T>,
+    pub(in crate::context) assumed: Option<T>,
 }
 
 impl<'a> InstallView<'a> {
     /// Returns the fact from the first source that states it: `--override`, the tree, `--assume`, the
     /// documented default.
-    pub(super) fn answer<T: Clone + PartialEq + Display + 'a>(
+    pub(in crate::context) fn answer<T: Clone + PartialEq + Display + 'a>(
         &self,
         question: Question<T>,
         get: impl Fn(&'a Install) -> Option<&'a Fact<T>>,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::context::applying_policies::ApplyingPolicies;
-use crate::context::authz_denial::{Authorization, DenialReason, MismatchReason};
 use crate::context::fact_cache::{Cache, NamespaceKey};
+use crate::context::istio::authorization::applying::ApplyingPolicies;
+use crate::context::istio::authorization::denial::{Authorization, DenialReason, MismatchReason};
 use crate::context::label_index::SelectorLabel;
 use crate::mesh::Fact;
 use crate::mesh::istio::authz::Request;

@@ -4,8 +4,8 @@ use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::settings::{InjectionAssumption, MeshKind};
 
-use crate::context::dataplane::own_sidecar::own_sidecar;
 use crate::context::istio::facets::Injection;
+use crate::context::istio::injection::own_sidecar::own_sidecar;
 
 /// The assumption about a Namespace that is not in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use crate::mesh::istio::keys;
 use crate::settings::Settings;
 use crate::source::paths::folder;
 
-use super::super::inventory::Inventory;
-use crate::context::install::view::NAMED;
+use crate::context::inventory::Inventory;
+use crate::context::istio::install::view::NAMED;
 
 /// How many control planes of a group are considered. Messages do not name more, so nothing depends
 /// on the others.
@@ -21,12 +21,12 @@ const ENOUGH: usize = 2 * NAMED + 1;
 
 /// The group of each control plane, by position; `None` for one that is in no group.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Alike(Arc<[Option<usize>]>);
+pub(in crate::context) struct Alike(Arc<[Option<usize>]>);
 
 impl Alike {
     /// Groups control planes by what they state. Revisions that neither the tree nor the settings name
     /// count as equal.
-    pub(in super::super) fn of(
+    pub(in crate::context) fn of(
         planes: &[Install],
         inventory: &Inventory<'_>,
         settings: &Settings,
@@ -51,7 +51,7 @@ impl Alike {
     }
 
     /// Keeps the first [`ENOUGH`] positions of each group and removes the others.
-    pub(super) fn enough(&self, positions: &mut Vec<usize>) {
+    pub(in crate::context) fn enough(&self, positions: &mut Vec<usize>) {
         if positions.len() <= ENOUGH {
             return;
         }

@@ -1,6 +1,6 @@
 //! Finds the sidecar that a manifest contains.
 
-use crate::context::dataplane::kind::Dataplane;
+use crate::context::dataplane::Dataplane;
 use crate::kube::{ContainerList, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;

@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use crate::context::capture_facts::CaptureFacts;
 use crate::context::fact_cache;
-use crate::context::install::view::InstallView;
+use crate::context::istio::capture_facts::CaptureFacts;
 use crate::context::istio::facets::Ports;
-use crate::context::pod::proxy_config;
+use crate::context::istio::install::view::InstallView;
+use crate::context::istio::rewriting::proxy_config;
 use crate::finding::Label;
 use crate::kube::{Object, Workload};
 use crate::mesh::Fact;

@@ -9,19 +9,19 @@ use crate::mesh::istio::install::{
     Carrier, CarrierContext, Install, Part, PlainFile, from_object, from_values_file,
 };
 
-use super::super::inventory::Inventory;
+use crate::context::inventory::Inventory;
 
 /// The installations of a tree.
 #[derive(Debug, Default)]
-pub(in super::super) struct Installations {
+pub(in crate::context) struct Installations {
     /// Control planes, each assembled from all objects and files that describe it.
-    pub(in super::super) planes: Vec<Install>,
+    pub(in crate::context) planes: Vec<Install>,
     /// Parts that serve all control planes of a cluster: CNI plugin, ztunnel, the base chart.
-    pub(in super::super) cluster: Vec<Install>,
+    pub(in crate::context) cluster: Vec<Install>,
 }
 
 /// Collects the installations of a tree.
-pub(in super::super) fn installations(inventory: &Inventory<'_>) -> Installations {
+pub(in crate::context) fn installations(inventory: &Inventory<'_>) -> Installations {
     let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces(inventory)
         .into_iter()
         .partition(|piece| piece.part == Part::ControlPlane);

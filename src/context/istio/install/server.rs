@@ -7,18 +7,18 @@ use crate::mesh::istio::injection::{ControlPlane, InjectionInput, webhook};
 use crate::mesh::istio::install::{Carrier, Install, Part, Webhook};
 use crate::mesh::{Fact, Reason};
 
-use super::labels::Labels;
-use super::plane_index::Possible;
-use super::positions::positions;
-use crate::context::install::view::NAMED;
 use crate::context::istio::facets::ControlPlanes;
+use crate::context::istio::install::labels::Labels;
+use crate::context::istio::install::plane_index::Possible;
+use crate::context::istio::install::positions::positions;
+use crate::context::istio::install::view::NAMED;
 
 /// The option that settles which revisions are served.
 const SETTLE: &str = "--assume revision=NAME";
 
 /// The control plane that injects a pod.
 #[derive(Clone, Debug)]
-pub(in super::super) enum Server<'a> {
+pub(in crate::context) enum Server<'a> {
     /// Control planes of the tree, all equally near.
     Planes {
         /// One or more.
@@ -44,7 +44,11 @@ pub(in super::super) enum Server<'a> {
 
 impl<'c, 't> ControlPlanes<'c, 't> {
     /// Decides which control plane injects pods with these labels.
-    pub(in super::super) fn server(self, labels: &Labels<'_>, scope: &[&'c Install]) -> Server<'c> {
+    pub(in crate::context) fn server(
+        self,
+        labels: &Labels<'_>,
+        scope: &[&'c Install],
+    ) -> Server<'c> {
         let input = &labels.input;
         if !labels.given.overrides.revisions.is_empty() {
             return by_option(&labels.given.overrides.revisions, input, "--override");

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::context::applying_policies::ApplyingPolicies;
-use crate::context::authz_cache::CachedDenial;
-use crate::context::authz_denial::{Authorization, AuthzDenial, DenialReason, MismatchReason};
-use crate::context::authz_rules::{Action, action, match_clauses, texts};
+use crate::context::istio::authorization::applying::ApplyingPolicies;
+use crate::context::istio::authorization::cache::CachedDenial;
+use crate::context::istio::authorization::denial::{
+    Authorization, AuthzDenial, DenialReason, MismatchReason,
+};
+use crate::context::istio::authorization::rules::{Action, action, match_clauses, texts};
 use crate::context::istio::facets::AuthorizationFacts;
 use crate::kube::{LabelSelector, Object, Workload};
 use crate::mesh::Fact;
@@ -79,7 +81,7 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
     }
 
     /// Returns the `AuthorizationPolicy`s that apply to the pods of `workload`.
-    pub(super) fn applying_policies(self) -> Arc<ApplyingPolicies> {
+    pub(in crate::context) fn applying_policies(self) -> Arc<ApplyingPolicies> {
         let key = self.audience();
         let work_out = || {
             let all = &self.context.inventory.authorization_policies;

@@ -7,8 +7,8 @@ use crate::kube::ContainerList;
 use crate::mesh::Fact;
 use crate::mesh::istio::install::NativeSidecars;
 
-use super::pod::proxy_container;
 use crate::context::istio::facets::Startup;
+use crate::context::istio::rewriting::proxy_container;
 
 impl<'c, 't> Startup<'c, 't> {
     /// Returns whether the sidecar is an init container, so that it starts before all containers of

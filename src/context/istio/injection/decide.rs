@@ -1,10 +1,10 @@
 //! Decides how the pods of a workload take part in the mesh.
 
-use crate::context::dataplane::kind::Dataplane;
-use crate::context::dataplane::namespace_view::NamespaceView;
-use crate::context::dataplane::own_sidecar::own_sidecar;
-use crate::context::dataplane::placement::placement;
+use crate::context::dataplane::Dataplane;
 use crate::context::istio::facets::Injection;
+use crate::context::istio::injection::namespace_view::NamespaceView;
+use crate::context::istio::injection::own_sidecar::own_sidecar;
+use crate::context::istio::injection::placement::placement;
 use crate::context::user_facts::UserFacts;
 use crate::finding::{Certainty, Label};
 use crate::mesh::istio::injection::is_system_namespace;

@@ -6,7 +6,7 @@ use std::ptr::from_ref;
 use hashbrown::{HashMap, HashSet};
 
 use crate::context::istio::facets::PeerAuthentications;
-use crate::context::policy_scope::PolicyScope;
+use crate::context::istio::policy_scope::PolicyScope;
 use crate::kube::{Object, PeerAuthentication, Workload};
 use crate::source::paths::folder;
 use crate::yaml::NodeRef;

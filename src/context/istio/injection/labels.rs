@@ -1,12 +1,12 @@
 //! Decides whether the pods of a workload are injected, in ambient mode, or not in the mesh.
 
-use crate::context::dataplane::decide::SETTLE;
-use crate::context::dataplane::kind::Dataplane;
-use crate::context::dataplane::namespace_view::NamespaceView;
-use crate::context::install::labels::Labels;
-use crate::context::install::server::Server;
-use crate::context::install::view::InstallView;
+use crate::context::dataplane::Dataplane;
 use crate::context::istio::facets::Injection;
+use crate::context::istio::injection::decide::SETTLE;
+use crate::context::istio::injection::namespace_view::NamespaceView;
+use crate::context::istio::install::labels::Labels;
+use crate::context::istio::install::server::Server;
+use crate::context::istio::install::view::InstallView;
 use crate::finding::{Certainty, Label};
 use crate::kube::{Requirements, Workload};
 use crate::mesh::istio::injection::inject_required;
@@ -18,7 +18,7 @@ const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-si
 
 impl<'c, 't> Injection<'c, 't> {
     /// Decides by the labels of the namespace and the pod, and by the control planes that serve them.
-    pub(super) fn decide_by_labels(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
+    pub(in crate::context) fn decide_by_labels(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
         let scope = self
             .context
             .installations()

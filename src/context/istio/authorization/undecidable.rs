@@ -4,8 +4,8 @@ use crate::kube::Object;
 use crate::mesh::istio::authz::{self, Match, Request};
 use crate::yaml::NodeRef;
 
-use crate::context::authz_cache::UndecidedRule;
-use crate::context::authz_rules::{Action, texts};
+use crate::context::istio::authorization::cache::UndecidedRule;
+use crate::context::istio::authorization::rules::{Action, texts};
 use crate::context::istio::facets::AuthorizationFacts;
 
 /// A policy that decides about a request by a value that manifests do not contain.

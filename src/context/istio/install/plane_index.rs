@@ -8,14 +8,14 @@ use hashbrown::HashMap;
 use crate::mesh::istio::injection::InjectionInput;
 use crate::mesh::istio::install::{Install, Webhook};
 
-use super::labels::Labels;
+use crate::context::istio::install::labels::Labels;
 
 /// The positions of a control plane among all, and of a webhook among its own.
 type HookId = (usize, usize);
 
 /// Control planes by what decides whom they inject.
 #[derive(Debug, Default)]
-pub(in super::super) struct PlaneIndex {
+pub(in crate::context) struct PlaneIndex {
     by_name: HashMap<String, Vec<usize>>,
     /// Those with the default role.
     defaults: Vec<usize>,
@@ -26,7 +26,7 @@ pub(in super::super) struct PlaneIndex {
 }
 
 /// The positions of control planes that may inject a pod, each with those of its webhooks that may select the pod.
-pub(super) type Possible = BTreeMap<usize, Vec<usize>>;
+pub(in crate::context) type Possible = BTreeMap<usize, Vec<usize>>;
 
 /// What has a label.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Side {
 
 impl PlaneIndex {
     /// Sorts all control planes of a tree.
-    pub(in super::super) fn of(planes: &[Install]) -> Self {
+    pub(in crate::context) fn of(planes: &[Install]) -> Self {
         let mut index = Self::default();
         let mut uses: HashMap<String, usize> = HashMap::new();
         for hook in planes.iter().flat_map(|plane| &plane.webhooks) {
@@ -83,7 +83,7 @@ impl PlaneIndex {
     }
 
     /// Returns the control planes that may inject a pod; no other one does.
-    pub(super) fn possible(&self, labels: &Labels<'_>) -> Possible {
+    pub(in crate::context) fn possible(&self, labels: &Labels<'_>) -> Possible {
         let mut possible = Possible::new();
         let input = &labels.input;
         let named = [input.namespace_revision, input.revision];

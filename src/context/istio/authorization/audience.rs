@@ -1,14 +1,14 @@
 //! Caches the decisions of `AuthorizationPolicy`s for all pods to which the same policies apply.
 
-use crate::context::authz_cache::{Audience, RulePlace};
-use crate::context::authz_rules::rules;
+use crate::context::istio::authorization::cache::{Audience, RulePlace};
+use crate::context::istio::authorization::rules::rules;
 use crate::context::istio::facets::AuthorizationFacts;
 use crate::kube::Object;
 use crate::yaml::NodeRef;
 
 impl<'c, 't> AuthorizationFacts<'c, 't> {
     /// Returns the audience of the pods of `workload`.
-    pub(super) fn audience(self) -> Audience {
+    pub(in crate::context) fn audience(self) -> Audience {
         let (object, labels) = (&self.workload.object, self.workload.template.labels());
         let root = self.istio().root_namespace().value;
         let policies = &self.context.inventory.authorization_policies;
@@ -22,7 +22,7 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
 
     /// Returns the positions of a policy and of one of its rules; `None` if the inventory does not
     /// contain the policy.
-    pub(super) fn rule_place(
+    pub(in crate::context) fn rule_place(
         self,
         policy: &Object<'t>,
         rule: Option<NodeRef<'t>>,
@@ -36,7 +36,10 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
     }
 
     /// Returns the policy and the rule at a position.
-    pub(super) fn rule_at(self, place: RulePlace) -> Option<(&'c Object<'t>, Option<NodeRef<'t>>)> {
+    pub(in crate::context) fn rule_at(
+        self,
+        place: RulePlace,
+    ) -> Option<(&'c Object<'t>, Option<NodeRef<'t>>)> {
         let policy = self
             .context
             .inventory

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::context::istio::facets::{Istio, IstioPolicy, PeerAuthentications};
+use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
+use crate::context::istio::policy_scope::PolicyScope;
 use crate::context::namespace_index::NamespaceIndex;
 use crate::context::nearest::nearest;
-use crate::context::nearest_policies::{NearestPolicies, ScopeKey};
-use crate::context::policy_scope::PolicyScope;
 use crate::finding::{Certainty, Label};
 use crate::kube::{Object, PeerAuthentication};
 use crate::mesh::Fact;

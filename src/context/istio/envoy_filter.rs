@@ -1,8 +1,8 @@
 //! Finds `EnvoyFilter`s that may affect probes. A static tool cannot evaluate their patches.
 
-use crate::context::inbound_patch::inbound_patch;
 use crate::context::istio::facets::{Istio, IstioPolicy};
-use crate::context::policy_scope::PolicyScope;
+use crate::context::istio::inbound_patch::inbound_patch;
+use crate::context::istio::policy_scope::PolicyScope;
 use crate::kube::{Workload, selects_workload};
 use crate::mesh::Fact;
 

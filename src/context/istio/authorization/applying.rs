@@ -7,14 +7,14 @@ use crate::kube::Object;
 use crate::mesh::istio::authz::{Match, Request};
 use crate::yaml::NodeRef;
 
-use crate::context::authz_rules::{Action, action, rule_matches, rules, texts};
+use crate::context::istio::authorization::rules::{Action, action, rule_matches, rules, texts};
 
 /// The position of a policy in the inventory, and of a rule in the policy.
 type RulePosition = (usize, usize);
 
 /// The policies that apply to a set of pods.
 #[derive(Debug, Default)]
-pub(super) struct ApplyingPolicies {
+pub(in crate::context) struct ApplyingPolicies {
     /// Their positions in the inventory, in order.
     policies: Vec<usize>,
     /// The first policy with the action ALLOW.
@@ -37,7 +37,7 @@ struct RuleIndex {
 
 impl ApplyingPolicies {
     /// Indexes the rules of the policies at these positions of `all`.
-    pub(super) fn of(all: &[Object<'_>], policies: Vec<usize>) -> Self {
+    pub(in crate::context) fn of(all: &[Object<'_>], policies: Vec<usize>) -> Self {
         let mut sorted = Self::default();
         for &at in &policies {
             let Some(policy) = all.get(at) else { continue };
@@ -55,7 +55,7 @@ impl ApplyingPolicies {
     }
 
     /// Returns all policies.
-    pub(super) fn all<'a, 't>(
+    pub(in crate::context) fn all<'a, 't>(
         &'a self,
         all: &'a [Object<'t>],
     ) -> impl Iterator<Item = &'a Object<'t>> {
@@ -63,13 +63,16 @@ impl ApplyingPolicies {
     }
 
     /// Returns the first policy with the action ALLOW.
-    pub(super) fn first_allowing<'a, 't>(&self, all: &'a [Object<'t>]) -> Option<&'a Object<'t>> {
+    pub(in crate::context) fn first_allowing<'a, 't>(
+        &self,
+        all: &'a [Object<'t>],
+    ) -> Option<&'a Object<'t>> {
         all.get(self.first_allowing?)
     }
 
     /// Returns the first policy with this action and a rule for which the request has this match, and
     /// the rule.
-    pub(super) fn found<'a, 't>(
+    pub(in crate::context) fn found<'a, 't>(
         &self,
         all: &'a [Object<'t>],
         wanted: Action,

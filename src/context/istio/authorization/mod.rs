@@ -1,0 +1,13 @@
+//! Decides which `AuthorizationPolicy` allows or denies a request.
+
+pub(in crate::context) mod applying;
+pub(in crate::context) mod audience;
+pub(in crate::context) mod cache;
+pub(in crate::context) mod decide;
+pub(in crate::context) mod denial;
+pub(in crate::context) mod rules;
+pub(in crate::context) mod undecidable;
+
+pub use decide::allowed_selector;
+pub use denial::{Authorization, AuthzDenial, DenialReason, MismatchReason};
+pub use undecidable::UndecidablePolicy;
