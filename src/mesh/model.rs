@@ -5,7 +5,7 @@
 //! namespace.
 
 use crate::finding::{Certainty, Label};
-use crate::kube::{Container, Object, Port, Probe, Workload};
+use crate::kube::{Container, Object, Port, Probe, ProbeHandler, Workload};
 use crate::source::placeholder;
 use crate::yaml::{FieldPath, Value};
 
@@ -271,6 +271,30 @@ pub(super) fn exclusion(input: &PodInput<'_, '_>, key: &str, port: Option<i64>) 
     Some(Reason::written(
         object.label_at(entry.value.span(), message),
     ))
+}
+
+/// Returns the treatment of each handler by a mesh that does not change probes. `judge` decides for handlers with a port,
+/// if the pod takes part in the mesh.
+pub(super) fn treatments_of_unchanged_probes(
+    membership: Membership,
+    handlers: &[HandlerRef<'_>],
+    judge: impl Fn(&HandlerRef<'_>, &ProbeHandler, i64) -> ProbeTreatment,
+) -> Vec<ProbeTreatment> {
+    let takes_part = matches!(
+        membership,
+        Membership::Injected | Membership::AlreadyInjected
+    );
+    handlers
+        .iter()
+        .map(|handler| {
+            let action = handler.1.action.as_ref().ok();
+            let number = port_of(handler);
+            match (action, number) {
+                (Some(action), Some(number)) if takes_part => judge(handler, action, number),
+                _ => ProbeTreatment::unchanged(number, ProbeDestination::Nothing),
+            }
+        })
+        .collect()
 }
 
 /// Returns the port that a handler targets, if it can be resolved.

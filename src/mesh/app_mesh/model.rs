@@ -4,8 +4,8 @@ use crate::finding::Certainty;
 use crate::mesh::default_release::release_of;
 use crate::mesh::fact::{Fact, Reason};
 use crate::mesh::model::{
-    HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
-    port_of,
+    HandlerRef, Membership, MeshModel, PodInput, ProbeTreatment, RewriteSupport,
+    treatments_of_unchanged_probes,
 };
 use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
@@ -75,24 +75,10 @@ impl MeshModel for AppMesh {
         membership: Membership,
         handlers: &[HandlerRef<'_>],
     ) -> Vec<ProbeTreatment> {
-        let takes_part = matches!(
-            membership,
-            Membership::Injected | Membership::AlreadyInjected
-        );
         let node = node(input);
-        handlers
-            .iter()
-            .map(|handler| {
-                let action = handler.1.action.as_ref().ok();
-                let number = port_of(handler);
-                match (action, number) {
-                    (Some(action), Some(number)) if takes_part => {
-                        judge(input, node, action, number)
-                    }
-                    _ => ProbeTreatment::unchanged(number, ProbeDestination::Nothing),
-                }
-            })
-            .collect()
+        treatments_of_unchanged_probes(membership, handlers, |_, action, number| {
+            judge(input, node, action, number)
+        })
     }
 
     fn shape(&self) -> RewriteSupport {

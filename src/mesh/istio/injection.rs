@@ -49,6 +49,17 @@ pub struct InjectionInput<'a> {
     pub host_network: bool,
 }
 
+impl InjectionInput<'_> {
+    /// Returns whether the labels select pods for control planes with the default role.
+    #[must_use]
+    pub fn requests_default(&self) -> bool {
+        match self.namespace_injection {
+            Some(value) => value == "enabled",
+            None => self.namespace_revision.is_none() && self.revision.is_none(),
+        }
+    }
+}
+
 /// A webhook of the injector's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhook {

@@ -3,8 +3,8 @@
 use crate::mesh::default_release::release_of;
 use crate::mesh::fact::Fact;
 use crate::mesh::model::{
-    HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
-    port_of,
+    HandlerRef, Membership, MeshModel, PodInput, ProbeTreatment, RewriteSupport,
+    treatments_of_unchanged_probes,
 };
 use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
@@ -36,23 +36,9 @@ impl MeshModel for Linkerd {
         membership: Membership,
         handlers: &[HandlerRef<'_>],
     ) -> Vec<ProbeTreatment> {
-        let takes_part = matches!(
-            membership,
-            Membership::Injected | Membership::AlreadyInjected
-        );
-        handlers
-            .iter()
-            .map(|handler| {
-                let action = handler.1.action.as_ref().ok();
-                let number = port_of(handler);
-                match (action, number) {
-                    (Some(action), Some(number)) if takes_part => {
-                        judge(input, handler, action, number)
-                    }
-                    _ => ProbeTreatment::unchanged(number, ProbeDestination::Nothing),
-                }
-            })
-            .collect()
+        treatments_of_unchanged_probes(membership, handlers, |handler, action, number| {
+            judge(input, handler, action, number)
+        })
     }
 
     fn shape(&self) -> RewriteSupport {

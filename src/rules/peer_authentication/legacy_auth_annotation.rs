@@ -8,6 +8,7 @@ use crate::predict::Cause;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::pod_metadata::has_comment;
+use crate::rules::support::policy_values::{map, selector_of_service};
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Value};
 
 declare_rule! {
@@ -148,18 +149,7 @@ fn removal(service: &Object<'_>, entry: Entry<'_>, is_known: bool) -> Fix {
 /// Returns the `PeerAuthentication` that has the effect that the annotation had; `None` if the Service has no
 /// selector of texts.
 fn exception<'t>(cx: &RuleContext<'_, 't>, service: &Object<'t>, target: i64) -> Option<Value> {
-    let map = |key: &str, value: Value| Value::Map(vec![(key.to_owned(), value)]);
-    let selector = service.node.get("spec")?.get("selector")?;
-    let labels: Option<Vec<(String, Value)>> = selector
-        .effective_entries()
-        .into_iter()
-        .map(|label| {
-            Some((
-                label.key.text()?.to_owned(),
-                Value::from(label.value.text()?),
-            ))
-        })
-        .collect();
+    let selector = selector_of_service(service)?;
     let name = format!("{}-port-{target}", service.name());
     let mut metadata = vec![("name".to_owned(), Value::Str(name))];
     if let Some(namespace) = cx.context.namespace_of(service).written_name() {
@@ -167,13 +157,7 @@ fn exception<'t>(cx: &RuleContext<'_, 't>, service: &Object<'t>, target: i64) ->
     }
     let mode = map("mode", Value::from("DISABLE"));
     let ports = map(&target.to_string(), mode);
-    let spec = vec![
-        (
-            "selector".to_owned(),
-            map("matchLabels", Value::Map(labels?)),
-        ),
-        ("portLevelMtls".to_owned(), ports),
-    ];
+    let spec = vec![selector, ("portLevelMtls".to_owned(), ports)];
     Some(Value::Map(vec![
         ("apiVersion".to_owned(), Value::from("security.istio.io/v1")),
         ("kind".to_owned(), Value::from("PeerAuthentication")),

@@ -5,6 +5,7 @@ use crate::kube::{Object, integer};
 use crate::mesh::Version;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::policy_values::{map, selector_of_service};
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Value};
 
 declare_rule! {
@@ -122,21 +123,7 @@ fn spec_for_target<'t>(
     let service = services.find(|service| {
         service.name() == name && context.namespace_of(service).name == namespace
     })?;
-    let selector = service.node.get("spec")?.get("selector")?;
-    let labels: Option<Vec<(String, Value)>> = selector
-        .effective_entries()
-        .into_iter()
-        .map(|label| {
-            Some((
-                label.key.text()?.to_owned(),
-                Value::from(label.value.text()?),
-            ))
-        })
-        .collect();
-    let mut spec = vec![(
-        "selector".to_owned(),
-        map("matchLabels", Value::Map(labels?)),
-    )];
+    let mut spec = vec![selector_of_service(service)?];
     let Some(ports) = target.get("ports") else {
         spec.push(("mtls".to_owned(), mode));
         return Some(Value::Map(spec));
@@ -159,8 +146,4 @@ fn set(policy: &Object<'_>, path: &[&'static str], value: Value) -> Change {
         route: policy.route.join(&FieldPath::keys(path)),
         value,
     }
-}
-
-fn map(key: &str, value: Value) -> Value {
-    Value::Map(vec![(key.to_owned(), value)])
 }

@@ -5,14 +5,10 @@ use crate::finding::Finding;
 use crate::kube::Workload;
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
-use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, MetadataMap};
-
-/// A port for which no policy has an exception. Its mode is that of the pod in general.
-const ANY_PORT: i64 = 0;
+use crate::rules::support::unenforced_mtls;
 
 declare_rule! {
     "interception-none-no-ingress", Note, fix: None, scope: Workloads
@@ -28,16 +24,9 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let workload = &pod.workload;
     let mode = cx.context.istio(workload).ports().interception_mode()?;
-    let mtls = cx.context.istio(workload).mtls(ANY_PORT);
-    let disables_mtls = mode.value == "NONE" && mtls.value == MtlsMode::Strict;
-    if !disables_mtls
-        || cx
-            .context
-            .istio(workload)
-            .ports()
-            .declared_ingress()
-            .is_some()
-    {
+    let mtls = unenforced_mtls::strict_mode(cx, pod)?;
+    let ports = cx.context.istio(workload).ports();
+    if mode.value != "NONE" || ports.declared_ingress().is_some() {
         return None;
     }
     let message =
@@ -49,19 +38,8 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         .annotation(keys::INTERCEPTION_MODE)
         .or_else(|| template.annotation(keys::PROXY_CONFIG))
         .filter(|_| is_from_file_of(workload, &mode));
-    let mut finding = match annotation {
-        Some(entry) => {
-            pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Annotation, entry, message)
-        }
-        None => {
-            let span = workload.object.name_span();
-            let mut finding = RULE.finding_on_workload(workload, span, message);
-            finding.depend_on(&mode);
-            finding
-        }
-    };
-    finding.depend_on(&mtls);
-    finding.depend_on(&pod.dataplane);
+    let facts = (&mode, &mtls);
+    let mut finding = unenforced_mtls::finding(&RULE, pod, annotation, facts, message);
     finding.help =
         Some("declare the ports under `ingress` of a `Sidecar`, or enable interception".to_owned());
     Some(finding)

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use crate::mesh::istio::injection::InjectionInput;
 use crate::mesh::istio::install::{Install, Webhook};
 
 use crate::context::istio::install::labels::Labels;
@@ -89,7 +88,7 @@ impl PlaneIndex {
         let named = [input.namespace_revision, input.revision];
         let named = named.into_iter().flatten();
         let planes = named.filter_map(|name| self.by_name.get(name)).flatten();
-        let defaults = self.defaults.iter().filter(|_| asks_default(input));
+        let defaults = self.defaults.iter().filter(|_| input.requests_default());
         for at in planes.chain(defaults) {
             possible.entry(*at).or_default();
         }
@@ -117,14 +116,6 @@ impl PlaneIndex {
             );
         }
         found.into_iter().flatten().copied()
-    }
-}
-
-/// Returns whether the labels select pods for control planes with the default role.
-fn asks_default(input: &InjectionInput<'_>) -> bool {
-    match input.namespace_injection {
-        Some(value) => value == "enabled",
-        None => input.namespace_revision.is_none() && input.revision.is_none(),
     }
 }
 

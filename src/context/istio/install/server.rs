@@ -84,14 +84,12 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     /// install` gives it to the first installation of a cluster, whatever its revision is
     /// (`istioctl/pkg/install`, since 1.10); the file does not state it.
     fn by_istioctl(self, planes: &[&'c Install], input: &InjectionInput<'_>) -> Option<Server<'c>> {
-        let asks_default = input.namespace_injection.is_some()
-            || input.namespace_revision.is_none() && input.revision.is_none();
         let planes = planes
             .iter()
             .copied()
             .filter(|plane| plane.carrier == Carrier::IstioOperator);
         let planes: Vec<&Install> = self.chosen(planes.collect());
-        let first = planes.first().filter(|_| asks_default)?;
+        let first = planes.first().filter(|_| input.requests_default())?;
         let message = "istioctl gave this installation the default role";
         let place = Label {
             message: message.to_owned(),

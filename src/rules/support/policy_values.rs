@@ -1,0 +1,26 @@
+//! Parts of the policies that fixes write.
+
+use crate::kube::Object;
+use crate::yaml::Value;
+
+/// Returns a mapping with one entry.
+pub(in crate::rules) fn map(key: &str, value: Value) -> Value {
+    Value::Map(vec![(key.to_owned(), value)])
+}
+
+/// Returns the entry `selector` of a policy for the pods of a Service; `None` if the Service has no selector of texts.
+pub(in crate::rules) fn selector_of_service(service: &Object<'_>) -> Option<(String, Value)> {
+    let selector = service.node.get("spec")?.get("selector")?;
+    let labels: Option<Vec<(String, Value)>> = selector
+        .effective_entries()
+        .into_iter()
+        .map(|label| {
+            Some((
+                label.key.text()?.to_owned(),
+                Value::from(label.value.text()?),
+            ))
+        })
+        .collect();
+    let labels = map("matchLabels", Value::Map(labels?));
+    Some(("selector".to_owned(), labels))
+}
