@@ -22,7 +22,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         Some(_) => Gate::Yes,
         None => Gate::IfConfigured,
     };
-    let mut run = prepare(session, &args.common, RenderFallback::Files, gate)?;
+    let mut run = prepare(session, &args.common, RenderFallback::Files, gate, None)?;
     run.layer = options.or(std::mem::take(&mut run.layer));
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);

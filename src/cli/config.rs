@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::engine::rule_names;
 use crate::settings::{self, FactOverrides, Form, Layer};
 use crate::source::{
-    Input, boundary, io_error_reason, read_resolved_text, read_text, resolved_within, shown_path,
+    CONFIG_NAMES, Input, boundary, io_error_reason, read_resolved_text, read_text, resolved_within,
+    shown_path,
 };
 use crate::yaml::{self, LineIndex, Span};
 
 use super::args::Common;
 use super::paths::resolve_named_path;
 use super::stop::Stop;
-
-const FILE_NAME: &str = ".meshprobe.yaml";
+use super::surroundings::common_folder;
 
 /// The settings of a run from the configuration file and the options.
 pub(super) struct LoadedConfig {
@@ -22,6 +22,8 @@ pub(super) struct LoadedConfig {
     pub(super) layer: Layer,
     /// The paths under `context` in the configuration file.
     pub(super) context: Vec<Input>,
+    /// The folder of the configuration file.
+    pub(super) folder: Option<PathBuf>,
 }
 
 /// A configuration file, and which paths it may contain.
@@ -30,6 +32,14 @@ enum ConfigFile {
     Named(PathBuf),
     /// A file of the tree: its path, its resolved path, and the folder that its paths must not leave.
     Found(PathBuf, PathBuf, PathBuf),
+}
+
+impl ConfigFile {
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Named(file) | Self::Found(file, ..) => file.parent(),
+        }
+    }
 }
 
 /// Reads the configuration file, and combines it with the options.
@@ -44,13 +54,21 @@ pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedCon
             Some(ConfigFile::Named(directory.join(file)))
         }
         None if common.isolated => None,
-        None => nearest(directory)?,
+        None => match nearest(directory)? {
+            Some(file) => Some(file),
+            // The result must not depend on the working directory.
+            None => match common_folder(common, directory) {
+                Some(folder) => nearest(&folder)?,
+                None => None,
+            },
+        },
     };
     let Some(file) = file else {
         let context = Vec::new();
         return Ok(LoadedConfig {
             layer: options,
             context,
+            folder: None,
         });
     };
     let mut below = read(&file, directory)?;
@@ -58,16 +76,20 @@ pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedCon
     Ok(LoadedConfig {
         layer: options.or(below),
         context,
+        folder: file.folder().map(Path::to_path_buf),
     })
 }
 
 /// Finds the nearest configuration file in `directory` or above, up to the root of the repository.
 fn nearest(directory: &Path) -> Result<Option<ConfigFile>, Stop> {
     for above in directory.ancestors() {
-        let file = above.join(FILE_NAME);
-        if std::fs::symlink_metadata(&file).is_ok() {
+        for name in CONFIG_NAMES {
+            let file = above.join(name);
+            if std::fs::symlink_metadata(&file).is_err() {
+                continue;
+            }
             let boundary = boundary(above);
-            let real = resolved_within(above, Path::new(FILE_NAME), &boundary).map_err(|why| {
+            let real = resolved_within(above, Path::new(name), &boundary).map_err(|why| {
                 let shown = shown_path(&file, directory);
                 Stop::usage(format!("cannot read `{shown}`: {why}"))
                     .help("use `--config` to read it anyway")

@@ -9,7 +9,7 @@ use crate::mesh::Version;
 use crate::report;
 use crate::settings::Layer;
 use crate::source::{
-    Content, Exclude, Input, Request, SourceFile, SourceSet, TrackedHidden, WalkOptions,
+    Content, Exclude, Input, Request, Role, SourceFile, SourceSet, TrackedHidden, WalkOptions,
 };
 
 use super::args::Common;
@@ -18,6 +18,7 @@ use super::progress::Progress;
 use super::render;
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
+use super::surroundings;
 use super::terminal::{is_ci, terminal_style};
 use super::threads::{cores, pool};
 
@@ -75,7 +76,7 @@ pub(super) enum Gate {
     No,
 }
 
-/// Reads the settings and the files of a run.
+/// Reads the settings and the files of a run, which writes copies to `output`.
 ///
 /// # Errors
 /// An option, a path or the configuration file is invalid.
@@ -84,11 +85,22 @@ pub(super) fn prepare(
     common: &Common,
     fallback: RenderFallback,
     gate: Gate,
+    output: Option<&Path>,
 ) -> Result<Run, Stop> {
     let directory = session.directory()?;
-    let LoadedConfig { layer, context } = config::load_config(common, directory)?;
+    let LoadedConfig {
+        layer,
+        context,
+        folder,
+    } = config::load_config(common, directory)?;
     check_release(session, &layer, common)?;
     let mut request = request(session, common, context, fallback)?;
+    let limits = surroundings::Limits {
+        config: folder.as_deref(),
+        declares_root: layer.root == Some(true),
+        output,
+    };
+    surroundings::add(session, common, &limits, &mut request)?;
     request.walk.tracked_hidden = match gate {
         Gate::Yes => TrackedHidden::Manifests,
         Gate::IfConfigured if layer.fail_on.is_some() || is_ci(session) => TrackedHidden::Manifests,
@@ -109,7 +121,11 @@ pub(super) fn prepare(
     let set = progress.during(session, "reading files", || {
         pool.install(|| engine::load(&request))
     });
-    if set.files.is_empty() && !common.quiet {
+    let mut checked = set
+        .files
+        .iter()
+        .filter(|file| file.role != Role::Repository);
+    if checked.next().is_none() && !common.quiet {
         session.errln("warning: no manifest found (*.yaml, *.yml, *.json)");
     }
     Ok(Run {
@@ -187,6 +203,8 @@ fn request(
             force_exclude: common.force_exclude,
             tracked_hidden: TrackedHidden::None,
         },
+        roots: Vec::new(),
+        omitted: Vec::new(),
         max_rendered: common.max_rendered,
         max_parsed: common.max_parsed,
     })
@@ -226,7 +244,11 @@ pub(super) fn exclude_earlier_copies(run: &mut Run, directory: &Path) {
 pub(super) fn print_files(session: &Session, set: &SourceSet, common: &Common) {
     if common.verbose {
         for file in &set.files {
-            session.errln(&format!("{}: {}", file.path, kinds(file)));
+            let context = match file.role {
+                Role::Target => "",
+                Role::Context | Role::Repository => " (context)",
+            };
+            session.errln(&format!("{}: {}{context}", file.path, kinds(file)));
         }
     }
 }

@@ -18,6 +18,7 @@ mod schema;
 mod session;
 mod shell;
 mod stop;
+mod surroundings;
 mod terminal;
 mod threads;
 mod vm;

@@ -15,7 +15,7 @@ use super::stop::Stop;
 use super::terminal::terminal_style;
 
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
-    let run = prepare(session, &args.common, RenderFallback::Files, Gate::No)?;
+    let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);
     let predicted = run.on_threads(session, || {

@@ -34,6 +34,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         &args.common,
         RenderFallback::Nothing,
         Gate::Rewrite,
+        args.output.as_deref(),
     )?;
     if args.emit_envoy {
         return emit(session, &run, args);

@@ -15,7 +15,14 @@ use crate::cli::session::Session;
 use crate::cli::stop::Stop;
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
-    let mut run = prepare(session, &args.common, RenderFallback::Nothing, Gate::No)?;
+    let output = args.output.as_deref();
+    let mut run = prepare(
+        session,
+        &args.common,
+        RenderFallback::Nothing,
+        Gate::No,
+        output,
+    )?;
     if let Some(directory) = &args.output {
         exclude_earlier_copies(&mut run, directory);
     }

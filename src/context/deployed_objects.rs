@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::context::pull_in::{FoundObject, PulledIn, pull_in};
+use crate::context::reported::Reported;
 use crate::gitops::deployment;
 use crate::gitops::deployment::Deployments;
 use crate::kube::Object;
@@ -13,12 +15,14 @@ use crate::source::SourceSet;
 use crate::source::paths::folder;
 
 /// Assigns objects to the file that deploys them unchanged. An object that several clusters deploy
-/// is copied to each of them.
+/// is copied to each of them. Also returns which findings are reported; if `pulls_in` is not set, those in the given files
+/// only.
 pub(in crate::context) fn assign_to_deployments<'t>(
-    sources: &SourceSet,
-    renderings: &[Rendering],
-    objects: Vec<(Object<'t>, bool)>,
-) -> Vec<(Object<'t>, bool)> {
+    sources: &'t SourceSet,
+    renderings: &'t [Rendering],
+    mut objects: Vec<FoundObject<'t>>,
+    pulls_in: bool,
+) -> (Vec<(Object<'t>, bool)>, Reported<'t>) {
     let folders = |is_wanted: fn(&Rendering) -> bool| -> BTreeSet<&str> {
         let deployed = renderings
             .iter()
@@ -28,8 +32,16 @@ pub(in crate::context) fn assign_to_deployments<'t>(
     };
     let rendered = folders(|_| true);
     let left_out = folders(|rendering| rendering.left_out.is_some() && rendering.used.is_empty());
-    let all = deployment::all(sources, objects.iter().map(|(object, _)| object));
+    let all = deployment::all(sources, objects.iter().map(|found| &found.object));
     let deployments = Deployments::new(all, &rendered, &left_out);
+    let PulledIn {
+        mut reported,
+        deployed,
+    } = if pulls_in {
+        pull_in(sources, renderings, &mut objects, &deployments)
+    } else {
+        PulledIn::default()
+    };
     let homes: BTreeSet<&str> = renderings
         .iter()
         .filter_map(|rendering| Some(&*rendering.deployed.as_ref()?.file))
@@ -37,7 +49,10 @@ pub(in crate::context) fn assign_to_deployments<'t>(
     let mut placed = Vec::with_capacity(objects.len());
     // Objects of one folder are mostly consecutive.
     let (mut last, mut taking, mut is_shared) = (None, Vec::new(), false);
-    for (object, is_target) in objects {
+    for FoundObject {
+        object, is_target, ..
+    } in objects
+    {
         let is_placed = object.rendered_by.is_some() && homes.contains(object.location_file());
         let here = Some(folder(object.location_file()));
         if here != last {
@@ -63,7 +78,11 @@ pub(in crate::context) fn assign_to_deployments<'t>(
                 destination: deployment.destination.clone(),
                 ..object.clone()
             };
-            placed.push((number, moved, is_target));
+            let is_deployed = deployed.get(number) == Some(&true);
+            if is_deployed && !is_target {
+                reported.add(&moved);
+            }
+            placed.push((number, moved, is_target || is_deployed));
         }
     }
     // Objects that one file deploys, or that one kustomization renders, stay together.
@@ -77,8 +96,9 @@ pub(in crate::context) fn assign_to_deployments<'t>(
     placed.sort_by_cached_key(|(number, object, _)| {
         (place(object.rendered_by), place(object.overlay), *number)
     });
-    placed
+    let objects = placed
         .into_iter()
         .map(|(_, object, is_target)| (object, is_target))
-        .collect()
+        .collect();
+    (objects, reported)
 }

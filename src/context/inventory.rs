@@ -1,11 +1,11 @@
 //! Sorts the objects of all documents into objects that state facts and workloads.
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 use hashbrown::HashMap;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
 
 use crate::context::deployed_objects::assign_to_deployments;
 use crate::context::environments::Environments;
@@ -14,6 +14,8 @@ use crate::context::namespace_index::{NamespaceIndex, Place};
 use crate::context::not_judged::{NotJudged, incomplete_pod};
 use crate::context::object_namespace::namespace_of;
 use crate::context::port_index::PortIndex;
+use crate::context::pull_in::FoundObject;
+use crate::context::reported::{Reported, is_target};
 use crate::context::service_selector::service_selector;
 use crate::context::subject::{MeshObject, Subject};
 use crate::context::unrendered;
@@ -81,14 +83,8 @@ pub struct Inventory<'t> {
     unrendered: HashMap<(&'t str, usize), Unrendered>,
     /// Policies that are ignored because a kustomization uses or drops them.
     pub unchecked: Vec<UncheckedPolicy>,
-    /// The overlays whose findings are reported, whatever files they include.
-    target_overlays: BTreeSet<&'t Arc<str>>,
-}
-
-pub(in crate::context) fn is_target(sources: &SourceSet, path: &str) -> bool {
-    sources
-        .file(path)
-        .is_some_and(|file| file.role == Role::Target)
+    /// What is reported in addition to the given files.
+    pub(super) reported: Reported<'t>,
 }
 
 impl<'t> Inventory<'t> {
@@ -106,12 +102,13 @@ impl<'t> Inventory<'t> {
     ///
     /// A patch of a kustomization is an object only if [`Unrendered`] applies to it. An object that
     /// a kustomization includes is read as rendered, except objects that state how the mesh is
-    /// installed.
+    /// installed. If `pulls_in` is set, what the given files deploy is reported like these files.
     #[must_use]
     pub fn new(
         sources: &'t SourceSet,
         renderings: &'t [Rendering],
         settings: &'t Settings,
+        pulls_in: bool,
     ) -> Self {
         // The order is that of the paths, because the first of several equally near facts may be used.
         let files = sources.by_place();
@@ -122,21 +119,20 @@ impl<'t> Inventory<'t> {
         };
         let documents = &inventory.rendered;
         let of_file = |file: &&'t SourceFile| written_objects(file, documents).collect::<Vec<_>>();
-        let of_rendering = |rendering: &'t Rendering| {
-            let is_wanted = is_target(sources, &rendering.root)
-                || is_target(sources, rendering.location_file());
-            let objects = rendering.objects().map(move |object| {
-                let is_target = is_wanted || is_target(sources, object.path());
-                (object, is_target)
+        let of_rendering = |(index, rendering): (usize, &'t Rendering)| {
+            let objects = rendering.objects().map(move |object| FoundObject {
+                is_target: is_target(sources, object.path()),
+                object,
+                rendering: Some(index),
             });
-            (
-                is_wanted.then(|| rendering.location_file()),
-                objects.collect::<Vec<_>>(),
-            )
+            objects.collect::<Vec<_>>()
         };
         let (written, rendered) = rayon::join(
             || files.par_iter().flat_map_iter(of_file).collect::<Vec<_>>(),
-            || renderings.par_iter().map(of_rendering).collect::<Vec<_>>(),
+            || {
+                let renderings = renderings.par_iter().enumerate();
+                renderings.map(of_rendering).collect::<Vec<_>>()
+            },
         );
         let mut objects = Vec::with_capacity(written.len());
         for WrittenObject {
@@ -152,22 +148,22 @@ impl<'t> Inventory<'t> {
                 DocumentTreatment::Manifest(why) => {
                     let key = (&**object.path(), object.document.index);
                     inventory.unrendered.extend(why.map(|why| (key, why)));
-                    objects.push((object, is_target));
+                    objects.push(FoundObject {
+                        object,
+                        is_target,
+                        rendering: None,
+                    });
                 }
-                DocumentTreatment::Unchecked(why) if is_target => {
+                DocumentTreatment::Unchecked(why) => {
                     let policy = unrendered::unchecked(&object, why, renderings, settings);
                     inventory.unchecked.push(policy);
                 }
-                DocumentTreatment::Unchecked(_)
-                | DocumentTreatment::Rendered
-                | DocumentTreatment::Patch => {}
+                DocumentTreatment::Rendered | DocumentTreatment::Patch => {}
             }
         }
-        for (overlay, rendered) in rendered {
-            inventory.target_overlays.extend(overlay);
-            objects.extend(rendered);
-        }
-        let objects = assign_to_deployments(sources, renderings, objects);
+        objects.extend(rendered.into_iter().flatten());
+        let (objects, reported) = assign_to_deployments(sources, renderings, objects, pulls_in);
+        inventory.reported = reported;
         inventory.environments = Environments::of(objects.iter().map(|(object, _)| object));
         for (object, is_target) in objects {
             let (namespace, _) = namespace_of(&object, settings);
@@ -194,11 +190,10 @@ impl<'t> Inventory<'t> {
         inventory
     }
 
-    /// Returns whether findings about a kustomization, or about the object that deploys it, are
-    /// reported, whatever files it includes.
+    /// Returns whether findings about a rendering are reported.
     #[must_use]
-    pub fn is_target_overlay(&self, path: &Arc<str>) -> bool {
-        self.target_overlays.contains(path)
+    pub fn reports_rendering(&self, rendering: &Rendering) -> bool {
+        self.reported.rendering(rendering)
     }
 
     /// Returns how the kustomizations of the tree use a document; `None` if no kustomization uses it.

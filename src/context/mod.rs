@@ -24,6 +24,8 @@ mod not_judged;
 mod object_namespace;
 mod origin;
 mod port_index;
+mod pull_in;
+mod reported;
 mod run_context;
 mod service_selector;
 mod services;

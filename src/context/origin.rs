@@ -4,7 +4,6 @@ use crate::context::run_context::Context;
 use crate::context::unmodelled_changes::notes_of;
 use crate::kube::Object;
 use crate::kustomize::Note;
-use crate::source::Role;
 
 /// The origin of an object.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +24,14 @@ impl<'t> Context<'t> {
 }
 
 impl<'c, 't> Origin<'c, 't> {
-    /// Returns whether findings about an object are reported: its file, or the kustomization that
-    /// renders it, is a target and not only context.
+    /// Returns whether findings about the object are reported: the user gave its file, or a file that deploys it.
     #[must_use]
     pub fn is_target(self) -> bool {
-        let is_target = |path: &str| {
-            let file = self.context.sources.file(path);
-            file.is_some_and(|file| file.role == Role::Target)
-        };
-        is_target(self.object.path()) || self.object.rendered_by.is_some_and(|path| is_target(path))
+        let context = self.context;
+        context
+            .inventory
+            .reported
+            .object(context.sources, self.object)
     }
 
     /// Returns the changes that the kustomization of `object` makes, that are not modelled and that

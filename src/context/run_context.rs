@@ -9,6 +9,7 @@ use crate::context::istio::authorization::cache::Authorizations;
 use crate::context::istio::install;
 use crate::context::unmodelled_changes::HiddenChanges;
 use crate::context::user_facts::{UserFacts, UserFactsIndex};
+use crate::finding::Finding;
 use crate::kustomize::Rendering;
 use crate::mesh::Version;
 use crate::mesh::istio::install::Install;
@@ -59,14 +60,30 @@ pub struct Context<'t> {
 
 impl<'t> Context<'t> {
     /// Collects the facts of all documents. Documents that `renderings` include are read as
-    /// rendered.
+    /// rendered. What the given files deploy is reported like these files.
     #[must_use]
     pub fn new(
         sources: &'t SourceSet,
         renderings: &'t [Rendering],
         settings: &'t Settings,
     ) -> Self {
-        let inventory = Inventory::new(sources, renderings, settings);
+        let inventory = Inventory::new(sources, renderings, settings, true);
+        Self::of(sources, renderings, settings, inventory)
+    }
+
+    /// Collects the facts of all documents as written. Only the given files are reported.
+    #[must_use]
+    pub fn as_written(sources: &'t SourceSet, settings: &'t Settings) -> Self {
+        let inventory = Inventory::new(sources, &[], settings, false);
+        Self::of(sources, &[], settings, inventory)
+    }
+
+    fn of(
+        sources: &'t SourceSet,
+        renderings: &'t [Rendering],
+        settings: &'t Settings,
+        inventory: Inventory<'t>,
+    ) -> Self {
         let install::Installations { planes, cluster } = install::installations(&inventory);
         let unseen: BTreeSet<&str> = renderings
             .iter()
@@ -93,5 +110,12 @@ impl<'t> Context<'t> {
             oldest: None,
             release: None,
         }
+    }
+
+    /// Returns whether a finding is reported: it is in a file that the user gave, or about an object that such a file
+    /// deploys.
+    #[must_use]
+    pub fn reports(&self, finding: &Finding) -> bool {
+        self.inventory.reported.finding(self.sources, finding)
     }
 }

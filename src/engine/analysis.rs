@@ -57,7 +57,7 @@ pub(super) fn analyse_with_and_without_overlays<T>(
 ) -> T {
     let renderings = render_relevant(set);
     let overlaid = Context::new(set, &renderings, settings);
-    let plain = Context::new(set, &[], settings);
+    let plain = Context::as_written(set, settings);
     let analysis_of = |renderings, context| Analysis {
         renderings,
         context,

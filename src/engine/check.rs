@@ -1,5 +1,6 @@
 //! Runs all rules on a set of files.
 
+use crate::context::Context;
 use crate::finding::{Applicability, Finding, Severity};
 use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
@@ -20,7 +21,7 @@ use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
 use super::unrendered::{explain_unrendered, policies_left_out};
 use super::unsupported_parts::{roots, unsupported_parts};
 use crate::engine::fix_history::keep_suppressed_values;
-use crate::engine::input_diagnostics::{broken_texts, input_diagnostics};
+use crate::engine::input_diagnostics::{broken_texts, input_diagnostics, surrounding_diagnostics};
 use crate::engine::panic_isolation::isolate_panics;
 
 /// Checks all files.
@@ -35,7 +36,12 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         input_diagnostics(set)
     };
     let (checked, problems) = rayon::join(checked, problems);
-    let (mut findings, counted, suppressions) = checked.value;
+    let Checked {
+        mut findings,
+        mut elsewhere,
+        counted,
+        suppressions,
+    } = checked.value;
     summary.workloads = counted.workloads;
     summary.not_judged = counted.not_judged;
     summary.unknown_kustomizations = counted.unknown_kustomizations;
@@ -46,7 +52,11 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         suppressions.mark(set, &AnnotatedPods::default(), &[], &mut finding);
         finding
     }));
-    for finding in &mut findings {
+    // An entry of `ignore` is used if it silences a finding anywhere in the tree.
+    if !ignores.is_empty() {
+        elsewhere.extend(surrounding_diagnostics(set));
+    }
+    for finding in findings.iter_mut().chain(&mut elsewhere) {
         mark_configured(set, &ignores, finding);
     }
     let about_suppressions = suppressions.findings(set, &levels, &ignores);
@@ -80,22 +90,31 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     }
 }
 
-/// Runs the predictions and the rules; returns the findings, the counts and the suppressions.
-fn check_files(set: &SourceSet, settings: &Settings) -> (Vec<Finding>, Summary, Suppressions) {
+/// The result of the predictions and the rules.
+#[derive(Debug, Default)]
+struct Checked {
+    findings: Vec<Finding>,
+    /// Findings in files that are only read for facts. They are not reported.
+    elsewhere: Vec<Finding>,
+    counted: Summary,
+    suppressions: Suppressions,
+}
+
+/// Runs the predictions and the rules.
+fn check_files(set: &SourceSet, settings: &Settings) -> Checked {
     let read = || Suppressions::read(set);
     analyse_while(set, settings, read, |analysis, suppressions| {
-        let (findings, counted) = check_analysed(set, settings, &analysis, &suppressions);
-        (findings, counted, suppressions)
+        check_analysed(set, settings, &analysis, suppressions)
     })
 }
 
-/// Runs the rules on the predictions; returns the findings and the counts.
+/// Runs the rules on the predictions.
 fn check_analysed(
     set: &SourceSet,
     settings: &Settings,
     analysis: &Analysis<'_, '_>,
-    suppressions: &Suppressions,
-) -> (Vec<Finding>, Summary) {
+    suppressions: Suppressions,
+) -> Checked {
     let (renderings, context) = (analysis.renderings, analysis.context);
     let predictions = analysis.predictions.as_slice();
     let mut counted = Summary::default();
@@ -104,7 +123,10 @@ fn check_analysed(
     let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
         suppressions.mark(set, &annotated, pods, finding);
     };
-    let mut findings = rules::check_marked(context, predictions, &mark);
+    let rules::Found {
+        reported: mut findings,
+        mut elsewhere,
+    } = rules::check_marked(context, predictions, &mark);
     let unread = unsupported_parts(renderings, predictions)
         .into_iter()
         .chain(broken_texts(context))
@@ -121,31 +143,31 @@ fn check_analysed(
             finding
         }));
     }
-    counted.unknown_kustomizations = count_unknown_kustomizations(set, renderings, predictions);
+    counted.unknown_kustomizations = count_unknown_kustomizations(context, renderings, predictions);
     counted.not_judged += counted.unknown_kustomizations;
-    // Context is read for facts. Its findings are not reported, unless an overlay that is checked includes it.
-    findings.retain(|finding| {
-        let mut overlays = finding.overlays.iter();
-        is_target(set, &finding.primary.path)
-            || overlays.any(|overlay| context.inventory.is_target_overlay(overlay))
-    });
+    elsewhere.extend(findings.extract_if(.., |finding| !context.reports(finding)));
     for finding in &mut findings {
         explain_unrendered(context, finding);
         limit_fix_to_targets(set, finding);
     }
-    (findings, counted)
+    Checked {
+        findings,
+        elsewhere,
+        counted,
+        suppressions,
+    }
 }
 
 /// Counts the kustomizations that are checked, but none of whose workloads is known.
 fn count_unknown_kustomizations(
-    set: &SourceSet,
+    context: &Context<'_>,
     renderings: &[Rendering],
     predictions: &[WorkloadPrediction<'_>],
 ) -> usize {
     let seen = roots(predictions.iter());
     let is_unseen = |rendering: &&Rendering| {
         rendering.has_unknown_objects
-            && (is_target(set, &rendering.root) || is_target(set, rendering.location_file()))
+            && context.inventory.reports_rendering(rendering)
             && !seen.contains(&*rendering.root)
     };
     renderings.iter().filter(is_unseen).count()

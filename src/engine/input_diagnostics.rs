@@ -16,16 +16,26 @@ use crate::engine::notices::{
 };
 use crate::engine::panic_isolation;
 
-/// Reports everything that kept a file or document from being checked.
+/// Reports everything that kept a file or document from being checked. Faults of files that the user did not name are
+/// only counted, see [`Summary`](crate::engine::Summary).
 #[must_use]
 pub fn input_diagnostics(set: &SourceSet) -> Vec<Finding> {
+    diagnostics(set, |file| file.role != Role::Repository)
+}
+
+/// Returns what [`input_diagnostics`] would report if the surroundings of the inputs were checked, too.
+pub(super) fn surrounding_diagnostics(set: &SourceSet) -> Vec<Finding> {
+    diagnostics(set, |file| file.role == Role::Repository)
+}
+
+fn diagnostics(set: &SourceSet, is_wanted: fn(&SourceFile) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
     let repeated = set.repeated_targets();
-    for file in &set.files {
+    for file in set.files.iter().filter(|file| is_wanted(file)) {
         found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
         found.extend(file.hides.iter().flat_map(|hidden| of_hidden(file, hidden)));
         let is_repeated = file.is_linked() && file.shares_text(&repeated);
-        if file.role == Role::Target && !is_repeated {
+        if file.role != Role::Context && !is_repeated {
             found.extend(
                 file.documents
                     .iter()

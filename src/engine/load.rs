@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use crate::gitops::NamedFolders;
 use crate::kustomize::NESTED;
 use crate::source::{
     Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
@@ -20,14 +21,21 @@ pub fn load(request: &Request) -> SourceSet {
     let mut folders = Folders::default();
     let candidates = find(request, &mut folders);
     let budget = parse_budget(request.max_parsed, candidates.len());
-    let (files, mut budget) = read_all(&candidates, budget);
+    // The memory limit must not leave out a checked file for the sake of its surroundings.
+    let (surroundings, inputs): (Vec<Candidate>, Vec<Candidate>) =
+        candidates.into_iter().partition(Candidate::is_surrounding);
+    let (mut files, budget) = read_all(&inputs, budget);
+    let (others, mut budget) = read_all(&surroundings, budget);
+    files.extend(others);
     let mut set = SourceSet::new(files);
     set.links = std::mem::take(&mut folders.links);
     let mut named = Named::new(request);
+    let mut deployed_folders = NamedFolders::new(request);
     // Kustomizations that are nested deeper are not rendered; rendering reports them.
     for _ in 0..=NESTED {
-        let missing = named.missing(&set);
+        let mut missing = named.missing(&set);
         set.links.extend(named.links());
+        missing.extend(deployed(&mut deployed_folders, &set, request, &mut folders));
         if missing.is_empty() {
             break;
         }
@@ -43,6 +51,28 @@ pub fn load(request: &Request) -> SourceSet {
     mark_origins(&mut set, request);
     set.max_rendered = request.max_rendered;
     set
+}
+
+/// Lists the files of the folders that files of the set deploy and that are not read yet.
+fn deployed(
+    named: &mut NamedFolders<'_>,
+    set: &SourceSet,
+    request: &Request,
+    folders: &mut Folders,
+) -> Vec<Candidate> {
+    let context = named.missing(set);
+    if context.is_empty() {
+        return Vec::new();
+    }
+    let request = Request {
+        context,
+        working_directory: request.working_directory.clone(),
+        walk: request.walk.clone(),
+        ..Request::default()
+    };
+    let mut found = find(&request, folders);
+    found.retain(|candidate| set.file(&candidate.path).is_none());
+    found
 }
 
 /// Reads files within a budget; also returns the budget for more files.

@@ -63,5 +63,5 @@ pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use prediction_run::{Predicted, predict};
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
-pub use summary::{FileCounts, MissingFacts, Summary};
+pub use summary::{ContextCounts, FileCounts, MissingFacts, Summary};
 pub use write::{WriteFailure, append_report, is_read, write_all, write_report};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::finding::{Finding, Label, Severity};
-use crate::source::SourceSet;
+use crate::source::{Role, SourceSet};
 use crate::yaml::Span;
 
 use crate::engine::notices::INTERNAL_ERROR;
@@ -45,6 +45,7 @@ pub(super) fn isolate_panics<T: Default>(
     for file in &set.files {
         match attempt(&set.with_files(vec![file.clone()])) {
             Ok(_) => good.push(file.clone()),
+            Err(_) if file.role == Role::Repository => {}
             Err(panic) => faults.push(fault(&file.path, &panic.to_string())),
         }
     }

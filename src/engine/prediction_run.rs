@@ -49,10 +49,7 @@ fn notes(analysis: &Analysis<'_, '_>) -> Vec<Finding> {
     let (renderings, context) = (analysis.renderings, analysis.context);
     let predictions = analysis.predictions.as_slice();
     let mut notes = unsupported_parts(renderings, predictions);
-    notes.retain(|note| {
-        let mut overlays = note.overlays.iter();
-        overlays.any(|overlay| context.inventory.is_target_overlay(overlay))
-    });
+    notes.retain(|note| context.reports(note));
     notes.extend(broken_texts(context));
     notes.extend(ambiguous_configs(predictions));
     notes

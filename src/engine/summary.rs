@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
 use crate::predict::{Cause, Outcome, Verdict, WorkloadPrediction};
-use crate::source::{Content, Fault, SourceFile, SourceSet};
+use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
 
 /// The number of files by the result of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -17,6 +17,41 @@ pub struct FileCounts {
     pub template: usize,
     /// Files that are unreadable or not UTF-8, or that contain a document that is not YAML.
     pub broken: usize,
+}
+
+/// The number of files that are only read for facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ContextCounts {
+    /// All such files.
+    pub files: usize,
+    /// Of these: files that cannot be read or parsed, and that the user did not name. Facts may be missing.
+    pub unread: usize,
+}
+
+impl ContextCounts {
+    fn count(&mut self, file: &SourceFile) {
+        self.files += 1;
+        self.unread += usize::from(file.role == Role::Repository && is_unread(file));
+    }
+}
+
+/// Returns whether a file may contain objects that are not known.
+fn is_unread(file: &SourceFile) -> bool {
+    let is_broken = |document: &Document| {
+        matches!(
+            document.content,
+            Content::Broken {
+                kubernetes: true,
+                ..
+            }
+        )
+    };
+    match &file.fault {
+        Some(Fault::DanglingLink) => false,
+        Some(Fault::NotUtf8 { kubernetes } | Fault::TooLarge { kubernetes, .. }) => *kubernetes,
+        Some(Fault::Unreadable(_) | Fault::Panicked(_) | Fault::NotRendered { .. }) => true,
+        None => file.documents.iter().any(is_broken),
+    }
 }
 
 /// The number of workloads without a verdict, by the missing fact.
@@ -63,6 +98,8 @@ impl MissingFacts {
 pub struct Summary {
     /// The number of files.
     pub files: FileCounts,
+    /// Files that are only read for facts.
+    pub context: ContextCounts,
     /// The number of Kubernetes documents.
     pub documents: usize,
     /// The number of workloads with a pod template.
@@ -101,8 +138,13 @@ impl Summary {
     #[must_use]
     pub fn of_files(set: &SourceSet) -> Self {
         let mut summary = Self::default();
-        for file in set.targets() {
-            summary.count_file(file);
+        for file in &set.files {
+            match file.role {
+                Role::Target => summary.count_file(file),
+                // An ignore file is only named, not read for facts.
+                Role::Context | Role::Repository if !file.hides.is_empty() => {}
+                Role::Context | Role::Repository => summary.context.count(file),
+            }
         }
         summary.tracked_hidden = set
             .files

@@ -46,6 +46,8 @@ pub(crate) struct Deployment<'t> {
     repository: &'t str,
     /// It deploys the whole repository.
     is_whole: bool,
+    /// The position of the object among those that were passed to [`all`].
+    pub(crate) position: usize,
 }
 
 impl<'t> Deployment<'t> {
@@ -63,13 +65,17 @@ pub(crate) fn all<'a, 't: 'a>(
     objects: impl Iterator<Item = &'a Object<'t>>,
 ) -> Vec<Deployment<'t>> {
     let mut found: Vec<Deployment<'t>> = Vec::new();
-    for object in objects {
+    for (position, object) in objects.enumerate() {
+        let first = found.len();
         match (object.group(), object.kind) {
             ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
                 found.extend(of_flux(sources, object));
             }
             ("argoproj.io", "Application") => found.extend(of_argo(sources, object)),
             _ => {}
+        }
+        for deployment in found.iter_mut().skip(first) {
+            deployment.position = position;
         }
     }
     // A path to the root exists in every repository. Deployments whose folders were found show which
@@ -105,6 +111,7 @@ fn of_flux<'t>(sources: &SourceSet, object: &Object<'t>) -> Option<Deployment<'t
             .then_some(spec),
         repository: source("name").unwrap_or_default(),
         is_whole: parts.is_empty(),
+        position: 0,
     })
 }
 
@@ -125,11 +132,6 @@ fn of_argo<'t>(sources: &SourceSet, object: &Object<'t>) -> Vec<Deployment<'t>> 
                 span: label.span,
             }
         });
-    let several = spec
-        .get("sources")
-        .into_iter()
-        .flat_map(|list| list.items());
-    let each = spec.get("source").into_iter().chain(several);
     let of_source = |source: NodeRef<'t>| {
         let parts =
             deployed_folder::parts(source.get("path")?.text().filter(|path| !path.is_empty())?)?;
@@ -150,9 +152,51 @@ fn of_argo<'t>(sources: &SourceSet, object: &Object<'t>) -> Vec<Deployment<'t>> 
                 .and_then(NodeRef::as_str)
                 .unwrap_or_default(),
             is_whole: parts.is_empty(),
+            position: 0,
         })
     };
-    each.filter_map(of_source).collect()
+    argo_sources(spec).filter_map(of_source).collect()
+}
+
+/// Iterates over the sources of an Application. Argo CD renders the dry source of a hydrator, and commits the result to
+/// the branch that it deploys.
+fn argo_sources<'t>(spec: NodeRef<'t>) -> impl Iterator<Item = NodeRef<'t>> {
+    let several = spec
+        .get("sources")
+        .into_iter()
+        .flat_map(|list| list.items());
+    let hydrator = spec.get("sourceHydrator");
+    let dry = hydrator.and_then(|hydrator| hydrator.get("drySource"));
+    spec.get("source").into_iter().chain(several).chain(dry)
+}
+
+/// Returns the paths that an object names as folders to deploy. They may contain placeholders and globs.
+pub(crate) fn named_paths<'t>(object: &Object<'t>) -> Vec<&'t str> {
+    let Some(spec) = object.node.get("spec") else {
+        return Vec::new();
+    };
+    let path = |node: NodeRef<'t>| node.get("path").and_then(NodeRef::text);
+    match (object.group(), object.kind) {
+        ("kustomize.toolkit.fluxcd.io", "Kustomization") => path(spec).into_iter().collect(),
+        ("argoproj.io", "Application") => argo_sources(spec).filter_map(path).collect(),
+        ("argoproj.io", "ApplicationSet") => {
+            let template = spec
+                .get("template")
+                .and_then(|template| template.get("spec"));
+            let generators = spec.get("generators");
+            let generators = generators.into_iter().flat_map(NodeRef::items);
+            let directories = generators
+                .filter_map(|generator| generator.get("git")?.get("directories"))
+                .flat_map(NodeRef::items);
+            template
+                .into_iter()
+                .flat_map(argo_sources)
+                .chain(directories)
+                .filter_map(path)
+                .collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The deployments of folders without changes.
@@ -193,6 +237,11 @@ impl<'t> Deployments<'t> {
             all,
             by_folder,
         }
+    }
+
+    /// Returns all deployments.
+    pub(crate) fn all(&self) -> &[Deployment<'t>] {
+        &self.all
     }
 
     /// Returns the deployments of the deepest folder that contains a file, with their positions.

@@ -7,6 +7,7 @@ mod deployed_folder;
 pub(crate) mod deployment;
 #[cfg(test)]
 mod hostile_tests;
+mod named_folders;
 mod post_build;
 mod render;
 mod selection;
@@ -14,5 +15,6 @@ mod selection;
 mod tests;
 mod unread_overlays;
 
+pub use named_folders::NamedFolders;
 pub use selection::{render, render_of, render_relevant};
 pub use unread_overlays::{UnreadOverlay, unread_overlays};

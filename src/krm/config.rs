@@ -25,16 +25,18 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
         "scopes"
     } else if layer.ignore.iter().any(has_path) {
         "ignore"
+    } else if layer.root.is_some() {
+        "root"
     } else {
         return Ok(layer);
     };
     // All items come from one stream, so a glob cannot distinguish them.
     let entry = config.get("spec").and_then(|spec| spec.entry(name));
     let span = entry.map_or_else(|| config.span(), |entry| entry.key.span());
-    let subject = if name == "ignore" {
-        "a `path` of `ignore`"
-    } else {
-        "`scopes`"
+    let subject = match name {
+        "ignore" => "a `path` of `ignore`",
+        "root" => "`root`",
+        _ => "`scopes`",
     };
     let message = format!(
         "{subject} is only allowed in the configuration file: items of a function have no path"

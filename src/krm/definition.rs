@@ -19,7 +19,11 @@ const EXAMPLES: [&str; 4] = [
 ];
 
 /// The keys that only a configuration file may contain: items of a function have no folder.
-const FILE_ONLY: [&[&str]; 2] = [&["spec", "scopes"], &["spec", "ignore", "items", "path"]];
+const FILE_ONLY: [&[&str]; 3] = [
+    &["spec", "root"],
+    &["spec", "scopes"],
+    &["spec", "ignore", "items", "path"],
+];
 
 /// Keywords of JSON schema that OpenAPI 3.0 does not support.
 const NOT_IN_OPEN_API: [&str; 3] = ["$id", "$schema", "propertyNames"];

@@ -14,6 +14,7 @@ mod api_version;
 pub(crate) mod budget;
 pub(crate) mod builder;
 mod changes;
+pub(crate) mod closure;
 pub(crate) mod complete;
 pub(crate) mod copy;
 pub(crate) mod dialect;

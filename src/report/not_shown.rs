@@ -18,7 +18,8 @@ pub(super) fn not_shown(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Returns sentences about findings that a report does not show, or shows with another severity, and about hidden files.
+/// Returns sentences about findings that a report does not show, or shows with another severity, and about hidden files and
+/// missing facts.
 #[must_use]
 pub fn left_out_sentences(summary: &Summary) -> Vec<String> {
     let not_shown = not_shown(summary);
@@ -27,10 +28,11 @@ pub fn left_out_sentences(summary: &Summary) -> Vec<String> {
     not_shown.into_iter().chain(milder(summary)).collect()
 }
 
-/// Returns sentences about findings with a changed severity and about hidden files.
+/// Returns sentences about findings with a changed severity, about hidden files and about missing facts.
 pub(super) fn milder(summary: &Summary) -> Vec<String> {
     let changed = counted(summary.severity_changed, "finding");
     let hidden = counted(summary.tracked_hidden, "tracked manifest");
+    let unread = counted(summary.context.unread, "file");
     let sentences = [
         (
             summary.severity_changed,
@@ -39,6 +41,13 @@ pub(super) fn milder(summary: &Summary) -> Vec<String> {
         (
             summary.tracked_hidden,
             format!("Not checked because of an ignore file: {hidden}."),
+        ),
+        (
+            summary.context.unread,
+            format!(
+                "Facts may be missing: {unread} of the repository, outside of the given paths, cannot be read \
+                 (`--verbose` lists all files)."
+            ),
         ),
     ];
     sentences

@@ -24,7 +24,6 @@ pub(in crate::rules) fn check(
 ) -> Vec<Finding> {
     predictions
         .iter()
-        .filter(|prediction| prediction.is_target)
         .flat_map(|prediction| evident_alternatives(context, prediction))
         .flat_map(|alternative| notes(&alternative))
         .collect()

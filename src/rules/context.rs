@@ -42,11 +42,9 @@ pub(in crate::rules) fn by_namespace<'s, 't>(
 }
 
 impl<'s, 't> RuleContext<'s, 't> {
-    /// Iterates over the workloads to report on.
+    /// Iterates over the workloads. The engine selects the findings that are reported.
     pub fn pods(&self) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
-        self.predictions
-            .iter()
-            .filter(|prediction| prediction.is_target)
+        self.predictions.iter()
     }
 
     /// Returns whether there may be a mesh: false if an option excludes it.
@@ -55,20 +53,15 @@ impl<'s, 't> RuleContext<'s, 't> {
         self.context.settings.mesh != MeshKind::None
     }
 
-    /// Returns whether findings about an object are reported: its file, or the kustomization that renders it,
-    /// is not only read for facts.
+    /// Returns whether findings about an object are reported: the user gave its file, or a file that deploys it.
     #[must_use]
     pub fn is_target(&self, object: &Object<'_>) -> bool {
         self.context.origin_of(object).is_target()
     }
 
-    /// Iterates over the Namespaces to report on.
+    /// Iterates over the Namespaces.
     pub fn namespaces(&self) -> impl Iterator<Item = &'s Object<'t>> + use<'_, 's, 't> {
-        self.context
-            .inventory
-            .namespaces
-            .iter()
-            .filter(|namespace| self.is_target(namespace))
+        self.context.inventory.namespaces.iter()
     }
 
     /// Returns the workloads that a `PeerAuthentication` with this scope applies to, including those of
@@ -196,7 +189,7 @@ impl<'s, 't> RuleContext<'s, 't> {
         found
     }
 
-    /// Iterates over the handlers to report on, with their workloads.
+    /// Iterates over the handlers, with their workloads.
     pub fn handlers(
         &self,
     ) -> impl Iterator<Item = (&'s WorkloadPrediction<'t>, &'s HandlerPrediction<'t>)> + use<'s, 't>

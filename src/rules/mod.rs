@@ -31,4 +31,4 @@ pub use registry::all;
 pub use rendering::unrendered_template::unrendered;
 pub(crate) use rule::page;
 pub use rule::{Example, FixAvailability, Rule, Scope, Sections, page_body};
-pub use runner::{check, check_marked};
+pub use runner::{Found, check, check_marked};

@@ -22,7 +22,16 @@ type Mark<'m> = &'m dyn Fn(&[WorkloadPrediction<'_>], &mut Finding);
 /// once, with these overlays.
 #[must_use]
 pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
-    check_marked(context, predictions, &|_, _| {})
+    check_marked(context, predictions, &|_, _| {}).reported
+}
+
+/// The findings of the rules.
+#[derive(Debug)]
+pub struct Found {
+    /// The findings to report, merged.
+    pub reported: Vec<Finding>,
+    /// The findings in files that are only read for facts, of each overlay.
+    pub elsewhere: Vec<Finding>,
 }
 
 /// Runs every rule on the predictions, as [`check`] does, and marks each finding with `mark` before the merge.
@@ -31,7 +40,7 @@ pub fn check_marked(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
     mark: Mark<'_>,
-) -> Vec<Finding> {
+) -> Found {
     let by_namespace = by_namespace(context, predictions);
     let by_label = PodLabels::of(context, predictions);
     let whole = RuleContext {
@@ -76,11 +85,18 @@ pub fn check_marked(
             overlays::attach_overlay(context, overlay, marked(mark, predictions, finding))
         }));
     }
+    // Findings of other overlays must not be merged into those of the overlays that are reported.
+    let (mut findings, elsewhere): (Vec<_>, Vec<_>) = findings
+        .into_iter()
+        .partition(|finding| context.reports(finding));
     let guard = fix_safety::Guard::new(predictions);
     for finding in &mut findings {
         guard.apply(finding);
     }
-    overlays::merge(findings)
+    Found {
+        reported: overlays::merge(findings),
+        elsewhere,
+    }
 }
 
 fn marked(mark: Mark<'_>, predictions: &[WorkloadPrediction<'_>], mut finding: Finding) -> Finding {

@@ -60,6 +60,8 @@ pub struct Layer {
     pub ignore: Vec<Ignore>,
     /// `context`: paths, relative to the source of the layer.
     pub context: Vec<String>,
+    /// `root`: whether facts are read only from the folder of the configuration file.
+    pub root: Option<bool>,
     /// `actions` of the KRM function.
     pub actions: Option<BTreeSet<Action>>,
     /// `emit` of the KRM function.
@@ -104,6 +106,7 @@ impl Layer {
             require_rewritten: self.require_rewritten || below.require_rewritten,
             ignore: below.ignore.into_iter().chain(self.ignore).collect(),
             context: below.context.into_iter().chain(self.context).collect(),
+            root: self.root.or(below.root),
             actions: self.actions.or(below.actions),
             emit: self.emit.or(below.emit),
         }

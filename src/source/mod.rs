@@ -28,6 +28,7 @@ mod repository;
 mod resolve;
 mod shown_path;
 mod split;
+mod tree_root;
 
 pub use crate::filesystem::canonical;
 pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
@@ -53,3 +54,4 @@ pub use patch_files::{mark_patches, patch_files};
 pub use read::{read_file, read_open, read_resolved, read_resolved_text, read_stream, read_text};
 pub use shown_path::{relative_path, shown_path};
 pub(crate) use split::segments;
+pub use tree_root::{CONFIG_NAMES, tree_root};

@@ -80,7 +80,7 @@ YAML
   commit_all "$1"
 }
 
-# 1. try-repo with a bad manifest. Only the workload is "changed"; --context finds
+# 1. try-repo with a bad manifest. Only the workload is "changed"; the run also reads
 # the policy that causes the finding.
 new_repository "$work/bad" '      annotations:
         sidecar.istio.io/rewriteAppHTTPProbers: "false"'

@@ -235,7 +235,8 @@ def write_mesh(path, namespaces):
 
 
 def found_by(meshprobe, folder):
-    command = [meshprobe, "check", "--isolated", "--fail-on", "never", "--output-format", "json", "."]
+    command = [meshprobe, "check", "--isolated", "--no-context", "--fail-on", "never"]
+    command += ["--output-format", "json", "."]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     found = {}
     for finding in json.loads(run.stdout)["findings"]:

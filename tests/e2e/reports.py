@@ -39,7 +39,8 @@ def main(root, meshprobe, *options):
 
 
 def output(meshprobe, output_format, options):
-    command = [meshprobe, "check", "--isolated", "--fail-on", "never", "--output-format", output_format, *options]
+    command = [meshprobe, "check", "--isolated", "--no-context", "--fail-on", "never"]
+    command += ["--output-format", output_format, *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return run.stdout

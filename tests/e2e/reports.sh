@@ -36,7 +36,7 @@ options() {
 for tree in "${trees[@]}"; do
   name="$(basename "$tree")"
   mapfile -t options < <(options "$tree")
-  arguments=(check --isolated --quiet --statistics --fail-on never --report-root "$tree" "${options[@]}")
+  arguments=(check --isolated --no-context --quiet --statistics --fail-on never --report-root "$tree" "${options[@]}")
   for format in "${formats[@]}"; do
     arguments+=(--report "$format=$work/reports/$name.$format")
   done

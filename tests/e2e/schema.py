@@ -27,6 +27,7 @@ spec:
   failOn: note
   emit: items
   context: [.]
+  root: true
   assume:
     ambient: false
     cni: true

@@ -42,7 +42,7 @@ text = json.dumps(open_api)
 for word in ("$schema", "$id", "propertyNames", "scopes"):
     assert f'"{word}"' not in text, word
 spec = open_api["properties"]["spec"]["properties"]
-assert set(schema["properties"]["spec"]["properties"]) - set(spec) == {"scopes"}
+assert set(schema["properties"]["spec"]["properties"]) - set(spec) == {"root", "scopes"}
 assert set(spec["ignore"]["items"]["properties"]) == {"rule", "reason"}
 for example in version["examples"]:
     assert (root / "examples" / example.rsplit("/", 1)[1] / "README.md").is_file(), example

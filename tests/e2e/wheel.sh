@@ -17,7 +17,7 @@ virtualenv --quiet "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "${wheel[0]}" >"$work/log" 2>&1 ||
   fail_with "$work/log" "the wheel was not installed"
 [ "$("$work/venv/bin/meshprobe" --version)" = "meshprobe $version" ] || fail "the wheel contains another version"
-status 1 "$work/log" "$work/venv/bin/meshprobe" check --isolated --output-format concise "$root/fixtures/demo"
+status 1 "$work/log" "$work/venv/bin/meshprobe" check --isolated --no-context --output-format concise "$root/fixtures/demo"
 has "$work/log" 'error[strict-probe-not-rewritten]'
 "$work/venv/bin/python" - >"$work/log" <<'PYTHON'
 from importlib.metadata import distribution

@@ -133,7 +133,7 @@ class Meshprobe:
         return "base.yaml", f"workloads.{rewrite}.yaml", f"policies/{policies}.yaml"
 
     def _run(self, command: str, *arguments: str) -> str:
-        done = subprocess.run([self._binary, command, "--isolated", *arguments],
+        done = subprocess.run([self._binary, command, "--isolated", "--no-context", *arguments],
                               cwd=self._tree, capture_output=True, text=True, check=False)
         # 1 means findings, or pods that were refused.
         if done.returncode not in (0, 1):

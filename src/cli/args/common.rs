@@ -38,8 +38,18 @@ pub(in crate::cli) struct Common {
     pub(in crate::cli) namespace: Option<String>,
 
     /// Also read these manifests for facts, but do not report findings in them (repeatable).
+    ///
+    /// The other files of the repository are read for facts anyway, see --no-context.
     #[arg(long, value_name = "PATH", help_heading = "Input")]
     pub(in crate::cli) context: Vec<PathBuf>,
+
+    /// Do not read the other files of the repository for facts.
+    ///
+    /// By default, facts come from the whole tree: the nearest folder above a path that contains .git, or a
+    /// .meshprobe.yaml with `root: true`; otherwise the folder of the configuration file. Standard input
+    /// and --kustomize have no such context, because a build repeats the objects of the repository.
+    #[arg(long, help_heading = "Input")]
+    pub(in crate::cli) no_context: bool,
 
     /// Exclude matching files, with the syntax of .gitignore (repeatable).
     #[arg(long, value_name = "GLOB", help_heading = "Input")]

@@ -40,11 +40,12 @@ pub(super) enum SuppressedRange {
     Bytes(Span),
 }
 
-/// Returns the suppressions of all targets.
+/// Returns the suppressions of all files: a finding about an object that a given file deploys may be in another file.
 pub(super) fn collect(set: &SourceSet) -> Vec<Directive> {
     let mut found = Vec::new();
     for file in set
-        .targets()
+        .files
+        .iter()
         .filter(|file| may_contain_suppressions(&file.text))
     {
         for document in &file.documents {

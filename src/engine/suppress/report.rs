@@ -6,7 +6,7 @@ use crate::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
 use crate::settings::{Ignore, UnknownRule};
-use crate::source::SourceSet;
+use crate::source::{Role, SourceSet};
 use crate::yaml::Span;
 
 use crate::engine::levels::{Ignores, Levels};
@@ -25,7 +25,12 @@ impl Suppressions {
         ignores: &Ignores<'_>,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
-        for (at, directive) in self.directives.iter().enumerate() {
+        let is_target = |directive: &&Directive| {
+            let file = set.file(&directive.place.path);
+            file.is_none_or(|file| file.role == Role::Target)
+        };
+        let directives = self.directives.iter().enumerate();
+        for (at, directive) in directives.filter(|(_, directive)| is_target(directive)) {
             match &directive.parsed {
                 Some(parsed) => {
                     found.extend(self.of_directive(at, directive, parsed, levels));

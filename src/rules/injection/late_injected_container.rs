@@ -39,7 +39,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     let workload = &pod.workload;
     let namespace = cx.context.namespace_of(&workload.object).manifest()?;
     let entry = namespace.label(OPA_INJECTION)?;
-    let enabled = entry.value.text() == Some("enabled") && cx.is_target(namespace);
+    let enabled = entry.value.text() == Some("enabled");
     let mtls = cx.context.istio(workload).mtls(OPA_PORT);
     let captured = cx.context.istio(workload).ports().capture(OPA_PORT).value;
     if !enabled || !captured || mtls.value != MtlsMode::Strict {

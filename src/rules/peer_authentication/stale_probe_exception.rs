@@ -72,7 +72,6 @@ fn exception<'t>(
         .context
         .namespace_of(&workload.object)
         .facts(&cx.context.inventory.peer_authentications)
-        .filter(|policy| cx.is_target(policy))
         .find_map(|policy| Some((policy, mode_at(policy, port, written)?)))?;
     let message = format!(
         "port {port} accepts plain text (`{}`), probably for the {}: the agent makes this check, which \

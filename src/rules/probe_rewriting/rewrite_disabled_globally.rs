@@ -3,7 +3,6 @@
 use crate::context::{Conflict, Dataplane};
 use crate::finding::{Finding, Label};
 use crate::predict::HandlerPrediction;
-use crate::source::Role;
 
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
@@ -17,8 +16,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     for plane in cx.context.control_planes.iter() {
         let off = plane.rewrite.as_ref().filter(|fact| !fact.value);
         let place = off.and_then(|fact| fact.because.first()?.place.as_ref());
-        let Some(place) = place.filter(|place| is_target(cx, place) && !is_disputed(cx, place))
-        else {
+        let Some(place) = place.filter(|place| !is_disputed(cx, place)) else {
             continue;
         };
         if findings.iter().all(|finding| !finding.primary.is_at(place)) {
@@ -26,11 +24,6 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         }
     }
     findings
-}
-
-fn is_target(cx: &RuleContext<'_, '_>, place: &Label) -> bool {
-    let file = cx.context.sources.file(&place.path);
-    file.is_some_and(|file| file.role == Role::Target)
 }
 
 /// Returns whether another installation, equally near, sets the opposite. A separate rule reports that.

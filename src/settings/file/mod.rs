@@ -19,7 +19,8 @@ use super::suggest::unknown_value_message;
 use super::{MeshKind, RuleNames};
 
 use values::{
-    action, emit, fail_on, form, has_short_releases, is_bare_version, is_cut_version, rule_level,
+    action, boolean, emit, fail_on, form, has_short_releases, is_bare_version, is_cut_version,
+    rule_level,
 };
 
 pub use schema::schema;
@@ -33,7 +34,8 @@ pub const KIND: &str = "MeshProbe";
 const OBJECT_KEYS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 
 const SPEC_KEYS: &[&str] = &[
-    "actions", "assume", "context", "emit", "failOn", "form", "ignore", "mesh", "rules", "scopes",
+    "actions", "assume", "context", "emit", "failOn", "form", "ignore", "mesh", "root", "rules",
+    "scopes",
 ];
 
 const MESH_KEYS: &[&str] = &["kind", "revision", "rootNamespace", "version"];
@@ -153,7 +155,7 @@ impl Reader<'_> {
                     }
                 }
                 list @ ("actions" | "context") => self.list(list, value),
-                key @ ("form" | "failOn" | "emit") => self.scalar(key, value),
+                key @ ("form" | "failOn" | "emit" | "root") => self.scalar(key, value),
                 "scopes" => self.scopes(value),
                 "ignore" => self.ignores(value),
                 _ => self.unknown(entry.key, SPEC_KEYS),
@@ -197,7 +199,7 @@ impl Reader<'_> {
                 }
                 ("mesh", key) if MESH_KEYS.contains(&key) => self.scalar(path, entry.value),
                 ("assume" | "rules", key) if !key.is_empty() => self.keyed(path, entry),
-                ("scopes" | "ignore", _) => {
+                ("scopes" | "ignore" | "root", _) => {
                     let message = format!(
                         "`{head}` cannot be set in a ConfigMap; use an object of kind `{KIND}`"
                     );
@@ -288,6 +290,7 @@ impl Reader<'_> {
             ("form", _) => layer.form = Some(form(text)?),
             ("failOn", _) => layer.fail_on = Some(fail_on(text)?),
             ("emit", _) => layer.emit = Some(emit(text)?),
+            ("root", _) => layer.root = Some(boolean(text)?),
             ("context", _) => layer.context.push(text.to_owned()),
             ("actions", _) => {
                 let action = action(text)?;

@@ -75,6 +75,10 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
             "Findings that are silenced, with reasons.",
         ),
         "mesh" => described(object(MESH_KEYS, mesh_key), "The service mesh."),
+        "root" => described(
+            json!({"enum": [true, false, "true", "false"]}),
+            "Whether the folder of the file is a tree of its own: facts about its files come only from it, and other trees do not read it for facts. Not in a functionConfig.",
+        ),
         "rules" => levels(names),
         "scopes" => described(
             list(scope(names)),

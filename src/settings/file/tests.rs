@@ -83,3 +83,13 @@ fn other_objects_are_rejected() {
     assert!(read_text("[1]\n").is_err());
     assert_eq!(spec("").unwrap(), Layer::default());
 }
+
+#[test]
+fn a_root_is_declared_with_a_boolean() {
+    assert_eq!(spec("  root: true\n").unwrap().root, Some(true));
+    assert_eq!(spec("  root: \"false\"\n").unwrap().root, Some(false));
+    assert!(spec("  root: maybe\n").is_err());
+    let errors =
+        read_text("apiVersion: v1\nkind: ConfigMap\ndata: {root: \"true\"}\n").unwrap_err();
+    assert!(errors[0].1.contains("cannot be set in a ConfigMap"));
+}

@@ -35,6 +35,18 @@ pub(super) fn is_bare_version(key: &str, value: NodeRef<'_>) -> bool {
         )
 }
 
+/// Parses a boolean.
+///
+/// # Errors
+/// The message for any other value.
+pub(super) fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(format!("expected `true` or `false`, found `{text}`")),
+    }
+}
+
 /// Parses a form.
 ///
 /// # Errors

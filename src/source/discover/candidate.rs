@@ -60,6 +60,12 @@ impl Candidate {
         }
     }
 
+    /// Returns whether the file is only read because it is in the repository of another one.
+    #[must_use]
+    pub fn is_surrounding(&self) -> bool {
+        self.role == Role::Repository
+    }
+
     /// Returns the path that identifies the file in the run.
     pub(in crate::source::discover) fn key(&self) -> &Path {
         self.link.as_deref().unwrap_or(&self.identity)

@@ -14,7 +14,9 @@ use crate::source::discover::candidate::{Candidate, ReadFrom};
 use crate::source::discover::folders::Folders;
 use crate::source::discover::request::{Input, Request};
 use crate::source::discover::walk::walk;
+use crate::source::discover::walk_bounds::{WalkBounds, unread_roots};
 use crate::source::discover::walk_entry::WalkEntry;
+use crate::source::discover::walk_options::TrackedHidden;
 use crate::source::discover::walk_root::Root;
 use crate::source::io_error::io_error_reason;
 use crate::source::model::fault::Fault;
@@ -30,9 +32,11 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     let mut known: HashMap<OsString, usize> = HashMap::new();
     let mut links = Links::default();
+    let roots = unread_roots(request);
     let inputs = [
         (Role::Target, &request.targets),
         (Role::Context, &request.context),
+        (Role::Repository, &roots),
     ];
     for (role, inputs) in inputs {
         let candidates = inputs
@@ -154,7 +158,11 @@ fn expand_directory(
         return Vec::new();
     }
     let shown = |path: &Path| shown_path(path, base);
-    let walked = walk(root, &request.walk, shown, folders);
+    let bounds = match role {
+        Role::Repository => WalkBounds::of_surroundings(root, request),
+        Role::Target | Role::Context => WalkBounds::default(),
+    };
+    let walked = walk(root, &request.walk, &bounds, shown, folders);
     // The name of a file takes precedence over links to it.
     let is_file = |walked: &WalkEntry| matches!(walked, WalkEntry::File(_));
     let (files, mut others): (Vec<WalkEntry>, Vec<WalkEntry>) =
@@ -189,7 +197,11 @@ fn expand_directory(
                 return None;
             }
             WalkEntry::Hidden(real, ignore_rule) => {
-                folders.hidden.push((real, ignore_rule));
+                let is_reported = role != Role::Repository
+                    || request.walk.tracked_hidden == TrackedHidden::Overlays;
+                if is_reported {
+                    folders.hidden.push((real, ignore_rule));
+                }
                 return None;
             }
         };

@@ -10,6 +10,7 @@ mod references;
 mod repositories;
 pub(super) mod request;
 mod walk;
+mod walk_bounds;
 mod walk_entry;
 mod walk_options;
 mod walk_root;

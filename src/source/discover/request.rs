@@ -33,6 +33,10 @@ pub struct Request {
     pub targets: Vec<Input>,
     /// Inputs that are read only for facts.
     pub context: Vec<Input>,
+    /// Folders that contain inputs, and whose other files are read only for facts.
+    pub roots: Vec<PathBuf>,
+    /// Folders that are not read as a part of [`Request::roots`].
+    pub omitted: Vec<PathBuf>,
     /// The directory to which relative paths refer.
     pub working_directory: PathBuf,
     /// Options for the walk of directories.

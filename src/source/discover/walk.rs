@@ -9,6 +9,7 @@ use crate::filesystem;
 use crate::filesystem::{Entry, Kind, canonical};
 use crate::source::discover::folders::{FolderContent, Folders};
 use crate::source::discover::ignores::Rules;
+use crate::source::discover::walk_bounds::WalkBounds;
 use crate::source::discover::walk_entry::{WalkEntry, is_manifest, is_temporary};
 use crate::source::discover::walk_options::{TrackedHidden, WalkOptions};
 use crate::source::discover::walk_root::Root;
@@ -25,12 +26,14 @@ const GIT: &str = ".git";
 pub(in crate::source) fn walk(
     root: &Root,
     options: &WalkOptions,
+    bounds: &WalkBounds,
     shown: impl Fn(&Path) -> String,
     folders: &mut Folders,
 ) -> Vec<WalkEntry> {
     let walk = Walk {
         root,
         options,
+        bounds,
         shown,
         wanted: is_manifest,
     };
@@ -47,6 +50,7 @@ pub(in crate::source) fn walk_all(
     let walk = Walk {
         root,
         options,
+        bounds: &WalkBounds::default(),
         shown,
         wanted: |_| true,
     };
@@ -56,6 +60,7 @@ pub(in crate::source) fn walk_all(
 struct Walk<'w, S> {
     root: &'w Root,
     options: &'w WalkOptions,
+    bounds: &'w WalkBounds,
     shown: S,
     wanted: fn(&OsStr) -> bool,
 }
@@ -83,6 +88,9 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
                     continue;
                 }
             };
+            if self.bounds.is_other_tree(&real, &entries) {
+                continue;
+            }
             let rules = self.rules_within(&folder, &entries, &mut walked);
             for entry in &entries {
                 self.visit(entry, &folder.path, &rules, &mut next, &mut walked);
@@ -137,6 +145,9 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
                 }
                 return;
             }
+        }
+        if is_directory && self.bounds.omit(|| self.root.real(&path)) {
+            return;
         }
         if is_directory {
             let rules = rules.clone();

@@ -15,8 +15,10 @@ use crate::yaml::{LineIndex, Position, Span};
 pub enum Role {
     /// The file is checked, reported and rewritten.
     Target,
-    /// The file is read only for facts.
+    /// The file is read only for facts, because the user or a file names it.
     Context,
+    /// The file is read only for facts, because it is in the same repository as a checked file.
+    Repository,
 }
 
 /// File of a run, or standard input.

@@ -235,6 +235,7 @@ fn mistakes_are_rejected_with_a_suggestion() {
             "{scopes: [{paths: [a]}]}",
             "items of a function have no path",
         ),
+        ("{root: true}", "only allowed in the configuration file"),
         (
             "{ignore: [{rule: syntax-error, reason: x, path: a}]}",
             "items of a function have no path",

@@ -112,12 +112,12 @@ fn context_in_the_configuration_is_relative_to_the_file() {
         ),
     ]);
     let run = project
-        .run_in("apps", &["check", "-v"], "")
+        .run_in("apps", &["check", "-v", "--no-context"], "")
         .exits(0)
         .stdout_contains("in 1 file");
     assert_eq!(
         run.stderr_without_times(),
-        "../infra/b.yaml: Kubernetes\na.yaml: Kubernetes\n"
+        "../infra/b.yaml: Kubernetes (context)\na.yaml: Kubernetes\n"
     );
 }
 

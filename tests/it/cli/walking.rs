@@ -6,7 +6,7 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
 
 /// Returns the files that `-v` lists, with their kinds.
 fn read(project: &Project, arguments: &[&str]) -> Vec<String> {
-    let arguments: Vec<&str> = [&["check", "-v"], arguments].concat();
+    let arguments: Vec<&str> = [&["check", "-v", "--no-context"], arguments].concat();
     let run = project.run(&arguments).exits(0);
     run.stderr_without_times()
         .lines()
@@ -115,7 +115,7 @@ fn paths_are_shown_relative_to_the_working_directory() {
         "../c.yaml: Kubernetes\nb.yaml: Kubernetes\n"
     );
     let run = project
-        .run(&["check", "-v", absolute.to_str().unwrap()])
+        .run(&["check", "-v", "--no-context", absolute.to_str().unwrap()])
         .exits(0);
     assert_eq!(run.stderr_without_times(), "c.yaml: Kubernetes\n");
 }

@@ -24,9 +24,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             .mesh_of(&pod.workload)
             .objects(Mesh::CONSUL)
             .into_iter()
-            .filter(|object| {
-                object.kind == "ServiceDefaults" && cx.is_target(object) && is_for(cx, object, pod)
-            })
+            .filter(|object| object.kind == "ServiceDefaults" && is_for(cx, object, pod))
             .filter_map(|object| report(pod, object));
         found.extend(findings);
     }

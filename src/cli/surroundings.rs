@@ -1,0 +1,117 @@
+//! Finds the folders whose files state facts about the inputs, although the user did not give them.
+
+use std::path::{Path, PathBuf};
+
+use crate::source::{Input, Request, canonical, tree_root};
+
+use super::args::Common;
+use super::session::Session;
+use super::stop::Stop;
+
+/// What limits the surroundings of the inputs.
+pub(super) struct Limits<'a> {
+    /// The folder of the configuration file in use.
+    pub(super) config: Option<&'a Path>,
+    /// Whether that configuration declares its folder to be the root.
+    pub(super) declares_root: bool,
+    /// The folder into which the run writes copies.
+    pub(super) output: Option<&'a Path>,
+}
+
+/// Adds the roots of the inputs to a request: the nearest folder with `.git`, or whose configuration declares it to be
+/// the root; else the folder of the configuration in use.
+///
+/// # Errors
+/// The working directory is not known.
+pub(super) fn add(
+    session: &Session,
+    common: &Common,
+    limits: &Limits<'_>,
+    request: &mut Request,
+) -> Result<(), Stop> {
+    let has_stream = request
+        .targets
+        .iter()
+        .any(|input| matches!(input, Input::Bytes { .. }));
+    // A build that is piped, or that kustomize makes, contains the objects of the repository a second time.
+    if common.no_context || has_stream || !common.kustomize.is_empty() {
+        return Ok(());
+    }
+    let directory = session.directory()?;
+    let home = session.variable("HOME").map(PathBuf::from);
+    let mut homes = Vec::new();
+    for path in paths(request, common) {
+        let Some(root) = root(&directory.join(path), limits) else {
+            continue;
+        };
+        let known = if home.as_deref().is_some_and(|home| is_same(home, &root)) {
+            &mut homes
+        } else {
+            &mut request.roots
+        };
+        if !known.contains(&root) {
+            known.push(root);
+        }
+    }
+    if !homes.is_empty() && !common.quiet {
+        session.errln(
+            "note: the home directory is a repository and is not read for facts; name folders with `--context`",
+        );
+    }
+    request.omitted.extend(limits.output.map(Path::to_path_buf));
+    request.omitted.extend(common.helm.iter().cloned());
+    Ok(())
+}
+
+/// Returns the paths whose surroundings are read.
+fn paths(request: &Request, common: &Common) -> Vec<PathBuf> {
+    let targets = request.targets.iter().filter_map(|input| match input {
+        Input::Path(path) | Input::Resolved(path) => Some(path),
+        Input::Bytes { .. } | Input::Rendered(_) => None,
+    });
+    targets.chain(&common.helm).cloned().collect()
+}
+
+/// Returns the root of the tree that an absolute path belongs to.
+fn root(path: &Path, limits: &Limits<'_>) -> Option<PathBuf> {
+    let real = canonical(path).ok()?;
+    // `..` after a link is the parent of the target of the link.
+    let has_detour = path.components().any(|part| part.as_os_str() == "..");
+    let spelled = if has_detour { &real } else { path };
+    let root = tree_root(folder(spelled)).or_else(|| tree_root(folder(&real)));
+    let config = limits.config.filter(|config| spelled.starts_with(config));
+    match (root, config) {
+        (Some(root), Some(config)) if limits.declares_root && config.starts_with(&root) => {
+            Some(config.to_path_buf())
+        }
+        (Some(root), _) => Some(root),
+        (None, config) => config.map(Path::to_path_buf),
+    }
+}
+
+/// Returns a folder itself, and the folder of a file.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !path.is_dir() => parent,
+        _ => path,
+    }
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || canonical(one).is_ok_and(|one| canonical(other).is_ok_and(|other| one == other))
+}
+
+/// Returns the deepest folder that contains all given paths, as an absolute path. Returns `None` if the run reads no path.
+pub(super) fn common_folder(common: &Common, directory: &Path) -> Option<PathBuf> {
+    let given = common.paths.iter().filter(|path| path.as_os_str() != "-");
+    given
+        .chain(&common.kustomize)
+        .chain(&common.helm)
+        .filter_map(|path| canonical(&directory.join(path)).ok())
+        .map(|path| folder(&path).to_path_buf())
+        .reduce(|one, other| {
+            let parts = one.components().zip(other.components());
+            let shared = parts.take_while(|(one, other)| one == other);
+            shared.map(|(part, _)| part).collect()
+        })
+}

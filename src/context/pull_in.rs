@@ -1,0 +1,204 @@
+//! Finds what the given files deploy or include, directly and through other objects.
+
+use hashbrown::HashSet;
+
+use crate::context::reported::{Reported, is_target};
+use crate::gitops::deployment::Deployments;
+use crate::kube::Object;
+use crate::kustomize::Rendering;
+use crate::kustomize::closure::Closure;
+use crate::source::{Role, SourceSet, is_kustomization};
+
+/// An object of a run, before it is assigned to the files that deploy it.
+#[derive(Debug)]
+pub(super) struct FoundObject<'t> {
+    pub(super) object: Object<'t>,
+    /// Whether findings about it are reported.
+    pub(super) is_target: bool,
+    /// The index of its rendering.
+    pub(super) rendering: Option<usize>,
+}
+
+/// What the given files lead to.
+#[derive(Debug, Default)]
+pub(super) struct PulledIn<'t> {
+    /// The findings that are reported.
+    pub(super) reported: Reported<'t>,
+    /// Whether a given file leads to a deployment, by its index.
+    pub(super) deployed: Vec<bool>,
+}
+
+/// Finds what the given files lead to, and marks the rendered objects of it.
+pub(super) fn pull_in<'t>(
+    sources: &'t SourceSet,
+    renderings: &'t [Rendering],
+    objects: &mut [FoundObject<'t>],
+    deployments: &Deployments<'t>,
+) -> PulledIn<'t> {
+    let is_given = |rendering: &Rendering| {
+        is_target(sources, &rendering.root) || is_target(sources, rendering.location_file())
+    };
+    let mut search = Search {
+        renderings,
+        is_reported: renderings.iter().map(is_given).collect(),
+        deployed: vec![false; deployments.all().len()],
+        pulled: vec![false; objects.len()],
+        objects,
+        deployments,
+    };
+    search.run();
+    let reported = search.reported(sources);
+    PulledIn {
+        reported,
+        deployed: search.deployed,
+    }
+}
+
+struct Search<'a, 't> {
+    renderings: &'t [Rendering],
+    /// Whether a given file leads to a rendering, by its index.
+    is_reported: Vec<bool>,
+    deployments: &'a Deployments<'t>,
+    /// Whether a given file leads to a deployment, by its index.
+    deployed: Vec<bool>,
+    objects: &'a mut [FoundObject<'t>],
+    /// Whether an object deploys others and is itself deployed unchanged by a given file.
+    pulled: Vec<bool>,
+}
+
+impl<'t> Search<'_, 't> {
+    /// Follows deployments until nothing is added: an object that a deployment deploys may deploy others.
+    fn run(&mut self) {
+        loop {
+            self.mark_objects();
+            let mut is_settled = !self.mark_deployments();
+            is_settled &= !self.mark_renderings();
+            if is_settled {
+                return;
+            }
+        }
+    }
+
+    fn mark_objects(&mut self) {
+        for found in &mut *self.objects {
+            let rendering = found
+                .rendering
+                .and_then(|index| self.is_reported.get(index));
+            found.is_target |= rendering == Some(&true);
+        }
+    }
+
+    /// Marks the deployments of given objects, and the deploying objects that they deploy unchanged. Returns whether
+    /// there are new ones.
+    fn mark_deployments(&mut self) -> bool {
+        let mut is_changed = false;
+        for (deployment, deployed) in self.deployments.all().iter().zip(&mut self.deployed) {
+            let at = deployment.position;
+            let is_given = self.objects.get(at).is_some_and(|found| found.is_target)
+                || self.pulled.get(at) == Some(&true);
+            is_changed |= is_given && !*deployed;
+            *deployed |= is_given;
+        }
+        if !is_changed {
+            return false;
+        }
+        for (found, pulled) in self.objects.iter().zip(&mut self.pulled) {
+            let kinds = ["Application", "ApplicationSet", "Kustomization"];
+            *pulled |= kinds.contains(&found.object.kind)
+                && self
+                    .deployments
+                    .deploying(found.object.location_file())
+                    .any(|(index, _)| self.deployed.get(index) == Some(&true));
+        }
+        true
+    }
+
+    /// Marks the renderings of deployments and ApplicationSets that a given file leads to. Returns whether there are new
+    /// ones.
+    fn mark_renderings(&mut self) -> bool {
+        let given = self.deployments.all().iter().zip(&self.deployed);
+        let given: HashSet<(&str, &str)> = given
+            .filter(|(_, is_given)| **is_given)
+            .map(|(deployment, _)| (&**deployment.object.path(), &*deployment.folder))
+            .collect();
+        let sets: HashSet<&str> = self
+            .objects
+            .iter()
+            .zip(&self.pulled)
+            .filter(|(found, pulled)| {
+                found.object.kind == "ApplicationSet" && (found.is_target || **pulled)
+            })
+            .map(|(found, _)| &**found.object.path())
+            .collect();
+        let mut is_changed = false;
+        for (rendering, is_reported) in self.renderings.iter().zip(&mut self.is_reported) {
+            let is_given = match &rendering.deployed {
+                Some(deployed) => given.contains(&(&*deployed.file, &*deployed.folder)),
+                None => sets.contains(&*rendering.root),
+            };
+            is_changed |= is_given && !*is_reported;
+            *is_reported |= is_given;
+        }
+        is_changed
+    }
+
+    /// Returns what is reported.
+    fn reported(&mut self, sources: &'t SourceSet) -> Reported<'t> {
+        let mut reported = Reported::default();
+        let given = self.renderings.iter().zip(&self.is_reported);
+        let given = given.filter(|(_, is_reported)| **is_reported);
+        if sources.files.iter().all(|file| file.role == Role::Target) {
+            given.for_each(|(rendering, _)| reported.add_given(rendering));
+            return reported;
+        }
+        given.for_each(|(rendering, _)| reported.add_rendering(sources, rendering));
+        // The objects of a kustomization in a deployed folder are assigned to the deployment later.
+        let own = self.renderings.iter();
+        for rendering in own.filter(|rendering| rendering.deployed.is_none()) {
+            for (index, deployment) in self.deployments.deploying(&rendering.root) {
+                if self.deployed.get(index) == Some(&true) {
+                    let overlays = [rendering.location_file(), deployment.object.path()];
+                    for overlay in overlays {
+                        reported.add_files_of(sources, rendering, overlay);
+                    }
+                }
+            }
+        }
+        self.include_nested(sources, &mut reported);
+        reported
+    }
+
+    /// Adds what given kustomizations include that are not rendered on their own, because others include them.
+    fn include_nested(&mut self, sources: &'t SourceSet, reported: &mut Reported<'t>) {
+        let roots = self.renderings.iter().map(|rendering| &*rendering.root);
+        let roots: HashSet<&str> = roots.collect();
+        let nested: Vec<Closure<'t>> = sources
+            .targets()
+            .filter(|file| is_kustomization(&file.path) && !roots.contains(&*file.path))
+            .map(|file| Closure::of(sources, file))
+            .collect();
+        if nested.is_empty() {
+            return;
+        }
+        for (index, rendering) in self.renderings.iter().enumerate() {
+            let root = sources.file(&rendering.root);
+            let (Some(root), Some(false)) = (root, self.is_reported.get(index)) else {
+                continue;
+            };
+            let outer = Closure::of(sources, root);
+            let files: HashSet<&str> = nested
+                .iter()
+                .filter(|inner| inner.kustomizations.is_subset(&outer.kustomizations))
+                .flat_map(Closure::all)
+                .collect();
+            if files.is_empty() {
+                continue;
+            }
+            reported.add_files(rendering.location_file(), files.iter().copied());
+            let rendered = self.objects.iter_mut();
+            for found in rendered.filter(|found| found.rendering == Some(index)) {
+                found.is_target |= files.contains(&**found.object.path());
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Folders that Flux and Argo CD deploy and that are not among the files of a run: they are read, too.
+
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashSet;
+
+use crate::kube::Object;
+use crate::source::{Input, Request, Role, SourceFile, SourceSet, boundary, resolved_within};
+
+use crate::gitops::{deployed_folder, deployment};
+
+/// Search for the folders that the objects of a set deploy, in rounds.
+#[derive(Debug)]
+pub struct NamedFolders<'r> {
+    request: &'r Request,
+    /// The files and folders that were visited.
+    seen: HashSet<PathBuf>,
+}
+
+impl<'r> NamedFolders<'r> {
+    /// Creates a search that has not visited any file.
+    #[must_use]
+    pub fn new(request: &'r Request) -> Self {
+        Self {
+            request,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Returns the folders that files of the set deploy and that were not returned before. Files that are only in the
+    /// same repository need not be followed: all folders of the repository are read.
+    pub fn missing(&mut self, set: &SourceSet) -> Vec<Input> {
+        let mentions = |file: &&SourceFile| {
+            file.role != Role::Repository
+                && (file.text.contains("kustomize.toolkit.fluxcd.io/")
+                    || file.text.contains("argoproj.io/"))
+        };
+        let mut found = Vec::new();
+        for file in set.files.iter().filter(mentions) {
+            let Some(path) = file
+                .location
+                .as_deref()
+                .filter(|path| !self.seen.contains(*path))
+            else {
+                continue;
+            };
+            self.seen.insert(path.to_path_buf());
+            let documents = file.documents.iter().filter(|document| !document.patch);
+            for object in documents.flat_map(Object::all_in) {
+                let folders = deployment::named_paths(&object).into_iter();
+                let folders = folders.filter_map(|named| self.folder(path, named));
+                let folders: Vec<PathBuf> = folders.collect();
+                let new = folders
+                    .into_iter()
+                    .filter(|folder| self.seen.insert(folder.clone()));
+                found.extend(new.map(Input::Resolved));
+            }
+        }
+        found
+    }
+
+    /// Returns the folder that an object in `file` deploys, by its resolved path: below the root of the repository, or,
+    /// without a repository, below any folder between the working directory and the file.
+    fn folder(&self, file: &Path, named: &str) -> Option<PathBuf> {
+        let parts = deployed_folder::parts(literal_part(named))?;
+        let wanted: PathBuf = parts.iter().collect();
+        if parts.is_empty() || self.is_read(file) {
+            return None;
+        }
+        let folder = file.parent()?;
+        let repository = boundary(folder);
+        let directory = &self.request.working_directory;
+        let top = match repository.join(".git").exists() {
+            true => repository.as_path(),
+            false if folder.starts_with(directory) => directory,
+            false => folder,
+        };
+        let mut above: Vec<&Path> = folder.ancestors().collect();
+        above.retain(|above| above.starts_with(top));
+        above
+            .into_iter()
+            .rev()
+            .filter_map(|above| resolved_within(above, &wanted, &boundary(top)).ok())
+            .find(|folder| folder.is_dir())
+    }
+
+    /// Returns whether the whole tree of a file is read.
+    fn is_read(&self, file: &Path) -> bool {
+        let mut roots = self.request.roots.iter();
+        roots.any(|root| file.starts_with(root))
+    }
+}
+
+/// Returns the part of a path before its first placeholder or glob, without the last name if that is not complete.
+fn literal_part(path: &str) -> &str {
+    let end = path.find(['{', '$', '*', '?', '[']);
+    match end.and_then(|end| path.get(..end)) {
+        Some(start) => start.rsplit_once('/').map_or("", |(folder, _)| folder),
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::literal_part;
+
+    #[test]
+    fn a_path_ends_before_the_first_placeholder() {
+        assert_eq!(literal_part("apps/prod"), "apps/prod");
+        assert_eq!(literal_part("apps/*/web"), "apps");
+        assert_eq!(literal_part("apps/team-{{name}}"), "apps");
+        assert_eq!(literal_part("{{path}}"), "");
+    }
+}
