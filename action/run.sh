@@ -64,6 +64,11 @@ build_command() {
   if [ -n "$INPUT_CONFIG" ]; then
     command+=(--config "$INPUT_CONFIG")
   fi
+  # A path that contains no workload is probably wrong. A whole repository may contain none.
+  case "$INPUT_PATHS" in
+    . | ./ | '') ;;
+    *) command+=(--require-workloads) ;;
+  esac
   # xargs handles quotes and backslashes, and expands nothing.
   if [ -n "${INPUT_ARGS//[[:space:]]/}" ]; then
     printf '%s\n' "$INPUT_ARGS" | xargs -n 1 printf '%s\0' >"$scratch/words" 2>/dev/null ||

@@ -40,7 +40,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
     reports.print(&run.set, &outcome, style_of_stdout(session, args), hint)?;
-    let exit = exit(&run, &outcome, &settings).or(failed, Exit::Failure);
+    let exit = exit(&run, &outcome, args, &settings).or(failed, Exit::Failure);
     session.release((run, outcome));
     Ok(exit)
 }
@@ -147,7 +147,7 @@ fn add_ignore(
             ));
         }
     }
-    Ok(exit(run, &baseline.outcome, settings).or(failed, Exit::Failure))
+    Ok(exit(run, &baseline.outcome, args, settings).or(failed, Exit::Failure))
 }
 
 /// Returns the files that still have findings.
@@ -181,7 +181,7 @@ fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> R
         let style = style_of_stdout(session, args);
         reports.print(&fixed.set, &fixed.outcome, style, hint)?;
     }
-    Ok(exit(run, &fixed.outcome, settings).or(failed, Exit::Failure))
+    Ok(exit(run, &fixed.outcome, args, settings).or(failed, Exit::Failure))
 }
 
 /// Shows the changes of `--fix`. Only a run without `--diff` reports the findings.
@@ -204,9 +204,11 @@ fn diff(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> 
     Ok(run.exit().or(!fixed.changed.is_empty(), Exit::Findings))
 }
 
-fn exit(run: &Run, outcome: &Outcome, settings: &Settings) -> Exit {
+fn exit(run: &Run, outcome: &Outcome, args: &CheckArgs, settings: &Settings) -> Exit {
+    let has_required_workloads = !args.require_workloads || !outcome.summary.judges_nothing();
     run.exit()
         .or(failing(&outcome.findings, settings.fail_on), Exit::Findings)
+        .or(!has_required_workloads, Exit::Findings)
 }
 
 fn style_of_stdout(session: &Session, args: &CheckArgs) -> TerminalStyle {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::engine::rule_names;
 use crate::settings::{self, FactOverrides, Form, Layer};
 use crate::source::{
-    CONFIG_NAMES, Input, boundary, io_error_reason, read_resolved_text, read_text, resolved_within,
-    shown_path,
+    CONFIG_NAMES, Input, boundary, canonical, io_error_reason, read_resolved_text, read_text,
+    resolved_within, shown_path,
 };
 use crate::yaml::{self, LineIndex, Span};
 
@@ -71,7 +71,7 @@ pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedCon
             folder: None,
         });
     };
-    let mut below = read(&file, directory)?;
+    let mut below = read(&file, common, directory)?;
     let context = context(&file, std::mem::take(&mut below.context), directory)?;
     Ok(LoadedConfig {
         layer: options.or(below),
@@ -140,7 +140,22 @@ fn context(file: &ConfigFile, paths: Vec<String>, directory: &Path) -> Result<Ve
     }
 }
 
-fn read(config: &ConfigFile, directory: &Path) -> Result<Layer, Stop> {
+/// Returns whether the paths of the run include all of `folder`.
+fn covers(common: &Common, directory: &Path, folder: &Path) -> bool {
+    if common.renders() || !common.exclude.is_empty() {
+        return false;
+    }
+    let is_above = |path: &Path| {
+        let place = canonical(&directory.join(path));
+        place.is_ok_and(|place| canonical(folder).is_ok_and(|folder| folder.starts_with(place)))
+    };
+    match common.paths.as_slice() {
+        [] => is_above(Path::new(".")),
+        paths => paths.iter().any(|path| is_above(path)),
+    }
+}
+
+fn read(config: &ConfigFile, common: &Common, directory: &Path) -> Result<Layer, Stop> {
     let (file, text) = match config {
         ConfigFile::Named(file) => (file, read_text(file)),
         ConfigFile::Found(file, real, _) => (file, read_resolved_text(real)),
@@ -171,7 +186,11 @@ fn read(config: &ConfigFile, directory: &Path) -> Result<Layer, Stop> {
             .map(|problem| at(problem.span.start, &problem.message));
         Stop::Usage(errors.collect())
     })?;
-    let base = relative_to(file.parent().unwrap_or(directory), directory);
+    let folder = file.parent().unwrap_or(directory);
+    for ignore in &mut layer.ignore {
+        ignore.is_covered = covers(common, directory, folder);
+    }
+    let base = relative_to(folder, directory);
     for path in &mut layer.context {
         *path = base.join(&*path).to_string_lossy().into_owned();
     }

@@ -9,7 +9,8 @@ use crate::mesh::Version;
 use crate::report;
 use crate::settings::Layer;
 use crate::source::{
-    Content, Exclude, Input, Request, Role, SourceFile, SourceSet, TrackedHidden, WalkOptions,
+    Content, Exclude, Fault, Input, Request, Role, SourceFile, SourceSet, TrackedHidden,
+    WalkOptions,
 };
 
 use super::args::Common;
@@ -47,10 +48,15 @@ impl Run {
             .during(session, "analysing", || self.pool.install(work))
     }
 
-    /// Returns the exit code that follows from reading: a failure if a path that the user named cannot be read.
+    /// Returns the exit code that follows from reading: a failure if a path that the user named cannot be read, or if a
+    /// rendering fails.
     pub(super) fn exit(&self) -> Exit {
         let unread = !engine::unread_paths(&self.set).is_empty();
-        Exit::Success.or(unread, Exit::Failure)
+        let not_rendered =
+            |file: &SourceFile| matches!(file.fault, Some(Fault::NotRendered { .. }));
+        Exit::Success
+            .or(unread, Exit::Failure)
+            .or(self.set.files.iter().any(not_rendered), Exit::Failure)
     }
 }
 
@@ -139,8 +145,8 @@ pub(super) fn prepare(
     })
 }
 
-/// Rejects a release that does not belong to Istio 1, and prints a note for a release that is newer than the last known
-/// one. `mesh_version` is a release of Istio unless the settings name another mesh.
+/// Rejects a release that does not belong to Istio 1, and prints a note for a release that is older or newer than those
+/// that are modelled. `mesh_version` is a release of Istio unless the settings name another mesh.
 fn check_release(session: &Session, layer: &Layer, common: &Common) -> Result<(), Stop> {
     let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
     let about_istio = layer.mesh.unwrap_or_default().may_be_istio();
@@ -153,6 +159,13 @@ fn check_release(session: &Session, layer: &Layer, common: &Common) -> Result<()
         ))
         .help(
             "set the release with `--mesh-version`, or with `mesh.version` in the configuration",
+        ));
+    }
+    let first_modelled = Version::FIRST_MODELLED_ISTIO;
+    if version < first_modelled && !common.quiet {
+        session.errln(&format!(
+            "note: Istio {version} is older than {first_modelled}, the oldest release that meshprobe models; predictions \
+             may be wrong"
         ));
     }
     if version > last && !common.quiet {

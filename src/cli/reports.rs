@@ -120,8 +120,15 @@ impl<'a> Reports<'a> {
         Ok(())
     }
 
-    /// Prints to standard error how many findings are not shown, if the format of the report has no field for it.
+    /// Prints to standard error that nothing was judged, and how many findings are not shown, if the format of the report
+    /// has no field for it.
     fn print_hidden_counts(&self, outcome: &Outcome) {
+        let nothing_judged = report::nothing_judged_message(outcome);
+        let format = self.args.output_format;
+        let has_field = is_for_people(format) || format == OutputFormat::Json;
+        if !has_field && !self.args.common.quiet && !nothing_judged.is_empty() {
+            self.session.errln(&nothing_judged);
+        }
         if self.args.output_format != OutputFormat::Gitlab || self.args.common.quiet {
             return;
         }
@@ -182,7 +189,7 @@ impl<'a> Reports<'a> {
                     _ => report::full(set, &outcome.findings, style),
                 };
                 if !self.args.common.quiet {
-                    text.push_str(&report::summary_line(outcome, hint, style));
+                    text.push_str(&report::summary_line(set, outcome, hint, style));
                 }
                 Ok(text)
             }

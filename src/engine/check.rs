@@ -1,8 +1,9 @@
 //! Runs all rules on a set of files.
 
-use crate::context::Context;
+use std::sync::Arc;
+
+use crate::context::NotJudged;
 use crate::finding::{Applicability, Finding, Severity};
-use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
 use crate::rules;
 use crate::settings::Settings;
@@ -11,6 +12,7 @@ use crate::source::{Role, SourceSet};
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
 use super::levels::{Ignores, Levels};
+use super::not_judged::not_judged;
 use super::outcome::{Leveled, Outcome, apply_levels};
 use super::place_fixes::place_fixes;
 #[cfg(debug_assertions)]
@@ -19,7 +21,7 @@ use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
 use super::unrendered::{explain_unrendered, policies_left_out};
-use super::unsupported_parts::{roots, unsupported_parts};
+use super::unsupported_parts::unsupported_parts;
 use crate::engine::fix_history::keep_suppressed_values;
 use crate::engine::input_diagnostics::{broken_texts, input_diagnostics, surrounding_diagnostics};
 use crate::engine::panic_isolation::isolate_panics;
@@ -40,11 +42,12 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         mut findings,
         mut elsewhere,
         counted,
+        not_judged,
         suppressions,
     } = checked.value;
     summary.workloads = counted.workloads;
-    summary.not_judged = counted.not_judged;
-    summary.unknown_kustomizations = counted.unknown_kustomizations;
+    summary.machines = counted.machines;
+    summary.not_judged = not_judged.len();
     summary.missing_facts = counted.missing_facts;
     summary.handlers = counted.handlers;
     findings.extend(checked.faults);
@@ -86,8 +89,18 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     Outcome {
         findings,
         suppressed,
+        not_judged,
+        files_without_workloads: files_without_workloads(set, &summary),
         summary,
     }
+}
+
+/// Returns the files that were read if they contain nothing to judge.
+fn files_without_workloads(set: &SourceSet, summary: &Summary) -> Vec<Arc<str>> {
+    if !summary.judges_nothing() {
+        return Vec::new();
+    }
+    set.targets().map(|file| Arc::clone(&file.path)).collect()
 }
 
 /// The result of the predictions and the rules.
@@ -97,6 +110,7 @@ struct Checked {
     /// Findings in files that are only read for facts. They are not reported.
     elsewhere: Vec<Finding>,
     counted: Summary,
+    not_judged: Vec<NotJudged>,
     suppressions: Suppressions,
 }
 
@@ -143,8 +157,11 @@ fn check_analysed(
             finding
         }));
     }
-    counted.unknown_kustomizations = count_unknown_kustomizations(context, renderings, predictions);
-    counted.not_judged += counted.unknown_kustomizations;
+    let groups = &context.inventory.workload_groups;
+    counted.machines = groups
+        .iter()
+        .filter(|group| context.origin_of(group).is_target())
+        .count();
     elsewhere.extend(findings.extract_if(.., |finding| !context.reports(finding)));
     for finding in &mut findings {
         explain_unrendered(context, finding);
@@ -154,23 +171,9 @@ fn check_analysed(
         findings,
         elsewhere,
         counted,
+        not_judged: not_judged(set, analysis),
         suppressions,
     }
-}
-
-/// Counts the kustomizations that are checked, but none of whose workloads is known.
-fn count_unknown_kustomizations(
-    context: &Context<'_>,
-    renderings: &[Rendering],
-    predictions: &[WorkloadPrediction<'_>],
-) -> usize {
-    let seen = roots(predictions.iter());
-    let is_unseen = |rendering: &&Rendering| {
-        rendering.has_unknown_objects
-            && context.inventory.reports_rendering(rendering)
-            && !seen.contains(&*rendering.root)
-    };
-    renderings.iter().filter(is_unseen).count()
 }
 
 /// Marks the fix of a file that is only context, or rendered, as display-only. The help explains how to apply it.

@@ -1,7 +1,7 @@
 //! Looks up the levels of rules and the `ignore` entries of the configuration, once per file.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -149,6 +149,31 @@ impl<'s> Ignores<'s> {
                 .copied()
                 .min()
         })
+    }
+
+    /// Returns the entries whose path matches none of the files, although the run reads all files that they can apply to.
+    pub(super) fn without_files<'f>(
+        &self,
+        files: impl Iterator<Item = &'f Arc<str>>,
+    ) -> Vec<&'s Ignore> {
+        let mut open: BTreeSet<usize> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.is_covered && !entry.scope.paths.is_empty())
+            .map(|(at, _)| at)
+            .collect();
+        for path in files {
+            if open.is_empty() {
+                break;
+            }
+            for at in self.scopes.matching(path) {
+                open.remove(&at);
+            }
+        }
+        open.into_iter()
+            .filter_map(|at| self.entries.get(at))
+            .collect()
     }
 
     /// Returns the entries that silenced nothing, although they apply to one of the files and their rule is on for it.

@@ -22,6 +22,7 @@ mod input_diagnostics;
 mod left_out;
 mod levels;
 mod load;
+mod not_judged;
 mod notice;
 mod notices;
 mod outcome;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::context::NotJudged;
 use crate::finding::Finding;
 use crate::settings::{RuleLevel, Settings};
 use crate::source::SourceSet;
@@ -16,6 +17,10 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// The findings that the user has silenced, in the same order.
     pub suppressed: Vec<Finding>,
+    /// What runs pods and is not judged, sorted by place.
+    pub not_judged: Vec<NotJudged>,
+    /// If nothing was judged: the files that were read.
+    pub files_without_workloads: Vec<Arc<str>>,
     /// The counts of the run.
     pub summary: Summary,
 }

@@ -40,7 +40,7 @@ pub fn predict<T>(
     let mut findings = predicted.faults;
     findings.extend(notes);
     findings.extend(input_diagnostics(set));
-    findings.extend(rules::unrendered(&set.files));
+    findings.extend(rules::unrendered(set));
     Predicted { view, findings }
 }
 

@@ -88,7 +88,7 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     };
     let problems = input_diagnostics(original).into_iter();
     findings.extend(problems.filter(|finding| !is_known(finding)));
-    findings.extend(rules::unrendered(&original.files));
+    findings.extend(rules::unrendered(original));
     let set = edits.applied(original);
     findings.extend(edits.refused);
     Rewritten {

@@ -68,7 +68,7 @@ pub struct MissingFacts {
 }
 
 impl MissingFacts {
-    fn count(&mut self, workload: &WorkloadPrediction<'_>) {
+    pub(super) fn count(&mut self, workload: &WorkloadPrediction<'_>) {
         let unknown = workload
             .handlers
             .iter()
@@ -104,12 +104,12 @@ pub struct Summary {
     pub documents: usize,
     /// The number of workloads with a pod template.
     pub workloads: usize,
-    /// The number of workloads whose facts do not suffice for a verdict, and of kustomizations none of whose workloads is
-    /// known.
+    /// What runs pods and is not judged: charts and their releases, kustomizations none of whose workloads is known,
+    /// parts of pods, and workloads whose facts do not suffice for a verdict.
     pub not_judged: usize,
-    /// Of these: kustomizations.
+    /// Groups of virtual machines.
     #[serde(skip)]
-    pub unknown_kustomizations: usize,
+    pub machines: usize,
     /// The missing facts of workloads without a verdict. A workload can be counted more than once.
     #[serde(skip)]
     pub missing_facts: MissingFacts,
@@ -187,12 +187,17 @@ impl Summary {
         self.files.not_kubernetes += usize::from(trees == 0 && !template && !broken);
     }
 
+    /// Returns whether the files contain nothing to judge.
+    #[must_use]
+    pub const fn judges_nothing(&self) -> bool {
+        self.workloads == 0 && self.machines == 0
+    }
+
     /// Counts the workloads of targets, and their handlers.
     pub fn count_predictions(&mut self, predictions: &[WorkloadPrediction<'_>]) {
         for workload in predictions.iter().filter(|prediction| prediction.is_target) {
             self.workloads += 1;
             self.handlers += workload.handlers.len();
-            self.not_judged += usize::from(!workload.has_all_verdicts());
             self.missing_facts.count(workload);
         }
     }

@@ -67,8 +67,8 @@ pub fn runs_pods(group: &str, kind: &str) -> bool {
     )
 }
 
-/// How sure it is that a controller creates pods from a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How sure it is that a controller creates pods from a template, in descending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placement {
     /// The kind is known, or has the usual field `spec.template`.
     Known,

@@ -15,6 +15,8 @@ pub struct Version {
 impl Version {
     /// The first release of Istio.
     pub const FIRST_ISTIO: Self = Self::new(1, 0);
+    /// The oldest release of Istio whose predictions are modelled; rules also cover faults of earlier releases.
+    pub const FIRST_MODELLED_ISTIO: Self = Self::new(1, 10);
     /// The latest release of Istio that is modelled; later ones are treated like it.
     pub const LAST_ISTIO: Self = Self::new(1, 31);
 

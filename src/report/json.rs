@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use crate::context::NotJudged;
 use crate::engine::{Outcome, Summary};
-use crate::finding::{Finding, Fix, Label};
+use crate::finding::{Finding, Fix, Label, ObjectRef};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
@@ -26,6 +27,11 @@ pub fn json(
             .into_iter()
             .map(|finding| entry(set, finding))
             .collect(),
+        not_judged: outcome
+            .not_judged
+            .iter()
+            .map(|found| not_judged_entry(set, found))
+            .collect(),
         statistics,
         summary: &outcome.summary,
         tool: Tool {
@@ -42,6 +48,7 @@ pub fn json(
 struct Report<'a> {
     version: u32,
     findings: Vec<Entry<'a>>,
+    not_judged: Vec<NotJudgedEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     statistics: Option<Vec<RuleCount>>,
     summary: &'a Summary,
@@ -80,6 +87,18 @@ struct Entry<'a> {
     help: Option<&'a str>,
     fix: Option<FixEntry<'a>>,
     suppressed: Option<Suppressed<'a>>,
+}
+
+/// Something that runs pods and is not judged.
+#[derive(Serialize)]
+struct NotJudgedEntry<'a> {
+    reason: &'static str,
+    message: &'a str,
+    path: String,
+    line: Option<usize>,
+    column: Option<usize>,
+    object: Option<Object<'a>>,
+    help: &'a str,
 }
 
 #[derive(Serialize)]
@@ -146,12 +165,7 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
         end_line: place.map(|place| place.end.line),
         end_column: place.map(|place| place.end.column),
         rendered: rendered(&location),
-        object: finding.object.as_ref().map(|object| Object {
-            api_version: &object.api_version,
-            kind: &object.kind,
-            namespace: object.namespace.as_deref(),
-            name: &object.name,
-        }),
+        object: finding.object.as_ref().map(object_entry),
         container: finding.container.as_deref(),
         overlays: finding.overlays.iter().map(|path| &**path).collect(),
         field: finding.field.as_deref(),
@@ -171,6 +185,28 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
             path: &suppression.path,
             line: suppression.line,
         }),
+    }
+}
+
+fn not_judged_entry<'a>(set: &SourceSet, found: &'a NotJudged) -> NotJudgedEntry<'a> {
+    let location = source_location(set, &found.place);
+    NotJudgedEntry {
+        reason: found.reason.id(),
+        message: &found.place.message,
+        path: location.path.to_string(),
+        line: location.place.map(|place| place.start.line),
+        column: location.place.map(|place| place.start.column),
+        object: found.object.as_ref().map(object_entry),
+        help: &found.help,
+    }
+}
+
+fn object_entry(object: &ObjectRef) -> Object<'_> {
+    Object {
+        api_version: &object.api_version,
+        kind: &object.kind,
+        namespace: object.namespace.as_deref(),
+        name: &object.name,
     }
 }
 

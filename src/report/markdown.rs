@@ -6,6 +6,7 @@ use crate::finding::{Finding, docs_url};
 
 use super::counted::counted;
 use super::escape::escape_control;
+use super::not_judged::{not_judged_lines, not_judged_suffix, nothing_judged};
 use super::not_shown::{milder, not_shown};
 use super::results::Results;
 use super::source_location::{line_region, source_path};
@@ -61,7 +62,9 @@ fn heading(results: &Results<'_>) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, noun)| counted(count, noun))
         .collect();
-    let found = if counts.is_empty() {
+    let found = if counts.is_empty() && summary.judges_nothing() {
+        "**Nothing was judged**".to_owned()
+    } else if counts.is_empty() {
         "No findings".to_owned()
     } else {
         format!("**{}**", counts.join(", "))
@@ -74,11 +77,21 @@ fn heading(results: &Results<'_>) -> String {
         .into_iter()
         .map(|sentence| format!(" {sentence}"))
         .collect();
+    let lines: String = not_judged_lines(results.set, results.outcome)
+        .into_iter()
+        .chain(nothing_judged(results.outcome))
+        .map(|line| format!("\n- {}", prose(&line)))
+        .collect();
+    let lines = match lines.as_str() {
+        "" => String::new(),
+        lines => format!("{lines}\n"),
+    };
     format!(
-        "## meshprobe\n\n{found} in {} ({}, {}).{not_shown}{milder}\n",
+        "## meshprobe\n\n{found} in {} ({}, {}{}).{not_shown}{milder}\n{lines}",
         counted(summary.files.read, "file"),
         counted(summary.workloads, "workload"),
         counted(summary.handlers, "handler"),
+        not_judged_suffix(results.outcome),
     )
 }
 

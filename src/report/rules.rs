@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::engine::{Notice, explained};
-use crate::rules::{self, FixAvailability};
+use crate::rules::{self, FixAvailability, Rule};
 
 /// The first lines of the generated index.
 const GENERATED: &str = "<!-- Generated. -->\n\n";
@@ -31,8 +31,15 @@ fn kind(notice: &Notice) -> Kind {
 }
 
 fn fix(notice: &Notice) -> &'static str {
-    let rule = rules::all().iter().find(|rule| rule.id == notice.id);
-    rule.map_or(FixAvailability::None, |rule| rule.fix).as_str()
+    rule(notice)
+        .map_or(FixAvailability::None, |rule| rule.fix)
+        .as_str()
+}
+
+/// Returns the rule of a page; `None` for a notice or a guard.
+fn rule(notice: &Notice) -> Option<&'static Rule> {
+    let mut rules = rules::all().iter().copied();
+    rules.find(|rule| rule.id == notice.id)
 }
 
 /// Returns the first paragraph on one line.
@@ -128,11 +135,11 @@ fn index(all: &[Notice]) -> String {
             .map(row)
             .collect::<String>()
     };
-    let table = "| id | severity | fix | summary |\n|---|---|---|---|\n";
+    let table = "| id | severity | if assumed | fix | summary |\n|---|---|---|---|---|\n";
     format!(
         "{GENERATED}# Rules\n\n`meshprobe check` reports these problems. `meshprobe rule ID` prints the same pages.\n\n\
-         The severity applies to findings whose facts are all known; an assumption lowers it by one \
-         step.\n\n{table}{}\n\
+         The severity applies to findings whose facts are all known. An assumption lowers it by one step, but a finding about \
+         something that fails if the pod is injected at all stays a warning (column \"if assumed\").\n\n{table}{}\n\
          ## Notices\n\nProblems that prevent the check of a file, and errors in suppressions.\n\n{table}{}\n\
          ## Guards of rewrite\n\nReasons why `meshprobe rewrite` does not rewrite a pod, and notes about rewritten pods.\n\n{table}{}",
         rows(Kind::Rule),
@@ -145,5 +152,6 @@ fn row(notice: &Notice) -> String {
     let id = notice.id;
     let summary = summary(notice).replace('|', "\\|");
     let (severity, fix) = (notice.severity.as_str(), fix(notice));
-    format!("| [{id}]({id}.md) | {severity} | {fix} | {summary} |\n")
+    let assumed = rule(notice).map_or(severity, |rule| rule.assumed_severity().as_str());
+    format!("| [{id}]({id}.md) | {severity} | {assumed} | {fix} | {summary} |\n")
 }

@@ -2,8 +2,10 @@
 
 use crate::engine::{MissingFacts, Outcome};
 use crate::finding::{Applicability, Finding};
+use crate::source::SourceSet;
 
 use super::counted::counted;
+use super::not_judged::{not_judged_lines, not_judged_suffix, nothing_judged};
 use super::not_shown::{milder, not_shown};
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
@@ -18,11 +20,18 @@ pub enum Hint {
     Nothing,
 }
 
-/// Returns the number of findings, of what was checked, and of what can be fixed.
+/// Returns the number of findings, of what was checked and what was not, and of what can be fixed.
 #[must_use]
-pub fn summary_line(outcome: &Outcome, hint: Hint, style: TerminalStyle) -> String {
+pub fn summary_line(
+    set: &SourceSet,
+    outcome: &Outcome,
+    hint: Hint,
+    style: TerminalStyle,
+) -> String {
     let summary = &outcome.summary;
-    let mut out = if outcome.findings.is_empty() {
+    let mut out = if outcome.findings.is_empty() && summary.judges_nothing() {
+        style.paint(Tone::Warning, "Nothing was judged")
+    } else if outcome.findings.is_empty() {
         style.paint(Tone::Good, "No findings")
     } else {
         let parts = [
@@ -38,11 +47,19 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, style: TerminalStyle) -> Stri
         format!("Found {}", parts.join(", "))
     };
     out.push_str(&format!(
-        " in {} ({}, {}).\n",
+        " in {} ({}, {}{}).\n",
         counted(summary.files.read, "file"),
         counted(summary.workloads, "workload"),
         counted(summary.handlers, "handler"),
+        not_judged_suffix(outcome),
     ));
+    for line in not_judged_lines(set, outcome)
+        .into_iter()
+        .chain(nothing_judged(outcome))
+    {
+        out.push_str(&line);
+        out.push('\n');
+    }
     let not_shown = not_shown(summary);
     if !not_shown.is_empty() {
         out.push_str(&format!("Not shown: {}.\n", not_shown.join(", ")));
@@ -51,14 +68,7 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, style: TerminalStyle) -> Stri
         out.push_str(&sentence);
         out.push('\n');
     }
-    out.push_str(&not_judged(summary.missing_facts));
-    if summary.unknown_kustomizations > 0 {
-        out.push_str(&format!(
-            "{} not checked: the files do not contain the workloads; check the output of the build \
-             (`kustomize build DIR | meshprobe check -`).\n",
-            counted(summary.unknown_kustomizations, "kustomization"),
-        ));
-    }
+    out.push_str(&without_verdict(summary.missing_facts));
     match hint {
         Hint::Fixed(count) if count > 0 => {
             out.push_str(&format!("Fixed {}.\n", counted(count, "finding")))
@@ -70,7 +80,7 @@ pub fn summary_line(outcome: &Outcome, hint: Hint, style: TerminalStyle) -> Stri
 }
 
 /// Returns a sentence for each kind of missing fact, with what to do.
-fn not_judged(missing_facts: MissingFacts) -> String {
+fn without_verdict(missing_facts: MissingFacts) -> String {
     let lines = [
         (
             missing_facts.mesh,

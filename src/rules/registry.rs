@@ -35,5 +35,5 @@ pub(super) fn of_scope(scope: Scope) -> impl Iterator<Item = &'static Rule> {
 
 /// Runs the rules of a scope.
 pub(super) fn run_scope(scope: Scope, cx: &RuleContext<'_, '_>) -> impl Iterator<Item = Finding> {
-    of_scope(scope).flat_map(|rule| (rule.check)(cx))
+    of_scope(scope).flat_map(|rule| rule.findings(cx))
 }

@@ -1,6 +1,6 @@
 //! The type of a rule: its metadata, its documentation and its check.
 
-use crate::finding::{Finding, RuleId, Severity};
+use crate::finding::{Certainty, Finding, RuleId, Severity};
 
 use crate::rules::context::RuleContext;
 
@@ -11,6 +11,9 @@ pub struct Rule {
     pub id: RuleId,
     /// The severity if every fact is known.
     pub severity: Severity,
+    /// Whether the findings report that something fails if the pod is injected at all. Such a finding stays at least a
+    /// warning if a fact is assumed.
+    pub is_failure: bool,
     /// The page of the rule, `docs/rules/<id>.md`.
     pub page: &'static str,
     /// Whether its findings have a fix.
@@ -138,6 +141,31 @@ macro_rules! page {
 pub(crate) use page;
 
 impl Rule {
+    /// Returns the severity if a deciding fact is assumed.
+    #[must_use]
+    pub fn assumed_severity(&self) -> Severity {
+        let lowered = self.severity.lowered();
+        if self.is_failure {
+            lowered.max(Severity::Warning)
+        } else {
+            lowered
+        }
+    }
+
+    /// Returns the findings of the rule. Those that depend on an assumption are not below
+    /// [`Rule::assumed_severity`] if they report a failure.
+    pub(in crate::rules) fn findings(&self, cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+        let mut findings = (self.check)(cx);
+        if self.is_failure {
+            for finding in &mut findings {
+                if finding.certainty == Certainty::Assumed {
+                    finding.severity = finding.severity.max(self.assumed_severity());
+                }
+            }
+        }
+        findings
+    }
+
     /// Returns the page without the title and the line with severity and fix.
     #[must_use]
     pub fn docs(&self) -> &'static str {
@@ -170,11 +198,17 @@ fn yaml_under(docs: &str, heading: &str) -> Option<Example> {
 }
 
 /// Declares the rule of a file. Its documentation is `docs/rules/<id>.md`.
+///
+/// `failure` marks a rule whose findings report a failure ([`Rule::is_failure`]); all errors are failures.
 macro_rules! declare_rule {
     ($id:literal, $severity:ident, fix: $fix:ident, scope: $scope:ident) => {
+        $crate::rules::rule::declare_rule! { $id, $severity, failure: false, fix: $fix, scope: $scope }
+    };
+    ($id:literal, $severity:ident, failure: $failure:literal, fix: $fix:ident, scope: $scope:ident) => {
         pub(in crate::rules) const RULE: $crate::rules::Rule = $crate::rules::Rule {
             id: $crate::finding::rule_id!($id),
             severity: $crate::finding::Severity::$severity,
+            is_failure: $failure,
             page: $crate::rules::page!($id),
             fix: $crate::rules::FixAvailability::$fix,
             scope: $crate::rules::Scope::$scope,

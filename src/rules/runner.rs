@@ -53,7 +53,7 @@ pub fn check_marked(
     let of_tree: Vec<&Rule> = of_scope(Scope::Tree).collect();
     let found: Vec<Vec<Finding>> = of_tree
         .par_iter()
-        .map(|rule| (rule.check)(&whole))
+        .map(|rule| rule.findings(&whole))
         .collect();
     let mut findings: Vec<Finding> = found
         .into_iter()

@@ -13,6 +13,8 @@ pub struct Ignore {
     pub rule: RuleId,
     /// The files that the entry applies to; all files if `paths` is empty.
     pub scope: Scope,
+    /// Whether the run reads every file that the entry can apply to.
+    pub is_covered: bool,
     /// The reason that the user gives.
     pub reason: String,
     /// The file of the entry, as shown to the user; set by the caller of the parser.

@@ -161,6 +161,30 @@ pub(in crate::source) fn without_dots(path: &Path) -> PathBuf {
     out
 }
 
+/// Removes `.` and `..` from a path in a repository.
+pub(crate) fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Returns whether a path ends with the path `wanted`, at the border of a folder.
+pub(crate) fn ends_with(path: &str, wanted: &str) -> bool {
+    let path = path.trim_start_matches("./");
+    match path.strip_suffix(wanted) {
+        Some(before) => before.is_empty() || before.ends_with('/'),
+        None => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

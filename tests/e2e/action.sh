@@ -73,7 +73,7 @@ step 1 "$(report 2 1 4)" INPUT_PATHS=$'apps\n  two words/$(touch x)\n\n' \
   INPUT_ARGS=$'--assume \'mtls=STRICT\' --ignore "a b"\n-n a\\ b \'\'' \
   INPUT_CONFIG='my config.yaml' INPUT_SARIF_FILE=out.sarif
 # shellcheck disable=SC2016
-has "$work/seen" '<--config><my config.yaml><--assume><mtls=STRICT><--ignore><a b><-n><a b><><--><apps><two words/$(touch x)>'
+has "$work/seen" '<--config><my config.yaml><--require-workloads><--assume><mtls=STRICT><--ignore><a b><-n><a b><><--><apps><two words/$(touch x)>'
 has "$work/seen" "<check><--fail-on><error><--report-root><$work/space><--report><json="
 has "$work/seen" "<--report><summary=$work/summary><--report><sarif=out.sarif>"
 has "$work/summary" 'a summary'

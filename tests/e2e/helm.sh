@@ -15,9 +15,14 @@ find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort >"$work/before
 
 # check LOG ARGUMENTS...: prints one line per finding.
 check() {
-  local log="$1"
-  shift
-  status 1 "$log" "$meshprobe" check --output-format concise --assume injection=all "$@"
+  check_exits 1 "$@"
+}
+
+# check_exits STATUS LOG ARGUMENTS...: the same, for a run that cannot render.
+check_exits() {
+  local status="$1" log="$2"
+  shift 2
+  status "$status" "$log" "$meshprobe" check --output-format concise --assume injection=all "$@"
 }
 
 # expected LOG: compares the locations on stdin, `file:line rule`, with those of the log.
@@ -54,7 +59,7 @@ pass "without the chart: the names that helm prints"
 
 # 4. A chart that cannot be rendered is a finding with the message of helm.
 sed -i 's/{{- end }}$/{{- end/' helm/shop/templates/mesh.yaml
-check "$work/log" --helm helm/shop
+check_exits 2 "$work/log" --helm helm/shop
 has "$work/log" "helm/shop/Chart.yaml:1:1: error[not-rendered] \`helm template helm/shop\` failed: Error: parse error"
 cp "$root/fixtures/helm/shop/templates/mesh.yaml" helm/shop/templates/mesh.yaml
 pass "a chart that cannot be rendered is a finding, with the message of helm"
@@ -97,7 +102,7 @@ for version in 5.8 5.5; do
   # 8. A build that fails: the message of kustomize, and findings in the files themselves.
   cp -R krm "$work/broken-$version"
   printf 'components: [../missing]\n' >>"$work/broken-$version/production/kustomization.yaml"
-  (cd "$work" && check "$work/log" --kustomize "broken-$version/production" --assume rewrite=false)
+  (cd "$work" && check_exits 2 "$work/log" --kustomize "broken-$version/production" --assume rewrite=false)
   has "$work/log" "broken-$version/production/kustomization.yaml:1:1: error[not-rendered] \`kustomize build broken-$version/production\` failed: Error: "
   has "$work/log" 'strict-probe-not-rewritten'
   pass "kustomize $version: a build that fails is a finding, and the files are still checked"

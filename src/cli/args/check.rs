@@ -36,6 +36,10 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
     pub(in crate::cli) fail_on: Option<FailOnArg>,
 
+    /// Exit with code 1 if no workload is found, for example because a path is wrong or a chart is not rendered.
+    #[arg(long, help_heading = "Report")]
+    pub(in crate::cli) require_workloads: bool,
+
     /// Report only findings of this severity or above; ignore all others.
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
     pub(in crate::cli) min_severity: Option<SeverityArg>,

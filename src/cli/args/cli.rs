@@ -38,8 +38,8 @@ Examples:
 
 Exit codes:
   0  no finding at or above --fail-on
-  1  a finding at or above --fail-on; a change shown by --diff
-  2  wrong usage or settings, a path that cannot be read, a failed write";
+  1  a finding at or above --fail-on; a change shown by --diff; no workload with --require-workloads
+  2  wrong usage or settings, a path that cannot be read, a failed rendering, a failed write";
 
 const REWRITE_CODES: &str = "\
 Examples:

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::{
-    Rendered, Trail, canonical, io_error_reason, kustomization_in, relative_path, shown_path,
+    HELM_OUTPUT, Rendered, Trail, canonical, io_error_reason, kustomization_in, relative_path,
+    shown_path,
 };
 
 use crate::cli::args::Common;
@@ -155,7 +156,7 @@ fn helm(
     RendererRun {
         asked: chart.to_path_buf(),
         rendered: Rendered {
-            name: below(&shown, "(helm template)"),
+            name: below(&shown, HELM_OUTPUT),
             asked,
             outcome: outcome.map(Arc::from),
             trail: Trail::Chart(place.to_path_buf()),

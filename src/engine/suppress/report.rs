@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use globset::Glob;
+
 use crate::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
@@ -76,32 +78,46 @@ impl Suppressions {
     }
 }
 
-/// Returns a finding for each entry of `ignore` that silenced nothing in the files that it applies to.
+/// Returns a finding for each entry of `ignore` that silenced nothing in the files that it applies to, and for each whose
+/// path matches no file.
 fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -> Vec<Finding> {
-    let files = set.targets().map(|file| &file.path);
-    let finding = |entry: &Ignore| {
-        // The text of the configuration is only available if it was also read as a manifest.
-        let line = set
-            .file(&entry.file)
-            .and_then(|file| file.lines().line(&file.text, entry.line));
-        let place = Label {
-            path: Arc::clone(&entry.file),
-            span: line.unwrap_or(Span::empty(0)),
-            message: String::new(),
-        };
-        let message = format!(
-            "the `ignore` entry in line {} is unused: no file that it applies to has a finding of `{}`",
-            entry.line, entry.rule
+    let without_findings = ignores.unused(set.targets().map(|file| &file.path), levels);
+    let without_files = ignores.without_files(set.files.iter().map(|file| &file.path));
+    let unused = without_findings.into_iter().map(|entry| {
+        let reason = format!(
+            "no file that it applies to has a finding of `{}`",
+            entry.rule
         );
-        let mut finding = Finding::new(UNUSED_SUPPRESSION, Severity::Note, place, message);
-        finding.help = Some("delete the entry".to_owned());
-        finding
+        unused_entry(set, entry, &reason)
+    });
+    let stale = without_files.into_iter().map(|entry| {
+        let paths: Vec<&str> = entry.scope.paths.iter().map(Glob::glob).collect();
+        unused_entry(
+            set,
+            entry,
+            &format!("`{}` matches no file", paths.join("`, `")),
+        )
+    });
+    unused.chain(stale).collect()
+}
+
+fn unused_entry(set: &SourceSet, entry: &Ignore, reason: &str) -> Finding {
+    // The text of the configuration is only available if it was also read as a manifest.
+    let line = set
+        .file(&entry.file)
+        .and_then(|file| file.lines().line(&file.text, entry.line));
+    let place = Label {
+        path: Arc::clone(&entry.file),
+        span: line.unwrap_or(Span::empty(0)),
+        message: String::new(),
     };
-    ignores
-        .unused(files, levels)
-        .into_iter()
-        .map(finding)
-        .collect()
+    let message = format!(
+        "the `ignore` entry in line {} is unused: {reason}",
+        entry.line
+    );
+    let mut finding = Finding::new(UNUSED_SUPPRESSION, Severity::Note, place, message);
+    finding.help = Some("delete the entry".to_owned());
+    finding
 }
 
 fn finding(rule: RuleId, directive: &Directive, message: String) -> Finding {

@@ -16,7 +16,7 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
 }
 
 /// The oldest release whose rewrite is modelled; for older ones, the tool only reports findings.
-pub(crate) const OLDEST_REWRITE: Version = Version::new(1, 10);
+pub(crate) const OLDEST_REWRITE: Version = Version::FIRST_MODELLED_ISTIO;
 
 /// The first release that rewrites lifecycle hooks; older agents do not start with their probers.
 pub(crate) const HOOKS: Version = Version::new(1, 25);

@@ -9,7 +9,7 @@ use crate::rules::rule::declare_rule;
 use crate::yaml::{Change, Entry, FieldPath, Value};
 
 declare_rule! {
-    "ambient-netpol-blocks-hbone", Warning, fix: Sometimes, scope: Tree
+    "ambient-netpol-blocks-hbone", Warning, failure: true, fix: Sometimes, scope: Tree
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {

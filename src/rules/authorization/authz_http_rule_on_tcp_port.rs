@@ -7,7 +7,7 @@ use crate::rules::rule::declare_rule;
 use crate::rules::support::denied_handlers;
 
 declare_rule! {
-    "authz-http-rule-on-tcp-port", Warning, fix: Always, scope: Workloads
+    "authz-http-rule-on-tcp-port", Warning, failure: true, fix: Always, scope: Workloads
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {

@@ -7,7 +7,7 @@ use crate::rules::probe_rewriting::unsupported_by_release;
 use crate::rules::rule::declare_rule;
 
 declare_rule! {
-    "init-probe-needs-1-19", Warning, fix: None, scope: Workloads
+    "init-probe-needs-1-19", Error, fix: None, scope: Workloads
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Label};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::source::{Content, Role, SourceFile};
+use crate::source::{Content, SourceFile, SourceSet, chart_folder};
 use crate::yaml::Span;
 
 declare_rule! {
@@ -13,15 +13,14 @@ declare_rule! {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    unrendered(&cx.context.sources.files)
+    unrendered(cx.context.sources)
 }
 
-/// Returns a note for each target file that is an unrendered template.
+/// Returns a note for each target file that is an unrendered template, unless its chart is rendered in this run.
 #[must_use]
-pub fn unrendered(files: &[SourceFile]) -> Vec<Finding> {
-    files
-        .iter()
-        .filter(|file| file.role == Role::Target)
+pub fn unrendered(set: &SourceSet) -> Vec<Finding> {
+    set.targets()
+        .filter(|file| !chart_folder(&file.path).is_some_and(|chart| set.has_rendered_chart(chart)))
         .filter_map(report)
         .collect()
 }
@@ -49,30 +48,9 @@ fn report(file: &SourceFile) -> Option<Finding> {
     };
     let mut finding = Finding::new(RULE.id, RULE.severity, label, message);
     finding.document = document.index;
-    let chart = chart_of(&file.path);
+    let chart = chart_folder(&file.path).unwrap_or("<chart>");
     finding.help = Some(format!(
         "render it first: `helm template {chart} | meshprobe check -`"
     ));
     Some(finding)
-}
-
-/// Returns the directory of the chart, or a placeholder if the path does not contain it.
-fn chart_of(path: &str) -> &str {
-    match path.find("/templates/").and_then(|at| path.get(..at)) {
-        Some(chart) => chart,
-        None if path.starts_with("templates/") => ".",
-        None => "<chart>",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::chart_of;
-
-    #[test]
-    fn the_chart_directory_is_derived_from_the_path() {
-        assert_eq!(chart_of("charts/web/templates/a.yaml"), "charts/web");
-        assert_eq!(chart_of("templates/a.yaml"), ".");
-        assert_eq!(chart_of("a.yaml"), "<chart>");
-    }
 }

@@ -60,16 +60,15 @@ impl<'p, 't> Guard<'p, 't> {
     }
 }
 
-/// Returns the placement of the pods that a fix changes, if it is assumed.
+/// Returns the least certain placement of the pods of an object that a fix changes, if it is assumed.
 fn assumed_placement(pods: &HashMap<&[Step], Pods<'_, '_>>, fix: &Fix) -> Option<Placement> {
     let routes = fix.changes.iter().map(|change| change.route().steps());
     routes
-        .filter_map(|steps| {
-            let mut objects = (0..=steps.len()).filter_map(|len| pods.get(steps.get(..len)?));
-            objects.find_map(|pods| pods.all.first())
-        })
+        .flat_map(|steps| (0..=steps.len()).filter_map(move |len| pods.get(steps.get(..len)?)))
+        .flat_map(|pods| &pods.all)
         .map(|pod| pod.workload.template.placement)
-        .find(|placement| placement.is_assumed())
+        .max()
+        .filter(|placement| placement.is_assumed())
 }
 
 /// Returns whether a route leads into an object one of whose pods is pre-rewritten.

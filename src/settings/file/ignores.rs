@@ -60,6 +60,7 @@ impl Reader<'_> {
             reason,
             file: Arc::default(),
             line: LineIndex::new(text).position(text, item.span().start).line,
+            is_covered: false,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::source::chart::HELM_OUTPUT;
 use crate::source::kustomization_name::NAMES;
 use crate::source::model::document::Document;
 use crate::source::model::fault::Fault;
@@ -91,6 +92,17 @@ impl SourceSet {
     /// Iterates over the files that are checked.
     pub fn targets(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.role == Role::Target)
+    }
+
+    /// Returns whether the chart in a folder is rendered in this run.
+    #[must_use]
+    pub fn has_rendered_chart(&self, folder: &str) -> bool {
+        let output = match folder {
+            "." => HELM_OUTPUT.to_owned(),
+            _ => format!("{folder}/{HELM_OUTPUT}"),
+        };
+        self.file(&output)
+            .is_some_and(|file| file.rendered && file.fault.is_none())
     }
 }
 

@@ -171,6 +171,13 @@ fn unsupported_releases_are_replaced_with_a_note_or_rejected() {
     run("1.99")
         .exits(0)
         .stderr_contains("note: Istio 1.99 is treated as 1.31");
+    project
+        .run(&["predict", "--mesh-version", "1.4", "."])
+        .stderr_contains(
+            "note: Istio 1.4 is older than 1.10, the oldest release that meshprobe models",
+        );
+    let modelled = project.run(&["predict", "--mesh-version", "1.10", "."]);
+    assert!(!modelled.stderr.contains("older"), "{}", modelled.stderr);
     run("2.0")
         .exits(2)
         .stderr_contains("`2.0` is not a release of Istio; expected 1.0 to 1.31");
@@ -210,4 +217,51 @@ fn the_summary_names_the_missing_facts() {
         lines.join("\n")
     });
     insta::assert_snapshot!(summaries.join("\n"));
+}
+
+/// A namespace that names a revision, with the control plane in another repository, is the usual layout.
+#[test]
+fn an_assumption_does_not_hide_a_certain_failure() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio.io/rev: prod-1-18}}\n";
+    let strict = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default, namespace: shop}\n\
+                  spec: {mtls: {mode: STRICT}}\n";
+    let native = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: w, namespace: shop}
+spec:
+  initContainers:
+    - {name: i, image: x, restartPolicy: Always, ports: [{containerPort: 8081}], startupProbe: {httpGet: {port: 8081}}}
+  containers: [{name: c, image: x}]
+";
+    let project = Project::with(&[
+        ("ns.yaml", namespace),
+        ("mtls.yaml", strict),
+        ("w.yaml", native),
+    ]);
+    project
+        .run(&[
+            "check",
+            "--mesh-version",
+            "1.18",
+            "--output-format",
+            "concise",
+        ])
+        .exits(1)
+        .stdout_contains("warning[init-probe-needs-1-19]");
+}
+
+/// Every error, and every warning about a failure, is at least a warning if a fact is assumed.
+#[test]
+fn failures_stay_warnings() {
+    use meshprobe::finding::Severity;
+    for rule in meshprobe::rules::all() {
+        let is_failure = rule.is_failure || rule.severity == Severity::Error;
+        assert_eq!(
+            rule.assumed_severity() >= Severity::Warning,
+            is_failure,
+            "{}",
+            rule.id
+        );
+    }
 }

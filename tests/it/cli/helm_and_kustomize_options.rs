@@ -294,6 +294,33 @@ fn a_chart_is_rendered_by_the_helm_of_the_user() {
 }
 
 #[test]
+fn a_rendered_chart_is_judged() {
+    let project = chart();
+    project.write("out.yaml", helm_output());
+    with_programs(&project, &[("helm", "cat out.yaml\n")]);
+    let arguments = [
+        "check",
+        "--output-format",
+        "json",
+        "--assume",
+        "injection=all",
+        ".",
+    ];
+    let reported = |arguments: &[&str]| {
+        let report = run_with_programs(&project, arguments).stdout;
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let findings = report["findings"].as_array().unwrap().iter();
+        let templates = findings
+            .filter(|finding| finding["rule"] == "unrendered-template")
+            .count();
+        (templates, report["not_judged"].as_array().unwrap().len())
+    };
+    assert_eq!(reported(&arguments), (1, 1));
+    let rendered = [&arguments[..], &["--helm", "deploy"]].concat();
+    assert_eq!(reported(&rendered), (0, 0));
+}
+
+#[test]
 fn a_failed_rendering_is_a_finding_and_the_files_are_checked() {
     let project = Project::with(&[
         ("k/kustomization.yaml", "resources: [web.yaml, mtls.yaml]\n"),
@@ -313,13 +340,16 @@ fn a_failed_rendering_is_a_finding_and_the_files_are_checked() {
         "--output-format",
         "concise",
     ];
-    let run = run_with_programs(&project, &arguments).exits(1);
+    let run = run_with_programs(&project, &arguments).exits(2);
     insta::assert_snapshot!("failed", run.transcript());
+    let never = [&arguments[..], &["--fail-on", "never"]].concat();
+    run_with_programs(&project, &never).exits(2);
+    run_with_programs(&project, &["predict", "--helm", "deploy"]).exits(2);
     let run = run_with_programs(&project, &["rewrite", "--kustomize", "k"]).exits(2);
     insta::assert_snapshot!("failed_rewrite", run.transcript());
     // Without a renderer. The PATH is set, because an unset PATH has a default.
     let mut alone = command(Path::new(PROGRAM), &project.path(""));
-    let run = crate::support::run(alone.args(arguments).env("PATH", "/nowhere"), b"").exits(1);
+    let run = crate::support::run(alone.args(arguments).env("PATH", "/nowhere"), b"").exits(2);
     insta::assert_snapshot!("no_renderer", run.transcript());
 }
 

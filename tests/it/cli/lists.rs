@@ -139,7 +139,7 @@ fn lists_of_any_kind_are_expanded_in_a_kustomization() {
         let run = check(&project).exits(1);
         assert!(
             run.stdout.contains("strict-probe-not-rewritten")
-                && run.stdout.contains("(1 workload, 1 handler)"),
+                && run.stdout.contains("(1 workload, 1 handler"),
             "{text}{}",
             run.stdout
         );

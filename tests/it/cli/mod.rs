@@ -34,6 +34,7 @@ mod lists;
 mod memory_limits;
 mod merge_keys;
 mod message_causes;
+mod not_judged;
 #[cfg(unix)]
 mod outside;
 mod overlay_findings;

@@ -32,7 +32,7 @@ fn the_nearest_configuration_in_the_parent_folders_applies() {
     project
         .run_in("a/b", &["check"], "")
         .exits(0)
-        .stdout_contains("No findings");
+        .stdout_contains("Nothing was judged");
     project
         .run_in("a/b", &["check", "--config", "../../.meshprobe.yaml"], "")
         .stdout_contains("note[syntax-error]");

@@ -144,7 +144,7 @@ fn patches_that_are_used_or_are_parts_are_not_manifests() {
             ),
         ]);
         let run = check(&project).exits(0);
-        assert!(!run.stdout.contains("web.yaml"), "{}", run.stdout);
+        assert!(!run.stdout.contains("web.yaml:"), "{}", run.stdout);
     }
 }
 

@@ -155,10 +155,10 @@ fn kustomizations() {
             row("a replacement that copies a probe into another object", &app(COPIED_PROBE), 1, "kustomize-overlay", rewrite),
             row("a path of Flux that leads out of the repository", &flux(&format!("{up}/etc")), 0, "No findings", check),
             row("a path of Argo CD that leads out of the repository", &argo(&format!("{up}/etc")), 0, "No findings", check),
-            row("`--helm`: templates that include each other", &app("resources: [web.yaml]\n"), 1, "nested reference", |project| helm(project, LOOP)),
-            row("`--helm`: a renderer that is killed", &app("resources: [web.yaml]\n"), 1, "helm", |project| helm(project, "kill -9 $$")),
+            row("`--helm`: templates that include each other", &app("resources: [web.yaml]\n"), 2, "nested reference", |project| helm(project, LOOP)),
+            row("`--helm`: a renderer that is killed", &app("resources: [web.yaml]\n"), 2, "helm", |project| helm(project, "kill -9 $$")),
             row("`--helm`: a renderer that prints bytes", &app("resources: [web.yaml]\n"), 1, "helm", |project| helm(project, "printf 'apiVersion: v1\\nkind: Pod\\nx: \\377'")),
-            row("`--kustomize`: no renderer on the PATH", &app("resources: [web.yaml]\n"), 1, "cannot build", |project| with_path(project, &["--kustomize", "app"])),
+            row("`--kustomize`: no renderer on the PATH", &app("resources: [web.yaml]\n"), 2, "cannot build", |project| with_path(project, &["--kustomize", "app"])),
         ],
     );
 }

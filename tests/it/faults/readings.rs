@@ -121,7 +121,7 @@ fn texts_that_parsers_read_differently() {
                 "JSON objects without a marker between them",
                 &json_stream(),
                 0,
-                "No findings",
+                "Nothing was judged",
                 check,
             ),
         ],

@@ -136,7 +136,7 @@ fn aliases_and_depth() {
                 "a value of 40 MB",
                 &next_to_valid_file(large_value(40)),
                 0,
-                "No findings",
+                "Nothing was judged",
                 check,
             ),
             row(

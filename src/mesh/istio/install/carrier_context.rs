@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::kube::{Object, nearness};
+use crate::source::paths::{ends_with, normal};
 use crate::yaml::NodeRef;
 
 /// A YAML document that is not a Kubernetes object: a values file, a `Chart.yaml`.
@@ -116,32 +117,9 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// Removes `.` and `..` from a path.
-pub(super) fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
-}
-
-fn ends_with(path: &str, wanted: &str) -> bool {
-    let path = path.trim_start_matches("./");
-    match path.strip_suffix(wanted) {
-        Some(before) => before.is_empty() || before.ends_with('/'),
-        None => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::source::paths::{ends_with, normal};
 
     #[test]
     fn paths_are_matched_by_their_end() {

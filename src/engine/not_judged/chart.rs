@@ -1,0 +1,132 @@
+//! Charts in the repository, and templates outside of charts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::context::{Context, NotJudged, NotJudgedReason};
+use crate::finding::Label;
+use crate::source::{Content, SourceFile, SourceSet, chart_folder, paths};
+use crate::yaml::{NodeRef, Span};
+
+use super::helm_command::HelmCommand;
+
+/// Returns the charts and other templates among the files of a run. A chart that another chart contains is rendered with
+/// it.
+pub(super) fn charts(set: &SourceSet, context: &Context<'_>) -> Vec<NotJudged> {
+    let mut charts: BTreeMap<&str, &SourceFile> = BTreeMap::new();
+    let mut found = Vec::new();
+    for file in set.targets().filter(|file| is_template(file)) {
+        match chart_folder(&file.path).filter(|_| file.chart_template) {
+            Some(chart) => {
+                charts.entry(chart).or_insert(file);
+            }
+            None => found.push(template(file)),
+        }
+    }
+    let folders: BTreeSet<&str> = charts.keys().copied().collect();
+    let of_charts = charts.iter().filter(|(folder, _)| {
+        let is_part = parents(folder).any(|parent| folders.contains(parent));
+        !is_part && !is_library(context, folder) && !set.has_rendered_chart(folder)
+    });
+    found.extend(of_charts.map(|(folder, file)| chart(set, context, folder, file)));
+    found
+}
+
+fn is_template(file: &SourceFile) -> bool {
+    let mut documents = file.documents.iter();
+    documents.any(|document| matches!(document.content, Content::Template))
+}
+
+/// Iterates over the folders of the charts that may contain the chart in `folder`, in their folder `charts`.
+fn parents(folder: &str) -> impl Iterator<Item = &str> {
+    let inner = folder
+        .match_indices("/charts/")
+        .filter_map(|(at, _)| folder.get(..at));
+    let root = folder.starts_with("charts/").then_some(".");
+    inner.chain(root)
+}
+
+/// Returns whether a chart only contains definitions for other charts.
+fn is_library(context: &Context<'_>, folder: &str) -> bool {
+    let files = context.inventory.plain_files.iter();
+    let mut charts = files.filter(|file| file.is_chart() && as_argument(file.folder()) == folder);
+    charts.any(|chart| {
+        let kind = chart.root.get("type").and_then(NodeRef::text);
+        kind == Some("library")
+    })
+}
+
+/// Returns a folder as an argument.
+fn as_argument(folder: &str) -> &str {
+    match folder.trim_end_matches('/') {
+        "" => ".",
+        folder => folder,
+    }
+}
+
+fn chart(set: &SourceSet, context: &Context<'_>, folder: &str, file: &SourceFile) -> NotJudged {
+    let definition = match folder {
+        "." => "Chart.yaml".to_owned(),
+        _ => format!("{folder}/Chart.yaml"),
+    };
+    let path = set
+        .file(&definition)
+        .map_or_else(|| Arc::clone(&file.path), |file| Arc::clone(&file.path));
+    let mut values = values_files(set, folder);
+    let others = values.split_off(values.len().min(1));
+    let command = HelmCommand {
+        chart: folder.to_owned(),
+        namespace: Some(
+            context
+                .settings
+                .namespace
+                .clone()
+                .unwrap_or_else(|| "NAMESPACE".into()),
+        ),
+        values,
+        is_local: true,
+        ..HelmCommand::default()
+    };
+    let also = match others.as_slice() {
+        [] => String::new(),
+        others => format!("; other values: `{}`", others.join("`, `")),
+    };
+    NotJudged {
+        reason: NotJudgedReason::Chart,
+        place: Label {
+            path,
+            span: Span::empty(0),
+            message: format!("the chart in `{folder}` is not rendered"),
+        },
+        object: None,
+        help: format!("`{}`{also}", command.line()),
+    }
+}
+
+/// Returns the values files of a chart that are not its defaults.
+fn values_files(set: &SourceSet, folder: &str) -> Vec<String> {
+    set.targets()
+        .map(|file| &*file.path)
+        .filter(|path| as_argument(paths::folder(path)) == folder)
+        .filter(|path| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            name.contains("values")
+                && !matches!(name, "values.yaml" | "values.yml")
+                && (name.ends_with(".yaml") || name.ends_with(".yml"))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+fn template(file: &SourceFile) -> NotJudged {
+    NotJudged {
+        reason: NotJudgedReason::Template,
+        place: Label {
+            path: Arc::clone(&file.path),
+            span: Span::empty(0),
+            message: format!("`{}` is a template that is not rendered", file.path),
+        },
+        object: None,
+        help: "render it, and check the result with `meshprobe check -`".to_owned(),
+    }
+}

@@ -1,0 +1,50 @@
+//! A release of a chart, and the charts and values files of the tree.
+
+use crate::context::Context;
+use crate::kube::nearness;
+use crate::source::paths;
+use crate::yaml::NodeRef;
+
+use super::helm_command::HelmCommand;
+
+/// A release that an object deploys, and what is not known about it.
+pub(super) struct ChartRelease {
+    pub(super) command: HelmCommand,
+    /// Why the command is not complete, or what it leaves out.
+    pub(super) missing: Vec<String>,
+}
+
+/// Returns the folder of a chart in the tree. `path` is relative to the root of a repository, which may not be the
+/// working directory, so the end of the path decides, then nearness.
+pub(super) fn local_chart<'t>(context: &Context<'t>, path: &str, near: &str) -> Option<&'t str> {
+    let wanted = paths::normal(path);
+    let charts = context.inventory.plain_files.iter();
+    charts
+        .filter(|file| file.is_chart())
+        .filter(|file| {
+            let place = file.real_path.unwrap_or(file.path);
+            paths::ends_with(paths::folder(place).trim_end_matches('/'), &wanted)
+        })
+        .max_by_key(|file| nearness(file.path, near))
+        .map(
+            |file| match paths::folder(file.path).trim_end_matches('/') {
+                "" => ".",
+                folder => folder,
+            },
+        )
+}
+
+/// Returns the displayed path of a file of the tree, given its path in a repository.
+pub(super) fn local_file(context: &Context<'_>, path: &str, near: &str) -> Option<String> {
+    let wanted = paths::normal(path);
+    let files = context.sources.files.iter();
+    files
+        .filter(|file| paths::ends_with(&file.path, &wanted))
+        .max_by_key(|file| nearness(&file.path, near))
+        .map(|file| file.path.to_string())
+}
+
+/// Returns the text of a field.
+pub(super) fn text<'t>(node: NodeRef<'t>, key: &str) -> Option<&'t str> {
+    node.get(key).and_then(NodeRef::text)
+}

@@ -1,0 +1,140 @@
+//! The command that renders and checks a chart.
+
+use std::fmt::Write as _;
+
+/// A chart with the values that something deploys it with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct HelmCommand {
+    /// The name of the release.
+    pub(super) name: String,
+    /// The folder of a chart in the tree, or the name or the address of a remote chart.
+    pub(super) chart: String,
+    /// The repository of a remote chart.
+    pub(super) repository: Option<String>,
+    /// The version of a remote chart.
+    pub(super) version: Option<String>,
+    /// The namespace of the release.
+    pub(super) namespace: Option<String>,
+    /// Values files of the tree.
+    pub(super) values: Vec<String>,
+    /// A file of the tree, and an expression of `yq` that selects values in it.
+    pub(super) inline: Option<(String, String)>,
+    /// Single values.
+    pub(super) set: Vec<(String, String)>,
+    /// Whether the chart is in the tree.
+    pub(super) is_local: bool,
+}
+
+impl HelmCommand {
+    /// Returns the command line. The text of manifests is quoted, so that it cannot run another command.
+    pub(super) fn line(&self) -> String {
+        if self.is_local && self.inline.is_none() && self.set.is_empty() {
+            let mut line = format!("meshprobe check --helm {}", quoted(&self.chart));
+            self.add_values(&mut line);
+            self.add_namespace(&mut line);
+            return line;
+        }
+        let mut line = String::new();
+        if let Some((file, expression)) = &self.inline {
+            let _ = write!(line, "yq {} {} | ", quoted(expression), quoted(file));
+        }
+        let _ = write!(
+            line,
+            "helm template {} {}",
+            quoted(&self.name),
+            quoted(&self.chart)
+        );
+        for (option, value) in [("--repo", &self.repository), ("--version", &self.version)] {
+            if let Some(value) = value {
+                let _ = write!(line, " {option} {}", quoted(value));
+            }
+        }
+        self.add_namespace(&mut line);
+        self.add_values(&mut line);
+        if self.inline.is_some() {
+            line.push_str(" --values -");
+        }
+        for (key, value) in &self.set {
+            let _ = write!(line, " --set {}", quoted(&format!("{key}={value}")));
+        }
+        line.push_str(" | meshprobe check -");
+        self.add_namespace(&mut line);
+        line
+    }
+
+    fn add_values(&self, line: &mut String) {
+        for file in &self.values {
+            let _ = write!(line, " --values {}", quoted(file));
+        }
+    }
+
+    fn add_namespace(&self, line: &mut String) {
+        if let Some(namespace) = &self.namespace {
+            let _ = write!(line, " --namespace {}", quoted(namespace));
+        }
+    }
+}
+
+/// Quotes an argument for a POSIX shell, unless it needs no quotes.
+pub(super) fn quoted(text: &str) -> String {
+    let is_plain = |char: char| {
+        char.is_ascii_alphanumeric()
+            || matches!(char, '_' | '.' | '/' | ':' | '@' | '+' | '=' | ',' | '-')
+    };
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    let text = if text.starts_with('-') {
+        format!("./{text}")
+    } else {
+        text.to_owned()
+    };
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local() -> HelmCommand {
+        HelmCommand {
+            name: "web".into(),
+            chart: "charts/web".into(),
+            namespace: Some("shop".into()),
+            values: vec!["prod.yaml".into()],
+            is_local: true,
+            ..HelmCommand::default()
+        }
+    }
+
+    #[test]
+    fn a_local_chart_is_rendered_by_the_tool_itself() {
+        assert_eq!(
+            local().line(),
+            "meshprobe check --helm charts/web --values prod.yaml --namespace shop"
+        );
+    }
+
+    #[test]
+    fn inline_values_are_piped_into_helm() {
+        let command = HelmCommand {
+            inline: Some(("apps/web.yaml".into(), ".spec.values".into())),
+            set: vec![("a.b".into(), "c d".into())],
+            ..local()
+        };
+        assert_eq!(
+            command.line(),
+            "yq .spec.values apps/web.yaml | helm template web charts/web --namespace shop \
+             --values prod.yaml --values - --set 'a.b=c d' | meshprobe check - --namespace shop"
+        );
+    }
+
+    #[test]
+    fn text_of_manifests_cannot_run_a_command() {
+        assert_eq!(quoted("$(rm -rf .)"), "'$(rm -rf .)'");
+        assert_eq!(quoted("a'b"), r"'a'\''b'");
+        assert_eq!(quoted("--post-renderer=x"), "'./--post-renderer=x'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("a\nb"), "'a\nb'");
+    }
+}

@@ -1,0 +1,37 @@
+//! Lists what runs pods and is not judged, with the command that would judge it.
+
+mod argo;
+mod chart;
+mod chart_release;
+mod flux;
+mod helm_command;
+mod release;
+mod workload;
+
+use crate::context::NotJudged;
+use crate::source::SourceSet;
+
+use super::analysis::Analysis;
+
+/// Returns everything among the targets that is not judged, sorted by place.
+pub(super) fn not_judged(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
+    let context = analysis.context;
+    let mut found = context.inventory.not_judged.clone();
+    found.extend(release::releases(context));
+    found.extend(chart::charts(set, context));
+    found.extend(workload::workloads(&analysis.predictions));
+    found.extend(workload::kustomizations(
+        set,
+        analysis.renderings,
+        &analysis.predictions,
+    ));
+    found.sort_by(|a, b| order(a).cmp(&order(b)));
+    // Overlays may contain the same object.
+    found.dedup();
+    found
+}
+
+fn order(found: &NotJudged) -> impl Ord + '_ {
+    let place = &found.place;
+    (&place.path, place.span, found.reason, &place.message)
+}

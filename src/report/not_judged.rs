@@ -1,0 +1,125 @@
+//! What runs pods and is not judged, for summaries.
+
+use std::collections::BTreeMap;
+
+use crate::context::NotJudgedReason;
+use crate::engine::Outcome;
+use crate::source::SourceSet;
+
+use super::counted::counted;
+use super::escape::escape_control;
+use super::source_location::source_location;
+
+/// The maximum number of entries and files that a summary names.
+const NAMED: usize = 10;
+
+/// Returns the counts by reason, such as "2 HelmReleases, 1 chart"; empty if everything is judged.
+pub(super) fn not_judged_counts(outcome: &Outcome) -> String {
+    let mut counts: BTreeMap<NotJudgedReason, usize> = BTreeMap::new();
+    let mut workloads = 0;
+    for found in &outcome.not_judged {
+        if found.reason.is_workload() {
+            workloads += 1;
+        } else {
+            *counts.entry(found.reason).or_default() += 1;
+        }
+    }
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .map(|(reason, count)| counted(count, reason.noun()))
+        .collect();
+    if workloads > 0 {
+        parts.push(format!(
+            "{} without a verdict",
+            counted(workloads, "workload")
+        ));
+    }
+    parts.join(", ")
+}
+
+/// Returns the addition to the counts of a summary: what is not judged, by reason; empty if everything is judged.
+pub(super) fn not_judged_suffix(outcome: &Outcome) -> String {
+    let counts = not_judged_counts(outcome);
+    if counts.is_empty() {
+        String::new()
+    } else {
+        format!("; not judged: {counts}")
+    }
+}
+
+/// Returns a line for each thing that is not judged, with its place and the command that would judge it. Workloads
+/// without a verdict have sentences of their own.
+pub(super) fn not_judged_lines(set: &SourceSet, outcome: &Outcome) -> Vec<String> {
+    let named: Vec<_> = outcome
+        .not_judged
+        .iter()
+        .filter(|found| !found.reason.is_workload())
+        .collect();
+    let mut lines: Vec<String> = named
+        .iter()
+        .take(NAMED)
+        .map(|found| {
+            let location = source_location(set, &found.place);
+            let line = location.place.map_or(1, |place| place.start.line);
+            escape_control(&format!(
+                "Not judged: {}:{line}: {}: {}",
+                location.path, found.place.message, found.help
+            ))
+            .into_owned()
+        })
+        .collect();
+    let more = named.len().saturating_sub(NAMED);
+    if more > 0 {
+        lines.push(format!(
+            "Not judged: {more} more (`--output-format json` lists all)"
+        ));
+    }
+    lines
+}
+
+/// Returns the message for a run that judges nothing, for reports without a field for it; empty for any other run.
+#[must_use]
+pub fn nothing_judged_message(outcome: &Outcome) -> String {
+    let sentences = nothing_judged(outcome);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let suffix = not_judged_suffix(outcome);
+    format!(
+        "Nothing was judged: no workloads{suffix}. {}",
+        sentences.join(" ")
+    )
+}
+
+/// Returns sentences that say which files were read if they contain nothing to judge, and what to try; none if errors or
+/// warnings show that the run was not green.
+pub(super) fn nothing_judged(outcome: &Outcome) -> Vec<String> {
+    let (files, summary) = (&outcome.files_without_workloads, &outcome.summary);
+    if !summary.judges_nothing() || summary.errors + summary.warnings > 0 {
+        return Vec::new();
+    }
+    let advice = if files.is_empty() {
+        "No file was read: pass the files or folders that contain the manifests; `--no-ignore` also reads files that \
+         .gitignore hides."
+    } else if outcome.not_judged.is_empty() {
+        "Pass the files that contain the workloads, or the output of what renders them: `kustomize build DIR | \
+         meshprobe check -`, `helm template CHART | meshprobe check -`."
+    } else {
+        "The commands above would judge the workloads."
+    };
+    let named = files.iter().take(NAMED);
+    let names: Vec<String> = named
+        .map(|path| format!("`{}`", escape_control(path)))
+        .collect();
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let read = (!files.is_empty()).then(|| {
+        format!(
+            "None of the files that were read contains a workload: {}{more}.",
+            names.join(", ")
+        )
+    });
+    read.into_iter().chain([advice.to_owned()]).collect()
+}

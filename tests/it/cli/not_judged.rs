@@ -1,0 +1,251 @@
+//! What is not judged is named, with the command that would judge it; a run without workloads is never plain green.
+
+use serde_json::Value;
+
+use super::fixes::WEB;
+use crate::support::project::Project;
+
+const RELEASE: &str = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec:
+  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: main}, valuesFiles: [charts/web/values-prod.yaml]}}
+";
+
+const CHART: &[(&str, &str)] = &[
+    (
+        "charts/web/Chart.yaml",
+        "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+    ),
+    ("charts/web/values-prod.yaml", "replicas: 3\n"),
+    (
+        "charts/web/templates/web.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Release.Name }}}\n",
+    ),
+];
+
+fn not_judged(project: &Project, arguments: &[&str]) -> Vec<Value> {
+    let mut all = vec!["check", "--output-format", "json"];
+    all.extend(arguments);
+    let report: Value = serde_json::from_str(&project.run(&all).stdout).unwrap();
+    let found = report["not_judged"].as_array().unwrap().clone();
+    assert_eq!(report["summary"]["not_judged"], found.len());
+    found
+}
+
+fn help_of(found: &[Value], reason: &str) -> String {
+    let found: Vec<_> = found
+        .iter()
+        .filter(|found| found["reason"] == reason)
+        .collect();
+    assert_eq!(found.len(), 1, "{reason}: {found:?}");
+    found[0]["help"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_release_of_a_local_chart_is_named_with_its_command() {
+    let project = Project::with(CHART);
+    project.write("apps/web.yaml", RELEASE);
+    let found = not_judged(&project, &[]);
+    assert_eq!(
+        help_of(&found, "helm-release"),
+        "`meshprobe check --helm charts/web --values charts/web/values-prod.yaml --namespace shop`"
+    );
+    assert_eq!(
+        help_of(&found, "chart"),
+        "`meshprobe check --helm charts/web --values charts/web/values-prod.yaml --namespace NAMESPACE`"
+    );
+    let release = found
+        .iter()
+        .find(|found| found["reason"] == "helm-release")
+        .unwrap();
+    assert_eq!(release["path"], "apps/web.yaml");
+    assert_eq!(release["line"], 3);
+    assert_eq!(release["object"]["kind"], "HelmRelease");
+}
+
+#[test]
+fn inline_values_and_remote_charts_are_part_of_the_command() {
+    let project = Project::with(&[
+        (
+            "redis.yaml",
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: redis, namespace: shop}\nspec:\n  \
+             chart: {spec: {chart: redis, version: 18.1.0, sourceRef: {kind: HelmRepository, name: stable}}}\n  \
+             values: {a: 1}\n  valuesFrom: [{kind: ConfigMap, name: more}]\n",
+        ),
+        (
+            "app.yaml",
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: db}\nspec:\n  \
+             destination: {namespace: data}\n  source: {repoURL: 'https://charts.example', chart: db, targetRevision: 2.0.0, \
+             helm: {parameters: [{name: a.b, value: $(x)}]}}\n",
+        ),
+    ]);
+    let found = not_judged(&project, &[]);
+    assert_eq!(
+        help_of(&found, "helm-release"),
+        "`yq 'select(.kind == \"HelmRelease\" and .metadata.name == \"redis\") | .spec.values' redis.yaml | \
+         helm template redis redis --repo URL --version 18.1.0 --namespace shop --values - | meshprobe check - \
+         --namespace shop`"
+    );
+    let release = found
+        .iter()
+        .find(|found| found["reason"] == "helm-release")
+        .unwrap();
+    let message = release["message"].as_str().unwrap();
+    assert!(
+        message.contains("HelmRepository `stable` is not in the tree"),
+        "{message}"
+    );
+    assert!(message.contains("ConfigMap `more`"), "{message}");
+    assert_eq!(
+        help_of(&found, "chart-application"),
+        "`helm template db db --repo https://charts.example --version 2.0.0 --namespace data --set 'a.b=$(x)' | \
+         meshprobe check - --namespace data`"
+    );
+    // With its repository in the tree, the address is known.
+    project.write(
+        "repository.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: stable}\nspec: {url: 'oci://r.example/c'}\n",
+    );
+    let help = help_of(&not_judged(&project, &[]), "helm-release");
+    assert!(
+        help.contains("helm template redis oci://r.example/c/redis --version 18.1.0"),
+        "{help}"
+    );
+}
+
+#[test]
+fn an_application_with_a_local_chart_is_named_and_one_with_manifests_is_not() {
+    let project = Project::with(CHART);
+    let app = |path: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: web}}\nspec:\n  project: x\n  \
+             destination: {{namespace: shop}}\n  source: {{repoURL: 'https://git.example/r', path: {path}, \
+             helm: {{valueFiles: [values-prod.yaml]}}}}\n"
+        )
+    };
+    project.write("app.yaml", app("charts/web"));
+    let found = not_judged(&project, &[]);
+    assert_eq!(
+        help_of(&found, "chart-application"),
+        "`meshprobe check --helm charts/web --values charts/web/values-prod.yaml --namespace shop`"
+    );
+    project.write("app.yaml", app("manifests"));
+    project.write("manifests/web.yaml", WEB);
+    let found = not_judged(&project, &[]);
+    let is_release = |found: &Value| found["reason"] == "chart-application";
+    assert!(!found.iter().any(is_release), "{found:?}");
+}
+
+#[test]
+fn releases_of_the_mesh_are_facts() {
+    let project = Project::with(&[(
+        "istiod.yaml",
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: istiod, namespace: istio-system}\nspec:\n  \
+         chart: {spec: {chart: istiod, version: 1.28.0, sourceRef: {kind: HelmRepository, name: istio}}}\n",
+    )]);
+    assert!(not_judged(&project, &[]).is_empty());
+}
+
+#[test]
+fn parts_of_pods_and_patterns_are_named() {
+    let object = |api_version: &str, kind: &str, rest: &str| {
+        format!(
+            "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: web, namespace: shop}}\n{rest}\n"
+        )
+    };
+    let pod =
+        "{containers: [{name: web, image: a, readinessProbe: {httpGet: {path: /, port: 80}}}]}";
+    let virtual_machine = "spec: {template: {spec: {readinessProbe: {httpGet: {port: 80}}}}}";
+    for (api_version, kind, rest, reason) in [
+        (
+            "monitoring.coreos.com/v1",
+            "Prometheus",
+            format!("spec: {pod}"),
+            "operator-pod",
+        ),
+        (
+            "kubevirt.io/v1",
+            "VirtualMachine",
+            virtual_machine.to_owned(),
+            "operator-pod",
+        ),
+        (
+            "kyverno.io/v1",
+            "ClusterPolicy",
+            format!("spec: {{rules: [{{validate: {{pattern: {{spec: {pod}}}}}}}]}}"),
+            "policy-pattern",
+        ),
+        (
+            "template.openshift.io/v1",
+            "Template",
+            format!("objects: [{{apiVersion: v1, kind: Pod, spec: {pod}}}]"),
+            "openshift-template",
+        ),
+    ] {
+        let project = Project::with(&[("web.yaml", &object(api_version, kind, &rest))]);
+        let found = not_judged(&project, &[]);
+        assert!(
+            help_of(&found, reason).contains("meshprobe check -"),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn a_run_without_workloads_says_what_was_read_and_what_to_try() {
+    let project = Project::with(CHART);
+    project.write("apps/web.yaml", RELEASE);
+    let run = project.run(&["check"]).exits(0);
+    let run = run
+        .stdout_contains("in 4 files (0 workloads, 0 handlers; not judged: 1 HelmRelease, 1 chart).")
+        .stdout_contains("The commands above would judge the workloads.")
+        .stdout_contains("Not judged: apps/web.yaml:3: HelmRelease/web: the chart in `charts/web` is not rendered: `meshprobe check --helm");
+    assert!(!run.stdout.contains("No findings"), "{}", run.stdout);
+
+    project.write(
+        "other/service.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n",
+    );
+    project
+        .run(&["check", "other"])
+        .exits(0)
+        .stdout_contains("Nothing was judged in 1 file")
+        .stdout_contains(
+            "None of the files that were read contains a workload: `other/service.yaml`.",
+        )
+        .stdout_contains("kustomize build DIR");
+    std::fs::create_dir(project.path("empty")).unwrap();
+    project
+        .run(&["check", "empty"])
+        .exits(0)
+        .stdout_contains("No file was read");
+    for format in ["github", "gitlab", "sarif", "junit"] {
+        project
+            .run(&["check", "other", "--output-format", format])
+            .exits(0)
+            .stderr_contains("Nothing was judged");
+    }
+    project
+        .run(&["check", "other", "--output-format", "summary"])
+        .stdout_contains("**Nothing was judged** in 1 file");
+}
+
+#[test]
+fn a_run_can_require_workloads() {
+    let project = Project::with(&[(
+        "a/service.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n",
+    )]);
+    project.run(&["check", "--require-workloads"]).exits(1);
+    project
+        .run(&["check", "--require-workloads", "--fail-on", "never"])
+        .exits(1);
+    project.write("b/web.yaml", WEB);
+    project
+        .run(&["check", "--require-workloads"])
+        .exits(0)
+        .stdout_contains("No findings");
+    project.run(&["check", "--require-workloads", "a"]).exits(1);
+}
