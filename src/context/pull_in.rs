@@ -15,20 +15,20 @@ pub(super) struct FoundObject<'t> {
     pub(super) object: Object<'t>,
     /// Whether findings about it are reported.
     pub(super) is_target: bool,
-    /// The index of its rendering.
+    /// The index of the rendering that contains it; `None` if it comes from a file directly.
     pub(super) rendering: Option<usize>,
 }
 
-/// What the given files lead to.
+/// What the given files deploy or include, directly and through other objects.
 #[derive(Debug, Default)]
 pub(super) struct PulledIn<'t> {
-    /// The findings that are reported.
+    /// Decides which findings are reported.
     pub(super) reported: Reported<'t>,
-    /// Whether a given file leads to a deployment, by its index.
+    /// For each deployment, whether a given file causes it.
     pub(super) deployed: Vec<bool>,
 }
 
-/// Finds what the given files lead to, and marks the rendered objects of it.
+/// Finds what the given files deploy or include. Marks the rendered objects among it as targets.
 pub(super) fn pull_in<'t>(
     sources: &'t SourceSet,
     renderings: &'t [Rendering],
@@ -56,18 +56,18 @@ pub(super) fn pull_in<'t>(
 
 struct Search<'a, 't> {
     renderings: &'t [Rendering],
-    /// Whether a given file leads to a rendering, by its index.
+    /// For each rendering, whether a given file causes or contains it.
     is_reported: Vec<bool>,
     deployments: &'a Deployments<'t>,
-    /// Whether a given file leads to a deployment, by its index.
+    /// For each deployment, whether a given file causes it.
     deployed: Vec<bool>,
     objects: &'a mut [FoundObject<'t>],
-    /// Whether an object deploys others and is itself deployed unchanged by a given file.
+    /// For each object, whether it deploys others and is in a folder that a given file deploys without changes.
     pulled: Vec<bool>,
 }
 
 impl<'t> Search<'_, 't> {
-    /// Follows deployments until nothing is added: an object that a deployment deploys may deploy others.
+    /// Repeats the search until it adds nothing, because a deployed object can deploy others.
     fn run(&mut self) {
         loop {
             self.mark_objects();
@@ -79,6 +79,7 @@ impl<'t> Search<'_, 't> {
         }
     }
 
+    /// Marks the objects of reported renderings as targets.
     fn mark_objects(&mut self) {
         for found in &mut *self.objects {
             let rendering = found
@@ -88,8 +89,8 @@ impl<'t> Search<'_, 't> {
         }
     }
 
-    /// Marks the deployments of given objects, and the deploying objects that they deploy unchanged. Returns whether
-    /// there are new ones.
+    /// Marks the deployments that are declared by targets, or by objects that marked deployments deploy. Also marks the
+    /// Applications, ApplicationSets and Flux Kustomizations in their folders. Returns whether any mark is new.
     fn mark_deployments(&mut self) -> bool {
         let mut is_changed = false;
         for (deployment, deployed) in self.deployments.all().iter().zip(&mut self.deployed) {
@@ -113,8 +114,7 @@ impl<'t> Search<'_, 't> {
         true
     }
 
-    /// Marks the renderings of deployments and ApplicationSets that a given file leads to. Returns whether there are new
-    /// ones.
+    /// Marks the renderings of the marked deployments and ApplicationSets. Returns whether a new rendering was marked.
     fn mark_renderings(&mut self) -> bool {
         let given = self.deployments.all().iter().zip(&self.deployed);
         let given: HashSet<(&str, &str)> = given
@@ -142,7 +142,7 @@ impl<'t> Search<'_, 't> {
         is_changed
     }
 
-    /// Returns what is reported.
+    /// Collects the files and renderings whose findings are reported.
     fn reported(&mut self, sources: &'t SourceSet) -> Reported<'t> {
         let mut reported = Reported::default();
         let given = self.renderings.iter().zip(&self.is_reported);
@@ -168,7 +168,8 @@ impl<'t> Search<'_, 't> {
         reported
     }
 
-    /// Adds what given kustomizations include that are not rendered on their own, because others include them.
+    /// Adds the files of given kustomizations that have no rendering of their own, because other kustomizations include
+    /// them.
     fn include_nested(&mut self, sources: &'t SourceSet, reported: &mut Reported<'t>) {
         let roots = self.renderings.iter().map(|rendering| &*rendering.root);
         let roots: HashSet<&str> = roots.collect();

@@ -1,4 +1,4 @@
-//! Decides which findings a run reports: those in the given files, and those about what these files deploy or include.
+//! Decides which findings a run reports: those in the given files, and those about what these deploy or include.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,19 @@ use crate::kustomize::Rendering;
 use crate::kustomize::closure::Closure;
 use crate::source::{Role, SourceSet, is_kustomization};
 
-/// Files about which findings are reported although they are not given, by the overlay that gives the reason.
+/// Files and renderings outside of the given paths whose findings are reported, because given files deploy or include
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct Reported<'t> {
-    /// The files of overlays that are given: all findings about them are reported.
+    /// Given files that identify an overlay: every finding with such an overlay is reported.
     overlays: BTreeSet<&'t str>,
-    /// The overlays for which findings in a file are reported; `None` if the file is deployed unchanged.
+    /// For each file, the overlays whose findings in it are reported; `None` if it is deployed without an overlay.
     files: HashMap<&'t str, HashSet<Option<&'t str>>>,
-    /// The renderings that are reported, by root and location.
+    /// The renderings whose findings are reported, as the path of the root and the path of the location file.
     renderings: HashSet<(&'t str, &'t str)>,
 }
 
-/// Returns whether the user gave a file.
+/// Returns whether a file is among the given paths.
 pub(in crate::context) fn is_target(sources: &SourceSet, path: &str) -> bool {
     sources
         .file(path)
@@ -59,13 +60,14 @@ impl<'t> Reported<'t> {
         self.renderings.contains(&key)
     }
 
-    /// Adds an object that a given file deploys.
+    /// Adds the file of an object that a given file deploys, for findings with the overlay of the object.
     pub(super) fn add(&mut self, object: &Object<'t>) {
         let overlay = object.overlay.map(|path| &**path);
         self.files.entry(object.path()).or_default().insert(overlay);
     }
 
-    /// Adds a rendering that a given file deploys.
+    /// Adds a rendering that a given file deploys or includes, and its files. If its location file is given, all of its
+    /// findings are reported.
     pub(super) fn add_rendering(&mut self, sources: &'t SourceSet, rendering: &'t Rendering) {
         let location = &**rendering.location_file();
         if is_target(sources, location) {
@@ -74,13 +76,13 @@ impl<'t> Reported<'t> {
         self.add_files_of(sources, rendering, location);
     }
 
-    /// Adds a rendering whose files are all given.
+    /// Adds a rendering without its files.
     pub(super) fn add_given(&mut self, rendering: &'t Rendering) {
         let key = (&*rendering.root, &**rendering.location_file());
         self.renderings.insert(key);
     }
 
-    /// Adds the files of a rendering, for findings with this overlay.
+    /// Adds a rendering and its files, for findings with this overlay.
     pub(super) fn add_files_of(
         &mut self,
         sources: &'t SourceSet,
@@ -97,6 +99,7 @@ impl<'t> Reported<'t> {
         self.add_files(overlay, files.chain(closure.iter().flat_map(Closure::all)));
     }
 
+    /// Adds files, for findings with this overlay.
     pub(super) fn add_files(&mut self, overlay: &'t str, files: impl Iterator<Item = &'t str>) {
         for file in files {
             self.files.entry(file).or_default().insert(Some(overlay));

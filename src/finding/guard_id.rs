@@ -6,7 +6,7 @@ use super::rule_id::{RuleId, rule_id};
 
 /// The id of a guard or note of `rewrite`: a reason not to rewrite a pod, or information about a rewritten pod.
 ///
-/// There are no other values than the constants, so an unknown guard does not compile.
+/// The constants are the only values, so code that names an unknown guard does not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuardId(RuleId);
 
@@ -87,7 +87,7 @@ guard_ids! {
 }
 
 guard_ids! {
-    /// The rules and notices for which `rewrite` also refuses a pod, because `check` reports the same problem.
+    /// The ids of rules and notices that `rewrite` also uses as guards, because the same problem prevents a rewrite.
     SHARED:
     AMBIGUOUS_YAML = "ambiguous-yaml",
     REWRITTEN_WITHOUT_ENTRY = "rewritten-without-entry",
@@ -100,7 +100,7 @@ impl GuardId {
         Self::ALL.iter().copied().find(|guard| guard.as_str() == id)
     }
 
-    /// Returns the id in the set of ids that rules, notices and guards share.
+    /// Converts to the id type that rules, notices and guards share.
     #[must_use]
     pub const fn rule(self) -> RuleId {
         self.0
@@ -120,7 +120,7 @@ impl RuleId {
         GuardId::ALL.iter().any(|guard| guard.0 == self)
     }
 
-    /// Returns whether `rewrite` refuses pods with this id: that of a guard, or of a shared rule or notice.
+    /// Returns whether `rewrite` reports findings with this id: that of a guard or note of `rewrite`, or a shared one.
     #[must_use]
     pub fn refuses_rewrite(self) -> bool {
         self.is_guard() || GuardId::SHARED.iter().any(|guard| guard.0 == self)

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 /// The id of a rule, a notice or a guard, in kebab case. All three share one set of ids.
 ///
-/// The text that a user writes becomes an id only in [`RuleNames`](crate::settings::RuleNames).
+/// Only [`RuleNames`](crate::settings::RuleNames) converts text that a user wrote into an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(&'static str);
 

@@ -1,37 +1,38 @@
-//! The facets: the questions about Istio, grouped by subject. Each is implemented next to the facts that it reads.
+//! Facets: small copyable views of a [`Context`] that group the facts about Istio by subject. This file declares them;
+//! the module of each subject, such as `mtls` or `ports`, implements their methods.
 
 use crate::context::run_context::Context;
 use crate::kube::{Object, Workload};
 
-/// The facts of Istio for a workload.
+/// The facts of Istio about a workload. Its methods return the facets of single subjects.
 #[derive(Clone, Copy, Debug)]
 pub struct Istio<'c, 't> {
     pub(in crate::context) context: &'c Context<'t>,
     pub(in crate::context) workload: &'c Workload<'t>,
 }
 
-/// How the pods of a workload take part in the mesh.
+/// Facts about injection: whether the pods of a workload get a sidecar, are in ambient mode, or are not in the mesh.
 #[derive(Clone, Copy, Debug)]
 pub struct Injection<'c, 't> {
     pub(in crate::context) context: &'c Context<'t>,
     pub(in crate::context) workload: &'c Workload<'t>,
 }
 
-/// The ports of the agent, and the capture of inbound ports.
+/// Facts about the ports of the agent, and about the capture of inbound ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports<'c, 't> {
     pub(in crate::context) context: &'c Context<'t>,
     pub(in crate::context) workload: &'c Workload<'t>,
 }
 
-/// Whether the injector rewrites the probes of a workload, and how.
+/// Facts about the injector's rewrite: whether it rewrites the probes of a workload, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewriting<'c, 't> {
     pub(in crate::context) context: &'c Context<'t>,
     pub(in crate::context) workload: &'c Workload<'t>,
 }
 
-/// The order in which the sidecar and the application start.
+/// Facts about the order in which the sidecar and the application start.
 #[derive(Clone, Copy, Debug)]
 pub struct Startup<'c, 't> {
     pub(in crate::context) context: &'c Context<'t>,
@@ -45,14 +46,14 @@ pub struct AuthorizationFacts<'c, 't> {
     pub(in crate::context) workload: &'c Workload<'t>,
 }
 
-/// The facts about a policy: which pods it applies to, and what it inherits.
+/// Facts about a policy, such as the pods to which it applies and the settings that it inherits.
 #[derive(Clone, Copy, Debug)]
 pub struct IstioPolicy<'c, 't> {
     pub(in crate::context) context: &'c Context<'t>,
     pub(in crate::context) policy: &'c Object<'t>,
 }
 
-/// The installation that reads an object other than a workload.
+/// Facts about the installation of Istio that is nearest to an object other than a workload, such as a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct IstioNear<'c, 't> {
     pub(in crate::context) context: &'c Context<'t>,
@@ -72,7 +73,7 @@ pub struct PeerAuthentications<'c, 't> {
 }
 
 impl<'t> Context<'t> {
-    /// Returns the facts of Istio for a workload.
+    /// Returns the facts of Istio about a workload.
     #[must_use]
     pub const fn istio<'c>(&'c self, workload: &'c Workload<'t>) -> Istio<'c, 't> {
         Istio {
@@ -90,7 +91,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Returns the facts of the installation that reads an object other than a workload.
+    /// Returns the facts about the installation that is nearest to an object other than a workload.
     #[must_use]
     pub const fn istio_near<'c>(&'c self, object: &'c Object<'t>) -> IstioNear<'c, 't> {
         IstioNear {
@@ -113,7 +114,7 @@ impl<'t> Context<'t> {
 }
 
 impl<'c, 't> Istio<'c, 't> {
-    /// Returns how the pods take part in the mesh.
+    /// Returns the facts about how the pods take part in the mesh.
     #[must_use]
     pub const fn injection(self) -> Injection<'c, 't> {
         Injection {
@@ -122,7 +123,7 @@ impl<'c, 't> Istio<'c, 't> {
         }
     }
 
-    /// Returns the ports of the agent, and the capture of inbound ports.
+    /// Returns the facts about the ports of the agent and the capture of inbound ports.
     #[must_use]
     pub const fn ports(self) -> Ports<'c, 't> {
         Ports {
@@ -131,7 +132,7 @@ impl<'c, 't> Istio<'c, 't> {
         }
     }
 
-    /// Returns whether the injector rewrites the probes, and how.
+    /// Returns the facts about the injector's rewrite of the probes.
     #[must_use]
     pub const fn rewriting(self) -> Rewriting<'c, 't> {
         Rewriting {
@@ -140,7 +141,7 @@ impl<'c, 't> Istio<'c, 't> {
         }
     }
 
-    /// Returns the order in which the sidecar and the application start.
+    /// Returns the facts about the order in which the sidecar and the application start.
     #[must_use]
     pub const fn startup(self) -> Startup<'c, 't> {
         Startup {

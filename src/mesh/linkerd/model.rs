@@ -1,4 +1,4 @@
-//! How pods take part in Linkerd.
+//! The model of Linkerd: which pods it injects, and what it does to their probes.
 
 use crate::mesh::default_release::release_of;
 use crate::mesh::fact::Fact;
@@ -13,7 +13,7 @@ use super::injection;
 use super::keys::PROXY;
 use super::treatment::{PROBE_ROUTES, judge};
 
-/// The model of Linkerd.
+/// Linkerd, which does not change probes: the policy of a port decides the outcome.
 #[derive(Debug)]
 pub(crate) struct Linkerd;
 
