@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use crate::yaml::{Entry, Kind, NodeRef, Scalar, Span};
 
 use crate::kustomize::leaf::{Leaf, Origin};
-use crate::kustomize::node::{Field, Node, Value};
+use crate::kustomize::node::{Field, Mapping, Node, Value};
 
 /// Maximum number of nodes of a document with aliases expanded; more is an attack.
 pub(crate) const NODES: usize = 200_000;
@@ -87,7 +87,7 @@ impl Reader<'_> {
             Kind::Mapping => self.mapping(source, depth)?,
             Kind::Sequence => {
                 let items = source.items().map(|item| self.node(item, depth));
-                Value::Seq(Arc::new(items.collect::<Result<_, _>>()?))
+                Value::Seq(Arc::new(items.collect::<Result<Vec<_>, _>>()?.into()))
             }
             Kind::Scalar | Kind::Alias => {
                 let text = source.text().unwrap_or_default();
@@ -144,7 +144,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok(Value::Map(Arc::new(fields.into())))
+        Ok(Value::Map(Arc::new(Mapping::from(fields).into())))
     }
 
     fn entries<'t>(&self, map: NodeRef<'t>, depth: usize) -> Result<Vec<Entry<'t>>, TooLarge> {

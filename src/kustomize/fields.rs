@@ -275,7 +275,7 @@ impl Entry<'_> {
             Value::Leaf(_) => None,
             Value::Seq(items) => {
                 let mut any = false;
-                for item in Arc::make_mut(items) {
+                for item in Arc::make_mut(items).iter_mut() {
                     any |= self.set_below(item, steps)?;
                 }
                 Some(any)

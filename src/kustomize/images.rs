@@ -104,7 +104,7 @@ impl<'n> Image<'n> {
                     .try_fold(&mut object, |node, key| node.get_mut(key));
                 let list = spec.and_then(|spec| spec.get_mut(list));
                 if let Some(Value::Seq(items)) = list.map(|list| &mut list.value) {
-                    for item in Arc::make_mut(items) {
+                    for item in Arc::make_mut(items).iter_mut() {
                         self.change(item);
                     }
                 }

@@ -3,11 +3,13 @@
 
 use hashbrown::{HashMap, HashSet};
 
+use super::item_key::key_text;
 use super::merge_result::{Merged, PatchFailure};
 use super::node::Node;
 
 /// The items of an object and of a patch, by the values of one key.
 pub(crate) struct KeyedLists<'n> {
+    key: &'n str,
     object: &'n [Node],
     /// The position of the first item of the object with each value.
     own: HashMap<&'n str, usize>,
@@ -17,26 +19,29 @@ pub(crate) struct KeyedLists<'n> {
 }
 
 impl<'n> KeyedLists<'n> {
-    /// Indexes the items; `None` if the list has several keys, or an item has no value of its key.
-    pub(crate) fn of(object: &'n [Node], patch: &'n [Node], keys: &[&str]) -> Option<Self> {
-        let [key] = keys else {
+    /// Indexes the items; `None` if they have values of several keys, or an item has no value of its first key.
+    pub(crate) fn of(object: &'n [Node], patch: &'n [Node], keys: &[&'n str]) -> Option<Self> {
+        let (key, others) = keys.split_first()?;
+        let has_others = |item: &Node| others.iter().any(|key| item.get(key).is_some());
+        if !others.is_empty() && object.iter().chain(patch).any(has_others) {
             return None;
-        };
+        }
         let mut lists = Self {
+            key,
             object,
             own: HashMap::with_capacity(object.len()),
             patch: HashMap::with_capacity(patch.len()),
             names: Vec::new(),
         };
         for item in patch {
-            let name = name(item, key)?;
+            let name = key_text(item, key)?;
             lists.patch.entry(name).or_insert_with(|| {
                 lists.names.push(name);
                 item
             });
         }
         for (at, item) in object.iter().enumerate() {
-            let name = name(item, key)?;
+            let name = key_text(item, key)?;
             let names = &mut lists.names;
             lists.own.entry(name).or_insert_with(|| {
                 if !lists.patch.contains_key(name) {
@@ -51,7 +56,6 @@ impl<'n> KeyedLists<'n> {
     /// Merges the items. Those of the patch come first; `is_same` if the patch is merged with itself.
     pub(crate) fn merge(
         self,
-        key: &str,
         merge_item: impl Fn(Option<&Node>, Option<&Node>) -> Result<Merged, PatchFailure>,
         is_same: bool,
     ) -> Result<Vec<Node>, PatchFailure> {
@@ -76,7 +80,7 @@ impl<'n> KeyedLists<'n> {
         }
         // What only the object has follows; what was not changed in place keeps the value of the object.
         for (item, old) in object.into_iter().zip(self.object) {
-            let Some(name) = name(old, key).filter(|name| !deleted.contains(name)) else {
+            let Some(name) = key_text(old, self.key).filter(|name| !deleted.contains(name)) else {
                 continue;
             };
             if let Some(slot) = positions.get(name).and_then(|at| added.get_mut(*at)) {
@@ -85,10 +89,4 @@ impl<'n> KeyedLists<'n> {
         }
         Ok(added)
     }
-}
-
-/// Returns the value that an item is found by.
-fn name<'n>(item: &'n Node, key: &str) -> Option<&'n str> {
-    let value = item.get(key).filter(|value| !value.is_null())?;
-    value.text().filter(|text| !text.is_empty())
 }

@@ -4,11 +4,14 @@
 //! items of a patch come first, `$patch: replace` on an item of a merged list has no effect, and empty
 //! values (`key:`) of the object are removed.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
+use crate::kustomize::list::MergedItems;
 use crate::kustomize::merge_result::{Merged, PatchFailure};
-use crate::kustomize::node::{Field, Node, Value, equal};
+use crate::kustomize::node::{Field, Mapping, Node, Value, equal};
 use crate::kustomize::schema::Type;
+use crate::kustomize::stable::{Keys, Stable};
 use crate::kustomize::{list, share};
 
 const DIRECTIVE: &str = "$patch";
@@ -16,9 +19,12 @@ const DIRECTIVE: &str = "$patch";
 /// Merges `patch` into `object`; `None` if the patch deletes it. kustomize keeps only changes in place
 /// (`ApplyFilter` in `api/resource/resource.go`), so a patch that replaces the whole object has no effect.
 pub(crate) fn merge(object: &Node, patch: &Node, kind: Type) -> Result<Option<Node>, PatchFailure> {
-    Ok(match walk(Some(object), Some(patch), kind, None)? {
+    let merge = Merge::default();
+    Ok(match merge.walk(Some(object), Some(patch), kind, None)? {
         Merged::Object(mut merged) => {
-            share::settle(object, &mut merged);
+            if merge.replaces_shared.get() {
+                share::settle(object, &mut merged);
+            }
             Some(merged)
         }
         Merged::Patch(_) => Some(object.clone()),
@@ -49,28 +55,215 @@ impl Directive {
 /// Parent type and key of a list.
 type Place<'k> = (Type, &'k str);
 
-/// Merges two values of the type `kind`; `place` is set if a list may be merged by keys.
-pub(crate) fn walk(
-    object: Option<&Node>,
-    patch: Option<&Node>,
-    kind: Type,
-    place: Option<Place<'_>>,
-) -> Result<Merged, PatchFailure> {
-    let is_set = |node: &&Node| !node.is_null();
-    let shape = object.filter(is_set).or(patch.filter(is_set));
-    if let (Some(object), Some(patch)) = (object.filter(is_set), patch.filter(is_set)) {
-        check_same_shape(object, patch)?;
+/// Merge of a patch into an object.
+#[derive(Default)]
+pub(crate) struct Merge {
+    /// Whether a shared value of the object was replaced.
+    replaces_shared: Cell<bool>,
+}
+
+impl Merge {
+    /// Merges two values of the type `kind`; `place` is set if a list may be merged by keys.
+    pub(crate) fn walk(
+        &self,
+        object: Option<&Node>,
+        patch: Option<&Node>,
+        kind: Type,
+        place: Option<Place<'_>>,
+    ) -> Result<Merged, PatchFailure> {
+        if let (Some(object), None) = (object, patch)
+            && is_kept(object, kind, place)
+        {
+            return Ok(Merged::Object(object.clone()));
+        }
+        let is_set = |node: &&Node| !node.is_null();
+        let shape = object.filter(is_set).or(patch.filter(is_set));
+        if let (Some(object), Some(patch)) = (object.filter(is_set), patch.filter(is_set)) {
+            check_same_shape(object, patch)?;
+        }
+        match shape.map(|node| &node.value) {
+            Some(Value::Seq(_)) => {
+                let keys = place.and_then(|(parent, key)| parent.merge_keys(key));
+                match keys {
+                    Some(keys) => self.walk_list(object, patch, kind, keys),
+                    None => Ok(self.replaced(object, patch)),
+                }
+            }
+            Some(Value::Leaf(_)) => Ok(self.replaced(object, patch)),
+            Some(Value::Map(_)) | None => self.walk_map(object, patch, kind),
+        }
     }
-    match shape.map(|node| &node.value) {
-        Some(Value::Seq(_)) => {
-            let keys = place.and_then(|(parent, key)| parent.merge_keys(key));
-            match keys {
-                Some(keys) => walk_list(object, patch, kind, keys),
-                None => Ok(replaced(object, patch)),
+
+    /// Returns the value of the patch if it differs from that of the object.
+    fn replaced(&self, object: Option<&Node>, patch: Option<&Node>) -> Merged {
+        match (object, patch) {
+            (Some(object), Some(patch)) if share::shared_id(object).is_some() => {
+                self.replaces_shared.set(true);
+                Merged::Patch(share::in_place_of(object, patch))
+            }
+            (Some(object), Some(patch)) if equal(object, patch) => Merged::Object(object.clone()),
+            (_, Some(patch)) => Merged::Patch(patch.clone()),
+            (Some(object), None) => Merged::Object(object.clone()),
+            (None, None) => Merged::Gone,
+        }
+    }
+
+    fn walk_map(
+        &self,
+        object: Option<&Node>,
+        patch: Option<&Node>,
+        kind: Type,
+    ) -> Result<Merged, PatchFailure> {
+        let directive = Directive::of(patch.and_then(|patch| patch.get(DIRECTIVE)));
+        let Some(object) = object.filter(|object| !object.is_null()) else {
+            return match (object, patch) {
+                (_, Some(_)) if directive == Ok(Directive::Delete) => Ok(Merged::Gone),
+                (_, Some(patch)) => Ok(Merged::Patch(self.fresh(patch, kind)?)),
+                // kustomize keeps `key: null` and removes `key:`.
+                (Some(null), None) if null.text().is_some_and(|text| !text.is_empty()) => {
+                    Ok(Merged::Object(null.clone()))
+                }
+                _ => Ok(Merged::Gone),
+            };
+        };
+        if patch.is_some_and(Node::is_null) {
+            return Ok(Merged::Gone);
+        }
+        match (directive?, patch) {
+            (Directive::Delete, _) => Ok(Merged::Gone),
+            (Directive::Replace, Some(patch)) => Ok(Merged::Patch(self.fresh(patch, kind)?)),
+            _ => Ok(Merged::Object(self.merge_fields(object, patch, kind)?)),
+        }
+    }
+
+    /// Merges a value that only the patch has with itself, which removes its nulls and directives.
+    fn fresh(&self, patch: &Node, kind: Type) -> Result<Node, PatchFailure> {
+        if !matches!(patch.value, Value::Map(_)) {
+            return Ok(patch.clone());
+        }
+        let mut bare = patch.clone();
+        bare.remove(DIRECTIVE);
+        self.merge_fields(&bare, Some(&bare), kind)
+    }
+
+    fn merge_fields(
+        &self,
+        object: &Node,
+        patch: Option<&Node>,
+        kind: Type,
+    ) -> Result<Node, PatchFailure> {
+        let mut fields = Vec::with_capacity(object.fields().len());
+        let patch_fields = patch.map_or(&[][..], Node::fields);
+        let mut is_new: Vec<bool> = patch_fields
+            .iter()
+            .map(|field| *field.key != *DIRECTIVE)
+            .collect();
+        // A value that is merged with itself has its directive on both sides.
+        let directive = patch.and_then(|patch| patch.get(DIRECTIVE));
+        let is_kept = |field: &&Field| directive.is_none() || *field.key != *DIRECTIVE;
+        for field in object.fields().iter().filter(is_kept) {
+            let at = patch.and_then(|patch| patch.position(&field.key));
+            if let Some(is_new) = at.and_then(|at| is_new.get_mut(at)) {
+                *is_new = false;
+            }
+            let in_patch = at.and_then(|at| patch_fields.get(at));
+            fields.extend(self.merge_field(Some(field), in_patch, kind)?);
+        }
+        let new = patch_fields.iter().zip(is_new);
+        let mut new: Vec<&Field> = new
+            .filter_map(|(field, is_new)| is_new.then_some(field))
+            .collect();
+        new.sort_by(|a, b| a.key.cmp(&b.key));
+        for field in new {
+            fields.extend(self.merge_field(None, Some(field), kind)?);
+        }
+        let is_stable = fields
+            .iter()
+            .all(|field| is_kept_in(&field.value, kind, &field.key));
+        let fields = Mapping::from(fields);
+        let fields = if is_stable {
+            Stable::kept_by(fields, kind, &[])
+        } else {
+            fields.into()
+        };
+        Ok(Node {
+            value: Value::Map(Arc::new(fields)),
+            origin: object.origin.clone(),
+        })
+    }
+
+    fn merge_field(
+        &self,
+        object: Option<&Field>,
+        patch: Option<&Field>,
+        kind: Type,
+    ) -> Result<Option<Field>, PatchFailure> {
+        let Some(named) = object.or(patch) else {
+            return Ok(None);
+        };
+        let merged = self.walk(
+            object.map(|field| &field.value),
+            patch.map(|field| &field.value),
+            kind.field(&named.key),
+            Some((kind, &named.key)),
+        )?;
+        let (owner, value) = match merged {
+            Merged::Gone => return Ok(None),
+            // An explicit null of the object is kept.
+            Merged::Object(value) => (object, value),
+            Merged::Patch(value) if value.is_null() => return Ok(None),
+            // The key has the same origin as the value.
+            Merged::Patch(value) => (patch, value),
+        };
+        Ok(Some(Field {
+            key: named.key.clone(),
+            origin: owner.unwrap_or(named).origin.clone(),
+            value,
+        }))
+    }
+
+    fn walk_list(
+        &self,
+        object: Option<&Node>,
+        patch: Option<&Node>,
+        kind: Type,
+        keys: Keys,
+    ) -> Result<Merged, PatchFailure> {
+        let merge_item =
+            |object: Option<&Node>, patch: Option<&Node>| self.walk(object, patch, kind, None);
+        let Some(object) = object.filter(|object| !object.is_null()) else {
+            let Some(patch) = patch else {
+                return Ok(Merged::Gone);
+            };
+            let items = list::fresh(patch.items(), keys, merge_item)?;
+            return Ok(Merged::Patch(with_items(patch, items, kind, keys)));
+        };
+        if patch.is_some_and(Node::is_null) {
+            return Ok(Merged::Gone);
+        }
+        let patch_items = patch.map_or(&[][..], Node::items);
+        let directive_item = patch_items
+            .iter()
+            .find(|item| item.get(DIRECTIVE).is_some())
+            .filter(|item| item.fields().len() == 1);
+        let directive = Directive::of(directive_item.and_then(|item| item.get(DIRECTIVE)))?;
+        let rest: Vec<Node> = patch_items
+            .iter()
+            .filter(|item| directive_item.is_none() || item.get(DIRECTIVE).is_none())
+            .cloned()
+            .collect();
+        match (directive, patch) {
+            (Directive::Delete, _) => Ok(Merged::Gone),
+            (Directive::Replace, Some(patch)) => {
+                let items = list::fresh(&rest, keys, merge_item)?;
+                Ok(Merged::Patch(with_items(patch, items, kind, keys)))
+            }
+            _ => {
+                let is_stable = is_kept_list(object, kind, keys);
+                let items = list::merge(object.items(), &rest, keys, merge_item, is_stable)?;
+                Ok(Merged::Object(with_items(object, items, kind, keys)))
             }
         }
-        Some(Value::Leaf(_)) => Ok(replaced(object, patch)),
-        Some(Value::Map(_)) | None => walk_map(object, patch, kind),
     }
 }
 
@@ -90,154 +283,37 @@ fn check_same_shape(object: &Node, patch: &Node) -> Result<(), PatchFailure> {
     )))
 }
 
-/// Returns the value of the patch if it differs from that of the object.
-fn replaced(object: Option<&Node>, patch: Option<&Node>) -> Merged {
-    match (object, patch) {
-        (Some(object), Some(patch)) if share::shared_id(object).is_some() => {
-            Merged::Patch(share::in_place_of(object, patch))
-        }
-        (Some(object), Some(patch)) if equal(object, patch) => Merged::Object(object.clone()),
-        (_, Some(patch)) => Merged::Patch(patch.clone()),
-        (Some(object), None) => Merged::Object(object.clone()),
-        (None, None) => Merged::Gone,
-    }
-}
-
-fn walk_map(
-    object: Option<&Node>,
-    patch: Option<&Node>,
-    kind: Type,
-) -> Result<Merged, PatchFailure> {
-    let directive = Directive::of(patch.and_then(|patch| patch.get(DIRECTIVE)));
-    let Some(object) = object.filter(|object| !object.is_null()) else {
-        return match (object, patch) {
-            (_, Some(_)) if directive == Ok(Directive::Delete) => Ok(Merged::Gone),
-            (_, Some(patch)) => Ok(Merged::Patch(fresh(patch, kind)?)),
-            // kustomize keeps `key: null` and removes `key:`.
-            (Some(null), None) if null.text().is_some_and(|text| !text.is_empty()) => {
-                Ok(Merged::Object(null.clone()))
-            }
-            _ => Ok(Merged::Gone),
-        };
+fn with_items(list: &Node, merged: MergedItems, kind: Type, keys: Keys) -> Node {
+    let MergedItems { items, are_keyed } = merged;
+    let is_stable = are_keyed && items.iter().all(|item| is_kept(item, kind, None));
+    let items = if is_stable {
+        Stable::kept_by(items, kind, keys)
+    } else {
+        items.into()
     };
-    if patch.is_some_and(Node::is_null) {
-        return Ok(Merged::Gone);
-    }
-    match (directive?, patch) {
-        (Directive::Delete, _) => Ok(Merged::Gone),
-        (Directive::Replace, Some(patch)) => Ok(Merged::Patch(fresh(patch, kind)?)),
-        _ => Ok(Merged::Object(merge_fields(object, patch, kind)?)),
-    }
-}
-
-/// Merges a value that only the patch has with itself, which removes its nulls and directives.
-fn fresh(patch: &Node, kind: Type) -> Result<Node, PatchFailure> {
-    if !matches!(patch.value, Value::Map(_)) {
-        return Ok(patch.clone());
-    }
-    let mut bare = patch.clone();
-    bare.remove(DIRECTIVE);
-    merge_fields(&bare, Some(&bare), kind)
-}
-
-fn merge_fields(object: &Node, patch: Option<&Node>, kind: Type) -> Result<Node, PatchFailure> {
-    let mut fields = Vec::with_capacity(object.fields().len());
-    // A value that is merged with itself has its directive on both sides.
-    let directive = patch.and_then(|patch| patch.get(DIRECTIVE));
-    let is_kept = |field: &&Field| directive.is_none() || *field.key != *DIRECTIVE;
-    for field in object.fields().iter().filter(is_kept) {
-        let in_patch = patch.and_then(|patch| patch.field(&field.key));
-        fields.extend(merge_field(Some(field), in_patch, kind)?);
-    }
-    let is_new = |field: &&Field| *field.key != *DIRECTIVE && object.get(&field.key).is_none();
-    let mut new: Vec<&Field> = patch
-        .map_or(&[][..], Node::fields)
-        .iter()
-        .filter(is_new)
-        .collect();
-    new.sort_by(|a, b| a.key.cmp(&b.key));
-    for field in new {
-        fields.extend(merge_field(None, Some(field), kind)?);
-    }
-    Ok(Node {
-        value: Value::Map(Arc::new(fields.into())),
-        origin: object.origin.clone(),
-    })
-}
-
-fn merge_field(
-    object: Option<&Field>,
-    patch: Option<&Field>,
-    kind: Type,
-) -> Result<Option<Field>, PatchFailure> {
-    let Some(named) = object.or(patch) else {
-        return Ok(None);
-    };
-    let merged = walk(
-        object.map(|field| &field.value),
-        patch.map(|field| &field.value),
-        kind.field(&named.key),
-        Some((kind, &named.key)),
-    )?;
-    let (owner, value) = match merged {
-        Merged::Gone => return Ok(None),
-        // An explicit null of the object is kept.
-        Merged::Object(value) => (object, value),
-        Merged::Patch(value) if value.is_null() => return Ok(None),
-        // The key has the same origin as the value.
-        Merged::Patch(value) => (patch, value),
-    };
-    Ok(Some(Field {
-        key: named.key.clone(),
-        origin: owner.unwrap_or(named).origin.clone(),
-        value,
-    }))
-}
-
-fn walk_list(
-    object: Option<&Node>,
-    patch: Option<&Node>,
-    kind: Type,
-    keys: &[&str],
-) -> Result<Merged, PatchFailure> {
-    let merge_item = |object: Option<&Node>, patch: Option<&Node>| walk(object, patch, kind, None);
-    let Some(object) = object.filter(|object| !object.is_null()) else {
-        let Some(patch) = patch else {
-            return Ok(Merged::Gone);
-        };
-        let items = list::fresh(patch.items(), keys, merge_item)?;
-        return Ok(Merged::Patch(with_items(patch, items)));
-    };
-    if patch.is_some_and(Node::is_null) {
-        return Ok(Merged::Gone);
-    }
-    let patch_items = patch.map_or(&[][..], Node::items);
-    let directive_item = patch_items
-        .iter()
-        .find(|item| item.get(DIRECTIVE).is_some())
-        .filter(|item| item.fields().len() == 1);
-    let directive = Directive::of(directive_item.and_then(|item| item.get(DIRECTIVE)))?;
-    let rest: Vec<Node> = patch_items
-        .iter()
-        .filter(|item| directive_item.is_none() || item.get(DIRECTIVE).is_none())
-        .cloned()
-        .collect();
-    match (directive, patch) {
-        (Directive::Delete, _) => Ok(Merged::Gone),
-        (Directive::Replace, Some(patch)) => {
-            let items = list::fresh(&rest, keys, merge_item)?;
-            Ok(Merged::Patch(with_items(patch, items)))
-        }
-        _ => {
-            let items = list::merge(object.items(), &rest, keys, merge_item)?;
-            Ok(Merged::Object(with_items(object, items)))
-        }
-    }
-}
-
-fn with_items(list: &Node, items: Vec<Node>) -> Node {
     Node {
-        value: Value::Seq(items.into()),
+        value: Value::Seq(Arc::new(items)),
         origin: list.origin.clone(),
     }
+}
+
+/// Returns whether a merge keeps a value of the type `kind` if the patch has no value for it. `false` is not certain.
+fn is_kept(value: &Node, kind: Type, place: Option<Place<'_>>) -> bool {
+    match &value.value {
+        Value::Leaf(leaf) => !leaf.text.is_empty() || leaf.is_text,
+        Value::Map(fields) => fields.is_kept_by(kind, &[]),
+        Value::Seq(_) => {
+            let keys = place.and_then(|(parent, key)| parent.merge_keys(key));
+            keys.is_none_or(|keys| is_kept_list(value, kind, keys))
+        }
+    }
+}
+
+/// Returns whether a merge keeps the value of a field of the type `parent`; see [`is_kept`].
+fn is_kept_in(value: &Node, parent: Type, key: &str) -> bool {
+    is_kept(value, parent.field(key), Some((parent, key)))
+}
+
+fn is_kept_list(list: &Node, kind: Type, keys: Keys) -> bool {
+    matches!(&list.value, Value::Seq(items) if items.is_kept_by(kind, keys))
 }

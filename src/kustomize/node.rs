@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashMap;
 
 use crate::kustomize::leaf::{Leaf, Origin};
+use crate::kustomize::stable::Stable;
 
 /// Value with its origin.
 #[derive(Clone, Debug)]
@@ -21,8 +22,8 @@ pub(crate) struct Node {
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Leaf(Leaf),
-    Map(Arc<Mapping>),
-    Seq(Arc<Vec<Node>>),
+    Map(Arc<Stable<Mapping>>),
+    Seq(Arc<Stable<Vec<Node>>>),
 }
 
 /// Entry of a mapping.
@@ -93,8 +94,13 @@ impl Node {
 
     /// Returns the entry `key` of a mapping.
     pub(crate) fn field(&self, key: &str) -> Option<&Field> {
+        self.fields().get(self.position(key)?)
+    }
+
+    /// Returns the position of the entry `key` of a mapping.
+    pub(crate) fn position(&self, key: &str) -> Option<usize> {
         match &self.value {
-            Value::Map(fields) => fields.get(fields.position(key)?),
+            Value::Map(fields) => fields.position(key),
             _ => None,
         }
     }
@@ -232,7 +238,7 @@ pub(crate) fn equal(left: &Node, right: &Node) -> bool {
     match (&left.value, &right.value) {
         (Value::Leaf(left), Value::Leaf(right)) => left.scalar() == right.scalar(),
         (Value::Seq(left), Value::Seq(right)) => {
-            left.len() == right.len() && left.iter().zip(&**right).all(|(a, b)| equal(a, b))
+            left.len() == right.len() && left.iter().zip(right.iter()).all(|(a, b)| equal(a, b))
         }
         (Value::Map(fields), Value::Map(others)) => {
             let is_same = |field: &Field| {

@@ -56,7 +56,7 @@ impl Writer {
             }
             Value::Seq(items) => {
                 self.out.begin(Kind::Sequence);
-                for item in &**items {
+                for item in items.iter() {
                     self.out.item();
                     self.value(item);
                 }

@@ -199,6 +199,7 @@ mod nightly {
         strategic_patches: "strategic patches", 150;
         deleting_patches: "deleting patches", 150;
         patches_of_env: "patches of env", 50;
+        patches_of_ports: "patches of ports", 50;
         envoy_filters: "EnvoyFilters", 150;
         network_policies: "NetworkPolicies", 150;
         sidecars: "Sidecars", 150;
