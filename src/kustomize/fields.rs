@@ -305,7 +305,7 @@ impl Entry<'_> {
             Some(old) => share::in_place_of(old, &self.pair.value),
             None => self.pair.value.clone(),
         };
-        self.written.note(&value);
+        self.written.note(self.pair.key, &value);
         node.set(self.pair.key, self.pair.key_origin, value);
         Some(true)
     }

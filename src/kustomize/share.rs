@@ -40,56 +40,68 @@ pub(crate) fn in_place_of(old: &Node, value: &Node) -> Node {
 
 /// Last values that were set for each shared node.
 #[derive(Default)]
-pub(crate) struct Written(HashMap<SharedNodeId, Node>);
+pub(crate) struct Written {
+    values: HashMap<SharedNodeId, Node>,
+    /// The keys of the values. The values of a shared node have the same key, and a key is compared faster than an id.
+    keys: HashSet<Arc<str>>,
+}
 
 impl Written {
-    /// Records a value that was set.
-    pub(crate) fn note(&mut self, value: &Node) {
+    /// Records a value that was set as the entry `key`.
+    pub(crate) fn note(&mut self, key: &str, value: &Node) {
         if let Some(shared_id) = shared_id(value) {
-            self.0.insert(Arc::clone(shared_id), value.clone());
+            self.values.insert(Arc::clone(shared_id), value.clone());
+            if !self.keys.contains(key) {
+                self.keys.insert(key.into());
+            }
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
     }
 
     /// Replaces all values in `object` whose shared id has a recorded value.
     pub(crate) fn spread(&self, object: &mut Node) {
-        let new = |leaf: &Leaf| self.0.get(leaf.shared_id.as_ref()?);
-        // Clones of a value share its text.
-        let is_outdated = |leaf: &Leaf| {
-            new(leaf).is_some_and(|node| match &node.value {
-                Value::Leaf(new) => !Arc::ptr_eq(&new.text, &leaf.text),
-                _ => true,
-            })
-        };
-        object.change_leaves(&is_outdated, &mut |node| {
-            let written = match &node.value {
-                Value::Leaf(leaf) => new(leaf),
-                _ => None,
-            };
-            if let Some(written) = written {
-                node.clone_from(written);
-            }
-        });
+        if let Some(changed) = self.spread_below(object) {
+            *object = changed;
+        }
     }
+
+    fn spread_below(&self, node: &Node) -> Option<Node> {
+        node.with_children(&mut |key, child| match &child.value {
+            Value::Leaf(leaf) => {
+                let shared_id = leaf.shared_id.as_ref()?;
+                let new = self
+                    .keys
+                    .contains(key?)
+                    .then(|| self.values.get(shared_id))??;
+                (!shares_text(new, leaf)).then(|| new.clone())
+            }
+            _ => self.spread_below(child),
+        })
+    }
+}
+
+/// Returns whether a value has the text of a scalar. Clones of a value share its text.
+fn shares_text(value: &Node, leaf: &Leaf) -> bool {
+    matches!(&value.value, Value::Leaf(value) if Arc::ptr_eq(&value.text, &leaf.text))
 }
 
 /// Applies the changes of a merge to all values with the same shared id. The last change takes precedence;
 /// kustomize visits the keys in alphabetical order.
 pub(crate) fn settle(before: &Node, after: &mut Node) {
     let mut unchanged: HashSet<(SharedNodeId, Origin)> = HashSet::new();
-    visit_shared(before, &mut |node, shared_id| {
+    visit_shared(before, "", &mut |_, node, shared_id| {
         unchanged.insert((Arc::clone(shared_id), node.origin.clone()));
     });
     if unchanged.is_empty() {
         return;
     }
     let mut written = Written::default();
-    visit_shared(after, &mut |node, shared_id| {
+    visit_shared(after, "", &mut |key, node, shared_id| {
         if !unchanged.contains(&(Arc::clone(shared_id), node.origin.clone())) {
-            written.note(node);
+            written.note(key, node);
         }
     });
     if !written.is_empty() {
@@ -106,21 +118,21 @@ pub(crate) fn release(object: &mut Node) {
     });
 }
 
-/// Calls `show` for all values with a shared id, keys in alphabetical order.
-fn visit_shared(node: &Node, visit: &mut dyn FnMut(&Node, &SharedNodeId)) {
+/// Calls `visit` for all values with a shared id, each with its key; keys in alphabetical order.
+fn visit_shared(node: &Node, key: &str, visit: &mut dyn FnMut(&str, &Node, &SharedNodeId)) {
     match &node.value {
         Value::Leaf(leaf) => {
             if let Some(shared_id) = &leaf.shared_id {
-                visit(node, shared_id);
+                visit(key, node, shared_id);
             }
         }
-        Value::Seq(items) => items.iter().for_each(|item| visit_shared(item, visit)),
+        Value::Seq(items) => items.iter().for_each(|item| visit_shared(item, "", visit)),
         Value::Map(fields) => {
             let mut sorted: Vec<_> = fields.iter().collect();
             sorted.sort_by(|a, b| a.key.cmp(&b.key));
             sorted
                 .into_iter()
-                .for_each(|field| visit_shared(&field.value, visit));
+                .for_each(|field| visit_shared(&field.value, &field.key, visit));
         }
     }
 }

@@ -200,6 +200,7 @@ mod nightly {
         deleting_patches: "deleting patches", 150;
         patches_of_env: "patches of env", 50;
         patches_of_ports: "patches of ports", 50;
+        components_with_labels: "components with labels", 100;
         envoy_filters: "EnvoyFilters", 150;
         network_policies: "NetworkPolicies", 150;
         sidecars: "Sidecars", 150;
