@@ -23,7 +23,8 @@ use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
 };
 use crate::kube::{
-    Object, PeerAuthentication, Workload, embedded_pods, may_create_pods, workload_selector,
+    LabelSelector, Object, PeerAuthentication, Workload, embedded_pods, may_create_pods,
+    workload_selector,
 };
 use crate::kustomize::Rendering;
 use crate::mesh::detect;
@@ -180,6 +181,11 @@ impl<'t> Inventory<'t> {
         inventory.ports = PortIndex::of(&inventory.peer_authentications, &inventory.services);
         inventory.services.index_labels(service_selector);
         inventory.inbound_filters.index_labels(workload_selector);
+        inventory.network_policies.index_labels(|policy| {
+            let spec = policy.node.get("spec");
+            let selector = spec.and_then(|spec| spec.get("podSelector"));
+            LabelSelector::from_mapping(selector.and_then(|selector| selector.get("matchLabels")))
+        });
         let policies = [
             &mut inventory.peer_authentications,
             &mut inventory.authorization_policies,

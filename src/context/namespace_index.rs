@@ -76,6 +76,21 @@ impl<'t, T> NamespaceIndex<'t, T> {
         self.filter_joined(found.into_iter(), environments, home)
     }
 
+    /// Iterates over the facts of [`NamespaceIndex::near`] that have no label selector or may select pods with `labels`
+    /// (a mapping).
+    pub(super) fn near_candidates<'s>(
+        &'s self,
+        name: &str,
+        labels: Option<NodeRef<'_>>,
+        environments: &'s Environments,
+        home: &'s str,
+    ) -> impl Iterator<Item = (usize, &'s T)> + use<'s, 't, T> {
+        let mut found = self.labels.selecting(name, labels);
+        found.extend(self.labels.unselective(name));
+        found.sort_unstable();
+        self.filter_joined(found.into_iter(), environments, home)
+    }
+
     /// Returns those of `labels` (a mapping) that decide which facts of a namespace select a pod.
     pub(super) fn selector_labels(
         &self,

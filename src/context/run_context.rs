@@ -7,6 +7,7 @@ use crate::context::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
 use crate::context::inventory::Inventory;
 use crate::context::istio::authorization::cache::Authorizations;
 use crate::context::istio::install;
+use crate::context::network_policies::isolating::Isolations;
 use crate::context::unmodelled_changes::HiddenChanges;
 use crate::context::user_facts::{UserFacts, UserFactsIndex};
 use crate::finding::Finding;
@@ -45,6 +46,8 @@ pub struct Context<'t> {
     pub(in crate::context) capture_cache: Arc<CaptureCache>,
     /// Cached decisions of policies about requests.
     pub(in crate::context) authorizations: Arc<Authorizations>,
+    /// Cached NetworkPolicies that isolate pods.
+    pub(in crate::context) isolations: Arc<Isolations>,
     /// The facts that the user set, by file.
     pub(in crate::context) user_facts: Arc<UserFactsIndex<'t>>,
     /// The index of the control plane that is assumed to serve, of several that are equally near;
@@ -95,6 +98,7 @@ impl<'t> Context<'t> {
             serving_planes: Arc::default(),
             capture_cache: Arc::default(),
             authorizations: Arc::default(),
+            isolations: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,

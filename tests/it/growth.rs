@@ -203,6 +203,8 @@ mod nightly {
         components_with_labels: "components with labels", 100;
         envoy_filters: "EnvoyFilters", 150;
         network_policies: "NetworkPolicies", 150;
+        network_policies_for_private_addresses: "NetworkPolicies, private addresses", 100;
+        network_policies_of_ambient_pods: "NetworkPolicies, ambient mode", 100;
         sidecars: "Sidecars", 150;
         port_level_modes: "port-level modes", 100;
         istio_operators: "IstioOperators", 100;

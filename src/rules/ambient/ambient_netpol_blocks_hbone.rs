@@ -1,9 +1,14 @@
 //! Rule `ambient-netpol-blocks-hbone`, documented in `docs/rules/ambient-netpol-blocks-hbone.md`.
 
-use crate::context::{Dataplane, IngressRule, PolicyScope, isolates};
+use std::cell::OnceCell;
+
+use hashbrown::HashSet;
+
+use crate::context::{Dataplane, IngressRule, IsolatingPolicies};
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Object;
 use crate::mesh::istio::keys;
+use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::yaml::{Change, Entry, FieldPath, Value};
@@ -14,6 +19,7 @@ declare_rule! {
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let blocked = OnceCell::new();
     for policy in &cx.context.inventory.network_policies {
         let rules: Vec<_> = IngressRule::all_of(policy).collect();
         let rule_with_ports = rules
@@ -21,7 +27,11 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             .enumerate()
             .find_map(|(index, rule)| Some((index, rule.ports().filter(|_| admits_pods(*rule))?)));
         if let Some((index, ports)) = rule_with_ports {
-            findings.extend(report(cx, policy, index, ports));
+            let pods = blocked.get_or_init(|| blocked_pods(cx));
+            let pod = pods
+                .iter()
+                .find(|(_, isolating)| isolating.contains(policy));
+            findings.extend(pod.map(|(pod, _)| report(pod, policy, index, ports)));
         }
     }
     findings
@@ -34,30 +44,28 @@ fn admits_pods(rule: IngressRule<'_>) -> bool {
     peers.peek().is_none() || peers.any(|peer| peer.get("ipBlock").is_none())
 }
 
+/// Returns the pods in ambient mode for which no policy admits the port of mesh traffic: the first of those that the
+/// same policies isolate.
+fn blocked_pods<'s, 't>(
+    cx: &RuleContext<'s, 't>,
+) -> Vec<(&'s WorkloadPrediction<'t>, IsolatingPolicies<'s, 't>)> {
+    let mut seen = HashSet::new();
+    cx.predictions
+        .iter()
+        .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
+        .map(|pod| (pod, cx.context.network_policies(&pod.workload).isolating()))
+        .filter(|(_, isolating)| {
+            isolating.deny(None, keys::HBONE_PORT) && seen.insert(isolating.key())
+        })
+        .collect()
+}
+
 fn report<'t>(
-    cx: &RuleContext<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
     policy: &Object<'t>,
     index: usize,
     ports: Entry<'t>,
-) -> Option<Finding> {
-    let context = cx.context;
-    let mut isolated = cx
-        .in_namespace_of(policy)
-        .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
-        .filter(|pod| {
-            context
-                .istio_policy(policy)
-                .applies_to(PolicyScope::Namespace, &pod.workload)
-                && isolates(policy, &pod.workload)
-        });
-    let pod = isolated.find(|pod| {
-        let mut rules = context
-            .network_policies(&pod.workload)
-            .isolating()
-            .into_iter()
-            .flat_map(IngressRule::all_of);
-        !rules.any(|rule| rule.admits_port(&pod.workload, keys::HBONE_PORT))
-    })?;
+) -> Finding {
     let message = format!(
         "mesh traffic to {} is dropped: it arrives on port {}, but NetworkPolicy `{}` admits only \
          other ports",
@@ -84,5 +92,5 @@ fn report<'t>(
     let title = format!("admit port {}", keys::HBONE_PORT);
     finding.fix =
         (!ports.merged).then(|| Fix::of_object(policy, title, Applicability::Unsafe, vec![change]));
-    Some(finding)
+    finding
 }

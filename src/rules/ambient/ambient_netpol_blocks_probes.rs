@@ -34,19 +34,19 @@ fn report<'t>(
 ) -> Finding {
     let policies = cx.context.network_policies(&pod.workload).isolating();
     let names: Vec<String> = policies
-        .iter()
+        .all()
         .take(MAX_NAMES)
         .map(|policy| format!("`{}`", policy.name()))
         .collect();
     let mut names = names.join(", ");
     if let Some(more) = policies
-        .len()
+        .count()
         .checked_sub(MAX_NAMES)
         .filter(|more| *more > 0)
     {
         names.push_str(&format!(" and {more} more"));
     }
-    let policies_deny = match policies.len() {
+    let policies_deny = match policies.count() {
         1 => format!("NetworkPolicy {names} does not admit"),
         _ => format!("none of the NetworkPolicies {names} admits"),
     };
@@ -61,8 +61,8 @@ fn report<'t>(
     let mut finding = RULE.finding_on_handler(pod, handler, span, message);
     let block = format!("{}/32", keys::HOST_PROBE_SNAT);
     finding.help = Some(format!("admit the `ipBlock` `{block}` in an ingress rule"));
-    if let [only] = policies.as_slice() {
-        finding.fix = Some(fix(only, &block));
+    if policies.count() == 1 {
+        finding.fix = policies.all().next().map(|only| fix(only, &block));
     }
     finding
 }

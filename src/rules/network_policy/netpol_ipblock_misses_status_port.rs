@@ -1,6 +1,12 @@
 //! Rule `netpol-ipblock-misses-status-port`, documented in `docs/rules/netpol-ipblock-misses-status-port.md`.
 
-use crate::context::{Context, Dataplane, IngressRule, PolicyScope, Source, isolates};
+use std::cell::OnceCell;
+
+use hashbrown::HashSet;
+
+use crate::context::{
+    AdmittedPorts, Context, Dataplane, IngressRule, IsolatingPolicies, Source, named_ports,
+};
 use crate::finding::{Certainty, Finding, Severity};
 use crate::kube::Object;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
@@ -21,13 +27,14 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                 .iter()
                 .filter_map(|handler| report_blocked(pod, handler))
         });
+    let suspects = OnceCell::new();
     let suspected = cx
         .in_workload_namespaces(&cx.context.inventory.network_policies)
         .into_iter()
         .filter_map(|policy| {
             IngressRule::all_of(policy)
                 .filter(|rule| rule.names_private_addresses())
-                .find_map(|rule| report_suspected(cx, policy, rule))
+                .find_map(|rule| report_suspected(cx, &suspects, policy, rule))
         });
     blocked.chain(suspected).collect()
 }
@@ -71,35 +78,65 @@ fn report_blocked(
     Some(finding)
 }
 
+/// A rewritten probe that fails if the plugin filters the node's packets, which is not known.
+struct Suspect<'s, 't> {
+    pod: &'s WorkloadPrediction<'t>,
+    handler: &'s HandlerPrediction<'t>,
+    port: i64,
+    agent_port: i64,
+    isolating: IsolatingPolicies<'s, 't>,
+}
+
+/// Returns the rewritten probes whose port of the agent no policy admits: the first of those that the same policies
+/// isolate and for which a rule admits the same ports.
+fn suspects<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Suspect<'s, 't>> {
+    let context = cx.context;
+    let mut seen = HashSet::new();
+    let mut suspects = Vec::new();
+    for pod in cx.predictions {
+        if pod.dataplane.value != Dataplane::Sidecar
+            || rewritten_probes_of(pod).next().is_none()
+            || !is_plugin_unknown(context, pod)
+        {
+            continue;
+        }
+        let isolating = context.network_policies(&pod.workload).isolating();
+        for (handler, port, agent_port) in rewritten_probes_of(pod) {
+            let same_answer = || (isolating.key(), port, named_ports(&pod.workload));
+            if isolating.deny(Some(Source::Node), agent_port) && seen.insert(same_answer()) {
+                suspects.push(Suspect {
+                    pod,
+                    handler,
+                    port,
+                    agent_port,
+                    isolating: isolating.clone(),
+                });
+            }
+        }
+    }
+    suspects
+}
+
 /// Reports a policy that blocks rewritten probes if the plugin filters the node's packets. Whether it does is not known:
 /// a rule for private addresses is the evidence.
-fn report_suspected<'t>(
-    cx: &RuleContext<'_, 't>,
+fn report_suspected<'s, 't>(
+    cx: &RuleContext<'s, 't>,
+    known: &OnceCell<Vec<Suspect<'s, 't>>>,
     policy: &Object<'t>,
     rule: IngressRule<'t>,
 ) -> Option<Finding> {
-    let context = cx.context;
     let ports = rule.ports()?;
-    let isolated = cx
-        .workloads_of_policy(policy, PolicyScope::Namespace)
-        .into_iter()
-        .filter(|pod| {
-            // Selectors are compared last, because that takes longest.
-            pod.dataplane.value == Dataplane::Sidecar
-                && rewritten_probes_of(pod).next().is_some()
-                && isolates(policy, &pod.workload)
-                && is_plugin_unknown(context, pod)
-        });
-    let mut rewritten_probes = isolated.flat_map(|pod| {
-        rewritten_probes_of(pod)
-            .map(move |(handler, port, agent_port)| (pod, handler, port, agent_port))
-    });
-    let (pod, handler, _, agent_port) = rewritten_probes.find(|(pod, _, port, agent_port)| {
-        rule.admits_port(&pod.workload, *port)
-            && !context
-                .network_policies(&pod.workload)
-                .admit(Source::Node, *agent_port)
-                .value
+    let admitted = AdmittedPorts::of(rule);
+    let Suspect {
+        pod,
+        handler,
+        agent_port,
+        ..
+    } = known.get_or_init(|| suspects(cx)).iter().find(|suspect| {
+        suspect.isolating.contains(policy)
+            && admitted
+                .first(&suspect.pod.workload, suspect.port)
+                .is_some()
     })?;
     let message = format!(
         "the rewritten probes of {} target port {agent_port}, but NetworkPolicy `{}` admits \

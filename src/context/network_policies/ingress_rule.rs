@@ -1,18 +1,14 @@
-//! Decides whether a `NetworkPolicy` blocks the connections of the kubelet to a pod.
-//!
-//! Source: the Kubernetes API of `networking.k8s.io/v1`: policies are additive, and a pod that a policy
-//! selects for ingress admits only connections that a rule allows.
+//! Rules for ingress of a `NetworkPolicy`: the sources and the ports that they name.
 
 use core::net::IpAddr;
 
-use crate::kube::{Object, Requirements, Workload, integer};
-use crate::mesh::Fact;
+use hashbrown::HashSet;
+
+use crate::kube::{Container, Object, Workload};
 use crate::yaml::{Entry, NodeRef};
 
-use crate::context::run_context::Context;
-
 /// The source of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// This address.
     Address(IpAddr),
@@ -27,87 +23,6 @@ impl std::fmt::Display for Source {
             Self::Node => f.write_str("the node"),
         }
     }
-}
-
-/// The NetworkPolicies of a workload.
-#[derive(Clone, Copy, Debug)]
-pub struct NetworkPolicies<'c, 't> {
-    context: &'c Context<'t>,
-    workload: &'c Workload<'t>,
-}
-
-impl<'t> Context<'t> {
-    /// Returns the NetworkPolicies in the namespace of a workload.
-    #[must_use]
-    pub const fn network_policies<'c>(
-        &'c self,
-        workload: &'c Workload<'t>,
-    ) -> NetworkPolicies<'c, 't> {
-        NetworkPolicies {
-            context: self,
-            workload,
-        }
-    }
-}
-
-impl<'c, 't> NetworkPolicies<'c, 't> {
-    /// Returns the NetworkPolicies that isolate the pods of `workload`.
-    #[must_use]
-    pub fn isolating(self) -> Vec<&'c Object<'t>> {
-        self.context
-            .namespace_of(&self.workload.object)
-            .facts(&self.context.inventory.network_policies)
-            .filter(|policy| isolates(policy, self.workload))
-            .collect()
-    }
-
-    /// Returns whether the NetworkPolicies of the tree admit a connection from `source` to `port` of the
-    /// pods of `workload`. If no policy isolates the pod, all connections are admitted.
-    #[must_use]
-    pub fn admit(self, source: Source, port: i64) -> Fact<bool> {
-        let isolating = self.isolating();
-        let Some(first) = isolating.first() else {
-            return Fact::settled(true, "no NetworkPolicy isolates the pod");
-        };
-        let admitting = isolating.iter().find(|policy| {
-            IngressRule::all_of(policy)
-                .any(|rule| rule.admits_source(source) && rule.admits_port(self.workload, port))
-        });
-        match admitting {
-            Some(policy) => {
-                let message = format!("NetworkPolicy `{}` admits {source}", policy.name());
-                Fact::known(true, policy.label_at(policy.name_span(), message))
-            }
-            None => {
-                let message = format!("NetworkPolicy `{}` does not admit {source}", first.name());
-                Fact::known(false, first.label_at(first.name_span(), message))
-            }
-        }
-    }
-}
-
-/// Returns whether a policy selects the pods of a `workload` of its namespace for ingress. A policy
-/// applies to ingress unless `policyTypes` omits it.
-#[must_use]
-pub fn isolates(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
-    let Some(spec) = policy.node.get("spec") else {
-        return false;
-    };
-    let types = spec
-        .get("policyTypes")
-        .filter(|types| types.items().len() > 0);
-    let applies_to_ingress = types.is_none_or(|types| {
-        types
-            .items()
-            .any(|policy_type| policy_type.text() == Some("Ingress"))
-    });
-    let labels = workload.template.labels();
-    let label = |key: &str| {
-        labels
-            .and_then(|labels| labels.get(key))
-            .and_then(NodeRef::text)
-    };
-    applies_to_ingress && Requirements::parse(spec.get("podSelector")).matches(label)
 }
 
 /// A rule for ingress of a `NetworkPolicy`.
@@ -174,35 +89,19 @@ impl<'t> IngressRule<'t> {
                 && !except.any(|cidr| cidr.text().is_some_and(|cidr| contains(cidr, source)))
         })
     }
-
-    /// Returns whether the rule admits connections to a port of the pods of `workload`.
-    #[must_use]
-    pub fn admits_port(self, workload: &Workload<'_>, port: i64) -> bool {
-        let Some(ports) = self.ports() else {
-            return true;
-        };
-        ports.value.items().any(|entry| {
-            let protocol = entry.get("protocol").and_then(NodeRef::text);
-            let Some(written) = entry.get("port") else {
-                return matches!(protocol, None | Some("TCP"));
-            };
-            let first = integer(written).or_else(|| declared(workload, written.text()?));
-            let last = entry.get("endPort").and_then(integer).or(first);
-            let is_in = first
-                .zip(last)
-                .is_some_and(|(first, last)| (first..=last).contains(&port));
-            matches!(protocol, None | Some("TCP")) && is_in
-        })
-    }
 }
 
-fn declared(workload: &Workload<'_>, name: &str) -> Option<i64> {
+/// Returns the named ports of the pods of `workload`, the first of each name.
+#[must_use]
+pub fn named_ports<'t>(workload: &Workload<'t>) -> Vec<(&'t str, Option<i64>)> {
+    let mut seen = HashSet::new();
     let containers = workload.template.containers();
     containers
         .iter()
-        .flat_map(crate::kube::Container::ports)
-        .find(|port| port.name == Some(name))
-        .and_then(|port| port.number)
+        .flat_map(Container::ports)
+        .filter_map(|port| Some((port.name?, port.number)))
+        .filter(|(name, _)| seen.insert(*name))
+        .collect()
 }
 
 /// Returns whether a block such as `169.254.7.127/32` contains an address.
