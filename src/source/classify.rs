@@ -46,6 +46,9 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
     }
     match yaml::parse_within(&file.text, segment, max_nodes).and_then(yaml::check_expanded_size) {
         Ok(None) => {
+            if let Some(content) = rejected_separator(file, segment) {
+                return (content, Vec::new());
+            }
             let hidden = hidden_document(file, segment, None);
             (Content::Empty, hidden.into_iter().collect())
         }
@@ -55,7 +58,9 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
             if !matches!(content, Content::Tree(_)) {
                 return (content, not_kubernetes(file, &tree));
             }
-            let fault = yaml::tab_fault(&tree).or_else(|| yaml::byte_order_mark_fault(&tree));
+            let fault = yaml::tab_fault(&tree)
+                .or_else(|| yaml::byte_order_mark_fault(&tree))
+                .or_else(|| yaml::separator_fault(&file.text, segment));
             if let Some(error) = fault {
                 let kubernetes = true;
                 return (Content::Broken { error, kubernetes }, Vec::new());
@@ -75,8 +80,19 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
                 is_kustomization(&file.path) || looks_like_kubernetes(source.as_bytes());
             (Content::Broken { error, kubernetes }, Vec::new())
         }
-        Err(error) => (unparsed(&file.path, source, error), Vec::new()),
+        Err(error) => {
+            let separator = rejected_separator(file, segment).filter(|_| !source.contains("{{"));
+            let content = separator.unwrap_or_else(|| unparsed(&file.path, source, error));
+            (content, Vec::new())
+        }
     }
+}
+
+/// Returns the fault of a line because of which kubectl and kustomize reject a file with a manifest.
+fn rejected_separator(file: &SourceFile, segment: Span) -> Option<Content> {
+    let error = yaml::separator_fault(&file.text, segment)?;
+    let kubernetes = mentions_manifest(file.text.as_bytes());
+    kubernetes.then_some(Content::Broken { error, kubernetes })
 }
 
 /// Keys that every Kubernetes object has.

@@ -1,12 +1,12 @@
 //! Splits a stream into documents by lines.
 //!
 //! A `---` or `...` in the first column always ends a document, whatever contains it (YAML 1.2,
-//! 9.1.2), so no parser is necessary, and a document with a syntax error never hides the next one. Consecutive
-//! JSON objects without a marker are also separate documents, as in kubectl.
+//! 9.1.2), so no parser is necessary, and a document with a syntax error never hides the next one. A comment may touch
+//! the `---`, and consecutive JSON objects without a marker are also separate documents, as in kubectl.
 
 use serde::de::IgnoredAny;
 
-use crate::yaml::{Span, is_marker};
+use crate::yaml::{Span, is_marker, is_touching_separator};
 
 /// Returns the bytes of each document. Markers, directives and the comments before them belong to
 /// the document that they start. There is always at least one document.
@@ -26,8 +26,10 @@ pub(crate) fn segments(text: &str) -> Vec<Span> {
         let bare = line
             .trim_start_matches(marks)
             .trim_end_matches(['\n', '\r']);
-        if is_marker(bare, "---") {
-            if open.marked || open.content {
+        let touches = bare.starts_with("---")
+            && is_touching_separator(text.get(..at).unwrap_or_default(), bare);
+        if is_marker(bare, "---") || touches {
+            if open.marked || open.content || touches {
                 found.push(Span::new(open.start, at));
                 open = Segment::starting_at(at);
             }

@@ -65,6 +65,7 @@ axes! {
     items_of_a_function: "ResourceList", 50;
     documents: "documents", 100;
     nested_brackets: "nested brackets", 60;
+    outdented_scalars: "outdented scalars", 50;
     services: "Services", 150;
     peer_authentications: "PeerAuthentications", 100;
     peer_authentications_with_one_selector: "PeerAuthentications, one selector", 75;

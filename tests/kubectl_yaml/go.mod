@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	go.yaml.in/yaml/v2 v2.4.4
-	k8s.io/apimachinery v0.32.3
+	k8s.io/apimachinery v0.37.0
 	sigs.k8s.io/kustomize/api v0.21.2
 	sigs.k8s.io/kustomize/kyaml v0.21.2
 	sigs.k8s.io/yaml v1.6.0

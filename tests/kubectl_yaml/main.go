@@ -62,7 +62,7 @@ type answer struct {
 func answerFor(text []byte) answer {
 	var found answer
 	var err error
-	if found.Kubectl, err = readKubectl(text); err == nil && !startsWithBrace(text) {
+	if found.Kubectl, err = readKubectl(text); err == nil && !startsWithJSON(text) {
 		err = wholly(text)
 	}
 	if err != nil {
@@ -86,9 +86,11 @@ func answerFor(text []byte) answer {
 	return found
 }
 
-// startsWithBrace reports whether kubectl reads a text as a stream of JSON objects.
-func startsWithBrace(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
+// startsWithJSON reports whether kubectl reads a text as a stream of JSON objects. If the first object is not JSON, it
+// reads the text as YAML.
+func startsWithJSON(text []byte) bool {
+	var object map[string]any
+	return json.NewDecoder(bytes.NewReader(text)).Decode(&object) == nil
 }
 
 func message(err error) *string {

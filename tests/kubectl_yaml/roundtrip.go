@@ -192,7 +192,7 @@ func isWhollyRead(text []byte) bool {
 	if bytes.ContainsAny(text, "\u0085\u2028\u2029\ufeff") {
 		return false
 	}
-	return startsWithBrace(text) || wholly(text) == nil
+	return startsWithJSON(text) || wholly(text) == nil
 }
 
 // name returns the path of a text. Each text has its own folder, so that it does not affect others.

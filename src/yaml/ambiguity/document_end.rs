@@ -1,7 +1,8 @@
-//! Documents that follow `...` without a `---`. YAML 1.2 allows them (9.1.4); kubectl and kustomize split a file at
-//! `---` only and read the first document of each part, so they ignore the text without an error.
+//! Documents that follow `...` without a `---`, or that start in the line of the `---`. YAML 1.2 allows them (9.1.4);
+//! kubectl and kustomize split a file at `---` only and read the first document of each part, so they ignore the former
+//! without an error. They reject the latter; kustomize accepts it in the first line of a file.
 
-use crate::yaml::marker::is_marker;
+use crate::yaml::marker::{is_marker, is_separator};
 use crate::yaml::span::Span;
 use crate::yaml::tree::Tree;
 
@@ -11,6 +12,9 @@ use super::kind::{Ambiguity, AmbiguityKind};
 pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     let segment = tree.segment();
     let before = tree.text().get(..segment.start)?;
+    if before.is_empty() {
+        return value_behind_marker(tree);
+    }
     if !is_marker(before.lines().next_back()?, "...") {
         return None;
     }
@@ -25,6 +29,19 @@ pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
         message: "kubectl and kustomize ignore a document that follows `...` without `---`"
             .to_owned(),
         help: "write `---` in the line before the document, or delete the document",
+    })
+}
+
+/// Returns the first line of a file if it has a value behind `---`.
+fn value_behind_marker(tree: &Tree) -> Option<Ambiguity> {
+    let line = Span::new(0, tree.text().find(['\r', '\n'])?);
+    let text = line.slice(tree.text());
+    let is_rejected = text.starts_with("---") && !is_separator(text);
+    is_rejected.then(|| Ambiguity {
+        kind: AmbiguityKind::HiddenSyntax,
+        span: line,
+        message: "kubectl rejects a value in the line of `---`".to_owned(),
+        help: "move the value to the next line",
     })
 }
 

@@ -40,6 +40,10 @@ fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
             }
             continue;
         }
+        if !is_mergeable(entry.value) {
+            found.push(not_mergeable(entry));
+            continue;
+        }
         let Some(merged) = merged_entries(entry.value, budget) else {
             found.push(Ambiguity {
                 kind: AmbiguityKind::MergeOrder,
@@ -64,6 +68,24 @@ fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
         found.extend(conflict(entry, &overridden));
     }
     found
+}
+
+/// Returns whether a value is a mapping or a list of mappings, or an alias of a mapping.
+fn is_mergeable(value: NodeRef<'_>) -> bool {
+    let is_mapping = |node: NodeRef<'_>| node.resolved().kind() == Kind::Mapping;
+    is_mapping(value) || (value.kind() == Kind::Sequence && value.items().all(is_mapping))
+}
+
+fn not_mergeable(merge: Entry<'_>) -> Ambiguity {
+    Ambiguity {
+        kind: AmbiguityKind::MergeOrder,
+        span: merge.key.span(),
+        message: format!(
+            "kubectl rejects a merge key whose value is not a mapping: {}",
+            excerpt(merge.value)
+        ),
+        help: "delete the merge key, or quote it if it is a key of its own",
+    }
 }
 
 /// Describes the first of the keys that a merge key overrides; `None` if it overrides none.

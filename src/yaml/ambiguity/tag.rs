@@ -54,6 +54,18 @@ fn is_encoded(text: &str, plain: &str) -> bool {
 /// The digits of base64, by their values.
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// Returns whether go-yaml accepts a text with a tag of the core schema; it resolves the text as if it were plain.
+fn fits(tag: &str, text: &str) -> bool {
+    let scalar = resolve_plain(text);
+    match tag {
+        "int" => matches!(scalar, Scalar::Int(_) | Scalar::UInt(_)),
+        "float" => matches!(scalar, Scalar::Int(_) | Scalar::Float(_)),
+        "bool" => matches!(scalar, Scalar::Bool(_)),
+        "null" => scalar == Scalar::Null,
+        _ => true,
+    }
+}
+
 /// Returns the ambiguity of a tagged scalar, as measured with sigs.k8s.io/yaml 1.6 (go-yaml 2) and kyaml 0.21
 /// (go-yaml 3).
 fn of_node(node: NodeRef<'_>) -> Option<Ambiguity> {
@@ -62,6 +74,9 @@ fn of_node(node: NodeRef<'_>) -> Option<Ambiguity> {
     let message = match node.core_tag() {
         Some("binary") => format!("{tag} {}: kubectl reads the decoded bytes", excerpt(node)),
         Some("timestamp") => format!("{tag} {}: kubectl reformats the time", excerpt(node)),
+        Some(name) if !fits(name, text) => {
+            format!("{tag} {}: kubectl rejects the value", excerpt(node))
+        }
         // The tag `!` means a string to go-yaml 2 and nothing to go-yaml 3.
         None if tag == "!" => {
             let is_plain = matches!(node.style(), Style::Plain | Style::Empty);

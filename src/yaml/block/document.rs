@@ -31,7 +31,10 @@ pub(in crate::yaml) fn parse_fast_within(
 ) -> Result<Option<Tree>, OverLimit> {
     let source = segment.slice(text);
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    if u32::try_from(segment.end).is_err() || !is_supported_text(source) {
+    // A separator of kubectl that is not a marker in YAML 1.2 is left to the full parser.
+    let is_marked = !source.starts_with("---")
+        || matches!(source.as_bytes().get(3), Some(b' ' | b'\n' | b'\r'));
+    if u32::try_from(segment.end).is_err() || !is_marked || !is_supported_text(source) {
         return Ok(None);
     }
     let mut parser = FastParser {

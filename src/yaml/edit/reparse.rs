@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::yaml::marker::with_marker;
 use crate::yaml::parse::parse;
 use crate::yaml::span::Span;
 use crate::yaml::tree::Tree;
 
-/// Parses the text of one document.
+/// Parses the text of one document of a file. It may start with a separator that splits only the whole file.
 pub(super) fn reparse(text: &str) -> Option<Tree> {
-    let text = Arc::from(text);
+    let text = Arc::from(with_marker(text));
     let segment = Span::new(0, str::len(&text));
     parse(&text, segment).ok().flatten()
 }

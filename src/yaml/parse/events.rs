@@ -7,17 +7,12 @@ use granit_parser::{ErrorKind, Parser};
 use super::builder::Builder;
 use super::fault::{Fault, Repair};
 use crate::yaml::arena::Arena;
-use crate::yaml::marker::byte_order_mark_end;
+use crate::yaml::marker::content_start;
 use crate::yaml::span::Span;
 use crate::yaml::syntax_error::{SyntaxError, too_many_nodes};
 
-/// Returns the offset where the content of a document starts, after a byte order mark.
-pub(super) fn content_start(text: &str, segment: Span) -> usize {
-    segment.start + byte_order_mark_end(segment.slice(text))
-}
-
 /// Fills an arena with the document in `segment` of `text`.
-pub(super) fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Fault> {
+pub(super) fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Box<Fault>> {
     let base = content_start(text, segment);
     let options = granit_parser::options! { emit_anchor_events: true };
     let mut builder = Builder::new(text, segment, base);
@@ -34,33 +29,40 @@ pub(super) fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<A
                     tag.map(|tag| Span::new(base + tag.start, base + tag.end)),
                 );
                 if builder.arena.is_full() {
-                    return Err(Fault {
-                        error: too_many_nodes(base + range.start),
-                        repair: None,
-                    });
+                    return Err(fault(builder, too_many_nodes(base + range.start), None));
                 }
             }
             Err(error) => {
-                let offset = base + error.marker().byte_offset().unwrap_or_default();
-                let repair = match error.kind() {
-                    ErrorKind::InvalidQuotedScalarIndent => Some(Repair::Indent {
-                        after: builder.cursor,
-                    }),
-                    ErrorKind::TabInIndentation => Some(Repair::Tabs { in_quotes: true }),
-                    ErrorKind::TabInBlockIndentation | ErrorKind::TabNotAllowed => {
-                        Some(Repair::Tabs { in_quotes: false })
-                    }
-                    _ => None,
+                let syntax_error = SyntaxError {
+                    offset: base + error.marker().byte_offset().unwrap_or_default(),
+                    message: error.info(),
                 };
-                return Err(Fault {
-                    error: SyntaxError {
-                        offset,
-                        message: error.info(),
-                    },
-                    repair,
-                });
+                return Err(fault(builder, syntax_error, repair(error.kind())));
             }
         }
     }
     Ok(builder.arena)
+}
+
+fn fault(builder: Builder<'_>, error: SyntaxError, repair: Option<Repair>) -> Box<Fault> {
+    Box::new(Fault {
+        error,
+        repair,
+        cursor: builder.cursor,
+        arena: builder.arena,
+    })
+}
+
+/// Returns the change of white space that may resolve an error.
+const fn repair(error: &ErrorKind) -> Option<Repair> {
+    match error {
+        ErrorKind::InvalidQuotedScalarIndent => Some(Repair::Indent),
+        ErrorKind::CommentNotSeparated => Some(Repair::Comment),
+        ErrorKind::SimpleKeyExpected => Some(Repair::Header),
+        ErrorKind::TabInIndentation => Some(Repair::Tabs { in_quotes: true }),
+        ErrorKind::TabInBlockIndentation | ErrorKind::TabNotAllowed => {
+            Some(Repair::Tabs { in_quotes: false })
+        }
+        _ => None,
+    }
 }

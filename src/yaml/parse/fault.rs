@@ -1,5 +1,6 @@
 //! A fault of a document, with the repair that may make it readable.
 
+use crate::yaml::arena::Arena;
 use crate::yaml::syntax_error::SyntaxError;
 
 /// Parse error, with the repair that may resolve it.
@@ -7,23 +8,22 @@ pub(super) struct Fault {
     pub(super) error: SyntaxError,
     /// The repair that makes the document readable, if one is known.
     pub(super) repair: Option<Repair>,
+    /// The nodes before the fault. Collections that contain it are not closed.
+    pub(super) arena: Arena,
+    /// The end of the last token in the arena. Further tokens may precede the fault.
+    pub(super) cursor: usize,
 }
 
 /// A change of white space that does not change the content of a document.
+#[derive(Clone, Copy)]
 pub(super) enum Repair {
-    /// A quoted scalar has lines that are not indented deeper than its mapping or sequence. `after` is the end of the
-    /// last token before it.
-    Indent { after: usize },
+    /// A quoted scalar after the cursor has lines that are not indented deeper than its mapping or sequence.
+    Indent,
+    /// A comment touches the token before it.
+    Comment,
+    /// A token is a key without a value, or the header of a block scalar that is not indented deeper than its mapping or
+    /// sequence.
+    Header,
     /// A line starts with a tab.
     Tabs { in_quotes: bool },
-}
-
-impl Repair {
-    /// Returns the repair with its offset mapped by `map`.
-    pub(super) fn moved(self, map: impl Fn(usize) -> usize) -> Self {
-        match self {
-            Self::Indent { after } => Self::Indent { after: map(after) },
-            Self::Tabs { in_quotes } => Self::Tabs { in_quotes },
-        }
-    }
 }

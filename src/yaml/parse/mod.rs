@@ -1,9 +1,12 @@
 //! The parser for all documents, based on granit-parser.
 
 mod builder;
+mod candidates;
 mod document;
 mod events;
 mod fault;
+mod padding;
+mod regions;
 mod white_space;
 
 pub use document::{parse, parse_fully, parse_within};

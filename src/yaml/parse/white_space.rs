@@ -1,26 +1,36 @@
-//! Quoted scalars whose next lines are not indented deeper than their mapping or sequence, and tabs at the start of
-//! lines within quotes and brackets.
+//! White space that granit-parser rejects: quoted scalars whose next lines are not indented deeper than their mapping or
+//! sequence, headers of block scalars on a line that is not, comments that touch the token before them, and tabs at the
+//! start of lines within quotes and brackets.
 //!
-//! granit-parser rejects both, and YAML 1.2 forbids the former; libyaml and go-yaml, and so kubectl and kustomize, read
-//! them. White space at the start of these lines is not part of a value, so the parser reads a copy of the document with
-//! other white space, and the positions that it reports are mapped back.
+//! YAML 1.2 forbids all but the tabs; libyaml and go-yaml, and so kubectl and kustomize, read all of them. White space at
+//! these places is not part of a value, so the parser reads a copy of the document with other white space, and the
+//! positions that it reports are mapped back.
+//!
+//! The parser stops at the first fault, and one parse for each would be quadratic. Therefore the first repair also
+//! changes the white space of all later candidates. The parsed tree shows which candidates were none; they are restored,
+//! and the document is parsed again.
 
 use std::iter;
 use std::sync::Arc;
 
 use crate::yaml::arena::Arena;
+use crate::yaml::marker::content_start;
 use crate::yaml::span::Span;
-use crate::yaml::tree::Style;
-
-use super::events::{self, content_start};
-use super::fault::{Fault, Repair};
 use crate::yaml::syntax_error::SyntaxError;
 
-/// Bytes that may be parsed in total: the document is parsed again, up to its next fault, for each
-/// scalar of this kind. The fast parser reads ordinary documents with any number of them.
+use super::candidates::{Candidate, candidates, quoted_scalar_at};
+use super::events;
+use super::fault::{Fault, Repair};
+use super::padding::{Insertion, Padding};
+use super::regions::{Region, Regions};
+
+/// Bytes that may be parsed in total, in addition to [`PARSES`] times the document.
 const WORK: usize = 1 << 24;
 
-/// Reads a document in which such a scalar or tab is the first fault.
+/// The number of times that a document of any size may be parsed.
+const PARSES: usize = 8;
+
+/// Reads a document with a fault that other white space may resolve.
 ///
 /// # Errors
 /// As [`parse_fully`](super::parse_fully).
@@ -28,31 +38,38 @@ pub(super) fn read(
     text: &Arc<str>,
     segment: Span,
     max_nodes: usize,
-    fault: Fault,
+    mut fault: Box<Fault>,
 ) -> Result<Arena, SyntaxError> {
     let mut copy = Copy::new(text, segment);
-    let Fault { mut error, repair } = fault;
-    let mut next_repair = repair;
+    let limit = WORK.saturating_add(segment.len().saturating_mul(PARSES));
+    let mut error = fault.error.clone();
     let mut has_tab_outside = false;
-    let mut work = 0;
-    while let Some(repair) = next_repair
-        && work < WORK
-        && copy.repair(&repair)
-    {
+    while copy.work < limit && copy.repair(&fault) {
         // A tab outside of quotes is the fault, whatever follows it.
-        has_tab_outside |= matches!(repair, Repair::Tabs { in_quotes: false });
-        match copy.parse(max_nodes) {
-            Ok(arena) => return copy.restore_tabs(arena, max_nodes, error),
+        has_tab_outside |= matches!(fault.repair, Some(Repair::Tabs { in_quotes: false }));
+        match copy.parse_verified(max_nodes) {
+            Ok(arena) if copy.first_misplaced(&arena, 0, usize::MAX).is_none() => {
+                return copy.restore_tabs(arena, max_nodes, error);
+            }
+            Ok(_) => break,
             Err(next) => {
-                work += next.error.offset - copy.base;
-                if !has_tab_outside || next.error.is_over_limit() {
-                    error = next.error;
+                let read_end = next.cursor - copy.base;
+                if copy.first_misplaced(&next.arena, 0, read_end).is_some() {
+                    break;
                 }
-                next_repair = next.repair;
+                if !has_tab_outside || next.error.is_over_limit() {
+                    error = next.error.clone();
+                }
+                fault = next;
             }
         }
     }
     Err(copy.error_at_tab(error, max_nodes))
+}
+
+/// Returns whether a fault is certainly one of white space.
+const fn is_repairable(fault: &Fault) -> bool {
+    !matches!(fault.repair, None | Some(Repair::Header))
 }
 
 /// A copy of a document with other white space.
@@ -66,6 +83,14 @@ struct Copy<'a> {
     /// White space at the start of lines that contains a tab.
     tabs: Vec<Span>,
     padding: Padding,
+    /// Insertions at this place or behind it are for candidates, and not required by the parser so far.
+    required_end: usize,
+    /// Candidates that start before this place are padded only if the parser requires it.
+    speculate_from: usize,
+    /// The candidates of the source, once they are known.
+    candidates: Option<Vec<Candidate>>,
+    /// Bytes that were parsed.
+    work: usize,
 }
 
 impl<'a> Copy<'a> {
@@ -78,22 +103,89 @@ impl<'a> Copy<'a> {
             source: Span::new(base, segment.end).slice(text).to_owned(),
             tabs: Vec::new(),
             padding: Padding::default(),
+            required_end: 0,
+            speculate_from: 0,
+            candidates: None,
+            work: 0,
         }
     }
 
     /// Changes the white space as a fault requires; `false` where that has been done or is not possible.
-    fn repair(&mut self, repair: &Repair) -> bool {
-        match *repair {
-            Repair::Indent { after } => quoted_scalar(&self.source, after - self.base)
-                .is_some_and(|scalar| self.padding.indent(&self.source, scalar)),
-            Repair::Tabs { .. } if self.tabs.is_empty() => {
-                // All tabs at once: one parse for each run of lines would be quadratic. Scalars are
-                // padded again, now with these lines.
+    fn repair(&mut self, fault: &Fault) -> bool {
+        match fault.repair {
+            None => false,
+            Some(Repair::Indent) => quoted_scalar(&self.source, fault.cursor - self.base)
+                .is_some_and(|scalar| self.pad(Candidate::Quoted(scalar))),
+            Some(Repair::Header) => {
+                let at = fault.error.offset - self.base;
+                let is_header = matches!(self.source.as_bytes().get(at), Some(b'|' | b'>'));
+                is_header && self.pad(Candidate::Header(at))
+            }
+            Some(Repair::Comment) => self.pad(Candidate::Comment(fault.error.offset - self.base)),
+            Some(Repair::Tabs { .. }) if self.tabs.is_empty() => {
                 self.replace_tabs(leading_tabs(&self.source));
+                // Padded again, now with these lines.
                 self.padding = Padding::default();
+                self.required_end = 0;
+                self.candidates = None;
                 !self.tabs.is_empty()
             }
-            Repair::Tabs { .. } => false,
+            Some(Repair::Tabs { .. }) => false,
+        }
+    }
+
+    /// Pads what the parser requires, and all candidates behind it; `false` if that has been padded.
+    fn pad(&mut self, required: Candidate) -> bool {
+        let (start, end) = (required.start(), required.end());
+        let inserted = self.padding.from(start).iter();
+        let known: Vec<Insertion> = inserted
+            .copied()
+            .take_while(|insertion| insertion.at < end)
+            .collect();
+        self.padding.truncate(start);
+        if !self.padding.add(&self.source, required) || self.padding.from(start) == known {
+            return false;
+        }
+        self.required_end = end;
+        let from = end.max(self.speculate_from);
+        let source = &self.source;
+        let all = self.candidates.get_or_insert_with(|| candidates(source));
+        let first = all.partition_point(|candidate| candidate.start() < from);
+        for candidate in all.iter().skip(first) {
+            self.padding.add(source, *candidate);
+        }
+        true
+    }
+
+    /// Parses the copy. If a candidate was none, or may have caused an error, parses it again without this candidate and
+    /// those behind it.
+    fn parse_verified(&mut self, max_nodes: usize) -> Result<Arena, Box<Fault>> {
+        let result = self.parse(max_nodes);
+        let (arena, read_end) = match &result {
+            Ok(arena) => (arena, usize::MAX),
+            Err(fault) => (&fault.arena, fault.cursor - self.base),
+        };
+        if let Some(wrong) = self.first_misplaced(arena, self.required_end, read_end) {
+            let all = self.candidates.as_deref().unwrap_or_default();
+            let next = all.partition_point(|candidate| candidate.start() <= wrong);
+            let candidate = next.checked_sub(1).and_then(|index| all.get(index));
+            self.speculate_from = candidate.map_or(wrong + 1, |candidate| candidate.end());
+            self.padding.truncate(wrong);
+            return self.parse(max_nodes);
+        }
+        match result {
+            Err(fault) if !is_repairable(&fault) && !fault.error.is_over_limit() => {
+                let error_at = fault.error.offset - self.base;
+                let unread = read_end.max(self.required_end);
+                let suspect = self.padding.from(unread).first();
+                if suspect.is_none_or(|insertion| insertion.at > error_at) {
+                    return Err(fault);
+                }
+                self.speculate_from = error_at + 1;
+                self.padding.truncate(unread);
+                self.parse(max_nodes)
+            }
+            other => other,
         }
     }
 
@@ -104,21 +196,22 @@ impl<'a> Copy<'a> {
     }
 
     /// Parses the copy. All offsets that are returned are those of the file.
-    fn parse(&self, max_nodes: usize) -> Result<Arena, Fault> {
+    fn parse(&mut self, max_nodes: usize) -> Result<Arena, Box<Fault>> {
         let padded: Arc<str> = self.padding.applied(&self.source).into();
         let place = |at| self.base + self.padding.original(at);
         match events::read(&padded, Span::new(0, str::len(&padded)), max_nodes) {
             Ok(mut arena) => {
                 arena.relocate(self.text, self.segment, place);
+                self.work += padded.len();
                 Ok(arena)
             }
-            Err(fault) => Err(Fault {
-                error: SyntaxError {
-                    offset: place(fault.error.offset),
-                    message: fault.error.message,
-                },
-                repair: fault.repair.map(|repair| repair.moved(place)),
-            }),
+            Err(mut fault) => {
+                fault.arena.relocate(self.text, self.segment, place);
+                fault.cursor = place(fault.cursor);
+                self.work += fault.error.offset;
+                fault.error.offset = place(fault.error.offset);
+                Err(fault)
+            }
         }
     }
 
@@ -133,17 +226,14 @@ impl<'a> Copy<'a> {
         max_nodes: usize,
         error: SyntaxError,
     ) -> Result<Arena, SyntaxError> {
-        let within = self.within_quotes_and_brackets(&arena, &self.tabs);
+        let within = self.within_quotes_and_brackets(&arena);
         if within.len() == self.tabs.len() {
             return Ok(arena);
         }
         self.replace_tabs(within);
         let arena = self.parse(max_nodes).map_err(|fault| fault.error)?;
-        let padded = self.padding.lines.iter();
-        let padded: Vec<Span> = padded.map(|(line, _)| Span::empty(*line)).collect();
-        let is_unchanged = [&self.tabs, &padded]
-            .into_iter()
-            .all(|lines| self.within_quotes_and_brackets(&arena, lines).len() == lines.len());
+        let is_unchanged = self.within_quotes_and_brackets(&arena).len() == self.tabs.len()
+            && self.first_misplaced(&arena, 0, self.source.len()).is_none();
         is_unchanged.then_some(arena).ok_or(error)
     }
 
@@ -163,32 +253,35 @@ impl<'a> Copy<'a> {
             .map_or(error, |fault| fault.error)
     }
 
-    /// Returns those of `lines`, which are in order, that start where white space is not part of a value: within quotes,
-    /// or between the tokens of a flow collection.
-    fn within_quotes_and_brackets(&self, arena: &Arena, lines: &[Span]) -> Vec<Span> {
-        let scalars_and_brackets = |(style, _): &(Style, Span)| *style != Style::Block;
-        let mut nodes = arena.nodes().filter(scalars_and_brackets).peekable();
-        let mut scalar = (Style::Empty, Span::empty(0));
-        let mut brackets_end = 0;
-        let mut is_within = |line: usize| {
-            while let Some((style, span)) = nodes.next_if(|(_, span)| span.start < line) {
-                if style == Style::Flow {
-                    brackets_end = brackets_end.max(span.end);
-                } else {
-                    scalar = (style, span);
-                }
-            }
-            let (style, span) = scalar;
-            if line < span.end {
-                matches!(style, Style::SingleQuoted | Style::DoubleQuoted)
-            } else {
-                line < brackets_end
+    /// Returns the tabs that are not part of a value.
+    fn within_quotes_and_brackets(&self, arena: &Arena) -> Vec<Span> {
+        let mut regions = Regions::new(arena);
+        let tabs = self.tabs.iter().copied();
+        tabs.filter(|tab| regions.at(self.base + tab.start).ignores_indentation())
+            .collect()
+    }
+
+    /// Returns the place of the first insertion from `start` to `end` that changes a value.
+    fn first_misplaced(&self, arena: &Arena, start: usize, end: usize) -> Option<usize> {
+        let mut regions = Regions::new(arena);
+        let bytes = self.source.as_bytes();
+        let is_kept = |at: usize, region: &Region| {
+            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+            match (before, bytes.get(at)) {
+                (Some(b'\n' | b'\r'), Some(b'|' | b'>')) => !region.is_other_scalar(),
+                (Some(b'\n' | b'\r'), _) => region.ignores_indentation(),
+                (_, Some(b'#')) => region.accepts_comment(self.text, self.base + at),
+                _ => region.is_between_tokens(),
             }
         };
-        let lines = lines.iter().copied();
-        lines
-            .filter(|line| is_within(self.base + line.start))
-            .collect()
+        let inserted = self
+            .padding
+            .from(start)
+            .iter()
+            .map(|insertion| insertion.at);
+        inserted
+            .take_while(|at| *at < end)
+            .find(|at| !is_kept(*at, &regions.at(self.base + at)))
     }
 }
 
@@ -229,91 +322,7 @@ fn quoted_scalar(source: &str, mut at: usize) -> Option<Span> {
             b' ' | b'\t' | b'\r' | b'\n' | b'-' | b'?' | b':' => at += 1,
             b'#' => at += memchr::memchr(b'\n', bytes.get(at..)?)?,
             b'&' | b'!' => at += bytes.get(at..)?.iter().position(u8::is_ascii_whitespace)?,
-            b'\'' => return single_end(bytes, at + 1).map(|end| Span::new(at, end)),
-            b'"' => return double_end(bytes, at + 1).map(|end| Span::new(at, end)),
-            _ => return None,
+            _ => return quoted_scalar_at(bytes, at),
         }
-    }
-}
-
-fn single_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        at += memchr::memchr(b'\'', bytes.get(at..)?)? + 1;
-        if bytes.get(at) != Some(&b'\'') {
-            return Some(at);
-        }
-        at += 1;
-    }
-}
-
-fn double_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)? + 1;
-        if bytes.get(at - 1) == Some(&b'"') {
-            return Some(at);
-        }
-        at += 1;
-    }
-}
-
-/// Blanks that are added at the start of lines.
-#[derive(Default)]
-struct Padding {
-    /// Where they are added, in order, with the number of blanks added so far, these included.
-    lines: Vec<(usize, usize)>,
-}
-
-impl Padding {
-    fn added(&self) -> usize {
-        self.lines.last().map_or(0, |(_, total)| *total)
-    }
-
-    /// Indents the lines of a scalar, but its first, to where its quote is, or deeper than the key in front of it;
-    /// `false` where there is nothing to indent, or too much.
-    fn indent(&mut self, source: &str, scalar: Span) -> bool {
-        let line_start = |at: usize| {
-            let before = source.as_bytes().get(..at).unwrap_or_default();
-            memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1)
-        };
-        let first = Span::new(line_start(scalar.start), scalar.start).slice(source);
-        let key = first.trim_start_matches([' ', '-', '?', ':']);
-        let column = first.len().min(first.len() - key.len() + 1);
-        let known = self.lines.last().map_or(0, |(line, _)| line + 1);
-        let before = self.added();
-        let text = scalar.slice(source).as_bytes();
-        for at in memchr::memchr2_iter(b'\n', b'\r', text).map(|at| scalar.start + at + 1) {
-            let rest = source.as_bytes().get(at..).unwrap_or_default();
-            let blanks = rest.iter().take_while(|byte| **byte == b' ').count();
-            // Where a tab belongs to the indentation is for the parser to judge.
-            let is_text = !matches!(rest.get(blanks), Some(b'\t' | b'\r' | b'\n'));
-            if at >= known && blanks < column && is_text {
-                self.lines.push((at, self.added() + column - blanks));
-            }
-        }
-        self.added() > before && self.added() <= source.len().saturating_add(1 << 16)
-    }
-
-    fn applied(&self, source: &str) -> String {
-        let mut padded = String::with_capacity(source.len() + self.added());
-        let (mut done, mut added) = (0, 0);
-        for (line, total) in &self.lines {
-            padded.push_str(Span::new(done, *line).slice(source));
-            padded.extend(iter::repeat_n(' ', total - added));
-            (done, added) = (*line, *total);
-        }
-        padded.push_str(source.get(done..).unwrap_or_default());
-        padded
-    }
-
-    /// Returns the place in the source of a place in the padded copy.
-    fn original(&self, at: usize) -> usize {
-        let behind = |(line, total): &(usize, usize)| line + total <= at;
-        let index = self.lines.partition_point(behind);
-        let total = |index: usize| self.lines.get(index).map_or(0, |(_, total)| *total);
-        let plain = at - index.checked_sub(1).map_or(0, total);
-        // Within the blanks of a line: its start.
-        self.lines
-            .get(index)
-            .map_or(plain, |(line, _)| plain.min(*line))
     }
 }

@@ -9,6 +9,7 @@ use super::compare::compare;
 use super::own_value::{check_expansion, own_value};
 use super::referee::{referee_value, with_unique_anchors};
 use crate::yaml::change::Change;
+use crate::yaml::marker::without_byte_order_mark;
 use crate::yaml::parse::parse;
 use crate::yaml::span::Span;
 use crate::yaml::tree::Tree;
@@ -71,7 +72,7 @@ impl Readings {
 }
 
 fn parsed(text: &str) -> Result<Tree, String> {
-    let text: Arc<str> = Arc::from(text);
+    let text: Arc<str> = Arc::from(without_byte_order_mark(text));
     let segment = Span::new(0, str::len(&text));
     match parse(&text, segment) {
         Ok(Some(tree)) => Ok(tree),

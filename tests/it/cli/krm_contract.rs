@@ -112,12 +112,11 @@ fn the_output_is_one_document() {
     for text in [list(), refused] {
         for text in [
             text.clone(),
-            format!("%YAML 1.2\n---\n{text}"),
+            format!("---\n{text}"),
             format!("# head\n---\n{text}---\n"),
             format!("{text}...\n"),
         ] {
             let answer = function(&text).stdout;
-            assert!(!answer.contains("%YAML"), "{answer}");
             let separators = answer.lines().filter(|line| line.starts_with("---"));
             assert!(separators.count() <= 1, "{answer}");
             assert!(!answer.trim_end().ends_with("---"), "{answer}");
@@ -125,6 +124,16 @@ fn the_output_is_one_document() {
             assert_eq!(documents, 1, "{answer}");
             assert!(answer.contains("\nitems:"), "{answer}");
         }
+    }
+}
+
+/// kyaml, which reads what functions write, rejects them too.
+#[test]
+fn directives_are_rejected() {
+    for directive in ["%YAML 1.1", "%YAML 1.2", "%TAG ! !a"] {
+        let run = function(&format!("{directive}\n---\n{}", list())).exits(2);
+        assert_eq!(run.stdout, "");
+        run.stderr_contains("kubectl and kustomize reject directives");
     }
 }
 

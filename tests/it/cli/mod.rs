@@ -63,3 +63,5 @@ mod vm_checks;
 mod walking;
 mod working_directory;
 mod yaml_readings;
+mod yaml_separators;
+mod yaml_white_space;

@@ -627,6 +627,39 @@ fn manifests_that_undo_could_not_restore_are_not_rewritten() {
 }
 
 #[test]
+fn values_that_kubectl_rejects_are_ambiguous() {
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 80}}\n";
+    for (line, place, message) in [
+        ("    x: !!int a\n", "9:8", "!!int `a`: kubectl rejects"),
+        ("    x: !!int '1.5'\n", "9:8", "kubectl rejects"),
+        ("    x: !!float ~\n", "9:8", "kubectl rejects"),
+        ("    x: !!bool 1\n", "9:8", "kubectl rejects"),
+        ("    x: !!null a\n", "9:8", "kubectl rejects"),
+        ("    <<: 1\n", "9:5", "not a mapping: `1`"),
+        ("    <<: [{a: b}, c]\n", "9:5", "not a mapping"),
+    ] {
+        assert_ambiguous(&pod(&format!("{line}{probe}")), place, message);
+    }
+    for line in [
+        "x: !!int '1'",
+        "x: !!float 1",
+        "x: !!bool 'yes'",
+        "x: !!null ''",
+        "<<: {x: y}",
+        "<<: [{x: y}]",
+        "<<: []",
+    ] {
+        let text = pod(&format!("    {line}\n{probe}"));
+        let run = project(&text).run(&["check", "--output-format", "concise"]);
+        assert!(
+            !run.stdout.contains("ambiguous-yaml"),
+            "{line}{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
 fn explicit_keys_in_braces_are_removed_with_their_question_mark() {
     let spec = "spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /, port: 80}}}]}\n";
     let head = "apiVersion: v1\nkind: Pod\n";

@@ -147,6 +147,240 @@ pub(super) fn white_space() -> impl Strategy<Value = String> {
     })
 }
 
+/// Generates lines that separate documents, or resemble such lines, between documents and comments.
+pub(super) fn separators() -> impl Strategy<Value = String> {
+    let line = prop::sample::select(vec![
+        "---",
+        "---",
+        "---",
+        "---",
+        "--- # c",
+        "---# c",
+        "---#c",
+        "---\t# c",
+        "---\t",
+        "---  ",
+        "...",
+        "...",
+        "...",
+        "... # c",
+        "...# c",
+        "...\t",
+        "... x",
+        "...x",
+        "----",
+        "--- x",
+        "---x",
+        "--- {a: b}",
+        "--- |",
+        "---\u{a0}",
+        "%YAML 1.1",
+        "%YAML 1.2 # c",
+        "%TAG ! !a",
+        "%",
+        "# c",
+        "# c",
+        " # c",
+        "",
+        "",
+        " ",
+        "a: b",
+        "a: b",
+        "a: b",
+        "c: [d]",
+        "e: |\n  f",
+        "- g",
+        "\"h\": i",
+        "---: a",
+        "a: \"b\n---c\"",
+        "a: \"b\n...\"",
+        "a: b\n  ---",
+        "[j]",
+        "k",
+    ]);
+    let mark = prop::sample::select(vec!["", "", "", "", "\u{feff}"]);
+    let ending = prop::sample::select(vec!["\n", "\n", "\n", "\n", "\r\n"]);
+    let parts = (mark, prop::collection::vec(line, 1..8), ending);
+    parts.prop_map(|(mark, lines, ending)| {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        format!("{mark}{text}").replace('\n', ending)
+    })
+}
+
+/// Generates flow collections, quoted scalars and block scalars with comments that touch their tokens.
+pub(super) fn comments() -> impl Strategy<Value = String> {
+    let token = prop::sample::select(vec![
+        "[",
+        "[",
+        "{",
+        "]",
+        "]",
+        "}",
+        ",",
+        ",",
+        "a",
+        "b c",
+        "\"d\"",
+        "'e'",
+        "\"f\n g\"",
+        "h: i",
+        "\"j\": k",
+        "\"l\":",
+        "m:",
+        ":",
+        "?",
+        "? n",
+        "&o p",
+        "!!str q",
+        "*x",
+        "&r",
+        "- s",
+        "|\n   t",
+        ">-",
+        "|2\n     n",
+        "u\n  v",
+        "w#",
+        "\"y\"z",
+    ]);
+    let gap = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        " ",
+        " ",
+        "# c\n  ",
+        "# c\n  ",
+        "#\n",
+        " # c\n  ",
+        "# \"'[{\n   ",
+        "\n  ",
+        "\t# c\n ",
+    ]);
+    let part = (token, gap).prop_map(|(token, gap)| format!("{token}{gap}"));
+    let free = prop::collection::vec(part, 1..7).prop_map(|parts| parts.concat());
+    let gap = || prop::sample::select(vec!["", " ", "# c\n  ", "#\n  ", " # c\n  ", "# \"'\n  "]);
+    let item = prop::sample::select(vec![
+        "a",
+        "\"b\"",
+        "'c'",
+        "[]",
+        "{}",
+        "{d: e}",
+        "[f]",
+        "\"g\n  h\"",
+        "i: j",
+        "\"k\": l",
+        "&m n",
+        "*x",
+    ]);
+    let list = (
+        gap(),
+        prop::collection::vec((gap(), item, gap()), 0..4),
+        gap(),
+    )
+        .prop_map(|(first, items, last)| {
+            let items = items.iter();
+            let items: String = items
+                .map(|(before, item, behind)| format!("{before}{item}{behind},"))
+                .collect();
+            format!("[{first}{items}{last}]")
+        });
+    let lone = prop::sample::select(vec![
+        "\"a\"",
+        "'b'",
+        "\"c\n  d\"",
+        "|\n  e",
+        ">-",
+        "|2\n     n",
+        "{a: b}",
+        "[]",
+        "*x",
+        "&y z",
+        "!!str a",
+        "a b",
+        "\"e\nf\"",
+    ]);
+    let value = prop_oneof![2 => free, 3 => list, 2 => lone.prop_map(str::to_owned)];
+    let entry = (
+        value,
+        prop::sample::select(vec!["", "# c", "#", " # c", "#\"", "\t#"]),
+    )
+        .prop_map(|(value, comment)| format!("{value}{comment}\n"));
+    prop::collection::vec(entry, 1..4).prop_map(|entries| {
+        let entries = entries.iter().enumerate();
+        let entries: String = entries
+            .map(|(at, entry)| format!("k{at}: {entry}"))
+            .collect();
+        format!("x: &x 1\n{entries}")
+    })
+}
+
+/// Generates quoted scalars that continue at any column, between other scalars that contain quotes.
+pub(super) fn outdented() -> impl Strategy<Value = String> {
+    let property = prop::sample::select(vec![
+        "",
+        "",
+        "&y ",
+        "!!str ",
+        "\n        ",
+        "&z\n    ",
+        "# it's\n      ",
+    ]);
+    let value = prop::sample::select(vec![
+        "\"a\nb\"",
+        "'a\n\n  b'",
+        "\"a\n      b\n c\"",
+        "'it''s\n# a'",
+        "\"a\\\nb\"",
+        "\"\na\n\"",
+        "\"a # \nb\"",
+        "|\n      it's \"a\n      # b'\n\n        \"c",
+        ">-\n      \"a\n     b'",
+        "|1\n       \"a",
+        "|\n\n\n        'a",
+        "can't\n      \"b' c",
+        "a \"b\n      \"c\n      d\"",
+        "a\n      'b\n      c'",
+        "[a \"b,\n \"c\nd\"]",
+        "{a: 'b\nc',\n \"d\": \"\"}",
+        "\n    - \"a\n  b\"\n    - 'c\nd'",
+        "\n    - - \"a\nb\"\n      - c: \"d\ne\"",
+        "\n      ? \"a\"\n      : \"b\nc\"",
+        "*x",
+        "a: \"b\nc\"",
+        "\"a\nb\" c",
+        "\"a\nb",
+        "'a",
+        "\"a\n\tb\"",
+        "a#\"b",
+        "a #\"b",
+        "-\"a\n",
+        "?\"a",
+        "\"a\nb\"# c",
+        "\"a\" \"b",
+    ]);
+    let comment = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        " # it's",
+        " # \"",
+        "\n  # can't\n",
+        "\n# \"a",
+        "\n\n",
+    ]);
+    let entry = (property, value, comment)
+        .prop_map(|(property, value, comment)| format!("{property}{value}{comment}\n"));
+    let opening = prop::sample::select(vec!["p:\n  q:\n", "p:\n- q: &r\n", "- - p:\n"]);
+    (opening, prop::collection::vec(entry, 1..6)).prop_map(|(opening, entries)| {
+        let entries = entries.iter().enumerate();
+        let entries: String = entries
+            .map(|(at, entry)| format!("    k{at}: {entry}"))
+            .collect();
+        format!("{opening}    x: &x 1\n{entries}")
+    })
+}
+
 /// Generates mappings whose values are mostly well-formed.
 fn tidy() -> impl Strategy<Value = String> {
     let property = prop::sample::select(vec![
