@@ -1,5 +1,6 @@
 //! Findings about manifests: plain data, which `report` renders.
 
+mod environment;
 mod guard_id;
 mod rule_id;
 
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use crate::yaml::{Change, Span, Value};
 
+pub use environment::{DifferentOutcome, Environment};
 pub use guard_id::GuardId;
 pub use rule_id::RuleId;
 pub(crate) use rule_id::rule_id;
@@ -214,6 +216,8 @@ pub struct Finding {
     /// The kustomizations, or the Flux or Argo CD objects, that the finding applies to; empty for objects that are not
     /// rendered.
     pub overlays: Vec<Arc<str>>,
+    /// The environments that deploy the object, if there are several; those that the finding applies to first.
+    pub environments: Vec<Environment>,
     /// The field path within the object.
     pub field: Option<String>,
     /// The outcome of `predict` for the probe.
@@ -250,6 +254,7 @@ impl Finding {
             object: None,
             container: None,
             overlays: Vec::new(),
+            environments: Vec::new(),
             field: None,
             outcome: None,
             kubelet: None,
@@ -258,6 +263,13 @@ impl Finding {
             fix: None,
             suppressed: None,
         }
+    }
+
+    /// Returns the environments of the finding as one line, such as `prod-us; works in prod-eu, staging`, for a field
+    /// named `in`; `None` if the object is not deployed in several. A long list of names is cut.
+    #[must_use]
+    pub fn environments_line(&self) -> Option<String> {
+        environment::environments_line(&self.environments)
     }
 }
 

@@ -28,6 +28,9 @@ pub fn concise(set: &SourceSet, findings: &[Finding], style: TerminalStyle) -> S
         if let Some(rendered) = location.shown_rendered() {
             let _ = write!(out, " (rendered: {})", escape_control(&rendered));
         }
+        if let Some(environments) = finding.environments_line() {
+            let _ = write!(out, " (in: {})", escape_control(&environments));
+        }
         out.push('\n');
     }
     out

@@ -94,6 +94,9 @@ fn footer(out: &mut String, finding: &Finding, style: TerminalStyle) {
         ));
         out.push('\n');
     };
+    if let Some(environments) = finding.environments_line() {
+        line("in", &environments);
+    }
     if let Some(kubelet) = &finding.kubelet {
         line("kubelet", kubelet);
     }

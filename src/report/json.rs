@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::context::NotJudged;
 use crate::engine::{Outcome, Summary};
-use crate::finding::{Finding, Fix, Label, ObjectRef};
+use crate::finding::{Environment, Finding, Fix, Label, ObjectRef};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
@@ -79,6 +79,8 @@ struct Entry<'a> {
     container: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     overlays: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    environments: Vec<EnvironmentEntry<'a>>,
     field: Option<&'a str>,
     outcome: Option<&'a str>,
     kubelet: Option<&'a str>,
@@ -87,6 +89,15 @@ struct Entry<'a> {
     help: Option<&'a str>,
     fix: Option<FixEntry<'a>>,
     suppressed: Option<Suppressed<'a>>,
+}
+
+/// An environment that deploys the object of a finding.
+#[derive(Serialize)]
+struct EnvironmentEntry<'a> {
+    name: &'a str,
+    path: &'a str,
+    affected: bool,
+    outcome: Option<&'static str>,
 }
 
 /// Something that runs pods and is not judged.
@@ -168,6 +179,11 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
         object: finding.object.as_ref().map(object_entry),
         container: finding.container.as_deref(),
         overlays: finding.overlays.iter().map(|path| &**path).collect(),
+        environments: finding
+            .environments
+            .iter()
+            .map(|environment| environment_entry(finding, environment))
+            .collect(),
         field: finding.field.as_deref(),
         outcome: finding.outcome,
         kubelet: finding.kubelet.as_deref(),
@@ -185,6 +201,17 @@ fn entry<'a>(set: &SourceSet, finding: &'a Finding) -> Entry<'a> {
             path: &suppression.path,
             line: suppression.line,
         }),
+    }
+}
+
+fn environment_entry<'a>(finding: &Finding, environment: &'a Environment) -> EnvironmentEntry<'a> {
+    EnvironmentEntry {
+        name: &environment.name,
+        path: &environment.path,
+        affected: environment.differs.is_none(),
+        outcome: environment
+            .differs
+            .map_or(finding.outcome, |differs| Some(differs.id)),
     }
 }
 

@@ -5,6 +5,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
+use crate::rules::support::environment_names::EnvironmentNames;
 use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_effect::RewriteEffects;
 use crate::rules::support::{fix_safety, overlays};
@@ -43,6 +44,7 @@ pub fn check_marked(
 ) -> Found {
     let by_namespace = by_namespace(context, predictions);
     let by_label = PodLabels::of(context, predictions);
+    let names = EnvironmentNames::of(predictions);
     let whole = RuleContext {
         context,
         predictions,
@@ -58,7 +60,7 @@ pub fn check_marked(
     let mut findings: Vec<Finding> = found
         .into_iter()
         .flatten()
-        .map(|finding| overlays::attach_overlay(context, None, marked(mark, predictions, finding)))
+        .map(|finding| overlays::attach_overlay(context, &names, None, marked(mark, predictions, finding)))
         .collect();
     // The predictions are sorted by kustomization.
     let units: Vec<&[WorkloadPrediction<'_>]> =
@@ -82,7 +84,7 @@ pub fn check_marked(
     for (predictions, found) in units.into_iter().zip(found) {
         let overlay = predictions.first().and_then(overlays::overlay_of);
         findings.extend(found.into_iter().map(|finding| {
-            overlays::attach_overlay(context, overlay, marked(mark, predictions, finding))
+            overlays::attach_overlay(context, &names, overlay, marked(mark, predictions, finding))
         }));
     }
     // Findings of other overlays must not be merged into those of the overlays that are reported.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::context::Context;
-use crate::finding::{Applicability, Finding, Label, RuleId};
+use crate::finding::{Applicability, Finding, RuleId};
 use crate::predict::WorkloadPrediction;
+use crate::rules::support::environment_names::EnvironmentNames;
 use crate::yaml::{NodeRef, Span};
 
 /// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy
@@ -28,10 +29,11 @@ pub(in crate::rules) fn is_same_overlay(
     }
 }
 
-/// Adds the overlay to a finding if several render the base, and demotes a fix that would affect more than
-/// the overlay of the finding.
+/// Adds the overlay to a finding, with its name if several render the base, and demotes a fix that would affect more
+/// than the overlay of the finding.
 pub(in crate::rules) fn attach_overlay(
     context: &Context<'_>,
+    names: &EnvironmentNames,
     home: Option<&Arc<str>>,
     mut finding: Finding,
 ) -> Finding {
@@ -50,17 +52,11 @@ pub(in crate::rules) fn attach_overlay(
     let uses = inventory
         .uses_of(&finding.primary.path, finding.document)
         .unwrap_or_default();
-    finding.overlays.extend(home.map(Arc::clone));
-    if let Some(home) = home
-        && uses.count > 1
-    {
-        let message = "in this overlay".to_owned();
-        let span = first_key(context, home);
-        finding.related.push(Label {
-            path: Arc::clone(home),
-            span,
-            message,
-        });
+    if let Some(home) = home {
+        finding.overlays.push(Arc::clone(home));
+        if uses.count > 1 {
+            finding.environments.push(names.environment(home));
+        }
     }
     finding
 }
@@ -113,6 +109,11 @@ fn merge_into(first: &mut Finding, other: Finding) {
     for overlay in other.overlays {
         if !first.overlays.contains(&overlay) {
             first.overlays.push(overlay);
+        }
+    }
+    for environment in other.environments {
+        if !first.environments.contains(&environment) {
+            first.environments.push(environment);
         }
     }
     for assumption in other.assumptions {

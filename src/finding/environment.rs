@@ -1,0 +1,60 @@
+//! The environments of a finding: the overlays and clusters that deploy the same object.
+
+use std::sync::Arc;
+
+/// The maximum number of environments that a text names.
+const ALL_NAMED: usize = 8;
+
+/// The number of environments that a text names if there are more than [`ALL_NAMED`].
+const FIRST_NAMED: usize = 6;
+
+/// An overlay or cluster that deploys the object of a finding, which others deploy as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// The short name, such as `prod-eu`. Environments that deploy the same object have different names.
+    pub name: Arc<str>,
+    /// The kustomization, or the file of the Flux or Argo CD object.
+    pub path: Arc<str>,
+    /// The outcome of the probe in this environment if the finding does not apply to it; `None` if it does.
+    pub differs: Option<DifferentOutcome>,
+}
+
+/// An outcome that differs from the one that a finding reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DifferentOutcome {
+    /// The word used in every output format, such as `ok`.
+    pub id: &'static str,
+    /// The verb phrase for people, such as `works`.
+    pub phrase: &'static str,
+}
+
+/// Returns the names of environments as one line, such as `prod-us; works in prod-eu, staging`; `None` without
+/// environments. A long list of names is cut.
+pub(super) fn environments_line(environments: &[Environment]) -> Option<String> {
+    let affected = environments.iter().filter(|found| found.differs.is_none());
+    let mut parts = vec![names(affected)];
+    let mut outcomes: Vec<DifferentOutcome> = environments
+        .iter()
+        .filter_map(|found| found.differs)
+        .collect();
+    outcomes.sort_unstable();
+    outcomes.dedup();
+    parts.extend(outcomes.into_iter().map(|outcome| {
+        let found = environments.iter();
+        let found = found.filter(|found| found.differs == Some(outcome));
+        format!("{} in {}", outcome.phrase, names(found))
+    }));
+    parts.retain(|part| !part.is_empty());
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn names<'e>(environments: impl Iterator<Item = &'e Environment>) -> String {
+    let names: Vec<&str> = environments.map(|found| &*found.name).collect();
+    match names.get(..FIRST_NAMED) {
+        Some(first) if names.len() > ALL_NAMED => {
+            let more = names.len() - first.len();
+            format!("{} and {more} more", first.join(", "))
+        }
+        _ => names.join(", "),
+    }
+}

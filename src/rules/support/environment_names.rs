@@ -1,0 +1,249 @@
+//! Short names of overlays and clusters, such as `prod-eu` for `clusters/prod-eu/apps.yaml`.
+//!
+//! The name of a path consists of the folders that distinguish it from the other paths that deploy the same objects,
+//! directly or through a third path. So a path has one name in a run, and no two paths of one finding have the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::finding::Environment;
+use crate::predict::WorkloadPrediction;
+use crate::source::is_kustomization;
+
+/// The names of all overlays of a run.
+#[derive(Debug, Default)]
+pub(in crate::rules) struct EnvironmentNames(HashMap<Arc<str>, Arc<str>>);
+
+impl EnvironmentNames {
+    /// Returns the names of the overlays of all predictions.
+    pub(in crate::rules) fn of(predictions: &[WorkloadPrediction<'_>]) -> Self {
+        let mut siblings = Siblings::default();
+        for prediction in predictions {
+            let object = &prediction.workload.object;
+            if let Some(overlay) = object.overlay {
+                siblings.add((object.path(), object.document.index), overlay);
+            }
+        }
+        let names = siblings.groups().into_iter().flat_map(|group| {
+            let names = names_of(&group);
+            let names = names.into_iter().map(Arc::<str>::from);
+            group
+                .into_iter()
+                .map(Arc::clone)
+                .zip(names.collect::<Vec<_>>())
+        });
+        Self(names.collect())
+    }
+
+    /// Returns the environment of an overlay.
+    pub(in crate::rules) fn environment(&self, overlay: &Arc<str>) -> Environment {
+        Environment {
+            name: Arc::clone(self.0.get(overlay).unwrap_or(overlay)),
+            path: Arc::clone(overlay),
+            differs: None,
+        }
+    }
+}
+
+/// The document of an object: the path of its file and its number.
+type DocumentKey<'p> = (&'p str, usize);
+
+/// Overlays, grouped by the documents that they deploy.
+#[derive(Debug, Default)]
+struct Siblings<'p> {
+    overlays: Vec<&'p Arc<str>>,
+    numbers: HashMap<&'p str, usize>,
+    /// For each overlay, another one of its group; itself for the first.
+    parents: Vec<usize>,
+    first_of_document: HashMap<DocumentKey<'p>, usize>,
+}
+
+impl<'p> Siblings<'p> {
+    fn add(&mut self, document: DocumentKey<'p>, overlay: &'p Arc<str>) {
+        let next = self.overlays.len();
+        let number = *self.numbers.entry(overlay).or_insert(next);
+        if number == next {
+            self.overlays.push(overlay);
+            self.parents.push(next);
+        }
+        let first = *self.first_of_document.entry(document).or_insert(number);
+        let (first, number) = (self.root(first), self.root(number));
+        if let Some(parent) = self.parents.get_mut(first.max(number)) {
+            *parent = first.min(number);
+        }
+    }
+
+    fn root(&mut self, mut number: usize) -> usize {
+        while let Some(&parent) = self.parents.get(number).filter(|&&parent| parent != number) {
+            let grandparent = self.parents.get(parent).copied().unwrap_or(parent);
+            if let Some(entry) = self.parents.get_mut(number) {
+                *entry = grandparent;
+            }
+            number = grandparent;
+        }
+        number
+    }
+
+    fn groups(mut self) -> Vec<Vec<&'p Arc<str>>> {
+        let mut groups: BTreeMap<usize, Vec<&'p Arc<str>>> = BTreeMap::new();
+        for number in 0..self.overlays.len() {
+            let root = self.root(number);
+            if let Some(overlay) = self.overlays.get(number) {
+                groups.entry(root).or_default().push(overlay);
+            }
+        }
+        groups.into_values().collect()
+    }
+}
+
+/// Returns the names of the paths of a group, in the same order. All are different.
+fn names_of(group: &[&Arc<str>]) -> Vec<String> {
+    let paths: Vec<OverlayPath<'_>> = group.iter().map(|path| OverlayPath::of(path)).collect();
+    let shared = shared_ending(&paths);
+    let folders: Vec<&[&str]> = paths
+        .iter()
+        .map(|path| path.without_ending(shared))
+        .collect();
+    let longest = folders.iter().map(|folders| folders.len()).max();
+    let endings = (1..=longest.unwrap_or_default()).map(|length| {
+        folders
+            .iter()
+            .map(|folders| ending(folders, length))
+            .collect()
+    });
+    let names: Vec<String> = endings
+        .into_iter()
+        .find(|names: &Vec<String>| count_different(names) == count_different(&folders))
+        .unwrap_or_else(|| vec![String::new(); group.len()]);
+    let names = with_file_names(names, &paths);
+    if count_different(&names) == group.len() {
+        names
+    } else {
+        group.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// Adds the name of the file to the names of folders that several paths share; the folder is omitted if all do.
+fn with_file_names(names: Vec<String>, paths: &[OverlayPath<'_>]) -> Vec<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for name in &names {
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    let is_same_folder = counts.len() == 1 && paths.len() > 1;
+    let named = names.into_iter().zip(paths).map(|(name, path)| {
+        let is_shared = counts.get(&name).is_some_and(|count| *count > 1);
+        match path.file.filter(|_| is_shared) {
+            Some(file) if is_same_folder || name.is_empty() => file.to_owned(),
+            Some(file) => format!("{name}/{file}"),
+            None if name.is_empty() => path.file.unwrap_or(".").to_owned(),
+            None => name,
+        }
+    });
+    named.collect()
+}
+
+fn ending(folders: &[&str], length: usize) -> String {
+    let start = folders.len().saturating_sub(length);
+    folders.get(start..).unwrap_or_default().join("/")
+}
+
+fn count_different<T: std::hash::Hash + Eq>(items: &[T]) -> usize {
+    items.iter().collect::<HashSet<_>>().len()
+}
+
+/// Returns the number of folders at the end that all paths share, such as `apps` in `prod/apps` and `staging/apps`.
+fn shared_ending(paths: &[OverlayPath<'_>]) -> usize {
+    let shortest = paths.iter().map(|path| path.folders.len()).min();
+    let is_shared = |length: &usize| {
+        let mut endings = paths.iter().map(|path| ending(&path.folders, *length));
+        let first = endings.next();
+        endings.all(|other| Some(other) == first)
+    };
+    let lengths = 1..shortest.unwrap_or_default();
+    if paths.len() > 1 {
+        lengths.take_while(is_shared).last().unwrap_or_default()
+    } else {
+        0
+    }
+}
+
+/// The path of an overlay, split.
+struct OverlayPath<'p> {
+    folders: Vec<&'p str>,
+    /// The name of the file without its extension; `None` for a kustomization, which is named after its folder.
+    file: Option<&'p str>,
+}
+
+impl<'p> OverlayPath<'p> {
+    fn of(path: &'p str) -> Self {
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        Self {
+            folders: folder
+                .split('/')
+                .filter(|part| !part.is_empty() && *part != ".")
+                .collect(),
+            file: (!is_kustomization(path)).then_some(stem),
+        }
+    }
+
+    fn without_ending(&self, length: usize) -> &[&'p str] {
+        let end = self.folders.len().saturating_sub(length);
+        self.folders.get(..end).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(paths: &[&str]) -> Vec<String> {
+        let paths: Vec<Arc<str>> = paths.iter().map(|path| Arc::from(*path)).collect();
+        names_of(&paths.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_nearest_folder_is_the_name() {
+        let paths = [
+            "clusters/prod-eu/apps.yaml",
+            "tenants/prod-us/kustomization.yaml",
+            "tenants/staging/kustomization.yaml",
+        ];
+        assert_eq!(names(&paths), ["prod-eu", "prod-us", "staging"]);
+        assert_eq!(names(&paths[..1]), ["prod-eu"]);
+        assert_eq!(names(&["kustomization.yaml"]), ["."]);
+        assert_eq!(names(&["app.yaml"]), ["app"]);
+    }
+
+    #[test]
+    fn shared_endings_are_omitted() {
+        let paths = [
+            "clusters/prod-eu/apps/kustomization.yaml",
+            "clusters/prod-us/apps/web.yaml",
+        ];
+        assert_eq!(names(&paths), ["prod-eu", "prod-us"]);
+    }
+
+    #[test]
+    fn names_become_longer_until_they_differ() {
+        let paths = [
+            "apps/prod/eu/kustomization.yaml",
+            "apps/prod/us/kustomization.yaml",
+            "apps/staging/eu/kustomization.yaml",
+        ];
+        assert_eq!(names(&paths), ["prod/eu", "prod/us", "staging/eu"]);
+        let paths = ["a/prod/kustomization.yaml", "prod/kustomization.yaml"];
+        assert_eq!(names(&paths), ["a/prod", "prod"]);
+    }
+
+    #[test]
+    fn files_of_one_folder_are_named_after_themselves() {
+        let paths = ["clusters/prod.yaml", "clusters/staging.yaml"];
+        assert_eq!(names(&paths), ["prod", "staging"]);
+        let paths = ["eu/apps.yaml", "eu/more.yaml", "us/apps.yaml"];
+        assert_eq!(names(&paths), ["eu/apps", "eu/more", "us"]);
+        assert_eq!(names(&["web.yaml", "web.yml"]), ["web.yaml", "web.yml"]);
+    }
+}
