@@ -187,6 +187,9 @@ fn read(config: &ConfigFile, common: &Common, directory: &Path) -> Result<Layer,
         Stop::Usage(errors.collect())
     })?;
     let folder = file.parent().unwrap_or(directory);
+    for entry in &mut layer.removed_rules {
+        entry.file = shown.as_str().into();
+    }
     for ignore in &mut layer.ignore {
         ignore.is_covered = covers(common, directory, folder);
     }

@@ -2,6 +2,7 @@
 
 mod environment;
 mod guard_id;
+mod probe_ref;
 mod rule_id;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use crate::yaml::{Change, Span, Value};
 
 pub use environment::{DifferentOutcome, Environment};
 pub use guard_id::GuardId;
+pub use probe_ref::ProbeRef;
 pub use rule_id::RuleId;
 pub(crate) use rule_id::rule_id;
 
@@ -218,6 +220,8 @@ pub struct Finding {
     pub overlays: Vec<Arc<str>>,
     /// The environments that deploy the object, if there are several; those that the finding applies to first.
     pub environments: Vec<Environment>,
+    /// The probe or hook whose outcome the finding reports.
+    pub probe: Option<ProbeRef>,
     /// The field path within the object.
     pub field: Option<String>,
     /// The outcome of `predict` for the probe.
@@ -255,6 +259,7 @@ impl Finding {
             container: None,
             overlays: Vec::new(),
             environments: Vec::new(),
+            probe: None,
             field: None,
             outcome: None,
             kubelet: None,
@@ -263,6 +268,12 @@ impl Finding {
             fix: None,
             suppressed: None,
         }
+    }
+
+    /// Sorts the environments: those that the finding applies to, then the others by outcome, each by name.
+    pub(crate) fn sort_environments(&mut self) {
+        self.environments
+            .sort_by(|a, b| (a.differs, &a.name, &a.path).cmp(&(b.differs, &b.name, &b.path)));
     }
 
     /// Returns the environments of the finding as one line, such as `prod-us; works in prod-eu, staging`, for a field

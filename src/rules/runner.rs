@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
 use crate::rules::support::environment_names::EnvironmentNames;
+use crate::rules::support::other_outcomes::OtherOutcomes;
 use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_effect::RewriteEffects;
 use crate::rules::support::{fix_safety, overlays};
@@ -60,7 +61,9 @@ pub fn check_marked(
     let mut findings: Vec<Finding> = found
         .into_iter()
         .flatten()
-        .map(|finding| overlays::attach_overlay(context, &names, None, marked(mark, predictions, finding)))
+        .map(|finding| {
+            overlays::attach_overlay(context, &names, None, marked(mark, predictions, finding))
+        })
         .collect();
     // The predictions are sorted by kustomization.
     let units: Vec<&[WorkloadPrediction<'_>]> =
@@ -95,8 +98,14 @@ pub fn check_marked(
     for finding in &mut findings {
         guard.apply(finding);
     }
+    let mut reported = overlays::merge(findings);
+    let outcomes = OtherOutcomes::of(predictions);
+    for finding in &mut reported {
+        outcomes.attach(&names, finding);
+        finding.sort_environments();
+    }
     Found {
-        reported: overlays::merge(findings),
+        reported,
         elsewhere,
     }
 }

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{GuardId, RuleId, Severity};
 
-use super::{FactOverrides, FailOn, Form, Ignore, MeshKind, RuleLevel, Scope, Settings, Version};
+use super::{
+    FactOverrides, FailOn, Form, Ignore, MeshKind, RemovedRuleEntry, RuleLevel, Scope, Settings,
+    Version,
+};
 
 /// A step of the KRM function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +61,8 @@ pub struct Layer {
     pub require_rewritten: bool,
     /// `ignore`.
     pub ignore: Vec<Ignore>,
+    /// Entries of `rules` and `ignore` for removed rules.
+    pub removed_rules: Vec<RemovedRuleEntry>,
     /// `context`: paths, relative to the source of the layer.
     pub context: Vec<String>,
     /// `root`: whether facts are read only from the folder of the configuration file.
@@ -105,6 +110,7 @@ impl Layer {
             min_severity: self.min_severity.or(below.min_severity),
             require_rewritten: self.require_rewritten || below.require_rewritten,
             ignore: below.ignore.into_iter().chain(self.ignore).collect(),
+            removed_rules: [below.removed_rules, self.removed_rules].concat(),
             context: below.context.into_iter().chain(self.context).collect(),
             root: self.root.or(below.root),
             actions: self.actions.or(below.actions),
@@ -131,6 +137,7 @@ impl Layer {
             min_severity: self.min_severity,
             require_rewritten: self.require_rewritten,
             ignore: self.ignore.clone(),
+            removed_rules: self.removed_rules.clone(),
         }
     }
 }

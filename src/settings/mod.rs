@@ -5,6 +5,7 @@ mod file;
 mod ignore;
 mod layer;
 mod mesh_kind;
+mod removed_rules;
 mod rule_names;
 mod scope;
 mod scope_set;
@@ -21,6 +22,7 @@ pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
 pub use ignore::Ignore;
 pub use layer::{Action, Emit, Layer};
 pub use mesh_kind::MeshKind;
+pub use removed_rules::{REMOVED_RULES, RemovedRule, RemovedRuleEntry};
 pub use rule_names::{RuleNames, UnknownRule};
 pub use scope::Scope;
 pub use scope_set::ScopeSet;
@@ -150,6 +152,8 @@ pub struct Settings {
     pub require_rewritten: bool,
     /// `ignore`: findings that the user silences.
     pub ignore: Vec<Ignore>,
+    /// Entries of the configuration for removed rules.
+    pub removed_rules: Vec<RemovedRuleEntry>,
 }
 
 impl Settings {

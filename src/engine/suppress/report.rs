@@ -7,7 +7,7 @@ use globset::Glob;
 use crate::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
-use crate::settings::{Ignore, UnknownRule};
+use crate::settings::{Ignore, RemovedRule, RemovedRuleEntry, UnknownRule};
 use crate::source::{Role, SourceSet};
 use crate::yaml::Span;
 
@@ -41,6 +41,8 @@ impl Suppressions {
             }
         }
         found.extend(unused_entries(set, levels, ignores));
+        let removed = levels.removed_rules().iter();
+        found.extend(removed.map(|entry| removed_entry(set, entry)));
         found
     }
 
@@ -55,6 +57,7 @@ impl Suppressions {
         let mut idle = Vec::new();
         for (index, name) in parsed.names.iter().enumerate() {
             match rule_names().parse_reported(&name.rule) {
+                Err(_) if RemovedRule::named(&name.rule).is_some() => idle.push(name),
                 Err(error) => found.push(unknown(directive, error)),
                 Ok(rule) => {
                     let is_enabled = || levels.is_enabled(rule, &directive.place.path);
@@ -102,19 +105,32 @@ fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -
 }
 
 fn unused_entry(set: &SourceSet, entry: &Ignore, reason: &str) -> Finding {
-    // The text of the configuration is only available if it was also read as a manifest.
-    let line = set
-        .file(&entry.file)
-        .and_then(|file| file.lines().line(&file.text, entry.line));
-    let place = Label {
-        path: Arc::clone(&entry.file),
-        span: line.unwrap_or(Span::empty(0)),
-        message: String::new(),
-    };
     let message = format!(
         "the `ignore` entry in line {} is unused: {reason}",
         entry.line
     );
+    in_configuration(set, &entry.file, entry.line, message)
+}
+
+fn removed_entry(set: &SourceSet, entry: &RemovedRuleEntry) -> Finding {
+    let message = format!(
+        "the entry in line {} is unused: {}",
+        entry.line,
+        entry.rule.message()
+    );
+    in_configuration(set, &entry.file, entry.line, message)
+}
+
+fn in_configuration(set: &SourceSet, file: &Arc<str>, line: usize, message: String) -> Finding {
+    // The text of the configuration is only available if it was also read as a manifest.
+    let line = set
+        .file(file)
+        .and_then(|file| file.lines().line(&file.text, line));
+    let place = Label {
+        path: Arc::clone(file),
+        span: line.unwrap_or(Span::empty(0)),
+        message: String::new(),
+    };
     let mut finding = Finding::new(UNUSED_SUPPRESSION, Severity::Note, place, message);
     finding.help = Some("delete the entry".to_owned());
     finding
@@ -172,10 +188,11 @@ fn unused(directive: &Directive, name: &Name, all: bool) -> Finding {
         Some(container) => format!("`{}` of container `{container}`", name.rule),
         None => format!("`{}`", name.rule),
     };
-    let message = format!(
-        "the {} is unused: there is no finding of {of} here",
-        directive.by.as_str()
-    );
+    let reason = match RemovedRule::named(&name.rule) {
+        Some(removed) => removed.message(),
+        None => format!("there is no finding of {of} here"),
+    };
+    let message = format!("the {} is unused: {reason}", directive.by.as_str());
     let mut finding = finding(UNUSED_SUPPRESSION, directive, message);
     match directive.whole_line.filter(|_| all) {
         Some(line) => finding.fix = Some(removal(directive, line)),

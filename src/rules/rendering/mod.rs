@@ -2,5 +2,4 @@
 
 crate::rules::group::rules! {
     unrendered_template,
-    verdict_differs_between_overlays,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::placement;
-use crate::finding::{Applicability, Certainty, Finding, Fix, Label};
+use crate::finding::{Applicability, Certainty, Finding, Fix, Label, ProbeRef};
 use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
 use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
@@ -52,11 +52,26 @@ impl Rule {
         finding.container = Some(handler.container.name().to_owned());
         finding.field = Some(handler.handler.within.to_string());
         finding.kubelet.clone_from(&verdict.kubelet);
+        finding.probe = Some(probe_ref(pod, handler));
         if verdict.outcome != Outcome::Unknown {
             finding.outcome = Some(verdict.outcome.as_str());
         }
         finding.depend_on_reasons(verdict.certainty, &verdict.because);
         finding
+    }
+}
+
+/// Returns the reference to a handler in the files of the user.
+pub(in crate::rules) fn probe_ref(
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+) -> ProbeRef {
+    let object = &pod.workload.object;
+    let label = object.label_at(handler.handler.key.span(), String::new());
+    ProbeRef {
+        title: handler.title(),
+        path: label.path,
+        span: label.span,
     }
 }
 

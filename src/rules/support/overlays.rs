@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::finding::{Applicability, Finding, RuleId};
 use crate::predict::WorkloadPrediction;
 use crate::rules::support::environment_names::EnvironmentNames;
-use crate::yaml::{NodeRef, Span};
+use crate::yaml::Span;
 
 /// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy
 /// it; `None` if the workload is deployed unchanged.
@@ -59,22 +59,6 @@ pub(in crate::rules) fn attach_overlay(
         }
     }
     finding
-}
-
-/// Returns the span of the first key of a file, at which a label can point.
-pub(in crate::rules) fn first_key(context: &Context<'_>, path: &str) -> Span {
-    let documents = context
-        .sources
-        .file(path)
-        .into_iter()
-        .flat_map(|file| &file.documents);
-    let root = documents
-        .filter_map(|document| document.tree())
-        .find_map(|tree| tree.root());
-    root.into_iter()
-        .flat_map(NodeRef::entries)
-        .next()
-        .map_or_else(Span::default, |entry| entry.key.span())
 }
 
 /// Merges the findings with the same rule, place and message.

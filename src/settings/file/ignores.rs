@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::yaml::{LineIndex, NodeRef};
+use crate::yaml::NodeRef;
 
 use super::super::scope::glob;
-use super::super::{Ignore, Scope};
-use super::Reader;
+use super::super::{Ignore, RemovedRule, Scope};
+use super::{Reader, line_of};
 
 pub(super) const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
 
@@ -22,8 +22,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses an entry; returns `None` if it does not name a rule, which is an error.
+    /// Parses an entry; returns `None` if it names a removed rule, or none, which is an error.
     fn ignore(&mut self, item: NodeRef<'_>) -> Option<Ignore> {
+        let removed = item.get("rule").and_then(NodeRef::text);
+        if let Some(rule) = removed.and_then(|id| RemovedRule::named(id.trim())) {
+            self.removed_rule(rule, item);
+            return None;
+        }
         let (mut rule, mut scope, mut reason) = (None, Scope::default(), String::new());
         for entry in self.mapping(item, "ignore") {
             let key = entry.key.text().unwrap_or_default();
@@ -53,13 +58,12 @@ impl Reader<'_> {
                 );
             }
         }
-        let text = item.tree().text();
         Some(Ignore {
             rule: rule?,
             scope,
             reason,
             file: Arc::default(),
-            line: LineIndex::new(text).position(text, item.span().start).line,
+            line: line_of(item),
             is_covered: false,
         })
     }

@@ -11,12 +11,13 @@ mod scopes;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use crate::yaml::{Entry, Kind, NodeRef, Span};
+use crate::yaml::{Entry, Kind, LineIndex, NodeRef, Span};
 
 use super::layer::Layer;
 use super::suggest::unknown_value_message;
-use super::{MeshKind, RuleNames};
+use super::{MeshKind, RemovedRule, RemovedRuleEntry, RuleNames};
 
 use values::{
     action, boolean, emit, fail_on, form, has_short_releases, is_bare_version, is_cut_version,
@@ -222,6 +223,9 @@ impl Reader<'_> {
 
     /// Parses an entry whose key is not fixed, so that an error can be in the key or the value.
     fn keyed(&mut self, path: &str, entry: Entry<'_>) {
+        if let Some(rule) = path.strip_prefix("rules.").and_then(RemovedRule::named) {
+            return self.removed_rule(rule, entry.key);
+        }
         let span = Span::new(entry.key.span().start, entry.value.span().end);
         match entry.value.text() {
             Some(text) => self.leaf(path, text, span),
@@ -316,6 +320,14 @@ impl Reader<'_> {
         node.entries().collect()
     }
 
+    fn removed_rule(&mut self, rule: &'static RemovedRule, node: NodeRef<'_>) {
+        self.layer.removed_rules.push(RemovedRuleEntry {
+            rule,
+            file: Arc::default(),
+            line: line_of(node),
+        });
+    }
+
     fn unknown(&mut self, key: NodeRef<'_>, known: &[&str]) {
         let given = key.text().unwrap_or_default();
         self.error(key.span(), unknown_value_message("key", given, known));
@@ -324,6 +336,12 @@ impl Reader<'_> {
     fn error(&mut self, span: Span, message: String) {
         self.errors.push(ConfigError { span, message });
     }
+}
+
+/// Returns the line of a node, from 1.
+fn line_of(node: NodeRef<'_>) -> usize {
+    let text = node.tree().text();
+    LineIndex::new(text).position(text, node.span().start).line
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::finding::RuleId;
 
 use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
-use super::super::{Form, MeshKind, RuleNames};
+use super::super::{Form, MeshKind, REMOVED_RULES, RuleNames};
 use super::ignores::IGNORE_KEYS;
 use super::scopes::SCOPE_KEYS;
 use super::values::{ACTIONS, EMITS, FAIL_LEVELS, RULE_LEVELS};
@@ -155,8 +155,10 @@ fn scope(names: &RuleNames) -> Value {
     scope
 }
 
+/// Returns the ids, and those of removed rules, which the parser accepts.
 fn texts(ids: &[RuleId]) -> Vec<&'static str> {
-    ids.iter().map(|id| id.as_str()).collect()
+    let removed = REMOVED_RULES.iter().map(|rule| rule.id.as_str());
+    ids.iter().map(|id| id.as_str()).chain(removed).collect()
 }
 
 fn levels(names: &RuleNames) -> Value {

@@ -2,8 +2,8 @@
 
 use crate::yaml::NodeRef;
 
-use super::super::FactOverrides;
 use super::super::scope::{Scope, glob};
+use super::super::{FactOverrides, RemovedRule};
 use super::Reader;
 use super::values::{is_bare_version, rule_level};
 
@@ -56,6 +56,10 @@ impl Reader<'_> {
     fn levels(&mut self, node: NodeRef<'_>, scope: &mut Scope) {
         for entry in self.mapping(node, "rules") {
             let id = entry.key.text().unwrap_or_default();
+            if let Some(rule) = RemovedRule::named(id) {
+                self.removed_rule(rule, entry.key);
+                continue;
+            }
             match rule_level(id, entry.value.text().unwrap_or_default(), self.names) {
                 Ok((rule, level)) => {
                     scope.rules.insert(rule, level);

@@ -6,6 +6,7 @@ mod certainty;
 mod ci_logs;
 mod deployed;
 mod deployed_bases;
+mod environments;
 mod fact_scope;
 mod facts;
 mod file_identity;

@@ -1,0 +1,200 @@
+//! Findings in objects that several overlays or clusters deploy.
+
+use serde_json::{Value, json};
+
+use crate::support::findings;
+use crate::support::manifest::{Manifest, OPT_OUT, Pod, join};
+use crate::support::project::Project;
+
+const RULE: &str = "strict-probe-not-rewritten";
+const REMOVED: &str = "verdict-differs-between-overlays";
+
+fn web() -> String {
+    let pod = Pod::new("web").within("shop").annotations(OPT_OUT);
+    let probe = "httpGet: {path: /healthz, port: 8080}";
+    pod.probe("livenessProbe", probe).to_string()
+}
+
+/// Returns a tree with a base, and one overlay per mode of mutual TLS, or without a mesh.
+fn overlays(modes: &[(&str, &str)]) -> Project {
+    let project = Project::with(&[
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("base/web.yaml", &web()),
+    ]);
+    for (name, mode) in modes {
+        let kustomization = "resources: [../../base, mesh.yaml]\n";
+        project.write(
+            &format!("overlays/{name}/kustomization.yaml"),
+            kustomization,
+        );
+        let namespace = Manifest::namespace("shop");
+        let mesh = if *mode == "none" {
+            namespace.labels("istio-injection: disabled").to_string()
+        } else {
+            let mode = Manifest::peer_authentication("shop", mode).to_string();
+            join(&[&namespace.injected().to_string(), &mode])
+        };
+        project.write(&format!("overlays/{name}/mesh.yaml"), mesh);
+    }
+    project
+}
+
+fn found(project: &Project, paths: &[&str]) -> Vec<Value> {
+    let arguments = ["check", "--fail-on=never", "--output-format=json"];
+    findings(&project.run(&[&arguments[..], paths].concat()).exits(0))
+}
+
+/// Returns the line `in:` of the only finding.
+fn environments(project: &Project) -> Option<String> {
+    let text = project.run(&["check", "--fail-on=never"]).exits(0).stdout;
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("  in: "));
+    let line = lines.next().map(str::to_owned);
+    assert_eq!(lines.next(), None, "{text}");
+    line
+}
+
+#[test]
+fn a_finding_lists_the_overlays_that_it_applies_to() {
+    let project = overlays(&[("prod", "STRICT"), ("stage", "STRICT")]);
+    assert_eq!(environments(&project).as_deref(), Some("prod, stage"));
+    let [finding] = <[Value; 1]>::try_from(found(&project, &[])).unwrap();
+    let environment = |name: &str| json!({"name": name, "path": format!("overlays/{name}/kustomization.yaml"), "affected": true, "outcome": "fails"});
+    assert_eq!(
+        finding["environments"],
+        json!([environment("prod"), environment("stage")])
+    );
+    let concise = project.run(&["check", "--output-format=concise"]).exits(1);
+    concise.stdout_contains("is not rewritten (in: prod, stage)\n");
+}
+
+#[test]
+fn a_finding_names_the_overlays_in_which_the_probe_works() {
+    let project = overlays(&[
+        ("prod", "STRICT"),
+        ("stage", "PERMISSIVE"),
+        ("test", "none"),
+    ]);
+    assert_eq!(
+        environments(&project).as_deref(),
+        Some("prod; is not in the mesh in test; works in stage")
+    );
+    let [finding] = <[Value; 1]>::try_from(found(&project, &[])).unwrap();
+    assert_eq!(finding["rule"], RULE);
+    let outcomes: Vec<String> = finding["environments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|environment| {
+            let text = |key: &str| environment[key].as_str().unwrap().to_owned();
+            format!(
+                "{} {} {}",
+                text("name"),
+                text("outcome"),
+                environment["affected"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            "prod fails true",
+            "test not-in-mesh false",
+            "stage ok false"
+        ]
+    );
+    // The overlays of the finding are those that it applies to.
+    assert_eq!(
+        finding["overlays"],
+        json!(["overlays/prod/kustomization.yaml"])
+    );
+}
+
+#[test]
+fn a_finding_in_a_patch_names_the_other_overlays() {
+    let project = overlays(&[("prod", "STRICT"), ("stage", "STRICT")]);
+    project.write("base/web.yaml", web().replace("'false'", "'true'"));
+    assert_eq!(found(&project, &[]), [] as [Value; 0]);
+    project.write(
+        "overlays/prod/kustomization.yaml",
+        "\
+resources: [../../base, mesh.yaml]
+patches:
+- patch: |
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      name: web
+      namespace: shop
+    spec:
+      containers:
+      - name: web
+        livenessProbe: {httpGet: {host: 10.0.0.7}}
+",
+    );
+    assert_eq!(
+        environments(&project).as_deref(),
+        Some("prod; works in stage")
+    );
+    let [finding] = <[Value; 1]>::try_from(found(&project, &[])).unwrap();
+    assert_eq!(finding["rule"], "http-probe-host-rewritten");
+    assert_eq!(finding["path"], "overlays/prod/kustomization.yaml");
+}
+
+#[test]
+fn one_overlay_is_not_named() {
+    let project = overlays(&[("prod", "STRICT")]);
+    assert_eq!(environments(&project), None);
+    let [finding] = <[Value; 1]>::try_from(found(&project, &[])).unwrap();
+    assert_eq!(finding.get("environments"), None);
+}
+
+#[test]
+fn a_probe_that_is_right_everywhere_is_not_reported() {
+    let project = overlays(&[("prod", "STRICT"), ("stage", "PERMISSIVE")]);
+    project.write("base/web.yaml", web().replace("'false'", "'true'"));
+    assert_eq!(found(&project, &[]), [] as [Value; 0]);
+}
+
+#[test]
+fn suppressions_of_the_removed_rule_are_unused() {
+    let project = overlays(&[("prod", "STRICT"), ("stage", "STRICT")]);
+    let comment = format!("# meshprobe: ignore[{REMOVED}] intended\n{}", web());
+    project.write("base/web.yaml", comment);
+    let annotation = format!("meshprobe.dev/ignore: '{REMOVED}: intended'");
+    let annotated = Pod::new("api").within("shop").annotations(&annotation);
+    project.write("base/api.yaml", annotated.container("api").to_string());
+    project.write(
+        "base/kustomization.yaml",
+        "resources: [web.yaml, api.yaml]\n",
+    );
+    let config = format!(
+        "\
+apiVersion: meshprobe.dev/v1alpha1
+kind: MeshProbe
+metadata: {{name: meshprobe}}
+spec:
+  rules: {{{REMOVED}: ignore}}
+  ignore: [{{rule: {REMOVED}, reason: intended}}]
+  scopes: [{{paths: [base], rules: {{{REMOVED}: error}}}}]
+"
+    );
+    project.write(".meshprobe.yaml", config);
+    let run = project.run(&[
+        "check",
+        "--select",
+        "unused-suppression",
+        "--output-format=concise",
+    ]);
+    insta::assert_snapshot!(run.transcript());
+}
+
+#[test]
+fn options_do_not_accept_the_removed_rule() {
+    let message = format!("rule `{REMOVED}` was removed; the finding of the failing probe lists");
+    for option in ["--select", "--ignore"] {
+        let run = Project::new().run(&["check", option, REMOVED]).exits(2);
+        run.stderr_contains(&message);
+    }
+    let run = Project::new().run(&["rule", REMOVED]).exits(2);
+    run.stderr_contains(&message);
+}
