@@ -5,6 +5,7 @@
 
 mod alternatives;
 mod cause;
+mod environment_names;
 mod handlers;
 mod invalid_handler;
 mod istio;
@@ -31,6 +32,7 @@ pub use crate::predict::vm::{
     MachinePrediction, SidecarPort, machines, other_host, sidecar_port, unknown_release, verified,
 };
 pub use cause::Cause;
+pub(crate) use environment_names::EnvironmentNames;
 pub use handlers::predicted_handlers;
 pub use outcome::Outcome;
 pub use ports::port_of;

@@ -4,8 +4,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::context::Context;
 use crate::finding::Finding;
-use crate::predict::WorkloadPrediction;
-use crate::rules::support::environment_names::EnvironmentNames;
+use crate::predict::{EnvironmentNames, WorkloadPrediction};
 use crate::rules::support::other_outcomes::OtherOutcomes;
 use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_effect::RewriteEffects;

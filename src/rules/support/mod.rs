@@ -5,7 +5,6 @@ pub(in crate::rules) mod chart_values;
 pub(in crate::rules) mod denied_handlers;
 pub(in crate::rules) mod disable_rewrite;
 pub(in crate::rules) mod enable_rewrite;
-pub(in crate::rules) mod environment_names;
 pub(in crate::rules) mod finding_builder;
 pub(in crate::rules) mod fix_safety;
 pub(in crate::rules) mod hold_application;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::finding::{DifferentOutcome, Environment, Finding, ProbeRef};
-use crate::predict::{Outcome, WorkloadPrediction};
-use crate::rules::support::environment_names::EnvironmentNames;
+use crate::predict::{EnvironmentNames, Outcome, WorkloadPrediction};
 use crate::rules::support::finding_builder::probe_ref;
 use crate::rules::support::overlays::overlay_of;
 use crate::yaml::Span;

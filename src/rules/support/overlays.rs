@@ -6,8 +6,7 @@ use hashbrown::HashMap;
 
 use crate::context::Context;
 use crate::finding::{Applicability, Finding, RuleId};
-use crate::predict::WorkloadPrediction;
-use crate::rules::support::environment_names::EnvironmentNames;
+use crate::predict::{EnvironmentNames, WorkloadPrediction};
 use crate::yaml::Span;
 
 /// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::finding::Environment;
-use crate::predict::WorkloadPrediction;
+use crate::predict::prediction::WorkloadPrediction;
 use crate::source::is_kustomization;
 
 /// The names of all overlays of a run.
 #[derive(Debug, Default)]
-pub(in crate::rules) struct EnvironmentNames(HashMap<Arc<str>, Arc<str>>);
+pub(crate) struct EnvironmentNames(HashMap<Arc<str>, Arc<str>>);
 
 impl EnvironmentNames {
     /// Returns the names of the overlays of all predictions.
-    pub(in crate::rules) fn of(predictions: &[WorkloadPrediction<'_>]) -> Self {
+    pub(crate) fn of(predictions: &[WorkloadPrediction<'_>]) -> Self {
         let mut siblings = Siblings::default();
         for prediction in predictions {
             let object = &prediction.workload.object;
@@ -38,7 +38,7 @@ impl EnvironmentNames {
     }
 
     /// Returns the environment of an overlay.
-    pub(in crate::rules) fn environment(&self, overlay: &Arc<str>) -> Environment {
+    pub(crate) fn environment(&self, overlay: &Arc<str>) -> Environment {
         Environment {
             name: Arc::clone(self.0.get(overlay).unwrap_or(overlay)),
             path: Arc::clone(overlay),
