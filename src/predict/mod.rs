@@ -19,6 +19,7 @@ mod single;
 mod url_path;
 mod verdict_builder;
 mod vm;
+mod words;
 mod workloads;
 
 pub use crate::mesh::ProbeFault;
@@ -41,4 +42,7 @@ pub use prediction::{
     HandlerPrediction, RewrittenHandler, UnsupportedByRelease, Verdict, WorkloadPrediction,
 };
 pub use single::predict_with;
+pub use words::{
+    handler_text, handler_title, is_quoted_number, port_node_text, port_text, rewritten_text,
+};
 pub use workloads::{predict_all, predict_workload, sort_by_place};

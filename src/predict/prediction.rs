@@ -12,6 +12,7 @@ use crate::mesh::{Fact, Mesh, Reason, Version};
 use crate::predict::cause::Cause;
 use crate::predict::istio::prober_env_fault::{ProberEnvFault, Reinjection};
 use crate::predict::outcome::Outcome;
+use crate::predict::words::handler_title;
 
 /// An outcome with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,11 +96,7 @@ impl<'t> HandlerPrediction<'t> {
     /// Returns the handler's name for messages: "readinessProbe of container `web`".
     #[must_use]
     pub fn title(&self) -> String {
-        format!(
-            "{} of container `{}`",
-            self.handler.slot.key(),
-            self.container.name()
-        )
+        handler_title(self.handler.slot.key(), self.container.name())
     }
 
     /// Returns the port for a message: a quoted number counts as the number, and 0 means no port.

@@ -12,6 +12,7 @@ use crate::mesh::istio::vm;
 use crate::mesh::istio::vm::{FaultKind, Method};
 use crate::mesh::{Fact, Reason};
 use crate::predict::outcome::Outcome;
+use crate::predict::words::{grpc_text, http_text, port_node_text, tcp_text};
 use crate::settings::MeshKind;
 use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
@@ -244,22 +245,24 @@ fn written((method, entry): &(Method, Entry<'_>)) -> String {
         let text = entry.value.get(key).and_then(NodeRef::text);
         text.unwrap_or_default()
     };
+    let field_or = |key: &str, default: &'static str| match field(key) {
+        "" => default,
+        text => text,
+    };
+    let port = entry
+        .value
+        .get("port")
+        .map(port_node_text)
+        .unwrap_or_default();
     match method {
-        Method::HttpGet => {
-            let scheme = match field("scheme") {
-                "" => "http".to_owned(),
-                scheme => scheme.to_ascii_lowercase(),
-            };
-            let path = match field("path") {
-                "" => "/",
-                path => path,
-            };
-            format!("{scheme} {}:{}{path}", field("host"), field("port"))
-        }
-        Method::TcpSocket => format!("tcp {}:{}", field("host"), field("port")),
-        Method::Grpc => format!("grpc :{} {}", field("port"), field("service"))
-            .trim_end()
-            .to_owned(),
+        Method::HttpGet => http_text(
+            field_or("scheme", "http"),
+            field("host"),
+            &port,
+            field_or("path", "/"),
+        ),
+        Method::TcpSocket => tcp_text(field("host"), &port),
+        Method::Grpc => grpc_text(&port, field("service")),
         Method::Exec => "exec".to_owned(),
     }
 }

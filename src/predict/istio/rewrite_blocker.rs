@@ -7,6 +7,7 @@ use crate::predict::cause::Cause;
 use crate::predict::ports::resolve;
 use crate::predict::prediction::{HandlerPrediction, WorkloadPrediction};
 use crate::predict::url_path::path_fault;
+use crate::predict::words::port_text;
 use crate::source::placeholder;
 
 /// A reason not to point a handler at the agent.
@@ -150,6 +151,7 @@ fn port_blocker(
                     return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, "port", message));
                 }
                 Cause::PortQuoted => {
+                    let port = port_text(port);
                     format!("port `{port}` is a string, so the injector treats it as a name")
                 }
                 Cause::PortOfOtherContainer => {

@@ -2,9 +2,11 @@
 
 use hashbrown::HashMap;
 
-use crate::kube::{Object, Probe, ProbeHandler};
+use crate::kube::Object;
 
-use crate::predict::{HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction};
+use crate::predict::{
+    HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text, rewritten_text,
+};
 
 /// One row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,14 +119,11 @@ impl<'t> WorkloadPrediction<'t> {
             workload: format!("{}{}", namespace.unwrap_or_default(), self.workload.title()),
             container: prediction.container.name().to_owned(),
             slot: prediction.handler.slot.key().to_owned(),
-            probe: written(&prediction.handler),
+            probe: handler_text(&prediction.handler),
             rewritten_to: prediction
                 .rewritten_to
                 .as_ref()
-                .map(|rewritten_to| {
-                    let scheme = rewritten_to.scheme.to_ascii_lowercase();
-                    format!("{scheme} :{}{}", rewritten_to.port, rewritten_to.path)
-                })
+                .map(rewritten_text)
                 .unwrap_or_default(),
             outcome: prediction.verdict.outcome.as_str(),
             why: prediction.verdict.cause.describe().to_owned(),
@@ -147,23 +146,5 @@ impl MachinePrediction<'_> {
             why: self.why.to_owned(),
             ..Row::default()
         }
-    }
-}
-
-fn written(handler: &Probe<'_>) -> String {
-    match &handler.action {
-        Ok(ProbeHandler::HttpGet(http)) => {
-            let scheme = http.scheme.to_ascii_lowercase();
-            let host = http.host.as_deref().unwrap_or_default();
-            format!("{scheme} {host}:{}{}", http.port, http.path)
-        }
-        Ok(ProbeHandler::TcpSocket { port, host }) => {
-            format!("tcp {}:{port}", host.as_deref().unwrap_or_default())
-        }
-        Ok(ProbeHandler::Grpc { port, service }) => {
-            format!("grpc :{port} {service}").trim_end().into()
-        }
-        Ok(action) => action.key().to_owned(),
-        Err(_) => "unreadable".to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::{Port, ProbeHandler};
-use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction, is_quoted_number, port_text};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::yaml::{Change, Value};
@@ -19,17 +19,18 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
     let action = handler.handler.action.as_ref().ok()?;
-    let Some(Port::Name(name)) = action.port() else {
+    let port = action.port()?;
+    let Port::Name(name) = &port else {
         return None;
     };
-    let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number || handler.verdict.cause == Cause::Malformed {
+    if !is_quoted_number(name) || handler.verdict.cause == Cause::Malformed {
         return None;
     }
     let message = format!(
-        "the API server refuses {}: port `\"{name}\"` is a string, neither a number nor the name of \
+        "the API server refuses {}: port `{}` is a string, neither a number nor the name of \
          a port",
         handler.title(),
+        port_text(&port),
     );
     let span = handler.handler.field_span("port");
     // The API server refuses the port regardless of the mesh, so the finding depends on none of its facts.

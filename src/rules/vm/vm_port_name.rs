@@ -1,8 +1,9 @@
 //! Rule `vm-port-name`, documented in `docs/rules/vm-port-name.md`.
 
 use crate::finding::{Applicability, Finding, Fix};
-use crate::kube::Object;
+use crate::kube::{Object, Port};
 use crate::mesh::istio::vm;
+use crate::predict::port_text;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::vm::workload_group;
@@ -19,13 +20,13 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn report(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
-    let vm::FaultKind::PortName(number) = fault.kind else {
+    let vm::FaultKind::PortName { name, number } = &fault.kind else {
         return None;
     };
-    let written = workload_group::source(group, fault.span);
     let message = format!(
-        "the probe of {} targets port `{written}`, which is not a number: the API server refuses it",
+        "the probe of {} targets port `{}`, which is not a number: the API server refuses it",
         workload_group::title(group),
+        port_text(&Port::Name(name.clone())),
     );
     let help = match number {
         Some(port) => format!("set the port to {port}"),
@@ -35,7 +36,7 @@ fn report(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     finding.fix = number
         .filter(|port| (1..=65535).contains(port))
         .map(|port| {
-            let is_same = written.trim_matches(['"', '\'']) == port.to_string();
+            let is_same = *name == port.to_string();
             let applicability = if is_same {
                 Applicability::Safe
             } else {

@@ -51,6 +51,7 @@ mod reports;
 mod repository_facts;
 mod rewrite_output_folder;
 mod rule_names;
+mod same_words;
 mod self_referencing_aliases;
 mod settings;
 mod suppressed;

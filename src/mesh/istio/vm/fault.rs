@@ -38,8 +38,13 @@ pub(crate) enum FaultKind {
     Negative,
     /// A port that is missing or out of range.
     PortOutOfRange(Option<i64>),
-    /// A port that is not a number; contains the number that it may mean.
-    PortName(Option<i64>),
+    /// A port that is a string.
+    PortName {
+        /// The string.
+        name: String,
+        /// The number that it may mean.
+        number: Option<i64>,
+    },
     /// A scheme other than `HTTP` and `HTTPS`.
     Scheme,
     /// A header name that istiod (`true`) or only the schema of the definition rejects.
@@ -65,7 +70,7 @@ impl FaultKind {
             Self::Grpc => "a gRPC probe is not accepted",
             Self::Negative => "the number is negative",
             Self::PortOutOfRange(_) => "the port is missing or out of range",
-            Self::PortName(_) => "the port is not a number",
+            Self::PortName { .. } => "the port is not a number",
             Self::Scheme => "the scheme is neither HTTP nor HTTPS",
             Self::HeaderName(_) => "the header has no valid name",
             Self::HeaderValue(_) => "the header value is not a string",
@@ -248,7 +253,11 @@ impl<'t> FaultCollector<'t> {
             (Some(text), quoted) => {
                 let named = self.ports.and_then(|ports| ports.get(text));
                 let named = named.and_then(crate::kube::integer);
-                self.push(FaultKind::PortName(quoted.or(named)), node.span(), route);
+                let kind = FaultKind::PortName {
+                    name: text.to_owned(),
+                    number: quoted.or(named),
+                };
+                self.push(kind, node.span(), route);
             }
             (None, None) => {
                 self.typed(node, Type::Port, route);
