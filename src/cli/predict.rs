@@ -5,14 +5,14 @@ use crate::engine::{self, Exit, failing};
 use crate::finding::Severity;
 use crate::predict::{self, WorkloadPrediction};
 use crate::report;
-use crate::report::prediction::{self, Explanation, Report, Row};
+use crate::report::prediction::{self, Explanation, Report, WorkloadRows};
 use crate::settings::FailOn;
 
 use super::args::{PredictArgs, TableFormat};
 use super::input::{Gate, RenderFallback, prepare, print_files, print_findings};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
-use super::terminal::terminal_style;
+use super::terminal::{line_width, terminal_style};
 
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
@@ -35,7 +35,8 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
         None => {}
         Some(Shown::Rows(rows)) => {
             let style = terminal_style(session, OutputStream::Stdout, args.common.color);
-            session.print_text(&report::table(&rows, style))?;
+            let width = line_width(session, OutputStream::Stdout);
+            session.print_text(&report::predictions(&rows, style, width))?;
         }
         Some(Shown::Explanations(all)) => {
             let style = terminal_style(session, OutputStream::Stdout, args.common.color);
@@ -71,7 +72,7 @@ fn json(report: &Report) -> Shown {
 }
 
 enum Shown {
-    Rows(Vec<Row>),
+    Rows(Vec<WorkloadRows>),
     Explanations(Vec<Explanation>),
     Json(serde_json::Result<String>),
 }

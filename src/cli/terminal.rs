@@ -1,9 +1,14 @@
 //! The capabilities of the terminal, and the settings of its user.
 
+use std::ffi::OsStr;
+
 use crate::report::TerminalStyle;
 
 use super::args::ColorArg;
 use super::session::{OutputStream, Session};
+
+/// The minimum width of lines: words are not broken.
+const LEAST_WIDTH: usize = 40;
 
 /// Returns the style of text that is written to a stream.
 pub(super) fn terminal_style(
@@ -20,7 +25,7 @@ pub(super) fn terminal_style(
         ColorArg::Auto => session.is_set("FORCE_COLOR") || (terminal && !dumb),
     };
     TerminalStyle {
-        width: width(terminal),
+        width: line_width(session, stream).unwrap_or(TerminalStyle::PLAIN.width),
         terminal,
         color,
         unicode: (terminal || color) && !dumb && locale_is_unicode(session),
@@ -32,13 +37,19 @@ pub(super) fn can_redraw(session: &Session) -> bool {
     !is(session, "TERM", "dumb") && session.variable("TERM").is_some()
 }
 
-fn width(terminal: bool) -> usize {
-    terminal
-        .then(terminal_size::terminal_size)
-        .flatten()
-        .map_or(TerminalStyle::PLAIN.width, |(width, _)| {
-            usize::from(width.0).max(40)
-        })
+/// Returns the width of the lines of a stream: `COLUMNS`, else the width of the terminal; `None` for a pipe or a file.
+pub(super) fn line_width(session: &Session, stream: OutputStream) -> Option<usize> {
+    let columns = session.variable("COLUMNS").and_then(OsStr::to_str);
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    let of_terminal = || {
+        let is_terminal = session.is_terminal(stream);
+        let size = is_terminal.then(terminal_size::terminal_size).flatten();
+        size.map(|(width, _)| usize::from(width.0))
+    };
+    let width: usize = columns
+        .filter(|columns| *columns > 0)
+        .or_else(of_terminal)?;
+    Some(width.max(LEAST_WIDTH))
 }
 
 /// Returns whether the locale uses UTF-8. An unset locale is common in containers, whose terminals use UTF-8.

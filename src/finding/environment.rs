@@ -49,7 +49,13 @@ pub(super) fn environments_line(environments: &[Environment]) -> Option<String> 
 }
 
 fn names<'e>(environments: impl Iterator<Item = &'e Environment>) -> String {
-    let names: Vec<&str> = environments.map(|found| &*found.name).collect();
+    name_list(environments.map(|found| &*found.name))
+}
+
+/// Returns the names of environments as one text, such as `prod-eu, prod-us`. A long list is cut.
+#[must_use]
+pub fn name_list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
     match names.get(..FIRST_NAMED) {
         Some(first) if names.len() > ALL_NAMED => {
             let more = names.len() - first.len();

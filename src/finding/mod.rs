@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::yaml::{Change, Span, Value};
 
-pub use environment::{DifferentOutcome, Environment};
+pub use environment::{DifferentOutcome, Environment, name_list};
 pub use guard_id::GuardId;
 pub use probe_ref::ProbeRef;
 pub use rule_id::RuleId;

@@ -3,7 +3,8 @@
 use crate::report::prediction::Explanation;
 
 use super::escape::escape_control;
-use super::wrap::wrap;
+use super::name_list::{in_note, name_list};
+use super::wrap::wrap_with_note;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
 /// The width of the column of names.
@@ -23,30 +24,36 @@ fn block(explanation: &Explanation, style: TerminalStyle) -> String {
     let title = style.paint(Tone::Strong, &escape_control(&explanation.title));
     let place = style.paint(Tone::Faint, &escape_control(&explanation.place));
     let mut out = format!("{title}\n  --> {place}\n");
+    let named = |name: &str, text: &str, note: &str| {
+        let name = style.paint(Tone::Note, &format!("{name:<NAME$}"));
+        text_line(text, note, &format!("  {name}"), NAME + 2, style.width)
+    };
+    if !explanation.environments.is_empty() {
+        out.push_str(&named("in", &name_list(&explanation.environments), ""));
+    }
     for line in &explanation.lines {
-        let name = style.paint(Tone::Note, &format!("{:<NAME$}", line.name));
         let certainty = match line.certainty {
             "" => String::new(),
             word => format!(" ({word})"),
         };
         let value = format!("{}{certainty}", line.value);
-        out.push_str(&wrap(
-            &escape_control(&value),
-            &format!("  {name}"),
-            NAME + 2,
-            style.width,
-        ));
-        out.push('\n');
+        out.push_str(&named(line.name, &value, &in_note(&line.environments)));
         for reason in &line.because {
-            let first = " ".repeat(NAME + 4);
-            out.push_str(&wrap(
-                &escape_control(reason),
-                &first,
-                NAME + 4,
-                style.width,
-            ));
-            out.push('\n');
+            let note = in_note(&reason.environments);
+            let hang = NAME + 4;
+            let first = " ".repeat(hang);
+            out.push_str(&text_line(&reason.text, &note, &first, hang, style.width));
         }
     }
     out
+}
+
+fn text_line(text: &str, note: &str, first: &str, hang: usize, width: usize) -> String {
+    wrap_with_note(
+        &escape_control(text),
+        &escape_control(note),
+        first,
+        hang,
+        width,
+    ) + "\n"
 }

@@ -1,83 +1,136 @@
-//! The table of `predict`.
+//! The table of `predict`, with one line per row.
 
-use crate::report::prediction::Row;
-
-use super::escape::escape_control;
-use super::wrap::wrap;
+use crate::report::prediction::{Row, WorkloadRows};
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
-const HEADINGS: [&str; 7] = [
+use super::escape::escape_control;
+use super::name_list::name_list;
+use super::outcome_tone::outcome_tone;
+use super::wrap::wrap;
+
+const HEADINGS: [&str; COLUMNS] = [
     "WORKLOAD",
     "CONTAINER",
     "SLOT",
     "PROBE",
     "BECOMES",
+    "IN",
     "OUTCOME",
     "WHY",
 ];
 
+const COLUMNS: usize = 8;
+
+/// The column of the environments, which is omitted if no row has any.
+const IN: usize = 5;
+
+const OUTCOME: usize = 6;
+
 /// The minimum width of the last column, which uses the rest of the line.
-const LEAST_WHY: usize = 24;
+const LEAST_WHY: usize = 32;
 
-const OUTCOME: usize = 5;
+/// The rows of a table, with the widths of the columns.
+pub(super) struct Table {
+    cells: Vec<[String; COLUMNS]>,
+    widths: [usize; COLUMNS],
+}
 
-/// Returns the rows under headings. Columns are as wide as their widest cell. The last column is wrapped at the width of a
-/// terminal, and not wrapped in a pipe.
-#[must_use]
-pub fn table(rows: &[Row], style: TerminalStyle) -> String {
-    let cells: Vec<[String; 7]> = rows.iter().map(cells_of).collect();
-    let mut widths = HEADINGS.map(str::len);
-    for row in &cells {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+impl Table {
+    pub(super) fn new(workloads: &[WorkloadRows]) -> Self {
+        let rows = workloads.iter().flat_map(|workload| &workload.rows);
+        let cells: Vec<[String; COLUMNS]> = rows.map(cells_of).collect();
+        let mut widths = HEADINGS.map(str::len);
+        for row in &cells {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
         }
+        let mut table = Self { cells, widths };
+        if table.cells.iter().all(|row| row[IN] == "-") {
+            table.widths[IN] = 0;
+        }
+        table
     }
-    let headings = HEADINGS.map(str::to_owned);
-    let mut out = style.paint(
-        Tone::Strong,
-        line(&headings, &widths, style, None).trim_end(),
-    );
-    out.push('\n');
-    for row in &cells {
-        out.push_str(&line(row, &widths, style, Some(tone_of(row))));
+
+    /// Returns whether the lines fit into a width, with enough room for the last column.
+    pub(super) fn fits(&self, width: usize) -> bool {
+        self.width_of_front() + LEAST_WHY <= width
+    }
+
+    /// Returns the table. With a width, the last column is wrapped, and a line omits the workload and the container if they
+    /// are those of the line above.
+    pub(super) fn text(&self, style: TerminalStyle, width: Option<usize>) -> String {
+        let headings = HEADINGS.map(str::to_owned);
+        let heading = self.line(&headings, style, None, None);
+        let mut out = style.paint(Tone::Strong, heading.trim_end());
         out.push('\n');
-    }
-    out
-}
-
-fn line(
-    cells: &[String; 7],
-    widths: &[usize; 7],
-    style: TerminalStyle,
-    tone: Option<Tone>,
-) -> String {
-    let mut out = String::new();
-    let [front @ .., why] = cells;
-    for (at, (cell, width)) in front.iter().zip(widths).enumerate() {
-        match tone {
-            Some(tone) if at == OUTCOME => out.push_str(&style.paint(tone, cell)),
-            _ => out.push_str(cell),
+        let mut above: Option<&[String; COLUMNS]> = None;
+        for row in &self.cells {
+            let shown = match above.filter(|_| width.is_some()) {
+                Some(above) => without_repetition(row, above),
+                None => row.clone(),
+            };
+            let line = self.line(&shown, style, Some(outcome_tone(&row[OUTCOME])), width);
+            out.push_str(line.trim_end());
+            out.push('\n');
+            above = Some(row);
         }
-        let gap = (width + 2).saturating_sub(cell.chars().count());
-        out.extend(std::iter::repeat_n(' ', gap));
+        out
     }
-    let used: usize = widths.iter().take(front.len()).map(|width| width + 2).sum();
-    if style.terminal {
-        return wrap(why, &out, used, style.width.max(used + LEAST_WHY))
-            .trim_end()
-            .to_owned();
+
+    fn line(
+        &self,
+        cells: &[String; COLUMNS],
+        style: TerminalStyle,
+        tone: Option<Tone>,
+        width: Option<usize>,
+    ) -> String {
+        let mut out = String::new();
+        let [front @ .., why] = cells;
+        for (at, (cell, width)) in front.iter().zip(self.widths).enumerate() {
+            if width == 0 {
+                continue;
+            }
+            match tone {
+                Some(tone) if at == OUTCOME => out.push_str(&style.paint(tone, cell)),
+                _ => out.push_str(cell),
+            }
+            let gap = (width + 2).saturating_sub(cell.chars().count());
+            out.extend(std::iter::repeat_n(' ', gap));
+        }
+        match width {
+            Some(width) => wrap(why, &out, self.width_of_front(), width),
+            None => out + why,
+        }
     }
-    out.push_str(why);
-    out.trim_end().to_owned()
+
+    fn width_of_front(&self) -> usize {
+        let [front @ .., _] = &self.widths;
+        let shown = front.iter().filter(|width| **width > 0);
+        shown.map(|width| width + 2).sum()
+    }
 }
 
-fn cells_of(row: &Row) -> [String; 7] {
+/// Empties the cells of the workload and the container that are equal in the line above.
+fn without_repetition(row: &[String; COLUMNS], above: &[String; COLUMNS]) -> [String; COLUMNS] {
+    let mut shown = row.clone();
+    for (cell, above) in shown.iter_mut().zip(above).take(2) {
+        if cell != above {
+            break;
+        }
+        cell.clear();
+    }
+    shown
+}
+
+fn cells_of(row: &Row) -> [String; COLUMNS] {
     [
         row.workload.as_str(),
         &row.container,
         &row.slot,
         &row.probe,
         &row.rewritten_to,
+        &name_list(&row.environments),
         row.outcome,
         &row.why,
     ]
@@ -88,39 +141,4 @@ fn cells_of(row: &Row) -> [String; 7] {
             escape_control(cell).into_owned()
         }
     })
-}
-
-fn tone_of(row: &[String; 7]) -> Tone {
-    let [.., outcome, _] = row;
-    match outcome.as_str() {
-        "ok" => Tone::Good,
-        "fails" | "always-passes" | "target-changed" | "broken-without-mesh" => Tone::Error,
-        "unknown" => Tone::Warning,
-        _ => Tone::Faint,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_aligned_and_the_last_is_wrapped() {
-        let row = Row {
-            workload: "Deployment/web".into(),
-            container: "web".into(),
-            slot: "readinessProbe".into(),
-            probe: "GET :8080/".into(),
-            rewritten_to: String::new(),
-            outcome: "fails",
-            why: "STRICT mTLS and not rewritten, so nothing answers".into(),
-        };
-        let style = TerminalStyle {
-            width: 96,
-            terminal: true,
-            ..TerminalStyle::PLAIN
-        };
-        insta::assert_snapshot!(table(std::slice::from_ref(&row), style));
-        assert_eq!(table(&[row], TerminalStyle::PLAIN).lines().count(), 2);
-    }
 }

@@ -25,6 +25,30 @@ pub fn wrap(text: &str, first: &str, hang: usize, width: usize) -> String {
     out
 }
 
+/// Wraps `text` like [`wrap`], and adds `note` to its last line, or on a line of its own if it does not fit.
+pub(super) fn wrap_with_note(
+    text: &str,
+    note: &str,
+    first: &str,
+    hang: usize,
+    width: usize,
+) -> String {
+    let mut out = wrap(text, first, hang, width);
+    if note.is_empty() {
+        return out;
+    }
+    let column = out.lines().last().map_or(0, printed_width);
+    let length = printed_width(note);
+    if column + 1 + length <= width {
+        out.push(' ');
+        out.push_str(note);
+    } else {
+        out.push('\n');
+        out.push_str(&wrap(note, &" ".repeat(hang), hang, width));
+    }
+    out
+}
+
 /// Returns the width of a text in columns, without escape sequences for colours.
 pub(super) fn printed_width(text: &str) -> usize {
     let mut width = 0;

@@ -5,70 +5,56 @@ use crate::finding::Label;
 use crate::mesh::istio::rewrite::rewritten_since;
 use crate::mesh::{Fact, Mesh, Reason};
 
+use super::explanation_lines::{Explanation, Line};
 use super::json::mode_text;
-use super::row::{Row, merged, rows};
+use super::merged_explanations::merge_environments;
+use super::shown::{Shown, in_file_order};
 use crate::predict::{
-    Alternative, HandlerPrediction, MachinePrediction, WorkloadPrediction, alternatives,
+    Alternative, EnvironmentNames, HandlerPrediction, MachinePrediction, WorkloadPrediction,
+    alternatives,
 };
 
-/// One fact, or one line of the verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// The name of the fact: `dataplane`, `mTLS`, `outcome` …
-    pub name: &'static str,
-    /// Its value.
-    pub value: String,
-    /// Its certainty; empty for a line that is not a fact.
-    pub certainty: &'static str,
-    /// Its provenance, one item per reason.
-    pub because: Vec<String>,
-}
-
-/// A handler with all its facts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
-    /// `shop/Deployment/web: readinessProbe of container web`.
-    pub title: String,
-    /// `apps/web.yaml:31`.
-    pub place: String,
-    /// The facts in the order in which they are consulted, then the verdict.
-    pub lines: Vec<Line>,
-}
-
-/// Explains every handler and every check of virtual machines, in the order of the files. Omits
-/// workloads that are only context.
+/// Explains every handler and every check of virtual machines, in the order of the files. Merges the explanations of one
+/// handler in several environments. Omits workloads that are only context.
 #[must_use]
 pub fn explanations(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
     machines: &[MachinePrediction<'_>],
 ) -> Vec<Explanation> {
-    let of_handlers = of_handlers(context, predictions);
-    let of_machines = machines.iter().map(|machine| machine.explain(context));
-    merged(predictions, of_handlers, machines, of_machines)
+    let names = EnvironmentNames::of(predictions);
+    let mut shown = of_handlers(context, predictions, &names);
+    shown.extend(machines.iter().map(|machine| {
+        let explanation = machine.explain(context);
+        Shown::new(&machine.group, &names, explanation)
+    }));
+    merge_environments(in_file_order(shown))
 }
 
-fn of_handlers(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Explanation> {
-    let mut rows = rows(predictions).into_iter();
+fn of_handlers(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+    names: &EnvironmentNames,
+) -> Vec<Shown<Explanation>> {
     let mut explanations = Vec::new();
     for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
         let alternatives = alternatives(context, prediction);
         for handler in &prediction.handlers {
-            let Some(row) = rows.next() else { break };
-            let mut explanation = prediction.explain(context, handler, row);
+            let mut explanation = prediction.explain(context, handler);
             explanation.lines.extend(otherwise(&alternatives, handler));
             let by_release = handler.by_other_release.clone();
             explanation
                 .lines
                 .extend(by_release.map(|outcome| plain_line("otherwise", outcome)));
-            explanations.push(explanation);
+            explanations.push(Shown::new(&prediction.workload.object, names, explanation));
         }
     }
     explanations
 }
 
 impl WorkloadPrediction<'_> {
-    fn explain(&self, context: &Context<'_>, of: &HandlerPrediction<'_>, row: Row) -> Explanation {
+    fn explain(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Explanation {
+        let row = self.row(of);
         let object = &self.workload.object;
         let key = object.label_at(of.handler.key.span(), String::new());
         let mut lines = vec![plain_line("probe", row.probe)];
@@ -122,6 +108,7 @@ impl WorkloadPrediction<'_> {
         Explanation {
             title: format!("{}: {}", row.workload, of.title()),
             place: format_place(context, &key),
+            environments: Vec::new(),
             lines,
         }
     }
@@ -137,12 +124,14 @@ impl MachinePrediction<'_> {
             value: format!("{}: {}", row.outcome, row.why),
             certainty: self.certainty.as_str(),
             because: because
-                .map(|reason| format_reason(context, reason))
+                .map(|reason| format_reason(context, reason).into())
                 .collect(),
+            environments: Vec::new(),
         };
         Explanation {
-            title: format!("{}: probe", row.workload),
+            title: format!("{}: {}", row.workload, row.title()),
             place: format_place(context, &key),
+            environments: Vec::new(),
             lines: vec![plain_line("probe", row.probe), outcome],
         }
     }
@@ -161,7 +150,7 @@ impl WorkloadPrediction<'_> {
             && release < since
         {
             let note = format!("this release does not rewrite the handler; {since} and later do");
-            line.because.push(note);
+            line.because.push(note.into());
         }
         line
     }
@@ -196,6 +185,7 @@ const fn plain_line(name: &'static str, value: String) -> Line {
         value,
         certainty: "",
         because: Vec::new(),
+        environments: Vec::new(),
     }
 }
 
@@ -208,12 +198,13 @@ fn fact_line<T>(
     let because = fact
         .because
         .iter()
-        .map(|reason| format_reason(context, reason));
+        .map(|reason| format_reason(context, reason).into());
     Line {
         name,
         value: value(&fact.value),
         certainty: fact.certainty.as_str(),
         because: because.collect(),
+        environments: Vec::new(),
     }
 }
 

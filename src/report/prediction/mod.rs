@@ -1,9 +1,15 @@
 //! Prepares predictions for output: as rows, as explanations and as JSON.
 
 mod explanation;
+mod explanation_lines;
 mod json;
+mod merged_explanations;
 mod row;
+mod shown;
+mod workload_rows;
 
-pub use explanation::{Explanation, Line, explanations};
+pub use explanation::explanations;
+pub use explanation_lines::{Explanation, Line, Noted};
 pub use json::Report;
-pub use row::{Row, rows, table};
+pub use row::{Row, rows};
+pub use workload_rows::{WorkloadRows, table};

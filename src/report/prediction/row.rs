@@ -1,11 +1,10 @@
 //! The rows of the table that `predict` prints.
 
-use hashbrown::HashMap;
-
-use crate::kube::Object;
+use std::sync::Arc;
 
 use crate::predict::{
-    HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text, rewritten_text,
+    HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text, handler_title,
+    rewritten_text,
 };
 
 /// One row of the table.
@@ -25,70 +24,44 @@ pub struct Row {
     pub outcome: &'static str,
     /// A short description of the cause. The JSON report contains the facts behind it.
     pub why: String,
+    /// The names of the environments to which the row applies; empty if the workload has only one.
+    pub environments: Vec<Arc<str>>,
 }
 
-/// Returns the rows of the table, one per handler and one per check of virtual machines, in the order of
-/// the files. Omits workloads that are only context.
-#[must_use]
-pub fn table(
-    predictions: &[WorkloadPrediction<'_>],
-    machines: &[MachinePrediction<'_>],
-) -> Vec<Row> {
-    let of_machines = machines.iter().map(MachinePrediction::row);
-    merged(predictions, rows(predictions), machines, of_machines)
-}
-
-/// Merges the items for handlers and for machines in the order of the files.
-pub(in crate::report) fn merged<T>(
-    predictions: &[WorkloadPrediction<'_>],
-    of_handlers: impl IntoIterator<Item = T>,
-    machines: &[MachinePrediction<'_>],
-    of_machines: impl IntoIterator<Item = T>,
-) -> Vec<T> {
-    let place = |object: &Object<'_>| {
-        let rendered_by = object.rendered_by.map(ToString::to_string);
-        (
-            object.path().to_string(),
-            object.document.index,
-            rendered_by,
-        )
-    };
-    let places = predictions
-        .iter()
-        .flat_map(WorkloadPrediction::shown)
-        .map(|(pod, _)| place(&pod.workload.object));
-    let mut all: Vec<_> = places.zip(of_handlers).collect();
-    let places = machines.iter().map(|machine| place(&machine.group));
-    all.extend(places.zip(of_machines));
-    all.sort_by(|(a, _), (b, _)| a.cmp(b));
-    all.into_iter().map(|(_, item)| item).collect()
-}
-
-/// Returns the rows of the table, one per handler, without workloads that are only context. If several
-/// rows would look the same, each contains its overlay.
+/// Returns one row per handler, without workloads that are only context.
 #[must_use]
 pub fn rows(predictions: &[WorkloadPrediction<'_>]) -> Vec<Row> {
-    let shown = || predictions.iter().flat_map(WorkloadPrediction::shown);
-    let mut rows: Vec<Row> = shown().map(|(pod, handler)| pod.row(handler)).collect();
-    let mut count: HashMap<(String, String, String), usize> = HashMap::new();
-    let key = |row: &Row| {
-        (
-            row.workload.clone(),
-            row.container.clone(),
-            row.slot.clone(),
-        )
-    };
-    for row in &rows {
-        *count.entry(key(row)).or_default() += 1;
-    }
-    for (row, (pod, _)) in rows.iter_mut().zip(shown()) {
-        if let Some(overlay) = pod.workload.object.overlay
-            && count.get(&key(row)).is_some_and(|&count| count > 1)
-        {
-            row.workload = format!("{} ({overlay})", row.workload);
+    let shown = predictions.iter().flat_map(WorkloadPrediction::shown);
+    shown.map(|(pod, handler)| pod.row(handler)).collect()
+}
+
+impl Row {
+    /// Returns the handler's name for messages: "readinessProbe of container `web`".
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.container.as_str() {
+            "" => self.slot.clone(),
+            container => handler_title(&self.slot, container),
         }
     }
-    rows
+
+    /// Returns whether both rows have the same handler, written and rewritten in the same way.
+    #[must_use]
+    pub fn is_same_probe(&self, other: &Self) -> bool {
+        self.is_of(other)
+            && (&self.probe, &self.rewritten_to) == (&other.probe, &other.rewritten_to)
+    }
+
+    /// Returns whether both rows are about the same handler.
+    #[must_use]
+    pub fn is_of(&self, other: &Self) -> bool {
+        (&self.container, &self.slot) == (&other.container, &other.slot)
+    }
+
+    /// Returns whether both rows are equal except for their environments.
+    pub(super) fn is_equal(&self, other: &Self) -> bool {
+        self.is_same_probe(other) && (self.outcome, &self.why) == (other.outcome, &other.why)
+    }
 }
 
 impl<'t> WorkloadPrediction<'t> {
@@ -127,6 +100,7 @@ impl<'t> WorkloadPrediction<'t> {
                 .unwrap_or_default(),
             outcome: prediction.verdict.outcome.as_str(),
             why: prediction.verdict.cause.describe().to_owned(),
+            environments: Vec::new(),
         }
     }
 }

@@ -43,6 +43,7 @@ mod overlay_identity;
 mod overlays;
 mod panics;
 mod platform;
+mod predict_layout;
 mod predict_locations;
 mod proxy_config;
 mod rendering_limits;
