@@ -101,6 +101,10 @@ fn row(results: &Results<'_>, finding: &Finding) -> String {
         .path(results.set, &source_path(results.set, &finding.primary));
     let line = line_region(results.set, &finding.primary).map(|region| format!(":{}", region.line));
     let mut cell = prose(&finding.message);
+    if let Some(environments) = finding.environments_line() {
+        cell.push_str("<br>in: ");
+        cell.push_str(&prose(&environments));
+    }
     for assumption in &finding.assumptions {
         cell.push_str("<br>assumed: ");
         cell.push_str(&prose(assumption));

@@ -2,9 +2,15 @@
 
 use crate::finding::{Applicability, Finding, Fix};
 
-/// Returns the lines of a finding: the message, the text of the kubelet, the assumptions, the help, and the fix.
+/// Returns the lines of a finding: the message, the environments, the text of the kubelet, the assumptions, the help, and
+/// the fix.
 pub(super) fn finding_lines(finding: &Finding) -> Vec<String> {
     let mut lines = vec![finding.message.clone()];
+    lines.extend(
+        finding
+            .environments_line()
+            .map(|environments| format!("in: {environments}")),
+    );
     lines.extend(
         finding
             .kubelet

@@ -47,6 +47,7 @@ mod predict_layout;
 mod predict_locations;
 mod proxy_config;
 mod rendering_limits;
+mod report_environments;
 mod report_files;
 mod reports;
 mod repository_facts;
