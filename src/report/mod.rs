@@ -24,6 +24,7 @@ mod report_root;
 mod results;
 mod rules;
 mod sarif;
+mod sarif_text;
 mod source_location;
 mod statistics;
 mod summary;

@@ -1,13 +1,14 @@
 //! SARIF 2.1.0, with all fields that GitHub code scanning reads
 //! (docs.github.com, "SARIF support for code scanning").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use crate::engine::{Notice, explained};
 use crate::finding::{
-    Applicability, FileEdit, Finding, Fix, Label, Severity, SuppressedBy, Suppression, docs_url,
+    Applicability, Environment, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
+    Suppression, docs_url,
 };
 use crate::source::SourceSet;
 
@@ -16,6 +17,7 @@ use super::line_hash::line_hashes;
 use super::report_root::{ReportPath, ReportRoot};
 use super::results::Results;
 use super::rules::{reason, summary};
+use super::sarif_text::{link, plain_text, text_next_to_links};
 use super::source_location::{LineRegion, line_region, source_path};
 use crate::report::text::{finding_lines, subject};
 
@@ -28,17 +30,18 @@ const DESCRIPTION: usize = 1024;
 /// The maximum number of results of a run; code scanning rejects more.
 const RESULTS: usize = 25_000;
 
-/// Returns the report: the findings, silenced ones as suppressed results, and all rules and notices of `check` as rules.
+/// Returns the report: the findings, silenced ones as suppressed results, and the rules and notices that they name.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.
 pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
-    let rules: Vec<Notice> = explained()
-        .into_iter()
-        .filter(|notice| !notice.id.is_guard())
-        .collect();
     let mut hashes = Hashes::new(results.set);
     let (reported, omitted) = bounded(results.outcome.all(), RESULTS);
+    let used: BTreeSet<RuleId> = reported.iter().map(|finding| finding.rule).collect();
+    let rules: Vec<Notice> = explained()
+        .into_iter()
+        .filter(|notice| used.contains(&notice.id))
+        .collect();
     let found: Vec<Value> = reported
         .into_iter()
         .map(|finding| result(results, finding, &rules, &mut hashes))
@@ -147,7 +150,7 @@ fn result(
     let mut result = json!({
         "ruleId": finding.rule.as_str(),
         "level": finding.severity.as_str(),
-        "message": { "text": unlinked(&finding_lines(finding).join("\n\n")) },
+        "message": { "text": message(finding) },
         "relatedLocations": related,
         // If one result of a run has this property, all results must have it.
         "suppressions": suppressions,
@@ -155,6 +158,7 @@ fn result(
             "certainty": finding.certainty.as_str(),
             "assumptions": finding.assumptions,
             "overlays": finding.overlays.iter().map(|path| &**path).collect::<Vec<_>>(),
+            "environments": finding.environments.iter().map(|found| environment(finding, found)).collect::<Vec<_>>(),
         },
     });
     let object = subject(finding);
@@ -205,21 +209,44 @@ fn physical(results: &Results<'_>, label: &Label) -> Value {
 }
 
 fn related_location(results: &Results<'_>, number: usize, label: &Label) -> Value {
-    let message = match label.message.as_str() {
-        "" => "related location",
-        message => message,
-    };
     json!({
         "id": number + 1,
         "physicalLocation": physical(results, label),
-        "message": { "text": unlinked(message) },
+        "message": { "text": plain_text(related_text(label)) },
     })
 }
 
-/// Escapes embedded links (`[text](destination)`): a bracket after a backslash does not end the text of a link
-/// (SARIF 2.1.0, 3.11.6).
-fn unlinked(text: &str) -> String {
-    text.replace("](", "\\](")
+fn related_text(label: &Label) -> &str {
+    match label.message.as_str() {
+        "" => "related location",
+        message => message,
+    }
+}
+
+/// Returns the text of a result. Links to the related locations follow the first line: code scanning shows these locations
+/// only if the text links to them.
+fn message(finding: &Finding) -> String {
+    let lines = finding_lines(finding);
+    if finding.related.is_empty() {
+        return plain_text(&lines.join("\n\n"));
+    }
+    let mut lines: Vec<String> = lines.iter().map(|line| text_next_to_links(line)).collect();
+    let related = finding.related.iter().enumerate();
+    let links: Vec<String> = related
+        .map(|(number, label)| link(related_text(label), number + 1))
+        .collect();
+    lines.insert(lines.len().min(1), format!("because: {}", links.join("; ")));
+    lines.join("\n\n")
+}
+
+fn environment(finding: &Finding, environment: &Environment) -> Value {
+    let outcome = environment.differs.map(|differs| differs.id);
+    json!({
+        "name": &*environment.name,
+        "path": &*environment.path,
+        "affected": environment.differs.is_none(),
+        "outcome": outcome.or(finding.outcome),
+    })
 }
 
 fn artifact(set: &SourceSet, root: &ReportRoot, path: &str) -> Value {
@@ -260,7 +287,7 @@ fn sarif_fix(set: &SourceSet, root: &ReportRoot, fix: &Fix) -> Option<Value> {
         json!({ "artifactLocation": artifact(set, root, path), "replacements": replacements })
     });
     Some(json!({
-        "description": { "text": unlinked(&fix.title) },
+        "description": { "text": plain_text(&fix.title) },
         "artifactChanges": changes.collect::<Vec<_>>(),
         "properties": { "applicability": fix.applicability.as_str() },
     }))

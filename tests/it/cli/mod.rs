@@ -54,6 +54,7 @@ mod repository_facts;
 mod rewrite_output_folder;
 mod rule_names;
 mod same_words;
+mod sarif_messages;
 mod self_referencing_aliases;
 mod settings;
 mod suppressed;

@@ -138,7 +138,7 @@ fn reports_without_findings_are_complete() {
     let report = json(&text("sarif"));
     let run = &report["runs"][0];
     assert_eq!(run["results"], Value::Array(Vec::new()));
-    assert!(run["tool"]["driver"]["rules"].as_array().unwrap().len() > 150);
+    assert_eq!(run["tool"]["driver"]["rules"], Value::Array(Vec::new()));
     assert_eq!(json(&text("json"))["findings"], Value::Array(Vec::new()));
 }
 
