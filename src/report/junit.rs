@@ -1,6 +1,6 @@
 //! `JUnit` XML: a suite per file, a case per finding, and a passing case for a file without findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::Summary;
@@ -97,8 +97,9 @@ fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
     let mut text = format!(
         "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{silenced}\">\n"
     );
-    for finding in findings {
-        text.push_str(&case(results, finding, &shown));
+    let names = case_names(findings);
+    for (finding, name) in findings.iter().zip(&names) {
+        text.push_str(&case(results, finding, name, &shown));
     }
     if findings.is_empty() {
         let passed = format!("    <testcase name=\"no findings\" classname=\"{shown}\"/>\n");
@@ -112,15 +113,50 @@ fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
     }
 }
 
-fn case(results: &Results<'_>, finding: &Finding, shown: &str) -> String {
-    let subject = subject(finding);
-    let name = match subject.as_str() {
+/// Returns the names of the cases of a suite as XML, in the same order. All are different, because programs identify a case
+/// by its name.
+fn case_names(findings: &[&Finding]) -> Vec<String> {
+    let mut used = BTreeSet::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let names = findings.iter().map(|finding| {
+        let first = xml(&case_name(finding));
+        let count = counts.entry(first.clone()).or_default();
+        loop {
+            *count += 1;
+            let name = match *count {
+                1 => first.clone(),
+                count => format!("{first} ({count})"),
+            };
+            if used.insert(name.clone()) {
+                return name;
+            }
+        }
+    });
+    names.collect()
+}
+
+/// Returns the rule, the object, the container and the field of a finding.
+fn case_name(finding: &Finding) -> String {
+    let field = finding.field.as_deref().map(short_field);
+    let parts = [subject(finding), field.unwrap_or_default().to_owned()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    match parts.join(", ").as_str() {
         "" => finding.rule.to_string(),
-        subject => format!("{}: {subject}", finding.rule),
-    };
+        parts => format!("{}: {parts}", finding.rule),
+    }
+}
+
+/// Returns a field path without the path of the container, which the name contains already.
+fn short_field(field: &str) -> &str {
+    let of_container = field
+        .split_once("ontainers[")
+        .and_then(|(_, rest)| rest.split_once("]."));
+    of_container.map_or(field, |(_, field)| field)
+}
+
+fn case(results: &Results<'_>, finding: &Finding, name: &str, shown: &str) -> String {
     format!(
-        "    <testcase name=\"{}\" classname=\"{shown}\">\n{}    </testcase>\n",
-        xml(&name),
+        "    <testcase name=\"{name}\" classname=\"{shown}\">\n{}    </testcase>\n",
         outcome(results, finding),
     )
 }

@@ -24,6 +24,7 @@ mod helm_and_kustomize_options;
 mod hidden_files;
 mod hidden_overlays;
 mod invocation;
+mod junit_names;
 mod krm;
 mod krm_contract;
 mod krm_settings;
