@@ -26,7 +26,7 @@ const FILE_ONLY: [&[&str]; 3] = [
 ];
 
 /// Keywords of JSON schema that OpenAPI 3.0 does not support.
-const NOT_IN_OPEN_API: [&str; 3] = ["$id", "$schema", "propertyNames"];
+const NOT_IN_OPEN_API: [&str; 4] = ["$id", "$schema", "examples", "propertyNames"];
 
 /// Returns the definition of the function, in YAML.
 ///
@@ -105,14 +105,28 @@ fn properties(schema: &mut Value) -> Option<&mut Map<String, Value>> {
     schema.get_mut("properties")?.as_object_mut()
 }
 
+/// Replaces several types: a type that can be null is nullable, and others become text or a number.
+fn translate_types(map: &mut Map<String, Value>, types: &[Value]) {
+    map.remove("type");
+    let mut others = types.iter().filter(|kind| *kind != "null");
+    match (others.next(), others.next()) {
+        (Some(only), None) => {
+            map.insert("type".into(), only.clone());
+            map.insert("nullable".into(), true.into());
+        }
+        _ => {
+            map.insert("x-kubernetes-int-or-string".into(), true.into());
+        }
+    }
+}
+
 /// Converts JSON schema to OpenAPI 3.0, in which a value has at most one type.
 fn translate(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             map.retain(|key, _| !NOT_IN_OPEN_API.contains(&key.as_str()));
-            if map.get("type").is_some_and(Value::is_array) {
-                map.remove("type");
-                map.insert("x-kubernetes-int-or-string".into(), true.into());
+            if let Some(Value::Array(types)) = map.get("type").cloned() {
+                translate_types(map, &types);
             }
             map.values_mut().for_each(translate);
         }

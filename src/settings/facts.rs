@@ -109,7 +109,7 @@ fn injection(value: &str) -> Result<InjectionAssumption, String> {
 }
 
 fn mtls(value: &str) -> Result<MtlsMode, String> {
-    match value.to_uppercase().as_str() {
+    match value.to_ascii_uppercase().as_str() {
         "DISABLE" => Ok(MtlsMode::Disable),
         "PERMISSIVE" => Ok(MtlsMode::Permissive),
         "STRICT" => Ok(MtlsMode::Strict),
@@ -119,7 +119,7 @@ fn mtls(value: &str) -> Result<MtlsMode, String> {
 
 fn port(value: &str) -> Result<u16, String> {
     match value.parse() {
-        Ok(port) if port > 0 => Ok(port),
+        Ok(port) if port > 0 && !value.starts_with('+') => Ok(port),
         _ => Err(format!(
             "expected a port from 1 to 65535 for `status-port`, found `{value}`"
         )),

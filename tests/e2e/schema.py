@@ -2,11 +2,14 @@
 
     schema.py SCHEMA MESHPROBE FOLDER
 
-Starts from one configuration with all keys. In each variant, one key is misspelt or removed, or one value is replaced
-by a value of another type or by another word. The schema and the program check each variant independently.
+Starts from one configuration with all keys of the schema, made of its examples, defaults and words. In each variant,
+one key is misspelt or removed, or one value is replaced by another. The schema and the program check each variant
+independently.
 """
 
+import concurrent.futures
 import copy
+import itertools
 import json
 import operator
 import pathlib
@@ -16,108 +19,122 @@ import sys
 import jsonschema
 import yaml
 
-FULL = """
-apiVersion: meshprobe.dev/v1alpha1
-kind: MeshProbe
-metadata: {name: default}
-spec:
-  mesh: {kind: istio, version: "1.28", rootNamespace: istio-system, revision: canary}
-  actions: [check, rewrite]
-  form: container
-  failOn: note
-  emit: items
-  context: [.]
-  root: true
-  assume:
-    ambient: false
-    cni: true
-    cni-enforces-node-traffic: "true"
-    injection: all
-    mtls: STRICT
-    native-sidecars: "false"
-    node-version: "1.33"
-    revision: canary
-    rewrite: true
-    root-namespace: istio-system
-    status-port: 15099
-  scopes:
-    - paths: ["clusters/**"]
-      assume: {mtls: PERMISSIVE}
-      override: {status-port: "15020"}
-      rules: {syntax-error: note}
-  rules: {syntax-error: error, tcp-probe-always-passes: ignore}
-  ignore:
-    - {rule: syntax-error, path: "legacy/**", reason: gone in June}
+# The types that replace each value.
+TYPES = ["nonsense!", "", " ", None, True, 0, 1, 1.5, -1, 65536, [], {}, [[]], [None], [{}], {"nonsense": {}}]
+
+# Text near the borders of what is accepted, which also replaces each value.
+TEXTS = """
+true True false off 0 1 +15020 15020 015020 65535 65536 99999 1. 1.28 v1.28 1-28-3 1.28x 1.28-rc latest istio Istio
+appmesh strict Strict ALL all never Never ignore ../x ./x a/../b a/..b/ / ./ .// . /etc ** clusters/
 """
 
-# Configurations that only the schema may reject: an empty value instead of a mapping, and words in lower case.
-STRICTER = [
-    "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n",
-    "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {assume: {mtls: strict}}\n",
-]
+VALUES = [*TYPES, *TEXTS.split(), " v1.28.3 ", "STRICT ", "error ", False, 65535]
+
+# Parts whose spelling PyYAML would not write.
+SPELLINGS = """
+spec:
+spec: ~
+metadata:
+metadata: x
+spec: {root: True}
+spec: {root: 'True'}
+spec: {assume: }
+spec: {assume: {cni: FALSE}}
+spec: {mesh: {version: 1.28}}
+spec: {mesh: {version: 1.28.0}}
+spec: {mesh: {revision: 1.10}}
+spec: {rules: }
+spec: {context: }
+spec: {scopes: [{paths: [x], override: }]}
+spec: {rules: {verdict-differs-between-overlays: note}}
+spec: {rules: {verdict-differs-between-overlays: nonsense}}
+spec: {ignore: [{rule: verdict-differs-between-overlays, reason: x}]}
+spec: {ignore: [{rule: verdict-differs-between-overlays}]}
+""".strip().splitlines()
+
+# What only the program rejects: brackets of globs, which a schema cannot check.
+LAXER = ["spec: {scopes: [{paths: ['a/[']}]}", "spec: {scopes: [{paths: ['{a']}]}"]
+
+HEAD = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\n"
 
 
 def main(schema_file, meshprobe, folder):
     schema = json.loads(pathlib.Path(schema_file).read_text())
     jsonschema.Draft7Validator.check_schema(schema)
     validator = jsonschema.Draft7Validator(schema)
-    full = yaml.safe_load(FULL)
-    covered = set(paths(full))
-    missing = [path for path in keys_of(schema) if path not in covered]
-    assert not missing, f"not in the configuration with all keys: {missing}"
-
-    cases = [("unchanged", full), *mutations(full)]
-    verdicts = {True: 0, False: 0}
-    for what, config in cases:
-        fits = validator.is_valid(config)
-        taken = takes(meshprobe, folder, yaml.safe_dump(config))
-        assert fits == taken, f"{what}: accepted by the schema: {fits}, by the program: {taken}"
+    full = sample(schema)
+    full["spec"]["context"] = ["."]
+    texts = {yaml.safe_dump(config): what for what, config in [("unchanged", full), *variants(full)]}
+    texts |= {HEAD + text: text for text in SPELLINGS + LAXER}
+    numbers = itertools.count()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        runs = pool.map(lambda text: takes(meshprobe, folder, next(numbers), text), texts)
+        accepted = dict(zip(texts, runs, strict=True))
+    verdicts, wrong = {True: 0, False: 0}, []
+    for text, what in texts.items():
+        fits = validator.is_valid(yaml.safe_load(text)) and what not in LAXER
         verdicts[fits] += 1
-    assert verdicts[True] >= 15 and verdicts[False] >= 150, verdicts
-    for text in STRICTER:
-        assert takes(meshprobe, folder, text) and not validator.is_valid(yaml.safe_load(text)), text
-    print(f"{len(cases)} configurations: both accept {verdicts[True]} and reject {verdicts[False]}")
+        if fits != accepted[text]:
+            wrong.append(f"{what}: accepted by the schema: {fits}, by the program: {accepted[text]}")
+    assert not wrong, "\n".join(wrong)
+    assert accepted[yaml.safe_dump(full)], "the program rejects the configuration with all keys"
+    assert verdicts[True] >= 300 and verdicts[False] >= 1000, verdicts
+    print(f"{len(texts)} configurations: both accept {verdicts[True]} and reject {verdicts[False]}")
 
 
-def takes(meshprobe, folder, text):
-    file = pathlib.Path(folder, "config.yaml")
+def takes(meshprobe, folder, number, text):
+    file = pathlib.Path(folder, f"config-{number}.yaml")
     file.write_text(text)
-    command = [meshprobe, "check", "--config", str(file), "empty"]
+    command = [meshprobe, "check", "--threads", "1", "--config", str(file), "empty"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    file.unlink()
     assert run.returncode in (0, 2), run
     assert (run.returncode == 2) == bool(run.stderr.startswith("error: ")), run
     return run.returncode == 0
 
 
-def mutations(config):
+def sample(schema):
+    """Returns a value that the schema accepts: a mapping with all keys, an example, the default or a word."""
+    if "properties" in schema:
+        return {key: sample(child) for key, child in schema["properties"].items()}
+    if "propertyNames" in schema:
+        return {schema["propertyNames"]["enum"][0]: sample(schema["additionalProperties"])}
+    if "examples" in schema:
+        return schema["examples"][0]
+    if "items" in schema:
+        return [sample(schema["items"])]
+    if "default" in schema:
+        return schema["default"]
+    assert "enum" in schema, f"this schema needs `examples` or `default`: {schema}"
+    return schema["enum"][0]
+
+
+def variants(config):
     for path in paths(config):
         *above, key = path
-        for what, change in (
-            ("without", dict.pop if isinstance(key, str) else list.pop),
-            ("misspelt", misspell),
-            ("as a word", lambda owner, key: operator.setitem(owner, key, "nonsense!")),
-            ("as a number", lambda owner, key: operator.setitem(owner, key, 1.5)),
-            ("as a list", lambda owner, key: operator.setitem(owner, key, [[]])),
-            ("as a mapping", lambda owner, key: operator.setitem(owner, key, {"nonsense": {}})),
-        ):
-            changed = copy.deepcopy(config)
-            owner = changed
-            for step in above:
-                owner = owner[step]
-            if (isinstance(key, int) and what == "misspelt") or skips(path, what):
+        shown = ".".join(map(str, path))
+        if isinstance(key, str):
+            yield f"{shown} misspelt", changed(config, above, lambda owner, key=key: misspell(owner, key))
+        if path[:1] == ("metadata",) and len(path) > 1:
+            continue
+        yield f"without {shown}", changed(config, above, lambda owner, key=key: owner.pop(key))
+        is_fact_of_scope = "scopes" in path and path[-2] in {"assume", "override"}
+        # The parser of all facts is the same.
+        for value in TYPES if is_fact_of_scope else VALUES:
+            # A folder with that name would have to exist.
+            if "context" in path[:-1] and isinstance(value, (str, int, float)) and value != "":
                 continue
-            change(owner, key)
-            yield f"{'.'.join(map(str, path))} {what}", changed
+            replace = lambda owner, key=key, value=value: operator.setitem(owner, key, value)  # noqa: E731
+            yield f"{shown}: {value!r}", changed(config, above, replace)
 
 
-def skips(path, what):
-    """Returns whether a variant is skipped: both may accept it, or one rejects it for a reason other than the shape."""
-    free = path[0] == "metadata" or path[-1] == "metadata"
-    # A folder with that name would have to exist.
-    context = "context" in path and what != "as a mapping"
-    # These values are text, which may also be a number.
-    number = what == "as a number" and path[-1] in {"rootNamespace", "revision", "root-namespace", "path", "reason", 0}
-    return free or context or number
+def changed(config, above, change):
+    result = copy.deepcopy(config)
+    owner = result
+    for step in above:
+        owner = owner[step]
+    change(owner)
+    return result
 
 
 def misspell(owner, key):
@@ -129,17 +146,6 @@ def paths(value, above=()):
     for key, child in children:
         yield (*above, key)
         yield from paths(child, (*above, key))
-
-
-def keys_of(schema, above=()):
-    for key, child in schema.get("properties", {}).items():
-        # The facts are checked in one position only, and names of objects are not checked.
-        if (above[-1:] in (("assume",), ("override",)) and "scopes" in above) or key == "name":
-            continue
-        yield (*above, key)
-        yield from keys_of(child, (*above, key))
-    if "items" in schema:
-        yield from keys_of(schema["items"], (*above, 0))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ use crate::yaml::NodeRef;
 
 use super::super::scope::glob;
 use super::super::{Ignore, RemovedRule, Scope};
+use super::values::setting_text;
 use super::{Reader, line_of};
 
 pub(super) const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
@@ -24,34 +25,39 @@ impl Reader<'_> {
 
     /// Parses an entry; returns `None` if it names a removed rule, or none, which is an error.
     fn ignore(&mut self, item: NodeRef<'_>) -> Option<Ignore> {
-        let removed = item.get("rule").and_then(NodeRef::text);
-        if let Some(rule) = removed.and_then(|id| RemovedRule::named(id.trim())) {
-            self.removed_rule(rule, item);
+        let (mut rule, mut scope, mut reason) = (None, Scope::default(), String::new());
+        if !item.is_mapping() {
+            self.error(
+                item.span(),
+                "expected a mapping for an item of `ignore`".into(),
+            );
             return None;
         }
-        let (mut rule, mut scope, mut reason) = (None, Scope::default(), String::new());
-        for entry in self.mapping(item, "ignore") {
+        for entry in item.entries() {
             let key = entry.key.text().unwrap_or_default();
-            let value = entry.value.text().unwrap_or_default().trim();
+            let value = setting_text(entry.value).unwrap_or_default();
             match key {
-                "rule" => match self.names.parse_reported(value) {
-                    Ok(id) => rule = Some(id),
-                    Err(error) => self.error(entry.value.span(), error.or_setting_of_guard()),
+                "rule" => match (RemovedRule::named(value), self.names.parse_reported(value)) {
+                    (Some(removed), _) => self.removed_rule(removed, item),
+                    (None, Ok(id)) => rule = Some(id),
+                    (None, Err(error)) => {
+                        self.error(entry.value.span(), error.or_setting_of_guard());
+                    }
                 },
                 "path" => match glob(value) {
                     Ok(glob) => scope.paths = vec![glob],
                     Err(message) => self.error(entry.value.span(), message),
                 },
-                "reason" if value.is_empty() => {
+                "reason" if value.trim().is_empty() => {
                     let message = "an entry of `ignore` requires a `reason`".to_owned();
                     self.error(entry.value.span(), message);
                 }
-                "reason" => value.clone_into(&mut reason),
+                "reason" => value.trim().clone_into(&mut reason),
                 _ => self.unknown(entry.key, IGNORE_KEYS),
             }
         }
         for key in ["rule", "reason"] {
-            if item.is_mapping() && item.get(key).is_none() {
+            if item.get(key).is_none() {
                 self.error(
                     item.span(),
                     format!("an entry of `ignore` requires a `{key}`"),

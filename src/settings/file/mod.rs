@@ -6,6 +6,7 @@
 mod ignores;
 
 mod schema;
+mod schema_types;
 
 mod scopes;
 mod values;
@@ -21,7 +22,7 @@ use super::{MeshKind, RemovedRule, RemovedRuleEntry, RuleNames};
 
 use values::{
     action, boolean, emit, fail_on, form, has_short_releases, is_bare_version, is_cut_version,
-    rule_level,
+    level, rule_level, setting_text,
 };
 
 pub use schema::schema;
@@ -93,7 +94,10 @@ impl Reader<'_> {
         self.expect(object, "kind", KIND);
         for entry in object.entries() {
             match entry.key.text() {
-                Some("apiVersion" | "kind" | "metadata") => {}
+                Some("apiVersion" | "kind") => {}
+                Some("metadata") => {
+                    self.mapping(entry.value, "metadata");
+                }
                 Some("spec") => self.spec(entry.value),
                 _ => self.unknown(entry.key, OBJECT_KEYS),
             }
@@ -224,10 +228,10 @@ impl Reader<'_> {
     /// Parses an entry whose key is not fixed, so that an error can be in the key or the value.
     fn keyed(&mut self, path: &str, entry: Entry<'_>) {
         if let Some(rule) = path.strip_prefix("rules.").and_then(RemovedRule::named) {
-            return self.removed_rule(rule, entry.key);
+            return self.removed_level(rule, entry);
         }
         let span = Span::new(entry.key.span().start, entry.value.span().end);
-        match entry.value.text() {
+        match setting_text(entry.value) {
             Some(text) => self.leaf(path, text, span),
             None => self.error(
                 entry.value.span(),
@@ -237,9 +241,9 @@ impl Reader<'_> {
     }
 
     fn scalar(&mut self, path: &str, value: NodeRef<'_>) {
-        match value.text() {
-            Some(text) if !value.is_null() => self.leaf(path, text, value.span()),
-            _ => self.error(value.span(), format!("expected a string for `{path}`")),
+        match setting_text(value) {
+            Some(text) => self.leaf(path, text, value.span()),
+            None => self.error(value.span(), format!("expected a string for `{path}`")),
         }
     }
 
@@ -295,6 +299,9 @@ impl Reader<'_> {
             ("failOn", _) => layer.fail_on = Some(fail_on(text)?),
             ("emit", _) => layer.emit = Some(emit(text)?),
             ("root", _) => layer.root = Some(boolean(text)?),
+            ("context", _) if text.is_empty() => {
+                return Err("expected a path for `context`, found an empty string".into());
+            }
             ("context", _) => layer.context.push(text.to_owned()),
             ("actions", _) => {
                 let action = action(text)?;
@@ -318,6 +325,13 @@ impl Reader<'_> {
             self.error(node.span(), format!("expected a mapping for `{name}`"));
         }
         node.entries().collect()
+    }
+
+    fn removed_level(&mut self, rule: &'static RemovedRule, entry: Entry<'_>) {
+        if let Err(message) = level(entry.value.text().unwrap_or_default()) {
+            self.error(entry.value.span(), message);
+        }
+        self.removed_rule(rule, entry.key);
     }
 
     fn removed_rule(&mut self, rule: &'static RemovedRule, node: NodeRef<'_>) {

@@ -1,12 +1,16 @@
 //! The JSON schema of the configuration object, built from the lists that the parser uses.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::finding::RuleId;
 
 use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
 use super::super::{Form, MeshKind, REMOVED_RULES, RuleNames};
 use super::ignores::IGNORE_KEYS;
+use super::schema_types::{
+    boolean, by_default, described, for_example, glob, list, mapping, object, port, require, text,
+    version, words, words_in_any_case,
+};
 use super::scopes::SCOPE_KEYS;
 use super::values::{ACTIONS, EMITS, FAIL_LEVELS, RULE_LEVELS};
 use super::{API_VERSION, KIND, MESH_KEYS, OBJECT_KEYS, SPEC_KEYS};
@@ -16,11 +20,15 @@ const ID: &str = "https://meshprobe.dev/schema/v1alpha1/meshprobe.schema.json";
 /// Returns the schema (draft 7) of the configuration object. `rules` may contain all of
 /// `names`, and `ignore` those that `check` reports.
 ///
-/// It accepts the same objects as [`parse`](super::parse), except for two differences: an empty mapping is written `{}`,
-/// and modes of mutual TLS are written in capitals.
+/// It accepts the same objects as [`parse`](super::parse), except for globs whose brackets do not match, and keys that
+/// are written twice: a schema cannot describe them.
 #[must_use]
 pub fn schema(names: &RuleNames) -> Value {
-    let Value::Object(mut object) = object(OBJECT_KEYS, |key| object_key(key, names)) else {
+    let object = require(
+        object(OBJECT_KEYS, |key| object_key(key, names)),
+        &["apiVersion", "kind"],
+    );
+    let Value::Object(mut object) = object else {
         return Value::Null;
     };
     object.insert(
@@ -29,7 +37,6 @@ pub fn schema(names: &RuleNames) -> Value {
     );
     object.insert("$id".into(), ID.into());
     object.insert("title".into(), KIND.into());
-    object.insert("required".into(), json!(["apiVersion", "kind"]));
     described(
         Value::Object(object),
         "Settings of meshprobe: the file .meshprobe.yaml, or the functionConfig of the KRM function.",
@@ -38,28 +45,40 @@ pub fn schema(names: &RuleNames) -> Value {
 
 fn object_key(key: &str, names: &RuleNames) -> Value {
     match key {
-        "apiVersion" => json!({"type": "string", "enum": [API_VERSION]}),
-        "kind" => json!({"type": "string", "enum": [KIND]}),
-        "metadata" => json!({"type": "object"}),
-        _ => object(SPEC_KEYS, |key| spec_key(key, names)),
+        "apiVersion" => described(words(&[API_VERSION]), "The version of this format."),
+        "kind" => described(words(&[KIND]), "The kind of the object."),
+        "metadata" => described(
+            for_example(
+                json!({"type": ["object", "null"]}),
+                json!({"name": "default"}),
+            ),
+            "The metadata of the object, which kustomize and kpt require. meshprobe does not read it.",
+        ),
+        _ => described(
+            mapping(SPEC_KEYS, |key| spec_key(key, names)),
+            "The settings.",
+        ),
     }
 }
 
 fn spec_key(key: &str, names: &RuleNames) -> Value {
     match key {
-        "actions" => described(
-            list(words(ACTIONS)),
-            "The actions of the KRM function in one call; both by default. `check` checks the input; findings that `rewrite` removes become notes.",
-        ),
+        "actions" => {
+            let actions = json!({"type": "array", "minItems": 1, "items": words(ACTIONS)});
+            described(
+                by_default(actions, ACTIONS),
+                "The actions of the KRM function in one call. `check` checks the input; findings that `rewrite` removes become notes.",
+            )
+        }
         "assume" => {
             facts("Facts that the manifests do not state; the manifests take precedence over them.")
         }
         "context" => described(
-            list(json!({"type": "string"})),
+            for_example(list(text()), json!(["../infrastructure"])),
             "Files and folders that are read for facts, and whose findings are not reported. Relative to the file, or to the kustomization that calls the function.",
         ),
         "emit" => described(
-            words(EMITS),
+            by_default(words(EMITS), "items"),
             "The items that the KRM function returns. `none` is only for `validators:` of kustomize build.",
         ),
         "failOn" => described(
@@ -67,16 +86,19 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
             "The run fails on findings of this severity or above; `warning` by default, `error` for the KRM function.",
         ),
         "form" => described(
-            words(&Form::ALL.map(Form::as_str)),
-            "How a rewrite carries the original probes; `annotation` by default.",
+            by_default(
+                words(&Form::ALL.map(Form::as_str)),
+                Form::default().as_str(),
+            ),
+            "How a rewrite carries the original probes.",
         ),
         "ignore" => described(
             list(ignore(names)),
             "Findings that are silenced, with reasons.",
         ),
-        "mesh" => described(object(MESH_KEYS, mesh_key), "The service mesh."),
+        "mesh" => described(mapping(MESH_KEYS, mesh_key), "The service mesh."),
         "root" => described(
-            json!({"enum": [true, false, "true", "false"]}),
+            by_default(boolean(), false),
             "Whether the folder of the file is a tree of its own: facts about its files come only from it, and other trees do not read it for facts. Not in a functionConfig.",
         ),
         "rules" => levels(names),
@@ -91,68 +113,128 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
 fn mesh_key(key: &str) -> Value {
     match key {
         "kind" => {
-            let names: Vec<&str> = MeshKind::all().map(MeshKind::as_str).collect();
+            let spellings = MeshKind::all().flat_map(|kind| {
+                let aliases = kind.aliases().iter().copied();
+                std::iter::once(kind.as_str()).chain(aliases)
+            });
             described(
-                words(&names),
-                "The mesh; detected from the manifests by default.",
+                by_default(
+                    words(&spellings.collect::<Vec<_>>()),
+                    MeshKind::default().as_str(),
+                ),
+                "The mesh; `auto` detects it from the manifests, for each pod.",
             )
         }
-        "revision" => described(text(), "The revision of the control plane."),
-        "rootNamespace" => described(
-            text(),
-            "The namespace whose policies apply to the whole mesh.",
+        "revision" => described(
+            for_example(text(), "1-28"),
+            "The revision of the control plane, like the fact `revision`.",
         ),
-        "version" => described(version(), "The release of the mesh, such as \"1.28\"."),
+        "rootNamespace" => described(
+            by_default(text(), "istio-system"),
+            "The namespace whose policies apply to the whole mesh, like the fact `root-namespace`.",
+        ),
+        "version" => described(
+            for_example(version(), "1.28"),
+            "The release of the mesh, in quotes. By default, that of the installation in the tree, else the latest.",
+        ),
         _ => Value::Null,
     }
 }
 
 fn facts(about: &str) -> Value {
-    described(object(FACT_KEYS, fact), about)
+    described(mapping(FACT_KEYS, fact), about)
 }
 
 fn fact(key: &str) -> Value {
     match key {
-        "ambient" | "cni" | "cni-enforces-node-traffic" | "native-sidecars" | "rewrite" => {
-            json!({"enum": [true, false, "true", "false"]})
-        }
-        "injection" => words(INJECTIONS),
-        "mtls" => words(MTLS_MODES),
-        "node-version" => described(version(), "The oldest Kubernetes release among the nodes."),
-        "revision" | "root-namespace" => text(),
-        "status-port" => {
-            json!({"type": ["integer", "string"], "minimum": 1, "maximum": 65535, "pattern": "^[0-9]+$"})
-        }
+        "ambient" => described(boolean(), "Whether the ambient mode of Istio is installed."),
+        "cni" => described(
+            boolean(),
+            "Whether the CNI plugin of Istio redirects the traffic, instead of an init container.",
+        ),
+        "cni-enforces-node-traffic" => described(
+            by_default(boolean(), false),
+            "Whether the CNI plugin of the cluster enforces NetworkPolicies on packets of the pod's own node.",
+        ),
+        "injection" => described(
+            by_default(words(INJECTIONS), "evidence"),
+            "Which pods are injected if the tree does not contain their Namespace: those with evidence of a mesh, all or none.",
+        ),
+        "mtls" => described(
+            by_default(words_in_any_case(MTLS_MODES), "PERMISSIVE"),
+            "The mutual TLS mode of ports for which no policy sets one.",
+        ),
+        "native-sidecars" => described(
+            boolean(),
+            "Whether sidecars are native: init containers with `restartPolicy: Always`.",
+        ),
+        "node-version" => described(
+            for_example(version(), "1.33"),
+            "The oldest Kubernetes release among the nodes, in quotes.",
+        ),
+        "revision" => described(
+            for_example(text(), "1-28"),
+            "The revision of the control plane that injects pods.",
+        ),
+        "rewrite" => described(
+            boolean(),
+            "Whether the injector rewrites probes by default.",
+        ),
+        "root-namespace" => described(
+            by_default(text(), "istio-system"),
+            "The namespace whose policies apply to the whole mesh.",
+        ),
+        "status-port" => described(
+            for_example(port(), 15020),
+            "The port on which the agent listens, and which rewritten probes target.",
+        ),
         _ => Value::Null,
     }
 }
 
 fn ignore(names: &RuleNames) -> Value {
-    let mut entry = object(IGNORE_KEYS, |key| match key {
+    let entry = object(IGNORE_KEYS, |key| match key {
         "path" => described(
-            text(),
-            "A glob; without it, the entry applies to all files. Not in a functionConfig.",
+            for_example(glob(), "legacy/**"),
+            "A glob, relative to the folder of the file; without it, the entry applies to all files. Not in a functionConfig.",
         ),
-        "reason" => json!({"type": "string", "pattern": "\\S"}),
-        "rule" => words(&texts(names.reported())),
+        "reason" => described(
+            for_example(
+                json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
+                "moves away in June",
+            ),
+            "Why the finding is silenced. Reports contain it.",
+        ),
+        "rule" => described(
+            words(&texts(names.reported())),
+            "The id of the rule or notice.",
+        ),
         _ => Value::Null,
     });
-    require(&mut entry, &["reason", "rule"]);
-    entry
+    described(
+        require(entry, &["reason", "rule"]),
+        "The findings of a rule that are silenced.",
+    )
 }
 
 fn scope(names: &RuleNames) -> Value {
-    let mut scope = object(SCOPE_KEYS, |key| match key {
+    let scope = object(SCOPE_KEYS, |key| match key {
         "assume" => facts("Facts that the manifests do not state, like the top-level `assume`."),
         "override" => facts("Facts that take precedence over the manifests."),
-        "paths" => {
-            json!({"type": "array", "minItems": 1, "items": text(), "description": "Globs, relative to the folder of the file."})
-        }
+        "paths" => described(
+            for_example(
+                json!({"type": "array", "minItems": 1, "items": glob()}),
+                json!(["clusters/prod/**"]),
+            ),
+            "Globs, relative to the folder of the file.",
+        ),
         "rules" => levels(names),
         _ => Value::Null,
     });
-    require(&mut scope, &["paths"]);
-    scope
+    described(
+        require(scope, &["paths"]),
+        "Facts and levels for the files that match one of the paths.",
+    )
 }
 
 /// Returns the ids, and those of removed rules, which the parser accepts.
@@ -162,60 +244,39 @@ fn texts(ids: &[RuleId]) -> Vec<&'static str> {
 }
 
 fn levels(names: &RuleNames) -> Value {
-    json!({
-        "type": "object",
-        "propertyNames": {"enum": texts(names.all())},
-        "additionalProperties": words(RULE_LEVELS),
-        "description": "Levels of rules and guards, by id.",
-    })
-}
-
-/// Returns the schema of a mapping with these keys and no others.
-fn object(keys: &[&str], value: impl Fn(&str) -> Value) -> Value {
-    let properties: Map<String, Value> = keys
-        .iter()
-        .map(|key| ((*key).to_owned(), value(key)))
-        .collect();
-    json!({"type": "object", "properties": properties, "additionalProperties": false})
-}
-
-fn require(object: &mut Value, keys: &[&str]) {
-    if let Value::Object(object) = object {
-        object.insert("required".into(), json!(keys));
-    }
-}
-
-fn words(words: &[&str]) -> Value {
-    json!({"type": "string", "enum": words})
-}
-
-fn list(items: Value) -> Value {
-    json!({"type": "array", "items": items})
-}
-
-fn text() -> Value {
-    json!({"type": "string", "minLength": 1})
-}
-
-fn version() -> Value {
-    json!({"type": "string", "pattern": "^v?[0-9]+[.-][0-9]+"})
-}
-
-fn described(mut schema: Value, about: &str) -> Value {
-    if let Value::Object(schema) = &mut schema {
-        schema.insert("description".into(), about.into());
-    }
-    schema
+    described(
+        json!({
+            "type": ["object", "null"],
+            "propertyNames": {"enum": texts(names.all())},
+            "additionalProperties": words(RULE_LEVELS),
+        }),
+        "Levels of rules and guards, by id.",
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A key that the parser accepts and the schema does not describe would be `null`.
+    /// A key that the parser accepts and the schema does not contain would be `null`.
     #[test]
-    fn every_key_is_described() {
-        let text = schema(&RuleNames::new([])).to_string();
-        assert!(!text.contains("null"), "{text}");
+    fn every_key_has_a_description() {
+        let schema = schema(&RuleNames::new([]));
+        assert_eq!(undescribed(&schema, "$"), Vec::<String>::new());
+    }
+
+    fn undescribed(schema: &Value, path: &str) -> Vec<String> {
+        let children = schema["properties"].as_object().into_iter().flatten();
+        let mut found: Vec<String> = children
+            .flat_map(|(key, child)| {
+                let path = format!("{path}.{key}");
+                let own = child["description"].is_null().then(|| path.clone());
+                own.into_iter().chain(undescribed(child, &path))
+            })
+            .collect();
+        if schema["items"].is_object() {
+            found.extend(undescribed(&schema["items"], &format!("{path}[]")));
+        }
+        found
     }
 }

@@ -5,7 +5,7 @@ use crate::yaml::NodeRef;
 use super::super::scope::{Scope, glob};
 use super::super::{FactOverrides, RemovedRule};
 use super::Reader;
-use super::values::{is_bare_version, rule_level};
+use super::values::{is_bare_version, rule_level, setting_text};
 
 pub(super) const SCOPE_KEYS: &[&str] = &["assume", "override", "paths", "rules"];
 
@@ -23,7 +23,14 @@ impl Reader<'_> {
 
     fn scope(&mut self, item: NodeRef<'_>) -> Scope {
         let mut scope = Scope::default();
-        for entry in self.mapping(item, "scopes") {
+        if !item.is_mapping() {
+            self.error(
+                item.span(),
+                "expected a mapping for an item of `scopes`".into(),
+            );
+            return scope;
+        }
+        for entry in item.entries() {
             match entry.key.text().unwrap_or_default() {
                 "paths" => self.globs(entry.value, &mut scope),
                 "assume" => scope.assume = self.facts("assume", entry.value),
@@ -33,7 +40,7 @@ impl Reader<'_> {
             }
         }
         // A scope without paths would apply to no file.
-        if item.is_mapping() && item.get("paths").is_none() {
+        if item.get("paths").is_none() {
             self.error(item.span(), "a scope requires `paths`".into());
         }
         scope
@@ -45,7 +52,7 @@ impl Reader<'_> {
             return self.error(list.span(), "expected a list of globs for `paths`".into());
         }
         for item in items {
-            match item.text().map(glob) {
+            match setting_text(item).map(glob) {
                 Some(Ok(glob)) => scope.paths.push(glob),
                 Some(Err(message)) => self.error(item.span(), message),
                 None => self.error(item.span(), "expected strings in `paths`".into()),
@@ -57,7 +64,7 @@ impl Reader<'_> {
         for entry in self.mapping(node, "rules") {
             let id = entry.key.text().unwrap_or_default();
             if let Some(rule) = RemovedRule::named(id) {
-                self.removed_rule(rule, entry.key);
+                self.removed_level(rule, entry);
                 continue;
             }
             match rule_level(id, entry.value.text().unwrap_or_default(), self.names) {
@@ -73,7 +80,7 @@ impl Reader<'_> {
         let mut facts = FactOverrides::default();
         for entry in self.mapping(node, name) {
             let key = entry.key.text().unwrap_or_default();
-            match entry.value.text() {
+            match setting_text(entry.value) {
                 Some(_) if is_bare_version(key, entry.value) => {
                     self.bare_version(key, entry.value);
                 }

@@ -35,6 +35,17 @@ pub(super) fn is_bare_version(key: &str, value: NodeRef<'_>) -> bool {
         )
 }
 
+/// Returns the text of a scalar; `None` for an empty value, a list or a mapping. `True` and `FALSE` without quotes have the
+/// text of the boolean. Other spellings of YAML 1.1, such as `off`, are not booleans in YAML 1.2, so they keep their text.
+pub(super) fn setting_text(value: NodeRef<'_>) -> Option<&str> {
+    let text = value.text().filter(|_| !value.is_null())?;
+    let is_boolean = matches!(value.scalar(), Some(Scalar::Bool(_)));
+    let boolean = ["true", "false"]
+        .into_iter()
+        .find(|boolean| is_boolean && boolean.eq_ignore_ascii_case(text));
+    Some(boolean.unwrap_or(text))
+}
+
 /// Parses a boolean.
 ///
 /// # Errors
@@ -84,7 +95,11 @@ pub(super) fn rule_level(
     Ok((id, level(text)?))
 }
 
-fn level(text: &str) -> Result<RuleLevel, String> {
+/// Parses the level of a rule.
+///
+/// # Errors
+/// The message for an unknown level.
+pub(super) fn level(text: &str) -> Result<RuleLevel, String> {
     if text == "ignore" {
         return Ok(RuleLevel::Ignore);
     }
