@@ -53,10 +53,12 @@ fn reject_rendered_edits(args: &CheckArgs) -> Result<(), Stop> {
         ("--add-ignore", args.add_ignore.is_some()),
     ];
     match options.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) if args.common.renders() => Err(Stop::usage(format!(
-            "`{option}` cannot edit manifests that `--kustomize` or `--helm` renders"
-        ))
-        .help("pass the source files as paths instead")),
+        Some((option, _)) if args.common.renders() || args.common.renders_charts_of_tree() => {
+            Err(Stop::usage(format!(
+                "`{option}` cannot edit manifests that `--kustomize` or `--helm` renders"
+            ))
+            .help("pass the source files as paths instead"))
+        }
         _ => Ok(()),
     }
 }

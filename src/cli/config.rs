@@ -186,6 +186,13 @@ fn read(config: &ConfigFile, common: &Common, directory: &Path) -> Result<Layer,
             .map(|problem| at(problem.span.start, &problem.message));
         Stop::Usage(errors.collect())
     })?;
+    if layer.renders_charts == Some(true) && matches!(config, ConfigFile::Found(..)) {
+        let entry = root.get("spec").and_then(|spec| spec.entry("helm"));
+        let offset = entry.map_or(0, |entry| entry.key.span().start);
+        let message = "`helm: auto` runs a program, so it is not accepted from a configuration that is found in the tree";
+        return Err(Stop::usage(at(offset, message))
+            .help("pass `--helm auto`, or pass the configuration with `--config`"));
+    }
     let folder = file.parent().unwrap_or(directory);
     for entry in &mut layer.removed_rules {
         entry.file = shown.as_str().into();
@@ -250,6 +257,7 @@ fn options(common: &Common) -> Result<Layer, Stop> {
         overrides,
         namespace: common.namespace.clone(),
         form: None::<Form>,
+        renders_charts: common.renders_charts_of_tree().then_some(true),
         ..Layer::default()
     })
 }

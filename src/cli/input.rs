@@ -7,10 +7,10 @@ use crate::engine::{self, Exit};
 use crate::finding::{Finding, Severity};
 use crate::mesh::Version;
 use crate::report;
-use crate::settings::Layer;
+use crate::settings::{FailOn, Layer};
 use crate::source::{
-    Content, Exclude, Fault, Input, Request, Role, SourceFile, SourceSet, TrackedHidden,
-    WalkOptions,
+    Content, Exclude, Fault, Input, Rendered, RenderedChart, Request, Role, SourceFile, SourceSet,
+    TrackedHidden, WalkOptions,
 };
 
 use super::args::Common;
@@ -124,9 +124,21 @@ pub(super) fn prepare(
         _ => false,
     };
     let progress = Progress::new(session, common);
-    let set = progress.during(session, "reading files", || {
-        pool.install(|| engine::load(&request))
-    });
+    let load = |request: &Request| {
+        let load = || engine::load(request);
+        progress.during(session, "reading files", || pool.install(load))
+    };
+    let mut set = load(&request);
+    if layer.renders_charts == Some(true) && fallback == RenderFallback::Files {
+        let settings = layer.resolved(FailOn::default());
+        let rendered = progress.during(session, "rendering charts", || {
+            pool.install(|| render::tree_charts(session, &engine::chart_runs(&set, &settings)))
+        });
+        if !rendered.is_empty() {
+            add_charts(session, common, rendered, &mut request);
+            set = load(&request);
+        }
+    }
     let mut checked = set
         .files
         .iter()
@@ -143,6 +155,23 @@ pub(super) fn prepare(
         pool,
         progress,
     })
+}
+
+/// Adds the outputs of charts to a request. A failure that only affects facts is a note.
+fn add_charts(session: &Session, common: &Common, rendered: Vec<Rendered>, request: &mut Request) {
+    for rendered in rendered {
+        let chart = rendered.chart.as_deref();
+        let (all, any) = chart.map_or((true, true), RenderedChart::targets);
+        match &rendered.outcome {
+            Err(why) if !any => {
+                if !common.quiet {
+                    session.errln(&format!("note: facts may be missing: {why}"));
+                }
+            }
+            Ok(_) if !all => request.context.push(Input::Rendered(rendered.into())),
+            _ => request.targets.push(Input::Rendered(rendered.into())),
+        }
+    }
 }
 
 /// Rejects a release that does not belong to Istio 1, and prints a note for a release that is older or newer than those

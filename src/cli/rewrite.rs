@@ -20,6 +20,12 @@ use super::terminal::terminal_style;
 use crate::cli::vm;
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
+    if args.common.renders_charts_of_tree() {
+        return Err(Stop::usage(
+            "`--helm auto` cannot be used with `rewrite`: the output of a chart is not a file",
+        )
+        .help("render one chart with `--helm CHART`"));
+    }
     if args.vm || args.from_deployment {
         return vm::run(session, args);
     }

@@ -59,7 +59,7 @@ pub(super) fn add(
         );
     }
     request.omitted.extend(limits.output.map(Path::to_path_buf));
-    request.omitted.extend(common.helm.iter().cloned());
+    request.omitted.extend(common.charts().cloned());
     Ok(())
 }
 
@@ -69,7 +69,7 @@ fn paths(request: &Request, common: &Common) -> Vec<PathBuf> {
         Input::Path(path) | Input::Resolved(path) => Some(path),
         Input::Bytes { .. } | Input::Rendered(_) => None,
     });
-    targets.chain(&common.helm).cloned().collect()
+    targets.chain(common.charts()).cloned().collect()
 }
 
 /// Returns the root of the tree that an absolute path belongs to.
@@ -106,7 +106,7 @@ pub(super) fn common_folder(common: &Common, directory: &Path) -> Option<PathBuf
     let given = common.paths.iter().filter(|path| path.as_os_str() != "-");
     given
         .chain(&common.kustomize)
-        .chain(&common.helm)
+        .chain(common.charts())
         .filter_map(|path| canonical(&directory.join(path)).ok())
         .map(|path| folder(&path).to_path_buf())
         .reduce(|one, other| {

@@ -9,10 +9,10 @@ use crate::context::pull_in::{FoundObject, PulledIn, pull_in};
 use crate::context::reported::Reported;
 use crate::gitops::deployment;
 use crate::gitops::deployment::Deployments;
-use crate::kube::Object;
+use crate::kube::{Destination, Object};
 use crate::kustomize::Rendering;
-use crate::source::SourceSet;
 use crate::source::paths::folder;
+use crate::source::{RenderedChart, SourceSet};
 
 /// Assigns objects to the file that deploys them unchanged. An object that several clusters deploy
 /// is copied to each of them. Also returns which findings are reported; if `pulls_in` is not set, those in the given files
@@ -46,6 +46,7 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         .iter()
         .filter_map(|rendering| Some(&*rendering.deployed.as_ref()?.file))
         .collect();
+    let charts = deployed_charts(sources);
     let mut placed = Vec::with_capacity(objects.len());
     // Objects of one folder are mostly consecutive.
     let (mut last, mut taking, mut is_shared) = (None, Vec::new(), false);
@@ -53,6 +54,15 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         object, is_target, ..
     } in objects
     {
+        if let Some(chart) = charts.get(&**object.path()) {
+            for (copy, is_target) in chart_copies(chart, &object) {
+                if is_target {
+                    reported.add(&copy);
+                }
+                placed.push((0, copy, is_target));
+            }
+            continue;
+        }
         let is_placed = object.rendered_by.is_some() && homes.contains(object.location_file());
         let here = Some(folder(object.location_file()));
         if here != last {
@@ -101,4 +111,37 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         .map(|(_, object, is_target)| (object, is_target))
         .collect();
     (objects, reported)
+}
+
+/// Returns the outputs of charts that objects of the tree deploy, by the paths of the outputs.
+fn deployed_charts(sources: &SourceSet) -> HashMap<&str, &RenderedChart> {
+    let rendered = sources.files.iter().filter(|file| file.rendered);
+    rendered
+        .filter_map(|file| Some((&*file.path, file.rendered_chart.as_deref()?)))
+        .filter(|(_, chart)| !chart.releases.is_empty())
+        .collect()
+}
+
+/// Returns a copy of an object of a chart for each object that deploys the chart, and whether findings about it are
+/// reported.
+fn chart_copies<'t>(
+    chart: &'t RenderedChart,
+    object: &Object<'t>,
+) -> impl Iterator<Item = (Object<'t>, bool)> {
+    let is_shared = chart.releases.len() > 1;
+    chart.releases.iter().map(move |release| {
+        let home = &release.location_file;
+        let destination = release.namespace.as_deref().map(|namespace| Destination {
+            namespace,
+            path: Arc::clone(&release.path),
+            span: release.span,
+        });
+        let copy = Object {
+            location_file: home,
+            overlay: (is_shared || release.is_of_overlay).then_some(home),
+            destination,
+            ..object.clone()
+        };
+        (copy, release.is_target)
+    })
 }

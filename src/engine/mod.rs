@@ -9,6 +9,7 @@ mod analysis;
 mod attributes;
 mod baseline;
 mod changed;
+mod chart_run;
 mod check;
 mod copy_tree;
 mod emit;
@@ -54,6 +55,7 @@ pub use crate::engine::vm::{
 };
 pub use baseline::{Baseline, add_ignore};
 pub use changed::Changed;
+pub use chart_run::{ChartRun, chart_runs};
 pub use check::check;
 pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix};

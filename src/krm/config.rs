@@ -30,6 +30,8 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
         "ignore"
     } else if layer.root.is_some() {
         "root"
+    } else if layer.renders_charts.is_some() {
+        "helm"
     } else {
         return Ok(layer);
     };
@@ -39,6 +41,7 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
     let subject = match name {
         "ignore" => "a `path` of `ignore`",
         "root" => "`root`",
+        "helm" => "`helm`",
         _ => "`scopes`",
     };
     let message = format!(

@@ -65,6 +65,39 @@ pub(crate) fn named_by<'s>(
     found
 }
 
+/// Returns the file from which a generator makes the value of `key` in the object of this kind and name. Of several,
+/// returns the one whose kustomization `near` rates highest.
+pub(crate) fn generated_file<'s>(
+    sources: &'s SourceSet,
+    kind: &str,
+    name: &str,
+    key: &str,
+    near: impl Fn(&str) -> usize,
+) -> Option<&'s SourceFile> {
+    let (field, _) = GENERATORS.iter().find(|(_, known)| *known == kind)?;
+    let kustomizations = sources.files.iter();
+    let kustomizations = kustomizations.filter(|file| is_kustomization(&file.path));
+    let value = |kustomization: &'s SourceFile| {
+        let k = Kustomization::new(kustomization)?;
+        k.items(field)
+            .filter(|generator| generator.get("name").and_then(NodeRef::text) == Some(name))
+            .flat_map(|generator| strings(generator, "files"))
+            .find(|(entry, _)| key_of_entry(entry) == key)
+            .and_then(|(entry, _)| file(sources, k.folder, path_of_entry(entry)))
+            .map(|file| (near(&kustomization.path), file))
+    };
+    kustomizations
+        .filter_map(value)
+        .max_by_key(|(nearness, _)| *nearness)
+        .map(|(_, file)| file)
+}
+
+/// Returns the key of an entry of `files`: the name of the file, unless the entry starts with a key.
+fn key_of_entry(entry: &str) -> &str {
+    let name = || entry.rsplit('/').next().unwrap_or_default();
+    entry.split_once('=').map_or_else(name, |(key, _)| key)
+}
+
 /// Returns the path of an entry of `files`, which may start with a key: `KEY=PATH` (kustomize,
 /// `ParseFileSource` in `api/internal/generators/utils.go`).
 fn path_of_entry(entry: &str) -> &str {

@@ -59,6 +59,7 @@ pub(crate) mod unapplied;
 mod unsupported;
 pub(crate) mod write;
 
+pub(crate) use generated::generated_file;
 pub use generated::{GeneratedFrom, generator_files};
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;

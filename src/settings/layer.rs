@@ -67,6 +67,8 @@ pub struct Layer {
     pub context: Vec<String>,
     /// `root`: whether facts are read only from the folder of the configuration file.
     pub root: Option<bool>,
+    /// `helm: auto`, `--helm auto`: whether the charts of the tree are rendered.
+    pub renders_charts: Option<bool>,
     /// `actions` of the KRM function.
     pub actions: Option<BTreeSet<Action>>,
     /// `emit` of the KRM function.
@@ -113,6 +115,7 @@ impl Layer {
             removed_rules: [below.removed_rules, self.removed_rules].concat(),
             context: below.context.into_iter().chain(self.context).collect(),
             root: self.root.or(below.root),
+            renders_charts: self.renders_charts.or(below.renders_charts),
             actions: self.actions.or(below.actions),
             emit: self.emit.or(below.emit),
         }

@@ -6,6 +6,15 @@ use std::path::Path;
 /// The name of the output of `helm template`, which is displayed in the folder of its chart.
 pub const HELM_OUTPUT: &str = "(helm template)";
 
+/// The start of the names of all outputs of `helm template`.
+pub(in crate::source) const HELM_OUTPUT_PREFIX: &str = "(helm template";
+
+/// Returns the name of the output of `helm template` for a release.
+#[must_use]
+pub fn helm_output_of(release: &str) -> String {
+    format!("{HELM_OUTPUT_PREFIX} {release})")
+}
+
 /// Returns the folder of the chart of a template, as displayed; `None` if the path does not contain it.
 #[must_use]
 pub fn chart_folder(path: &str) -> Option<&str> {

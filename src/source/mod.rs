@@ -32,7 +32,7 @@ mod tree_root;
 
 pub use crate::filesystem::canonical;
 pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
-pub use chart::{HELM_OUTPUT, chart_folder};
+pub use chart::{HELM_OUTPUT, chart_folder, helm_output_of};
 pub use discover::{
     Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, TreeItem,
     TreeKind, WalkOptions, find, mark_hidden, mark_repositories, tree_items,
@@ -46,8 +46,8 @@ pub use kustomization_name::{is_kustomization, kustomization_in};
 pub use list::{TypeMeta, items};
 pub use memory_budget::MemoryBudget;
 pub use model::{
-    Content, Document, Fault, HiddenFiles, Links, Rendered, Role, Source, SourceFile, SourceSet,
-    Trail,
+    ChartDeployment, Content, Document, Fault, HiddenFiles, Links, Rendered, RenderedChart, Role,
+    Source, SourceFile, SourceSet, Trail,
 };
 pub use origin::mark_origins;
 pub use parse_budget::parse_budget;

@@ -6,6 +6,7 @@
 mod alias_limit;
 mod ambiguity;
 mod arena;
+mod base64;
 mod block;
 mod block_scalar;
 mod change;
@@ -36,6 +37,7 @@ pub use ambiguity::{
     Ambiguity, AmbiguityKind, ambiguities, encoded_key, hidden_in_comments, hidden_mapping,
     merge_limit, merge_limit_at_root,
 };
+pub use base64::decode_base64;
 pub use block::parse_fast;
 pub use change::{Change, Value};
 pub use comment::comments;

@@ -54,8 +54,8 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
     ("terminal_size", &["cli/"]),
     ("granit_parser", &["yaml/"]),
     ("similar", &["report/diff.rs"]),
-    // The folder for a kustomization that leads to the user's own.
-    ("tempfile", &["cli/render/renderers.rs"]),
+    // The folders for a kustomization that leads to the user's own, and for values of charts.
+    ("tempfile", &["cli/render/"]),
     ("rustix", &["filesystem/", "engine/attributes.rs"]),
 ];
 

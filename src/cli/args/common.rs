@@ -71,15 +71,27 @@ pub(in crate::cli) struct Common {
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     pub(in crate::cli) kustomize: Vec<PathBuf>,
 
-    /// Render this chart with the `helm` on the PATH and read the result (repeatable).
+    /// Render this chart, or with `auto` the charts of the tree, with the `helm` on the PATH and read the result
+    /// (repeatable).
     ///
-    /// Findings name the templates. The value of --namespace is passed to helm.
+    /// Findings name the templates. --namespace, --values and --set are passed to helm. `auto` renders the local charts
+    /// of HelmReleases and Argo CD Applications with the values in the tree, and charts that nothing deploys with their
+    /// defaults; `./auto` is a chart. Only render charts that you trust.
     #[arg(long, value_name = "CHART", help_heading = "Input")]
     pub(in crate::cli) helm: Vec<PathBuf>,
 
-    /// A file with values for --helm (repeatable).
+    /// A file with values for the chart of --helm (repeatable).
     #[arg(long, value_name = "FILE", requires = "helm", help_heading = "Input")]
     pub(in crate::cli) values: Vec<PathBuf>,
+
+    /// Set a value for the chart of --helm (repeatable); as in helm, several are separated by commas.
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        requires = "helm",
+        help_heading = "Input"
+    )]
+    pub(in crate::cli) set: Vec<String>,
 
     /// The path to use for standard input, in reports and to find the facts that apply.
     #[arg(long, value_name = "PATH", help_heading = "Input")]
@@ -129,9 +141,22 @@ pub(in crate::cli) struct Common {
     pub(in crate::cli) verbose: bool,
 }
 
+/// The value of `--helm` that renders the charts of the tree.
+const AUTO: &str = "auto";
+
 impl Common {
-    /// Returns whether `--kustomize` or `--helm` is given.
-    pub(in crate::cli) const fn renders(&self) -> bool {
-        !self.kustomize.is_empty() || !self.helm.is_empty()
+    /// Returns whether `--kustomize` or `--helm` names a folder or a chart.
+    pub(in crate::cli) fn renders(&self) -> bool {
+        !self.kustomize.is_empty() || self.charts().next().is_some()
+    }
+
+    /// Returns whether `--helm auto` is given.
+    pub(in crate::cli) fn renders_charts_of_tree(&self) -> bool {
+        self.helm.iter().any(|chart| chart.as_os_str() == AUTO)
+    }
+
+    /// Iterates over the charts that `--helm` names.
+    pub(in crate::cli) fn charts(&self) -> impl Iterator<Item = &PathBuf> {
+        self.helm.iter().filter(|chart| chart.as_os_str() != AUTO)
     }
 }

@@ -2,5 +2,7 @@
 
 mod process;
 mod renderers;
+mod tree_charts;
 
 pub(super) use renderers::all;
+pub(super) use tree_charts::tree_charts;

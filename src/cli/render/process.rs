@@ -1,6 +1,7 @@
 //! Runs a renderer, with limits on its time and on its output.
 
 use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -20,6 +21,31 @@ pub(super) enum Failure {
     NotFound,
     /// The message of the renderer or of the system.
     Message(String),
+}
+
+impl Failure {
+    /// Returns the message of a command that failed for `path`.
+    pub(super) fn message(self, command: &str, path: &Path) -> String {
+        let reason = match self {
+            Self::NotFound => "it is not on the PATH".to_owned(),
+            Self::Message(message) => message,
+        };
+        format!("`{command} {}` failed: {reason}", path.display())
+    }
+}
+
+/// Runs helm, and returns its output.
+///
+/// # Errors
+/// As [`output`], as a message about `chart`.
+pub(super) fn helm_output(helm: &mut Command, chart: &Path) -> Result<Vec<u8>, String> {
+    output(helm).map_err(|failure| match failure {
+        Failure::NotFound => format!(
+            "cannot render `{}`: `helm` is not on the PATH",
+            chart.display()
+        ),
+        failure => failure.message("helm template", chart),
+    })
 }
 
 /// Runs a renderer, and returns its output.

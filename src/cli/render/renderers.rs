@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::{
-    HELM_OUTPUT, Rendered, Trail, canonical, io_error_reason, kustomization_in, relative_path,
-    shown_path,
+    HELM_OUTPUT, Rendered, RenderedChart, Trail, canonical, io_error_reason, kustomization_in,
+    relative_path, shown_path,
 };
 
 use crate::cli::args::Common;
@@ -14,7 +14,7 @@ use crate::cli::paths::resolve_named_path;
 use crate::cli::session::Session;
 use crate::cli::stop::Stop;
 
-use super::process::{Failure, output};
+use super::process::{Failure, helm_output, output};
 
 /// The kustomization that includes the folder to render, and requests the origins of its resources.
 /// Source: kustomize 5.8, `api/types/kustomization.go`, `buildMetadata`; `resources` must not contain absolute paths.
@@ -46,11 +46,29 @@ pub(in crate::cli) fn all(session: &Session, common: &Common) -> Result<Vec<Rend
     for file in &common.values {
         existing("--values", file, directory)?;
     }
-    for chart in &common.helm {
+    if common.charts().next().is_none() {
+        reject_values_of_no_chart(common)?;
+    }
+    for chart in common.charts() {
         let place = existing("--helm", chart, directory)?;
         runs.push(helm(session, chart, &place, directory, common));
     }
     Ok(runs)
+}
+
+/// Rejects values for the charts of the tree, which have their own.
+fn reject_values_of_no_chart(common: &Common) -> Result<(), Stop> {
+    let options = [
+        ("--values", common.values.is_empty()),
+        ("--set", common.set.is_empty()),
+    ];
+    match options.iter().find(|(_, is_empty)| !is_empty) {
+        Some((option, _)) => Err(Stop::usage(format!(
+            "`{option}` cannot be used with `--helm auto`, which reads the values of each chart from the tree"
+        ))
+        .help("name the chart with `--helm CHART`")),
+        None => Ok(()),
+    }
 }
 
 /// Resolves a path that must exist: meshprobe does not fetch remote folders and charts.
@@ -89,6 +107,7 @@ fn kustomize(session: &Session, folder: &Path, place: &Path, directory: &Path) -
                 folder: base.unwrap_or_default(),
                 built: place.to_path_buf(),
             },
+            chart: None,
         },
     }
 }
@@ -140,13 +159,10 @@ fn helm(
     for file in &common.values {
         helm.arg("--values").arg(file);
     }
-    let outcome = output(&mut helm).map_err(|failure| match failure {
-        Failure::NotFound => format!(
-            "cannot render `{}`: `helm` is not on the PATH",
-            chart.display()
-        ),
-        failure => failure.message("helm template", chart),
-    });
+    for pair in &common.set {
+        helm.arg("--set").arg(pair);
+    }
+    let outcome = helm_output(&mut helm, chart);
     let shown = shown_path(&directory.join(chart), directory);
     let asked = if place.is_dir() {
         below(&shown, "Chart.yaml")
@@ -160,12 +176,16 @@ fn helm(
             asked,
             outcome: outcome.map(Arc::from),
             trail: Trail::Chart(place.to_path_buf()),
+            chart: Some(Arc::new(RenderedChart {
+                folder: shown.as_str().into(),
+                releases: Vec::new(),
+            })),
         },
     }
 }
 
 /// Returns the path of rendered text: below the folder that was rendered, because facts are looked up by folder.
-fn below(folder: &str, name: &str) -> Arc<str> {
+pub(super) fn below(folder: &str, name: &str) -> Arc<str> {
     match folder {
         "." => name.into(),
         _ => format!("{folder}/{name}").into(),
@@ -178,15 +198,5 @@ fn argument(path: &Path) -> PathBuf {
         Path::new(".").join(path)
     } else {
         path.to_path_buf()
-    }
-}
-
-impl Failure {
-    fn message(self, command: &str, path: &Path) -> String {
-        let reason = match self {
-            Self::NotFound => "it is not on the PATH".to_owned(),
-            Self::Message(message) => message,
-        };
-        format!("`{command} {}` failed: {reason}", path.display())
     }
 }

@@ -76,11 +76,18 @@ fn release(
         local_chart(context, text(source, "path")?, near)?.clone_into(&mut command.chart);
         command.is_local = true;
     }
-    let mut missing = Vec::new();
+    let mut release = ChartRelease {
+        command,
+        ..ChartRelease::default()
+    };
     if let Some(helm) = helm {
-        add_values(context, object, helm, field, &mut command, &mut missing);
+        add_values(context, object, helm, field, &mut release);
     }
-    Some(ChartRelease { command, missing })
+    if object.kind == "ApplicationSet" && source.source().contains("{{") {
+        let why = "the template of the ApplicationSet is not expanded";
+        release.unknown.push(why.to_owned());
+    }
+    Some(release)
 }
 
 fn add_values(
@@ -88,9 +95,9 @@ fn add_values(
     object: &Object<'_>,
     helm: NodeRef<'_>,
     field: &str,
-    command: &mut HelmCommand,
-    missing: &mut Vec<String>,
+    release: &mut ChartRelease,
 ) {
+    let command = &mut release.command;
     let list = |key: &str| helm.get(key).into_iter().flat_map(NodeRef::items);
     for file in list("valueFiles").filter_map(NodeRef::text) {
         // `$name/path` is a file in another source; other paths are relative to the chart.
@@ -100,14 +107,21 @@ fn add_values(
                 local_file(context, path, object.path())
             }
             None if command.is_local => {
-                let path = format!("{}/{file}", command.chart);
+                let path = match file.strip_prefix('/') {
+                    Some(path) => path.to_owned(),
+                    None => format!("{}/{file}", command.chart),
+                };
                 local_file(context, &path, object.path())
             }
             None => None,
         };
         match found {
             Some(path) => command.values.push(path),
-            None => missing.push(format!("the values file `{file}` is not in the tree")),
+            None if text(helm, "ignoreMissingValueFiles") == Some("true") => {}
+            None => {
+                let why = format!("the values file `{file}` is not in the tree");
+                release.unknown.push(why);
+            }
         }
     }
     let key = ["valuesObject", "values"]
@@ -121,11 +135,38 @@ fn add_values(
         );
         (object.path().to_string(), expression)
     });
-    let pairs = list("parameters").filter_map(|pair| {
-        Some((
-            text(pair, "name")?.to_owned(),
-            text(pair, "value")?.to_owned(),
-        ))
-    });
-    command.set.extend(pairs);
+    for pair in list("parameters") {
+        let (Some(name), Some(value)) = (text(pair, "name"), text(pair, "value")) else {
+            continue;
+        };
+        let pairs = match text(pair, "forceString") {
+            Some("true") => &mut command.set_strings,
+            _ => &mut command.set,
+        };
+        pairs.push((name.to_owned(), escaped(value)));
+    }
+    if let Some(namespace) = text(helm, "namespace") {
+        command.namespace = Some(namespace.to_owned());
+    }
+    if list("fileParameters").next().is_some() {
+        let why = "`fileParameters` are not supported";
+        release.unknown.push(why.to_owned());
+    }
+    match key.and_then(|key| helm.get(key)) {
+        Some(values) if values.is_mapping() => release.add_values(values),
+        Some(values) => {
+            let values = values.text().unwrap_or_default().to_owned();
+            release.command.texts.push(values);
+        }
+        None => {}
+    }
+}
+
+/// Escapes the commas of a value, except in a list, as Argo CD does.
+/// Source: Argo CD 3.1, `util/helm/cmd.go`, `cleanSetParameters`.
+fn escaped(value: &str) -> String {
+    if value.starts_with('{') && value.ends_with('}') {
+        return value.to_owned();
+    }
+    value.replace("\\,", ",").replace(',', "\\,")
 }

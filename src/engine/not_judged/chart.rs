@@ -10,26 +10,43 @@ use crate::yaml::{NodeRef, Span};
 
 use super::helm_command::HelmCommand;
 
-/// Returns the charts and other templates among the files of a run. A chart that another chart contains is rendered with
-/// it.
+/// Returns the charts and other templates among the files of a run that are not rendered. A chart that another chart
+/// contains is rendered with it.
 pub(super) fn charts(set: &SourceSet, context: &Context<'_>) -> Vec<NotJudged> {
+    let templates = set.targets().filter(|file| is_template(file));
+    let outside = templates.filter(|file| chart_of(file).is_none());
+    let charts = chart_folders(set, context);
+    let charts = charts.iter();
+    let charts = charts.filter(|(folder, _)| !set.has_rendered_chart(folder));
+    outside
+        .map(template)
+        .chain(charts.map(|(folder, file)| chart(set, context, folder, file)))
+        .collect()
+}
+
+/// Returns the folders of the charts among the files of a run, each with one of its templates. Omits libraries, and
+/// charts that other charts contain.
+pub(in crate::engine) fn chart_folders<'t>(
+    set: &'t SourceSet,
+    context: &Context<'_>,
+) -> BTreeMap<&'t str, &'t SourceFile> {
     let mut charts: BTreeMap<&str, &SourceFile> = BTreeMap::new();
-    let mut found = Vec::new();
     for file in set.targets().filter(|file| is_template(file)) {
-        match chart_folder(&file.path).filter(|_| file.chart_template) {
-            Some(chart) => {
-                charts.entry(chart).or_insert(file);
-            }
-            None => found.push(template(file)),
+        if let Some(chart) = chart_of(file) {
+            charts.entry(chart).or_insert(file);
         }
     }
     let folders: BTreeSet<&str> = charts.keys().copied().collect();
-    let of_charts = charts.iter().filter(|(folder, _)| {
+    charts.retain(|folder, _| {
         let is_part = parents(folder).any(|parent| folders.contains(parent));
-        !is_part && !is_library(context, folder) && !set.has_rendered_chart(folder)
+        !is_part && !is_library(context, folder)
     });
-    found.extend(of_charts.map(|(folder, file)| chart(set, context, folder, file)));
-    found
+    charts
+}
+
+/// Returns the folder of the chart of a template.
+fn chart_of(file: &SourceFile) -> Option<&str> {
+    chart_folder(&file.path).filter(|_| file.chart_template)
 }
 
 fn is_template(file: &SourceFile) -> bool {

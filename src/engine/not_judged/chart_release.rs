@@ -3,15 +3,35 @@
 use crate::context::Context;
 use crate::kube::nearness;
 use crate::source::paths;
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, from_node};
 
 use super::helm_command::HelmCommand;
 
 /// A release that an object deploys, and what is not known about it.
-pub(super) struct ChartRelease {
-    pub(super) command: HelmCommand,
-    /// Why the command is not complete, or what it leaves out.
-    pub(super) missing: Vec<String>,
+#[derive(Debug, Default)]
+pub(in crate::engine) struct ChartRelease {
+    pub(in crate::engine) command: HelmCommand,
+    /// What the command for the user leaves out.
+    pub(super) left_out: Vec<String>,
+    /// Why the chart or its values are not known.
+    pub(super) unknown: Vec<String>,
+}
+
+impl ChartRelease {
+    /// Returns whether the chart and all values are in the tree, so that helm renders what is deployed.
+    pub(in crate::engine) fn is_complete(&self) -> bool {
+        self.command.is_local && self.unknown.is_empty()
+    }
+
+    /// Adds values that are written as a mapping.
+    pub(super) fn add_values(&mut self, values: NodeRef<'_>) {
+        match from_node::<serde_json::Value>(values) {
+            Ok(values) => self.command.texts.push(values.to_string()),
+            Err(error) => self
+                .unknown
+                .push(format!("the values cannot be read: {}", error.message)),
+        }
+    }
 }
 
 /// Returns the folder of a chart in the tree. `path` is relative to the root of a repository, which may not be the

@@ -8,42 +8,96 @@ use crate::yaml::{FieldPath, NodeRef};
 
 use super::chart_release::{ChartRelease, local_chart, local_file, text};
 use super::helm_command::HelmCommand;
+use super::release_tree::{ConfigKey, ReleaseTree};
 
 /// Returns what a `HelmRelease` releases; `None` if it names no chart.
-pub(super) fn release(context: &Context<'_>, object: &Object<'_>) -> Option<ChartRelease> {
+pub(super) fn release(tree: &ReleaseTree<'_, '_>, object: &Object<'_>) -> Option<ChartRelease> {
     let spec = object.node.get("spec")?;
-    let mut command = HelmCommand {
-        name: text(spec, "releaseName")
-            .unwrap_or_else(|| object.name())
-            .to_owned(),
-        namespace: text(spec, "targetNamespace")
-            .or_else(|| object.namespace())
-            .map(str::to_owned),
-        ..HelmCommand::default()
+    let target = text(spec, "targetNamespace");
+    let composed = match target {
+        Some(target) => format!("{target}-{}", object.name()),
+        None => object.name().to_owned(),
     };
-    let mut missing = Vec::new();
+    let mut release = ChartRelease {
+        command: HelmCommand {
+            name: text(spec, "releaseName").map_or(composed, str::to_owned),
+            namespace: target.or_else(|| namespace_of(object)).map(str::to_owned),
+            ..HelmCommand::default()
+        },
+        ..ChartRelease::default()
+    };
     if let Some(reference) = spec.get("chartRef") {
-        set_referenced_chart(context, reference, &mut command, &mut missing);
+        set_referenced_chart(tree.context, reference, &mut release);
     } else {
-        set_chart(context, object, spec, &mut command, &mut missing)?;
+        set_chart(tree.context, object, spec, &mut release)?;
     }
-    let has_values = spec
+    let references = spec.get("valuesFrom").into_iter().flat_map(NodeRef::items);
+    for reference in references {
+        add_values_from(tree, object, reference, &mut release);
+    }
+    let values = spec
         .get("values")
-        .is_some_and(|values| values.entries().len() > 0);
-    command.inline = has_values.then(|| {
+        .filter(|values| values.entries().len() > 0);
+    if let Some(values) = values {
+        release.add_values(values);
+    }
+    release.command.inline = values.map(|_| {
         let expression = format!(
             "select(.kind == \"HelmRelease\" and .metadata.name == \"{}\") | .spec.values",
             object.name()
         );
         (object.path().to_string(), expression)
     });
-    let references = spec.get("valuesFrom").into_iter().flat_map(NodeRef::items);
-    missing.extend(references.map(|reference| {
-        let kind = text(reference, "kind").unwrap_or("ConfigMap");
-        let name = text(reference, "name").unwrap_or_default();
-        format!("the values of {kind} `{name}` are not part of the command")
-    }));
-    Some(ChartRelease { command, missing })
+    Some(release)
+}
+
+/// Returns the namespace of an object, also if only the object that deploys it sets it.
+fn namespace_of<'o>(object: &'o Object<'_>) -> Option<&'o str> {
+    let destination = object.destination.as_ref();
+    object.namespace().or(destination.map(|to| to.namespace))
+}
+
+/// Adds the values of a ConfigMap or Secret. An optional one that is not in the tree is ignored.
+fn add_values_from(
+    tree: &ReleaseTree<'_, '_>,
+    object: &Object<'_>,
+    reference: NodeRef<'_>,
+    release: &mut ChartRelease,
+) {
+    let kind = text(reference, "kind").unwrap_or("ConfigMap");
+    let name = text(reference, "name").unwrap_or_default();
+    let left_out = format!("the values of {kind} `{name}` are not part of the command");
+    release.left_out.push(left_out);
+    let wanted = ConfigKey {
+        kind,
+        name,
+        namespace: namespace_of(object),
+        key: text(reference, "valuesKey").unwrap_or("values.yaml"),
+    };
+    let is_optional = text(reference, "optional") == Some("true");
+    match (
+        tree.config_text(&wanted, object),
+        text(reference, "targetPath"),
+    ) {
+        (Ok(Some(values)), None) => release.command.texts.push(values),
+        (Ok(Some(value)), Some(path)) => {
+            // Source: fluxcd/pkg, `chartutil.ReplacePathValue`.
+            let unquoted = ['\'', '"'].iter().find_map(|quote| {
+                let inner = value.strip_prefix(*quote)?.strip_suffix(*quote)?;
+                Some(inner.to_owned())
+            });
+            let command = &mut release.command;
+            match unquoted {
+                Some(value) => command.set_strings.push((path.to_owned(), value)),
+                None => command.set.push((path.to_owned(), value)),
+            }
+        }
+        (Ok(None), _) if is_optional => {}
+        (Ok(None), _) => release
+            .unknown
+            .push(format!("{kind} `{name}` is not in the tree")),
+        (Err(why), _) => release.unknown.push(why),
+    }
 }
 
 /// Sets the chart that the release names itself.
@@ -51,9 +105,9 @@ fn set_chart(
     context: &Context<'_>,
     object: &Object<'_>,
     spec: NodeRef<'_>,
-    command: &mut HelmCommand,
-    missing: &mut Vec<String>,
+    release: &mut ChartRelease,
 ) -> Option<()> {
+    let command = &mut release.command;
     let chart = spec
         .at(&FieldPath::keys(&["chart", "spec"]))
         .or_else(|| spec.get("chart"))?;
@@ -64,38 +118,40 @@ fn set_chart(
         .into_iter()
         .flat_map(NodeRef::items)
         .filter_map(NodeRef::text);
-    if let Some(folder) = local_chart(context, name, near) {
+    let source = chart.get("sourceRef");
+    let kind = source.and_then(|source| text(source, "kind"));
+    // A chart of a repository of charts may have the name of a folder.
+    let is_path = kind.is_none_or(|kind| matches!(kind, "GitRepository" | "Bucket"));
+    if let Some(folder) = local_chart(context, name, near).filter(|_| is_path) {
         folder.clone_into(&mut command.chart);
         command.is_local = true;
         for file in files {
             match local_file(context, file, near) {
                 Some(path) => command.values.push(path),
-                None => missing.push(format!("the values file `{file}` is not in the tree")),
+                None => {
+                    let why = format!("the values file `{file}` is not in the tree");
+                    release.unknown.push(why);
+                }
             }
         }
         return Some(());
     }
     command.version = text(chart, "version").map(str::to_owned);
-    let source = chart.get("sourceRef");
-    let kind = source.and_then(|source| text(source, "kind"));
     let source_name = source.and_then(|source| text(source, "name"));
     let kind = kind.unwrap_or("HelmRepository");
     let url = text(chart, "repository").or_else(|| url_of(context, kind, source_name?));
     set_remote_chart(name, url, command);
     if url.is_none() {
         let source_name = source_name.unwrap_or_default();
-        missing.push(format!("{kind} `{source_name}` is not in the tree"));
+        let why = format!("{kind} `{source_name}` is not in the tree");
+        release.unknown.push(why);
     }
     Some(())
 }
 
 /// Sets the chart of an `OCIRepository` or a `HelmChart`.
-fn set_referenced_chart(
-    context: &Context<'_>,
-    reference: NodeRef<'_>,
-    command: &mut HelmCommand,
-    missing: &mut Vec<String>,
-) {
+fn set_referenced_chart(context: &Context<'_>, reference: NodeRef<'_>, release: &mut ChartRelease) {
+    let command = &mut release.command;
     let kind = text(reference, "kind").unwrap_or("OCIRepository");
     let name = text(reference, "name").unwrap_or_default();
     let tag = source(context, kind, name).and_then(|source| {
@@ -107,7 +163,9 @@ fn set_referenced_chart(
         Some(url) => url.clone_into(&mut command.chart),
         None => {
             name.clone_into(&mut command.chart);
-            missing.push(format!("{kind} `{name}` is not in the tree"));
+            release
+                .unknown
+                .push(format!("{kind} `{name}` is not in the tree"));
         }
     }
 }

@@ -3,32 +3,40 @@
 use std::fmt::Write as _;
 
 /// A chart with the values that something deploys it with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct HelmCommand {
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) struct HelmCommand {
     /// The name of the release.
-    pub(super) name: String,
+    pub(in crate::engine) name: String,
     /// The folder of a chart in the tree, or the name or the address of a remote chart.
-    pub(super) chart: String,
+    pub(in crate::engine) chart: String,
     /// The repository of a remote chart.
-    pub(super) repository: Option<String>,
+    pub(in crate::engine) repository: Option<String>,
     /// The version of a remote chart.
-    pub(super) version: Option<String>,
+    pub(in crate::engine) version: Option<String>,
     /// The namespace of the release.
-    pub(super) namespace: Option<String>,
+    pub(in crate::engine) namespace: Option<String>,
     /// Values files of the tree.
-    pub(super) values: Vec<String>,
+    pub(in crate::engine) values: Vec<String>,
     /// A file of the tree, and an expression of `yq` that selects values in it.
-    pub(super) inline: Option<(String, String)>,
+    pub(in crate::engine) inline: Option<(String, String)>,
+    /// Values as YAML, which take precedence over the files; later ones take precedence.
+    pub(in crate::engine) texts: Vec<String>,
     /// Single values.
-    pub(super) set: Vec<(String, String)>,
+    pub(in crate::engine) set: Vec<(String, String)>,
+    /// Single values that are strings, also if they look like numbers.
+    pub(in crate::engine) set_strings: Vec<(String, String)>,
     /// Whether the chart is in the tree.
-    pub(super) is_local: bool,
+    pub(in crate::engine) is_local: bool,
 }
 
 impl HelmCommand {
     /// Returns the command line. The text of manifests is quoted, so that it cannot run another command.
     pub(super) fn line(&self) -> String {
-        if self.is_local && self.inline.is_none() && self.set.is_empty() {
+        if self.is_local
+            && self.inline.is_none()
+            && self.set.is_empty()
+            && self.set_strings.is_empty()
+        {
             let mut line = format!("meshprobe check --helm {}", quoted(&self.chart));
             self.add_values(&mut line);
             self.add_namespace(&mut line);
@@ -54,8 +62,10 @@ impl HelmCommand {
         if self.inline.is_some() {
             line.push_str(" --values -");
         }
-        for (key, value) in &self.set {
-            let _ = write!(line, " --set {}", quoted(&format!("{key}={value}")));
+        for (option, pairs) in [("--set", &self.set), ("--set-string", &self.set_strings)] {
+            for (key, value) in pairs {
+                let _ = write!(line, " {option} {}", quoted(&format!("{key}={value}")));
+            }
         }
         line.push_str(" | meshprobe check -");
         self.add_namespace(&mut line);

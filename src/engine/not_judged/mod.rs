@@ -6,12 +6,17 @@ mod chart_release;
 mod flux;
 mod helm_command;
 mod release;
+mod release_tree;
 mod workload;
 
 use crate::context::NotJudged;
 use crate::source::SourceSet;
 
 use super::analysis::Analysis;
+
+pub(super) use chart::chart_folders;
+pub(super) use helm_command::HelmCommand;
+pub(super) use release::chart_releases;
 
 /// Returns everything among the targets that is not judged, sorted by place.
 pub(super) fn not_judged(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {

@@ -3,24 +3,56 @@
 use hashbrown::HashSet;
 
 use crate::context::{Context, NotJudged, NotJudgedReason};
+use crate::finding::Label;
 use crate::kube::Object;
 
 use super::argo;
 use super::chart_release::ChartRelease;
 use super::flux;
+use super::helm_command::quoted;
+use super::release_tree::ReleaseTree;
 
 /// Returns the objects that release charts, except those that install a mesh: they are read for facts.
 pub(super) fn releases(context: &Context<'_>) -> Vec<NotJudged> {
     let mut seen = HashSet::new();
-    let objects = context.inventory.pod_creators.iter();
-    objects
-        .filter(|object| context.origin_of(object).is_target() && !installs_mesh(context, object))
-        .flat_map(|object| release(context, object))
+    chart_releases(context)
+        .iter()
+        .filter(|found| context.origin_of(found.object).is_target() && !is_rendered(context, found))
+        .map(describe)
         .filter(|found| {
             let place = &found.place;
             seen.insert((place.path.clone(), place.span, found.help.clone()))
         })
         .collect()
+}
+
+/// A release of a chart, and the object that deploys it.
+pub(in crate::engine) struct FoundRelease<'c, 't> {
+    pub(in crate::engine) object: &'c Object<'t>,
+    reason: NotJudgedReason,
+    pub(in crate::engine) release: ChartRelease,
+}
+
+/// Returns the releases of charts in the whole tree, except those that install a mesh.
+pub(in crate::engine) fn chart_releases<'c, 't>(
+    context: &'c Context<'t>,
+) -> Vec<FoundRelease<'c, 't>> {
+    let tree = ReleaseTree::new(context);
+    let objects = context.inventory.pod_creators.iter();
+    objects
+        .filter(|object| !installs_mesh(context, object))
+        .flat_map(|object| releases_of(&tree, object))
+        .collect()
+}
+
+/// Returns whether the chart is rendered for this object.
+fn is_rendered(context: &Context<'_>, found: &FoundRelease<'_, '_>) -> bool {
+    let command = &found.release.command;
+    let place = found.object.label_at(found.object.name_span(), "");
+    command.is_local
+        && context
+            .sources
+            .has_rendered_release(&command.chart, &place.path, place.span)
 }
 
 /// Returns whether the object releases a chart of the mesh.
@@ -30,30 +62,35 @@ fn installs_mesh(context: &Context<'_>, object: &Object<'_>) -> bool {
     installs.any(|install| install.place.is_at(&place))
 }
 
-fn release(context: &Context<'_>, object: &Object<'_>) -> Vec<NotJudged> {
+fn releases_of<'c, 't>(
+    tree: &ReleaseTree<'c, 't>,
+    object: &'c Object<'t>,
+) -> Vec<FoundRelease<'c, 't>> {
     let (reason, releases): (_, Vec<ChartRelease>) = match (object.group(), object.kind) {
         ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io", "HelmRelease") => {
-            let release = flux::release(context, object);
+            let release = flux::release(tree, object);
             (NotJudgedReason::HelmRelease, release.into_iter().collect())
         }
         ("argoproj.io", "Application" | "ApplicationSet") => (
             NotJudgedReason::ChartApplication,
-            argo::releases(context, object),
+            argo::releases(tree.context, object),
         ),
         _ => return Vec::new(),
     };
-    let is_rendered = |release: &ChartRelease| {
-        let command = &release.command;
-        command.is_local && context.sources.has_rendered_chart(&command.chart)
-    };
-    releases
-        .iter()
-        .filter(|release| !is_rendered(release))
-        .map(|release| describe(object, reason, release))
-        .collect()
+    let found = releases.into_iter().map(|release| FoundRelease {
+        object,
+        reason,
+        release,
+    });
+    found.collect()
 }
 
-fn describe(object: &Object<'_>, reason: NotJudgedReason, release: &ChartRelease) -> NotJudged {
+fn describe(found: &FoundRelease<'_, '_>) -> NotJudged {
+    let FoundRelease {
+        object,
+        reason,
+        release,
+    } = found;
     let (title, chart) = (
         format!("{}/{}", object.kind, object.name()),
         &release.command.chart,
@@ -63,14 +100,22 @@ fn describe(object: &Object<'_>, reason: NotJudgedReason, release: &ChartRelease
     } else {
         format!("the chart `{chart}` is not in the tree")
     };
-    let missing = match release.missing.as_slice() {
-        [] => String::new(),
-        missing => format!("; {}", missing.join("; ")),
+    let place = object.label_at(object.name_span(), "");
+    let (missing, command) = if release.is_complete() {
+        let command = format!("meshprobe check --helm auto {}", quoted(&place.path));
+        (String::new(), command)
+    } else {
+        let missing = release.unknown.iter().chain(&release.left_out);
+        let missing: String = missing.map(|part| format!("; {part}")).collect();
+        (missing, release.command.line())
     };
     NotJudged {
-        reason,
-        place: object.label_at(object.name_span(), format!("{title}: {why}{missing}")),
+        reason: *reason,
+        place: Label {
+            message: format!("{title}: {why}{missing}"),
+            ..place
+        },
         object: Some(object.reference()),
-        help: format!("`{}`", release.command.line()),
+        help: format!("`{command}`"),
     }
 }

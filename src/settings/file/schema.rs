@@ -12,7 +12,7 @@ use super::schema_types::{
     version, words, words_in_any_case,
 };
 use super::scopes::SCOPE_KEYS;
-use super::values::{ACTIONS, EMITS, FAIL_LEVELS, RULE_LEVELS};
+use super::values::{ACTIONS, EMITS, FAIL_LEVELS, HELM_VALUES, RULE_LEVELS};
 use super::{API_VERSION, KIND, MESH_KEYS, OBJECT_KEYS, SPEC_KEYS};
 
 const ID: &str = "https://meshprobe.dev/schema/v1alpha1/meshprobe.schema.json";
@@ -91,6 +91,10 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
                 Form::default().as_str(),
             ),
             "How a rewrite carries the original probes.",
+        ),
+        "helm" => described(
+            words(HELM_VALUES),
+            "Whether the charts of the tree are rendered with the helm on the PATH, as with `--helm auto`. `auto` is only accepted in a file that `--config` names. Not in a functionConfig.",
         ),
         "ignore" => described(
             list(ignore(names)),

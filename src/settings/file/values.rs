@@ -9,6 +9,7 @@ use crate::settings::{FailOn, Form, RuleLevel, RuleNames};
 
 // The allowed values. The schema uses the same lists.
 pub(super) const ACTIONS: &[&str] = &["check", "rewrite"];
+pub(super) const HELM_VALUES: &[&str] = &["auto", "never"];
 pub(super) const EMITS: &[&str] = &["items", "none"];
 pub(super) const FAIL_LEVELS: &[&str] = &["error", "warning", "note", "never"];
 pub(super) const RULE_LEVELS: &[&str] = &["error", "warning", "note", "ignore"];
@@ -55,6 +56,18 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
         "true" => Ok(true),
         "false" => Ok(false),
         _ => Err(format!("expected `true` or `false`, found `{text}`")),
+    }
+}
+
+/// Parses the value of `helm`: whether the charts of the tree are rendered.
+///
+/// # Errors
+/// The message for an unknown value.
+pub(super) fn helm(text: &str) -> Result<bool, String> {
+    match text {
+        "auto" => Ok(true),
+        "never" => Ok(false),
+        _ => Err(unknown_value_message("value of `helm`", text, HELM_VALUES)),
     }
 }
 

@@ -132,7 +132,10 @@ impl Candidate {
         let mut file = SourceFile::unparsed(Arc::clone(&self.path), text, self.explicit);
         file.role = self.role;
         file.link.clone_from(&self.link);
-        file.rendered = matches!(self.read_from, ReadFrom::Rendered(_));
+        if let ReadFrom::Rendered(rendered) = &self.read_from {
+            file.rendered = true;
+            file.rendered_chart.clone_from(&rendered.chart);
+        }
         file
     }
 }

@@ -8,6 +8,7 @@ use crate::source::model::fault::Fault;
 use crate::source::model::hidden_files::HiddenFiles;
 use crate::source::model::objects::Objects;
 use crate::source::model::origin::{OriginIndex, Source};
+use crate::source::model::rendered::RenderedChart;
 use crate::yaml::{LineIndex, Position, Span};
 
 /// Purpose for which a file is read.
@@ -44,6 +45,8 @@ pub struct SourceFile {
     pub chart_template: bool,
     /// Whether a tool produced it for this run: then there is no file to edit.
     pub rendered: bool,
+    /// The chart that it is the output of, and the objects that deploy the chart.
+    pub rendered_chart: Option<Arc<RenderedChart>>,
     /// The purpose for which it is read.
     pub role: Role,
     /// Whether the user named it, and not only its folder.
@@ -82,6 +85,7 @@ impl SourceFile {
             directory: None,
             chart_template: false,
             rendered: false,
+            rendered_chart: None,
             role: Role::Target,
             explicit,
             text,

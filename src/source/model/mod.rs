@@ -17,5 +17,5 @@ pub use file::{Role, SourceFile};
 pub use hidden_files::HiddenFiles;
 pub use links::Links;
 pub use origin::Source;
-pub use rendered::{Rendered, Trail};
+pub use rendered::{ChartDeployment, Rendered, RenderedChart, Trail};
 pub use set::SourceSet;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::source::chart::HELM_OUTPUT;
+use crate::source::chart::HELM_OUTPUT_PREFIX;
 use crate::source::kustomization_name::NAMES;
 use crate::source::model::document::Document;
 use crate::source::model::fault::Fault;
 use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::links::Links;
 use crate::source::model::origin::Source;
+use crate::source::model::rendered::{ChartDeployment, RenderedChart};
 use crate::yaml::Span;
 
 /// Set of all files of a run.
@@ -97,12 +98,30 @@ impl SourceSet {
     /// Returns whether the chart in a folder is rendered in this run.
     #[must_use]
     pub fn has_rendered_chart(&self, folder: &str) -> bool {
-        let output = match folder {
-            "." => HELM_OUTPUT.to_owned(),
-            _ => format!("{folder}/{HELM_OUTPUT}"),
+        self.rendered_charts(folder).next().is_some()
+    }
+
+    /// Returns whether the chart in a folder is rendered for the object whose name is at `span` in the file shown as
+    /// `path`. If the user named the chart, it is rendered for all objects.
+    #[must_use]
+    pub fn has_rendered_release(&self, folder: &str, path: &str, span: Span) -> bool {
+        let is_same = |release: &ChartDeployment| *release.path == *path && release.span == span;
+        self.rendered_charts(folder)
+            .any(|chart| chart.releases.is_empty() || chart.releases.iter().any(is_same))
+    }
+
+    /// Iterates over the renderings of the chart in a folder that did not fail.
+    fn rendered_charts(&self, folder: &str) -> impl Iterator<Item = &RenderedChart> {
+        let prefix = match folder {
+            "." => HELM_OUTPUT_PREFIX.to_owned(),
+            _ => format!("{folder}/{HELM_OUTPUT_PREFIX}"),
         };
-        self.file(&output)
-            .is_some_and(|file| file.rendered && file.fault.is_none())
+        let first = self.files.partition_point(|file| *file.path < *prefix);
+        let files = self.files.get(first..).unwrap_or_default().iter();
+        files
+            .take_while(move |file| file.path.starts_with(&prefix))
+            .filter(|file| file.fault.is_none())
+            .filter_map(|file| file.rendered_chart.as_deref())
     }
 }
 

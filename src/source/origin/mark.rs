@@ -19,6 +19,7 @@ pub fn mark_origins(set: &mut SourceSet, request: &Request) {
     let rendered: HashMap<&str, &Rendered> = request
         .targets
         .iter()
+        .chain(&request.context)
         .filter_map(|input| match input {
             Input::Rendered(rendered) => Some((&*rendered.name, &**rendered)),
             _ => None,

@@ -1,5 +1,6 @@
 //! Tags that change the value of a scalar for some tools.
 
+use crate::yaml::base64::decode;
 use crate::yaml::scalar::{Scalar, resolve_plain};
 use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
 
@@ -35,24 +36,8 @@ fn is_encoded(text: &str, plain: &str) -> bool {
     let digits = text
         .bytes()
         .filter(|byte| !matches!(byte, b'\r' | b'\n' | b'='));
-    let mut decoded: Vec<u8> = Vec::with_capacity(plain.len() + 1);
-    let (mut bits, mut count) = (0_u32, 0);
-    for digit in digits.take(plain.len() * 2 + 4) {
-        let Some(value) = BASE64.iter().position(|known| *known == digit) else {
-            return false;
-        };
-        bits = (bits << 6) | u32::try_from(value).unwrap_or_default();
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            decoded.extend((bits >> count).to_be_bytes().last());
-        }
-    }
-    decoded == plain.as_bytes()
+    decode(digits.take(plain.len() * 2 + 4)).is_some_and(|decoded| decoded == plain.as_bytes())
 }
-
-/// The digits of base64, by their values.
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Returns whether go-yaml accepts a text with a tag of the core schema; it resolves the text as if it were plain.
 fn fits(tag: &str, text: &str) -> bool {

@@ -21,6 +21,8 @@ mod generated_files;
 mod guard_docs;
 mod guards;
 mod helm_and_kustomize_options;
+#[cfg(unix)]
+mod helm_auto;
 mod hidden_files;
 mod hidden_overlays;
 mod invocation;

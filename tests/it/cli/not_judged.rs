@@ -50,7 +50,7 @@ fn a_release_of_a_local_chart_is_named_with_its_command() {
     let found = not_judged(&project, &[]);
     assert_eq!(
         help_of(&found, "helm-release"),
-        "`meshprobe check --helm charts/web --values charts/web/values-prod.yaml --namespace shop`"
+        "`meshprobe check --helm auto apps/web.yaml`"
     );
     assert_eq!(
         help_of(&found, "chart"),
@@ -129,7 +129,7 @@ fn an_application_with_a_local_chart_is_named_and_one_with_manifests_is_not() {
     let found = not_judged(&project, &[]);
     assert_eq!(
         help_of(&found, "chart-application"),
-        "`meshprobe check --helm charts/web --values charts/web/values-prod.yaml --namespace shop`"
+        "`meshprobe check --helm auto app.yaml`"
     );
     project.write("app.yaml", app("manifests"));
     project.write("manifests/web.yaml", WEB);

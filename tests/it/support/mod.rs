@@ -68,15 +68,15 @@ pub(crate) fn outside_edits(path: &str, before: &str, after: &str, findings: &[&
     }
 }
 
-/// Returns the folder in which `.ci/tools.sh` installs this version of kustomize, if it exists.
-fn installed_kustomize() -> Option<std::path::PathBuf> {
-    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/tools/kustomize/go.mod");
+/// Returns the folder in which `.ci/tools.sh` installs the locked version of a Go program, if it exists.
+fn installed(name: &str, package: &str) -> Option<std::path::PathBuf> {
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!(".ci/tools/{name}/go.mod"));
     let module = std::fs::read_to_string(module).unwrap();
     let mut words = module
         .split_whitespace()
         .skip_while(|word| *word != "require");
-    words.find(|word| *word == "sigs.k8s.io/kustomize/kustomize/v5")?;
-    let prefix = format!("kustomize-{}-", words.next()?);
+    words.find(|word| *word == package)?;
+    let prefix = format!("{name}-{}-", words.next()?);
     let cache = std::env::var_os("XDG_CACHE_HOME").map(std::path::PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let tools = cache.or(home)?.join("meshprobe/tools");
@@ -101,18 +101,31 @@ pub(crate) fn kubectl_yaml() -> Option<std::path::PathBuf> {
 
 /// Returns the real kustomize to compare with; if it is missing, prints a message, and fails in CI.
 pub(crate) fn kustomize() -> Option<std::path::PathBuf> {
-    let own = installed_kustomize().map(|folder| folder.join("kustomize"));
     let given = std::env::var_os("MESHPROBE_KUSTOMIZE").map(std::path::PathBuf::from);
+    let own = installed("kustomize", "sigs.k8s.io/kustomize/kustomize/v5");
+    program("kustomize", given, own)
+}
+
+/// Returns the real helm; if it is missing, prints a message, and fails in CI.
+pub(crate) fn helm() -> Option<std::path::PathBuf> {
+    program("helm", None, installed("helm", "helm.sh/helm/v3"))
+}
+
+/// Returns the first of: a given program, one in a folder of `.ci/tools.sh`, and one on the PATH.
+fn program(
+    name: &str,
+    given: Option<std::path::PathBuf>,
+    own: Option<std::path::PathBuf>,
+) -> Option<std::path::PathBuf> {
+    let own = own.map(|folder| folder.join(name));
     let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kustomize"));
+    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join(name));
     let mut candidates = given.into_iter().chain(own).chain(on_path);
     let found = candidates.find(|path| path.is_file());
     if found.is_none() {
         let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-        assert!(!in_ci, "kustomize is not installed");
-        eprintln!(
-            "skipped: no kustomize in MESHPROBE_KUSTOMIZE, the cache of .ci/tools.sh or PATH"
-        );
+        assert!(!in_ci, "{name} is not installed");
+        eprintln!("skipped: {name} is neither in the cache of .ci/tools.sh nor on the PATH");
     }
     found
 }

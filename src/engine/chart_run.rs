@@ -1,0 +1,152 @@
+//! The charts of the tree that helm can render, with the values with which they are deployed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use crate::kube::Object;
+use crate::settings::Settings;
+use crate::source::{ChartDeployment, Role, SourceSet, chart_folder};
+
+use super::analysis::with_context;
+use super::not_judged::{HelmCommand, chart_folders, chart_releases};
+
+/// A chart of the tree with values, and the objects that deploy it.
+#[derive(Clone, Debug)]
+pub struct ChartRun {
+    /// Its folder, as shown to the user.
+    pub folder: Arc<str>,
+    /// Its folder on disk.
+    pub place: PathBuf,
+    /// The name of the release; `None` for a chart that nothing deploys.
+    pub name: Option<String>,
+    /// The namespace of the release.
+    pub namespace: Option<String>,
+    /// The values files, on disk.
+    pub values: Vec<PathBuf>,
+    /// Further values as YAML. Later ones take precedence over earlier ones and over the files.
+    pub texts: Vec<String>,
+    /// Single values, as `KEY=VALUE`.
+    pub set: Vec<String>,
+    /// Single values that are strings, as `KEY=VALUE`.
+    pub set_strings: Vec<String>,
+    /// The objects that deploy the chart with these values.
+    pub releases: Vec<ChartDeployment>,
+}
+
+impl ChartRun {
+    /// Returns the file for which a failure is reported: that of the object that deploys the chart, or its `Chart.yaml`.
+    #[must_use]
+    pub fn cause(&self) -> Arc<str> {
+        match self.releases.first() {
+            Some(release) => Arc::clone(&release.path),
+            None => chart_file(&self.folder).into(),
+        }
+    }
+}
+
+/// Returns the charts of the tree that helm can render: those that objects of the tree deploy with known values, and
+/// those among the targets that nothing deploys. Omits charts that are rendered already.
+#[must_use]
+pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
+    with_context(set, settings, |context| {
+        let found = chart_releases(context);
+        let mut deployed = HashSet::new();
+        let mut runs: BTreeMap<&HelmCommand, ChartRun> = BTreeMap::new();
+        for found in &found {
+            let command = &found.release.command;
+            if !command.is_local {
+                continue;
+            }
+            deployed.insert(command.chart.as_str());
+            if !found.release.is_complete() || set.has_rendered_chart(&command.chart) {
+                continue;
+            }
+            let is_target =
+                context.origin_of(found.object).is_target() || has_target(set, &command.chart);
+            let deployment = deployment(found.object, command, is_target);
+            let run = match runs.get_mut(command) {
+                Some(run) => run,
+                None => match run(set, command) {
+                    Some(run) => runs.entry(command).or_insert(run),
+                    None => continue,
+                },
+            };
+            if !run.releases.contains(&deployment) {
+                run.releases.push(deployment);
+            }
+        }
+        let others = chart_folders(set, context)
+            .into_keys()
+            .filter(|folder| !deployed.contains(folder) && !set.has_rendered_chart(folder));
+        let others = others.filter_map(|folder| {
+            let command = HelmCommand {
+                chart: folder.to_owned(),
+                namespace: settings.namespace.clone(),
+                ..HelmCommand::default()
+            };
+            Some(ChartRun {
+                name: None,
+                ..run(set, &command)?
+            })
+        });
+        let others: Vec<ChartRun> = others.collect();
+        runs.into_values().chain(others).collect()
+    })
+}
+
+/// Returns whether the user gave a template of a chart.
+fn has_target(set: &SourceSet, folder: &str) -> bool {
+    let mut files = set.files_in(if folder == "." { "" } else { folder });
+    files.any(|file| {
+        file.role == Role::Target && file.chart_template && chart_folder(&file.path) == Some(folder)
+    })
+}
+
+fn deployment(object: &Object<'_>, command: &HelmCommand, is_target: bool) -> ChartDeployment {
+    let place = object.label_at(object.name_span(), "");
+    ChartDeployment {
+        location_file: Arc::clone(object.location_file),
+        is_of_overlay: object.overlay.is_some(),
+        namespace: command.namespace.as_deref().map(Arc::from),
+        path: place.path,
+        span: place.span,
+        is_target,
+    }
+}
+
+/// Returns a run without objects; `None` if the chart or a file is not on disk.
+fn run(set: &SourceSet, command: &HelmCommand) -> Option<ChartRun> {
+    let on_disk = |path: &str| set.file(path)?.location.clone();
+    let place = on_disk(&chart_file(&command.chart))?
+        .parent()?
+        .to_path_buf();
+    let pairs = |pairs: &[(String, String)]| {
+        let pairs = pairs.iter().map(|(key, value)| format!("{key}={value}"));
+        pairs.collect()
+    };
+    Some(ChartRun {
+        folder: command.chart.as_str().into(),
+        place,
+        name: Some(command.name.clone()),
+        namespace: command.namespace.clone(),
+        values: command
+            .values
+            .iter()
+            .map(|path| on_disk(path))
+            .collect::<Option<_>>()?,
+        texts: command.texts.clone(),
+        set: pairs(&command.set),
+        set_strings: pairs(&command.set_strings),
+        releases: Vec::new(),
+    })
+}
+
+fn chart_file(folder: &str) -> String {
+    match folder {
+        "." => "Chart.yaml".to_owned(),
+        _ => format!("{folder}/Chart.yaml"),
+    }
+}
