@@ -83,26 +83,46 @@ pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedCon
 /// Finds the nearest configuration file in `directory` or above, up to the root of the repository.
 fn nearest(directory: &Path) -> Result<Option<ConfigFile>, Stop> {
     for above in directory.ancestors() {
-        for name in CONFIG_NAMES {
-            let file = above.join(name);
-            if std::fs::symlink_metadata(&file).is_err() {
-                continue;
-            }
-            let boundary = boundary(above);
-            let real = resolved_within(above, Path::new(name), &boundary).map_err(|why| {
-                let shown = shown_path(&file, directory);
-                Stop::usage(format!("cannot read `{shown}`: {why}"))
-                    .help("use `--config` to read it anyway")
-            })?;
-            if real.is_file() {
-                return Ok(Some(ConfigFile::Found(file, real, boundary)));
-            }
+        if let Some(file) = config_in(above, directory)? {
+            return Ok(Some(file));
         }
         if above.join(".git").exists() {
             break;
         }
     }
     Ok(None)
+}
+
+/// Finds the configuration file of a folder.
+///
+/// # Errors
+/// There are two, or a link leads out of the repository.
+fn config_in(folder: &Path, directory: &Path) -> Result<Option<ConfigFile>, Stop> {
+    let mut found = None;
+    for name in CONFIG_NAMES {
+        let file = folder.join(name);
+        if std::fs::symlink_metadata(&file).is_err() {
+            continue;
+        }
+        let boundary = boundary(folder);
+        let real = resolved_within(folder, Path::new(name), &boundary).map_err(|why| {
+            let shown = shown_path(&file, directory);
+            Stop::usage(format!("cannot read `{shown}`: {why}"))
+                .help("use `--config` to read it anyway")
+        })?;
+        if !real.is_file() {
+            continue;
+        }
+        if let Some(ConfigFile::Found(first, ..)) = found {
+            let (first, second) = (shown_path(&first, directory), shown_path(&file, directory));
+            return Err(Stop::usage(format!(
+                "found two configuration files, `{first}` and `{second}`"
+            ))
+            .help("delete one of them, or name one with `--config`"));
+        }
+        found = Some(ConfigFile::Found(file, real, boundary));
+    }
+    Ok(found)
 }
 
 /// Returns the paths under `context` of a configuration file.

@@ -102,6 +102,7 @@ pub(super) fn prepare(
     check_release(session, &layer, common)?;
     let mut request = request(session, common, context, fallback)?;
     let limits = surroundings::Limits {
+        is_isolated: common.isolated,
         config: folder.as_deref(),
         declares_root: layer.root == Some(true),
         output,
@@ -244,6 +245,7 @@ fn request(
             exclude,
             force_exclude: common.force_exclude,
             tracked_hidden: TrackedHidden::None,
+            isolated: common.isolated,
         },
         roots: Vec::new(),
         omitted: Vec::new(),

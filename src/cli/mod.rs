@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod config;
 mod input;
+mod misnamed;
 mod output;
 mod panic;
 mod paths;

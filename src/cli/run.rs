@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
 
@@ -14,7 +16,10 @@ use super::args::{Cli, Command};
 use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
-use super::{check, panic, predict, rewrite, rule, schema, shell};
+use super::{check, misnamed, panic, predict, rewrite, rule, schema, shell};
+
+/// The time after which a program that waits for standard input explains itself.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Runs the program with the arguments of the process.
 #[must_use]
@@ -44,7 +49,9 @@ fn run_command(arguments: &[OsString], session: &Session) -> Exit {
         function(session, arguments.get(1).map(Path::new))
     } else {
         reject_file_options(arguments, session).and_then(|()| {
-            let cli = Cli::try_parse_from(arguments).map_err(Stop::from)?;
+            let cli = Cli::try_parse_from(arguments).map_err(|error| {
+                misnamed::answer(&error, arguments).unwrap_or_else(|| Stop::from(error))
+            })?;
             dispatch(session, cli)
         })
     };
@@ -105,14 +112,49 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
             session.print(&Cli::command().render_help().to_string())?;
             Ok(Exit::Success)
         }
-        None => function(session, None),
+        None => bare(session),
     }
+}
+
+/// Runs the KRM function for a caller that gives no arguments, and explains how to call the program if the caller does
+/// not pass a list.
+fn bare(session: &Session) -> Result<Exit, Stop> {
+    let bytes = read_list(session)?;
+    if bytes.trim_ascii().is_empty() {
+        return Err(Stop::usage(
+            "expected a command, such as `meshprobe check .`, or a ResourceList on standard input",
+        )
+        .help("`meshprobe --help` lists the commands"));
+    }
+    answer(session, &bytes, None)
+}
+
+/// Reads standard input. If it stays open without an end, prints a note about what the program waits for.
+fn read_list(session: &Session) -> Result<Vec<u8>, Stop> {
+    let (end, ended) = channel::<()>();
+    std::thread::scope(|scope| {
+        let wait = move || {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                session.errln(
+                    "note: waiting for a ResourceList on standard input; `meshprobe --help` lists the commands",
+                );
+            }
+        };
+        // If the thread does not start, only the note is missing.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, wait);
+        let read = session.read_stdin();
+        drop(end);
+        read
+    })
 }
 
 /// Runs the KRM function, or the legacy plugin if `config` is a file. The output is printed at once at the end: the
 /// caller would delete the resources that are missing from half a list.
 fn function(session: &Session, config: Option<&Path>) -> Result<Exit, Stop> {
-    let bytes = session.read_stdin()?;
+    answer(session, &session.read_stdin()?, config)
+}
+
+fn answer(session: &Session, bytes: &[u8], config: Option<&Path>) -> Result<Exit, Stop> {
     let directory = session.directory()?;
     // The arguments of a function have a meaning for its caller only; the argument of a plugin is a file.
     let config = config.filter(|path| directory.join(path).is_file());
@@ -128,7 +170,7 @@ fn function(session: &Session, config: Option<&Path>) -> Result<Exit, Stop> {
     let file = content
         .as_ref()
         .map(|(name, bytes)| krm::ConfigFile { name, bytes });
-    let answer = krm::run(&bytes, directory, file);
+    let answer = krm::run(bytes, directory, file);
     session.eprint(&answer.messages);
     if let Some(text) = &answer.output {
         session.print(text)?;

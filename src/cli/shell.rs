@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::engine::Exit;
 
-use super::args::Cli;
+use super::args::{Cli, ENVIRONMENT};
 use super::session::Session;
 use super::stop::Stop;
 
@@ -21,18 +21,34 @@ pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop>
 pub(super) fn man(session: &Session) -> Result<Exit, Stop> {
     let mut command = Cli::command();
     command.build();
-    let mut page = Vec::new();
-    let mut render = |command: clap::Command| {
-        let rendered = clap_mangen::Man::new(command).render(&mut page);
-        rendered.map_err(|error| Stop::usage(error.to_string()))
-    };
-    render(command.clone())?;
+    // The environment has a section of its own.
+    let program = command.clone().after_long_help(None::<&str>);
+    let mut page = rendered(program)?;
+    page.extend(environment());
     for sub in command
         .get_subcommands()
         .filter(|sub| sub.get_name() != "help")
     {
-        render(sub.clone())?;
+        page.extend(rendered(sub.clone())?);
     }
     session.print(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)
+}
+
+fn rendered(command: clap::Command) -> Result<Vec<u8>, Stop> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command)
+        .render(&mut page)
+        .map_err(|error| Stop::usage(error.to_string()))?;
+    Ok(page)
+}
+
+/// Returns the section about environment variables, as roff.
+fn environment() -> Vec<u8> {
+    let mut section = ".SH ENVIRONMENT\n".to_owned();
+    for (names, effect) in ENVIRONMENT {
+        let text = format!(".TP\n\\fB{names}\\fR\n{effect}\n");
+        section.push_str(&text.replace('-', "\\-"));
+    }
+    section.into_bytes()
 }

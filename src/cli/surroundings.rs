@@ -10,6 +10,8 @@ use super::stop::Stop;
 
 /// What limits the surroundings of the inputs.
 pub(super) struct Limits<'a> {
+    /// Whether the run ignores configuration files.
+    pub(super) is_isolated: bool,
     /// The folder of the configuration file in use.
     pub(super) config: Option<&'a Path>,
     /// Whether that configuration declares its folder to be the root.
@@ -78,7 +80,8 @@ fn root(path: &Path, limits: &Limits<'_>) -> Option<PathBuf> {
     // `..` after a link is the parent of the target of the link.
     let has_detour = path.components().any(|part| part.as_os_str() == "..");
     let spelled = if has_detour { &real } else { path };
-    let root = tree_root(folder(spelled)).or_else(|| tree_root(folder(&real)));
+    let root = tree_root(folder(spelled), limits.is_isolated)
+        .or_else(|| tree_root(folder(&real), limits.is_isolated));
     let config = limits.config.filter(|config| spelled.starts_with(config));
     match (root, config) {
         (Some(root), Some(config)) if limits.declares_root && config.starts_with(&root) => {

@@ -21,14 +21,27 @@ pub(super) fn terminal_style(
     let color = match color {
         ColorArg::Always => true,
         ColorArg::Never => false,
-        ColorArg::Auto if session.is_set("NO_COLOR") => false,
-        ColorArg::Auto => session.is_set("FORCE_COLOR") || (terminal && !dumb),
+        ColorArg::Auto => wanted_colors(session).unwrap_or(terminal && !dumb),
     };
     TerminalStyle {
         width: line_width(session, stream).unwrap_or(TerminalStyle::PLAIN.width),
         terminal,
         color,
         unicode: (terminal || color) && !dumb && locale_is_unicode(session),
+    }
+}
+
+/// Returns whether the environment switches colours on or off: `NO_COLOR`, then `FORCE_COLOR` and `CLICOLOR_FORCE`, then
+/// `CLICOLOR=0`. `CLICOLOR=1` is the default.
+/// Source: no-color.org, force-color.org, bixense.com/clicolors.
+fn wanted_colors(session: &Session) -> Option<bool> {
+    let is_forced = session.is_set("CLICOLOR_FORCE") && !is(session, "CLICOLOR_FORCE", "0");
+    if session.is_set("NO_COLOR") {
+        Some(false)
+    } else if session.is_set("FORCE_COLOR") || is_forced {
+        Some(true)
+    } else {
+        is(session, "CLICOLOR", "0").then_some(false)
     }
 }
 
@@ -71,4 +84,37 @@ pub(super) fn is_ci(session: &Session) -> bool {
 
 fn is(session: &Session, name: &str, wanted: &str) -> bool {
     session.variable(name).is_some_and(|value| value == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_switch_colours_on_or_off() {
+        let wanted = |variables: &[(&str, &str)]| {
+            let session = Session::new("/".into(), std::io::empty(), Vec::new(), Vec::new());
+            let set = |session: Session, (name, value): &(&str, &str)| {
+                session.with_variable(*name, *value)
+            };
+            wanted_colors(&variables.iter().fold(session, set))
+        };
+        assert_eq!(wanted(&[]), None);
+        assert_eq!(wanted(&[("CLICOLOR", "0")]), Some(false));
+        assert_eq!(wanted(&[("CLICOLOR", "1")]), None);
+        assert_eq!(wanted(&[("CLICOLOR_FORCE", "1")]), Some(true));
+        assert_eq!(wanted(&[("CLICOLOR_FORCE", "0")]), None);
+        let both = [("CLICOLOR_FORCE", "1"), ("CLICOLOR", "0")];
+        assert_eq!(wanted(&both), Some(true));
+        let all = [
+            ("NO_COLOR", "1"),
+            ("FORCE_COLOR", "1"),
+            ("CLICOLOR_FORCE", "1"),
+        ];
+        assert_eq!(wanted(&all), Some(false));
+        assert_eq!(
+            wanted(&[("NO_COLOR", ""), ("FORCE_COLOR", "1")]),
+            Some(true)
+        );
+    }
 }

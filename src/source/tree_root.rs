@@ -8,13 +8,14 @@ use crate::source::resolve::resolved_or_folded;
 use crate::yaml::{self, NodeRef, Span, Tree};
 
 /// Names of configuration files.
-pub const CONFIG_NAMES: [&str; 1] = [".meshprobe.yaml"];
+pub const CONFIG_NAMES: [&str; 2] = [".meshprobe.yaml", ".meshprobe.yml"];
 
-/// Returns the nearest folder that contains a path and is the root of a tree: it contains `.git`, or a configuration
-/// file with `root: true`. The path is absolute; a folder may be its own root.
+/// Returns the nearest folder that contains a path and is the root of a tree: it contains `.git`, or, unless the run is
+/// `isolated` from configuration files, one with `root: true`. The path is absolute; a folder may be its own root.
 #[must_use]
-pub fn tree_root(path: &Path) -> Option<PathBuf> {
-    let is_root = |folder: &&Path| folder.join(".git").exists() || declares_root(folder);
+pub fn tree_root(path: &Path, isolated: bool) -> Option<PathBuf> {
+    let is_root =
+        |folder: &&Path| folder.join(".git").exists() || (!isolated && declares_root(folder));
     path.ancestors().find(is_root).map(Path::to_path_buf)
 }
 

@@ -29,6 +29,47 @@ Exit codes:
   1  a finding at or above --fail-on; a change shown by --diff; a refused rewrite
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
+/// The environment variables, each with its effect. The manual page shows them in a section of its own.
+pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 7] = [
+    (
+        "NO_COLOR",
+        "Switches colours off, if it is not empty. --color takes precedence.",
+    ),
+    (
+        "FORCE_COLOR, CLICOLOR_FORCE",
+        "Switch colours on, also without a terminal; CLICOLOR_FORCE=0 does not. NO_COLOR takes precedence.",
+    ),
+    (
+        "CLICOLOR",
+        "0 switches colours off. The variables above take precedence.",
+    ),
+    (
+        "TERM",
+        "dumb switches colours, Unicode and progress messages off.",
+    ),
+    (
+        "LC_ALL, LC_CTYPE, LANG",
+        "Unicode characters are only used in a UTF-8 locale.",
+    ),
+    (
+        "CI, GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION",
+        "A CI job: tracked files that ignore files hide are reported, and commands in its log are escaped.",
+    ),
+    (
+        "PATH",
+        "The folders in which --helm and --kustomize find helm, kustomize and kubectl.",
+    ),
+];
+
+/// Returns the text below the options of `--help`.
+fn long_help() -> String {
+    let lines = ENVIRONMENT.map(|(names, effect)| format!("  {names}\n          {effect}\n"));
+    format!(
+        "{EXIT_CODES}\n\nEnvironment:\n{}",
+        lines.concat().trim_end()
+    )
+}
+
 const CHECK_CODES: &str = "\
 Examples:
   meshprobe check --mesh-version 1.28 --assume mtls=STRICT clusters
@@ -70,7 +111,7 @@ Exit codes:
 /// mesh to the manifests, ahead of deployment. `predict` shows the outcome of every probe.
 /// meshprobe sends nothing over the network.
 #[derive(Debug, Parser)]
-#[command(name = "meshprobe", version, styles = STYLES, after_help = EXIT_CODES)]
+#[command(name = "meshprobe", version, styles = STYLES, after_help = EXIT_CODES, after_long_help = long_help())]
 pub(in crate::cli) struct Cli {
     #[command(subcommand)]
     pub(in crate::cli) command: Option<Command>,

@@ -97,11 +97,11 @@ pub(in crate::cli) struct Common {
     #[arg(long, value_name = "PATH", help_heading = "Input")]
     pub(in crate::cli) stdin_filename: Option<String>,
 
-    /// The configuration file [default: the nearest .meshprobe.yaml in this or a parent directory].
+    /// The configuration file [default: the nearest .meshprobe.yaml or .yml in this or a parent directory].
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// Ignore all configuration files.
+    /// Ignore all configuration files, also if they declare a tree with `root: true`.
     #[arg(long, conflicts_with = "config", help_heading = "Settings")]
     pub(in crate::cli) isolated: bool,
 

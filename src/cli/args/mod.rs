@@ -13,7 +13,7 @@ pub(super) use check::CheckArgs;
 pub(super) use choice::{
     ColorArg, FailOnArg, OutputFormat, RuleFormat, SchemaKind, SeverityArg, TableFormat,
 };
-pub(super) use cli::{Cli, Command};
+pub(super) use cli::{Cli, Command, ENVIRONMENT};
 pub(super) use common::Common;
 pub(super) use predict::PredictArgs;
 pub(super) use rewrite::RewriteArgs;

@@ -28,7 +28,7 @@ impl WalkBounds {
             .map(|path| resolved_or_folded(&request.working_directory.join(path)));
         Self {
             omitted: read.chain(omitted).collect(),
-            root: Some(root.real.clone()),
+            root: (!request.walk.isolated).then(|| root.real.clone()),
         }
     }
 

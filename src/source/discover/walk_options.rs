@@ -63,6 +63,8 @@ pub struct WalkOptions {
     pub exclude: Exclude,
     /// Whether to exclude paths that the user names, too.
     pub force_exclude: bool,
+    /// Whether configuration files of the tree are ignored, so that they do not declare trees of their own.
+    pub isolated: bool,
     /// The tracked files to report if ignore files hide them.
     pub tracked_hidden: TrackedHidden,
 }

@@ -4,6 +4,7 @@ mod alternatives;
 mod bad_input;
 mod certainty;
 mod ci_logs;
+mod conventions;
 mod deployed;
 mod deployed_bases;
 mod environments;

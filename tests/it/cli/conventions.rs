@@ -1,0 +1,180 @@
+//! Names, variables and files that users know from other tools.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::manifest::{ANNOTATED_WEB, INJECTED, OPT_OUT, STRICT};
+use crate::support::project::Project;
+use crate::support::{PROGRAM, command, findings, run};
+
+#[test]
+fn names_of_other_tools_are_answered_with_the_right_one() {
+    let project = Project::new();
+    for (arguments, error, help) in [
+        (
+            &["check", "--format", "json"][..],
+            "unexpected argument `--format`",
+            "`--output-format FORMAT`; `--report FORMAT=FILE` writes",
+        ),
+        (
+            &["check", "-o", "x"],
+            "unexpected argument `-o`",
+            "`--output-format FORMAT`; `--report",
+        ),
+        (
+            &["predict", "-o", "json"],
+            "unexpected argument `-o`",
+            "use `--output-format FORMAT`\n",
+        ),
+        (
+            &["check", "-f", "a.yaml"],
+            "unexpected argument `-f`",
+            "pass the path without an option",
+        ),
+        (
+            &["lint", "."],
+            "unrecognized subcommand `lint`",
+            "use `meshprobe check PATH`",
+        ),
+        (
+            &["fix"],
+            "unrecognized subcommand `fix`",
+            "use `meshprobe check --fix PATH`",
+        ),
+    ] {
+        let run = project.run(arguments).exits(2);
+        let run = run.stderr_contains(&format!("error: {error}\nhelp: "));
+        run.stderr_contains(help);
+    }
+    // The answer of the parser for names that are misspelt.
+    project
+        .run(&["check", "--output-formt", "json"])
+        .exits(2)
+        .stderr_contains("a similar argument exists: '--output-format'");
+    // `-o` is an option of rewrite.
+    let run = project.run(&["rewrite", "--format", "x"]).exits(2);
+    assert!(!run.stderr.contains("--output-format"), "{}", run.stderr);
+}
+
+#[test]
+fn a_call_without_arguments_explains_itself() {
+    let project = Project::new();
+    let run = project.run(&[]).exits(2);
+    assert_eq!(
+        run.stderr,
+        "error: expected a command, such as `meshprobe check .`, or a ResourceList on standard input\n\
+         help: `meshprobe --help` lists the commands\n"
+    );
+    assert_eq!(run.stdout, "");
+    // A pipe that stays open.
+    let mut child = command(Path::new(PROGRAM), &project.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    messages.read_line(&mut line).unwrap();
+    assert!(
+        line.starts_with("note: waiting for a ResourceList"),
+        "{line}"
+    );
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
+fn variables_switch_colours() {
+    let project = Project::with(&[("a.yaml", "apiVersion: v1\nkind: Pod\nx: [\n")]);
+    let is_colored = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut check = command(Path::new(PROGRAM), &project.path(""));
+        check.arg("check").args(arguments);
+        run(check.envs(variables.iter().copied()), b"")
+            .stdout
+            .contains('\u{1b}')
+    };
+    assert!(!is_colored(&[], &[]));
+    assert!(is_colored(&[], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!is_colored(
+        &[],
+        &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]
+    ));
+    assert!(!is_colored(
+        &["--color", "never"],
+        &[("CLICOLOR_FORCE", "1")]
+    ));
+    assert!(is_colored(&["--color", "always"], &[("NO_COLOR", "1")]));
+}
+
+#[test]
+fn variables_are_documented_in_the_help_and_the_manual_page() {
+    let project = Project::new();
+    let help = project.run(&["--help"]).exits(0).stdout;
+    let page = project.run(&["man"]).exits(0).stdout;
+    assert_eq!(page.matches(".SH ENVIRONMENT").count(), 1);
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS", "PATH"] {
+        assert!(help.contains(name) && page.contains(name), "{name}");
+    }
+}
+
+/// A workload whose probe fails with mutual TLS.
+fn web() -> String {
+    ANNOTATED_WEB.replace("a: b", OPT_OUT)
+}
+
+const CONFIG: &str = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {assume: {injection: all, mtls: STRICT}}\n";
+
+#[test]
+fn the_configuration_may_end_in_yml() {
+    let project = Project::with(&[("apps/web.yaml", &web()), (".meshprobe.yml", CONFIG)]);
+    let is_strict = |arguments: &[&str]| {
+        let all = [&["check", "--output-format", "concise"][..], arguments].concat();
+        let run = project.run(&all);
+        run.stdout.contains("strict-probe-not-rewritten")
+    };
+    assert!(is_strict(&[]));
+    assert!(!is_strict(&["--isolated"]));
+    project.write(".meshprobe.yaml", CONFIG);
+    project
+        .run(&["check"])
+        .exits(2)
+        .stderr_contains(
+            "error: found two configuration files, `.meshprobe.yaml` and `.meshprobe.yml`",
+        )
+        .stderr_contains("help: delete one of them");
+    assert!(is_strict(&["--config", ".meshprobe.yml"]));
+}
+
+#[test]
+fn an_isolated_run_ignores_roots_that_configurations_declare() {
+    let root = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {root: true}\n";
+    for name in [".meshprobe.yaml", ".meshprobe.yml"] {
+        let project = Project::with(&[
+            ("mesh/namespace.yaml", INJECTED),
+            ("mesh/strict.yaml", STRICT),
+            ("apps/web.yaml", &web()),
+            (&format!("apps/{name}"), root),
+        ]);
+        let found = |arguments: &[&str]| {
+            let all = [&["check", "--output-format", "json"][..], arguments].concat();
+            let findings = findings(&project.run(&all)).into_iter();
+            let is_strict = |finding: &Value| finding["rule"] == "strict-probe-not-rewritten";
+            findings.filter(is_strict).count()
+        };
+        // Facts of `mesh` do not apply to `apps`, unless the configuration is ignored.
+        assert_eq!(found(&["apps"]), 0, "{name}");
+        assert_eq!(found(&["apps", "--isolated"]), 1, "{name}");
+        // A tree of its own states no facts about the others.
+        project.write("apps/strict.yaml", STRICT.replace("shop", "other"));
+        let is_read = |arguments: &[&str]| {
+            let all = [&["check", "mesh", "-v"][..], arguments].concat();
+            project.run(&all).stderr.contains("apps/strict.yaml")
+        };
+        assert!(!is_read(&[]));
+        assert!(is_read(&["--isolated"]));
+    }
+}
