@@ -8,6 +8,7 @@ use crate::report::{self, Hint, TerminalStyle, counted};
 use crate::settings::{FailOn, Layer, RuleLevel, Settings};
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
+use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, Run, prepare, print_files};
 use super::output::{print_diffs, write};
 use super::reports::Reports;
@@ -37,6 +38,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     }
     let reports = Reports::new(session, args, &settings)?;
     let outcome = run.on_threads(session, || engine::check(&run.set, &settings));
+    reject_unknown_environments(outcome.unknown_environments.as_ref())?;
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
     reports.print(&run.set, &outcome, style_of_stdout(session, args), hint)?;
@@ -91,6 +93,7 @@ fn options(args: &CheckArgs) -> Result<Layer, Stop> {
         select: (!select.is_empty()).then_some(select),
         min_severity: args.min_severity.map(severity),
         require_rewritten: args.require_rewritten,
+        only_environments: args.environments.overlay.clone(),
         ..Layer::default()
     })
 }
@@ -122,6 +125,7 @@ fn add_ignore(
 ) -> Result<Exit, Stop> {
     let reports = Reports::new(session, args, settings)?;
     let baseline = run.on_threads(session, || engine::add_ignore(&run.set, settings, reason));
+    reject_unknown_environments(baseline.outcome.unknown_environments.as_ref())?;
     let mut failed = !write(session, &baseline.changed).is_empty();
     failed |= reports.write(&baseline.set, &baseline.outcome, Hint::Nothing)?;
     let summary = format!(
@@ -166,6 +170,7 @@ fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> R
     let mut fixed = run.on_threads(session, || {
         engine::fix(&run.set, settings, args.unsafe_fixes)
     });
+    reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
     let failures = write(session, &fixed.changed);
     let mut failed = !failures.is_empty();
     if failed {
@@ -191,6 +196,7 @@ fn diff(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> 
     let fixed = run.on_threads(session, || {
         engine::fix(&run.set, settings, args.unsafe_fixes)
     });
+    reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
     report_unsettled(session, &fixed);
     print_diffs(session, &fixed.changed, style_of_stdout(session, args))?;
     if !args.common.quiet {

@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod config;
+mod environments;
 mod input;
 mod misnamed;
 mod output;

@@ -9,6 +9,7 @@ use crate::report::prediction::{self, Explanation, Report, WorkloadRows};
 use crate::settings::FailOn;
 
 use super::args::{PredictArgs, TableFormat};
+use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, prepare, print_files, print_findings};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
@@ -16,18 +17,22 @@ use super::terminal::{line_width, terminal_style};
 
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
-    let settings = run.layer.resolved(FailOn::default());
+    let mut settings = run.layer.resolved(FailOn::default());
+    settings
+        .only_environments
+        .clone_from(&args.environments.overlay);
     print_files(session, &run.set, &args.common);
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions| {
-            shown(args, context, predictions)
+            let unknown = engine::unknown_environments(context, predictions);
+            (shown(args, context, predictions), unknown)
         })
     });
+    let (view, unknown) = predicted.view.unzip();
+    reject_unknown_environments(unknown.flatten().as_ref())?;
     let is_json = args.output_format == TableFormat::Json && !args.explain;
     // JSON output is a complete document, even without predictions.
-    let shown = predicted
-        .view
-        .or_else(|| is_json.then(|| json(&Report::empty())));
+    let shown = view.or_else(|| is_json.then(|| json(&Report::empty())));
     let findings = predicted.findings;
     print_findings(session, &run.set, &findings, &args.common);
     match shown {

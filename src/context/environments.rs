@@ -9,12 +9,16 @@ use std::cmp::Reverse;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::kube::Object;
+use crate::kube::{Object, PeerAuthentication};
 use crate::source::paths::{child, common, folder, height, is_within};
 
 /// The folders that are environments. Each has a sibling that is also an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Environments(HashSet<String>);
+pub(super) struct Environments {
+    folders: HashSet<String>,
+    /// The highest number of leading `..` of a folder.
+    highest: usize,
+}
 
 impl Environments {
     /// Finds the environments of a tree.
@@ -22,14 +26,14 @@ impl Environments {
         let mut folders: HashMap<_, Vec<&str>> = HashMap::new();
         // A kustomization has no name: it is not an object of a cluster.
         for object in objects.filter(|object| !object.name().is_empty()) {
-            let identity = (
-                object.group(),
-                object.kind,
-                object
-                    .namespace()
-                    .or(object.destination.as_ref().map(|to| to.namespace)),
-                object.name(),
-            );
+            let namespace = object
+                .namespace()
+                .or(object.destination.as_ref().map(|to| to.namespace));
+            let name = match namespace {
+                Some(_) if is_default_policy(object) => "",
+                _ => object.name(),
+            };
+            let identity = (object.group(), object.kind, namespace, name);
             let folders = folders.entry(identity).or_default();
             let folder = folder(object.location_file());
             if folders.last() != Some(&folder) {
@@ -52,7 +56,16 @@ impl Environments {
                 }
             }
         }
-        Self(environments)
+        let highest = environments.iter().map(|folder| height(folder)).max();
+        Self {
+            folders: environments,
+            highest: highest.unwrap_or_default(),
+        }
+    }
+
+    /// Iterates over the folders, with `/` at the end.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
+        self.folders.iter().map(String::as_str)
     }
 
     /// Returns whether facts of the file `fact` may apply to objects of the file `subject`. Facts of an
@@ -65,7 +78,52 @@ impl Environments {
     /// [`Environments::may_apply`].
     pub(super) fn folder_may_apply(&self, fact: &str, subject: &str) -> bool {
         fact == subject
-            || diverging_folder(fact, subject).is_none_or(|folder| !self.0.contains(folder))
+            || diverging_folder(fact, subject).is_none_or(|folder| !self.folders.contains(folder))
+    }
+
+    /// Returns whether the tree has no environments.
+    pub(super) fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+
+    /// Returns the innermost environment that contains a file; `None` if there is none.
+    pub(super) fn innermost(&self, path: &str) -> Option<&str> {
+        let folder = folder(path);
+        let (mut inner, up) = (folder, height(folder));
+        loop {
+            if let Some(found) = self.folders.get(inner) {
+                return Some(found);
+            }
+            match Parent::of(inner) {
+                Some(parent) if parent.up == up => {
+                    inner = folder.get(..up * "../".len() + parent.rest.len())?;
+                }
+                _ => break,
+            }
+        }
+        let above = (up + 1..=self.highest).map(|up| "../".repeat(up));
+        let mut found = above.filter_map(|above| self.folders.get(&above));
+        found.next().map(|found| &**found)
+    }
+
+    /// Returns each group of siblings with one of these environments in it, unless one of the siblings contains the folder
+    /// `home`.
+    pub(super) fn siblings_apart_from(
+        &self,
+        environments: &HashSet<&str>,
+        home: &str,
+    ) -> Vec<Vec<&str>> {
+        let mut groups: HashMap<Option<Parent<'_>>, Vec<&str>> = environments
+            .iter()
+            .map(|environment| (Parent::of(environment), Vec::new()))
+            .collect();
+        for folder in &self.folders {
+            if let Some(siblings) = groups.get_mut(&Parent::of(folder)) {
+                siblings.push(folder);
+            }
+        }
+        groups.retain(|_, siblings| !siblings.iter().any(|sibling| is_within(home, sibling)));
+        groups.into_values().collect()
     }
 
     /// Returns the outermost environment that contains a file, according to its path; empty if there is
@@ -76,8 +134,45 @@ impl Environments {
             .match_indices('/')
             .skip(height(path).saturating_sub(1))
             .filter_map(|(at, _)| path.get(..=at))
-            .find(|folder| self.0.contains(*folder));
+            .find(|folder| self.folders.contains(*folder));
         found.unwrap_or_default()
+    }
+}
+
+/// Returns whether an object is a `PeerAuthentication` for a whole namespace or mesh, of which only one takes effect in a
+/// cluster, whatever its name.
+fn is_default_policy(object: &Object<'_>) -> bool {
+    object.kind == "PeerAuthentication"
+        && object.group() == "security.istio.io"
+        && PeerAuthentication::of(object).selector().is_empty()
+}
+
+/// The folder that contains a folder. Its path need not be part of the path of that folder: the working directory is empty,
+/// and its parent is `../`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Parent<'f> {
+    /// The number of leading `..`.
+    up: usize,
+    /// The path below these, with `/` at its end.
+    rest: &'f str,
+}
+
+impl<'f> Parent<'f> {
+    /// Returns the parent of a folder with `/` at its end; `None` for the root of the file system.
+    pub(super) fn of(folder: &'f str) -> Option<Self> {
+        let up = height(folder);
+        let rest = folder.get(up * "../".len()..)?;
+        if rest.is_empty() {
+            return Some(Self { up: up + 1, rest });
+        }
+        let inner = rest.strip_suffix('/').filter(|inner| !inner.is_empty())?;
+        let rest = inner.get(..inner.rfind('/').map_or(0, |at| at + 1))?;
+        Some(Self { up, rest })
+    }
+
+    /// Returns whether the parent is `folder` or contains it.
+    pub(super) fn contains(self, folder: &str) -> bool {
+        is_within(folder, &format!("{}{}", "../".repeat(self.up), self.rest))
     }
 }
 
@@ -175,6 +270,38 @@ mod tests {
         assert_eq!(environments.environment("../../infra/mtls.yaml"), "");
         assert_eq!(environments.environment("../ns.yaml"), "../");
         assert_eq!(environments.environment("web.yaml"), "");
+    }
+
+    #[test]
+    fn the_innermost_environment_of_a_file_is_found() {
+        let environments = environments(&[
+            ("web.yaml", "web"),
+            ("../../stage/app/web.yaml", "web"),
+            ("../../stage/eu/app.yaml", "app"),
+            ("../../stage/us/app.yaml", "app"),
+        ]);
+        let innermost = |path| environments.innermost(path);
+        assert_eq!(
+            innermost("../../stage/us/x/app.yaml"),
+            Some("../../stage/us/")
+        );
+        assert_eq!(innermost("../../stage/app/web.yaml"), Some("../../stage/"));
+        assert_eq!(innermost("../../infra/mtls.yaml"), None);
+        assert_eq!(innermost("apps/web.yaml"), Some("../"));
+        assert_eq!(innermost("../ns.yaml"), Some("../"));
+    }
+
+    #[test]
+    fn siblings_have_one_parent() {
+        let of = |folder| Parent::of(folder);
+        assert_eq!(of(""), of("../other/"));
+        assert_eq!(of("../"), of("../../other/"));
+        assert_eq!(of("a/b/"), of("a/c/"));
+        assert_eq!(of("/a/"), of("/b/"));
+        assert_ne!(of("a/"), of("../a/"));
+        assert_eq!(of("/"), None);
+        assert!(of("").unwrap().contains("") && of("").unwrap().contains("../other/"));
+        assert!(!of("a/b/").unwrap().contains("b/"));
     }
 
     #[test]

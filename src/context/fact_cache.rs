@@ -46,6 +46,8 @@ pub(super) struct FactCache {
     pub(super) evidence: Cache<NamespaceKey, Option<Arc<str>>>,
     /// The nearest `PeerAuthentication`s of a scope.
     pub(super) policies: Cache<(NamespaceKey, ScopeKey), Arc<NearestPolicies>>,
+    /// The innermost environments with a `PeerAuthentication` in a namespace, each as the position of one policy.
+    pub(super) policy_environments: Cache<String, Arc<[usize]>>,
     namespace_numbers: Mutex<HashMap<String, usize>>,
     /// Control planes in scope, and facts about the cluster, by position in the context.
     pub(super) planes: Cache<FileKey, Arc<[usize]>>,
@@ -53,17 +55,17 @@ pub(super) struct FactCache {
 }
 
 impl FactCache {
-    /// Returns the key of the scope of an object in `namespace`.
+    /// Returns the key of `namespace` for objects whose location is the file or folder at `location`.
     pub(super) fn namespace_key(
         &self,
-        object: &Object<'_>,
+        location: &str,
         (namespace, is_written): (&str, bool),
     ) -> NamespaceKey {
         let numbers = self.namespace_numbers.lock();
         let mut numbers = numbers.unwrap_or_else(PoisonError::into_inner);
         let next = numbers.len();
         let number = *numbers.entry_ref(namespace).or_insert(next);
-        (file_key(object.location_file()), number, is_written)
+        (file_key(location), number, is_written)
     }
 }
 

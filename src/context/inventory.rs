@@ -8,6 +8,7 @@ use rayon::iter::{
 };
 
 use crate::context::deployed_objects::assign_to_deployments;
+use crate::context::environment_filter::EnvironmentFilter;
 use crate::context::environments::Environments;
 use crate::context::istio::inbound_patch::inbound_patch;
 use crate::context::namespace_index::{NamespaceIndex, Place};
@@ -166,7 +167,13 @@ impl<'t> Inventory<'t> {
         let (objects, reported) = assign_to_deployments(sources, renderings, objects, pulls_in);
         inventory.reported = reported;
         inventory.environments = Environments::of(objects.iter().map(|(object, _)| object));
+        let filter = EnvironmentFilter::new(
+            &settings.only_environments,
+            &inventory.environments,
+            objects.iter().map(|(object, _)| object),
+        );
         for (object, is_target) in objects {
+            let is_target = is_target && filter.object(&object);
             let (namespace, _) = namespace_of(&object, settings);
             let place = Place {
                 namespace,
@@ -175,6 +182,7 @@ impl<'t> Inventory<'t> {
             };
             inventory.add(place, object, is_target);
         }
+        inventory.reported.limit_to(filter);
         for policy in &mut inventory.unchecked {
             policy.check_workloads(&inventory.workloads, settings);
         }

@@ -10,6 +10,7 @@
 mod assumptions;
 mod dataplane;
 mod deployed_objects;
+mod environment_filter;
 mod environments;
 mod fact_cache;
 mod inventory;

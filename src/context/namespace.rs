@@ -96,7 +96,8 @@ impl<'c, 't> NamespaceOf<'c, 't> {
     #[must_use]
     pub fn key(self) -> NamespaceKey {
         let place = (self.name, self.is_written);
-        self.context.fact_cache.namespace_key(self.object, place)
+        let location = self.object.location_file();
+        self.context.fact_cache.namespace_key(location, place)
     }
 
     /// Iterates over the facts of one kind in the namespace, as defined by [`NamespaceOf::contains`].
@@ -118,10 +119,21 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         facts: &'c NamespaceIndex<'t, Object<'t>>,
         workload: &'c Workload<'t>,
     ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
+        self.facts_selecting_at(facts, workload, self.object.location_file())
+    }
+
+    /// Iterates over the facts of [`NamespaceOf::facts_selecting`] as if the object were in the file or folder at
+    /// `location`.
+    pub(in crate::context) fn facts_selecting_at(
+        self,
+        facts: &'c NamespaceIndex<'t, Object<'t>>,
+        workload: &'c Workload<'t>,
+        location: &'c str,
+    ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
         let environments = &self.context.inventory.environments;
         let labels = workload.template.labels();
         facts
-            .near_selecting(self.name, labels, environments, self.object.location_file())
+            .near_selecting(self.name, labels, environments, location)
             .map(|(_, fact)| fact)
             .filter(move |fact| self.is_that_of(fact))
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::context::environment_filter::EnvironmentFilter;
 use crate::finding::Finding;
 use crate::kube::Object;
 use crate::kustomize::Rendering;
@@ -20,6 +21,8 @@ pub(super) struct Reported<'t> {
     files: HashMap<&'t str, HashSet<Option<&'t str>>>,
     /// The renderings whose findings are reported, as the path of the root and the path of the location file.
     renderings: HashSet<(&'t str, &'t str)>,
+    /// The environments that the run is limited to.
+    only: EnvironmentFilter<'t>,
 }
 
 /// Returns whether a file is among the given paths.
@@ -32,6 +35,9 @@ pub(in crate::context) fn is_target(sources: &SourceSet, path: &str) -> bool {
 impl<'t> Reported<'t> {
     /// Returns whether a finding is reported.
     pub(super) fn finding(&self, sources: &SourceSet, finding: &Finding) -> bool {
+        if !self.only.finding(finding) {
+            return false;
+        }
         let path = &*finding.primary.path;
         // Other files, such as the configuration, belong to every run.
         if sources.file(path).is_none() || is_target(sources, path) {
@@ -50,14 +56,25 @@ impl<'t> Reported<'t> {
     /// Returns whether findings about an object are reported.
     pub(super) fn object(&self, sources: &SourceSet, object: &Object<'_>) -> bool {
         let known = || self.files.get(&**object.path());
-        is_target(sources, object.path())
-            || known().is_some_and(|known| known.contains(&object.overlay.map(|path| &**path)))
+        self.only.object(object)
+            && (is_target(sources, object.path())
+                || known().is_some_and(|known| known.contains(&object.overlay.map(|path| &**path))))
     }
 
     /// Returns whether findings about a rendering are reported.
     pub(super) fn rendering(&self, rendering: &Rendering) -> bool {
         let key = (&*rendering.root, &**rendering.location_file());
-        self.renderings.contains(&key)
+        self.renderings.contains(&key) && self.only.overlay(rendering.location_file())
+    }
+
+    /// Limits what is reported to some environments.
+    pub(super) fn limit_to(&mut self, only: EnvironmentFilter<'t>) {
+        self.only = only;
+    }
+
+    /// Returns the environments that the run is limited to.
+    pub(super) fn only(&self) -> &EnvironmentFilter<'t> {
+        &self.only
     }
 
     /// Adds the file of an object that a given file deploys, for findings with the overlay of the object.

@@ -116,6 +116,24 @@ impl<'t> Context<'t> {
         }
     }
 
+    /// Returns the names of environments in the settings that no environment of the tree has.
+    #[must_use]
+    pub fn unknown_environments(&self) -> Vec<String> {
+        let unknown = self.inventory.reported.only().unknown();
+        unknown.map(str::to_owned).collect()
+    }
+
+    /// Iterates over the folders that contain the same objects as their siblings, such as `envs/prod/`.
+    pub fn environment_folders(&self) -> impl Iterator<Item = &str> {
+        self.inventory.environments.folders()
+    }
+
+    /// Returns whether a file of an overlay or cluster belongs to the environments that the run is limited to.
+    #[must_use]
+    pub fn includes_overlay(&self, path: &str) -> bool {
+        self.inventory.reported.only().overlay(path)
+    }
+
     /// Returns whether a finding is reported: it is in a file that the user gave, or about an object that such a file
     /// deploys.
     #[must_use]

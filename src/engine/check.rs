@@ -7,7 +7,7 @@ use crate::finding::{Applicability, Finding, Severity};
 use crate::predict::WorkloadPrediction;
 use crate::rules;
 use crate::settings::Settings;
-use crate::source::{Role, SourceSet};
+use crate::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
@@ -20,6 +20,7 @@ use super::planted_panic;
 use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
+use super::unknown_environments::{UnknownEnvironments, unknown_environments};
 use super::unrendered::{explain_unrendered, policies_left_out};
 use super::unsupported_parts::unsupported_parts;
 use crate::engine::fix_history::keep_suppressed_values;
@@ -43,6 +44,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         mut elsewhere,
         counted,
         not_judged,
+        unknown_environments,
         suppressions,
     } = checked.value;
     summary.workloads = counted.workloads;
@@ -91,6 +93,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         suppressed,
         not_judged,
         files_without_workloads: files_without_workloads(set, &summary),
+        unknown_environments,
         summary,
     }
 }
@@ -111,6 +114,7 @@ struct Checked {
     elsewhere: Vec<Finding>,
     counted: Summary,
     not_judged: Vec<NotJudged>,
+    unknown_environments: Option<UnknownEnvironments>,
     suppressions: Suppressions,
 }
 
@@ -172,6 +176,7 @@ fn check_analysed(
         elsewhere,
         counted,
         not_judged: not_judged(set, analysis),
+        unknown_environments: unknown_environments(context, predictions),
         suppressions,
     }
 }
@@ -182,7 +187,7 @@ fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
         return;
     };
     let rendered = is_rendered(set, &fix.path);
-    if is_target(set, &fix.path) && !rendered {
+    if set.is_target(&fix.path) && !rendered {
         return;
     }
     let is_applicable = fix.applicability != Applicability::DisplayOnly;
@@ -203,10 +208,6 @@ fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
         Some(help) => format!("{help} ({note})"),
         None => note,
     });
-}
-
-fn is_target(set: &SourceSet, path: &str) -> bool {
-    set.file(path).is_none_or(|file| file.role == Role::Target)
 }
 
 fn is_rendered(set: &SourceSet, path: &str) -> bool {

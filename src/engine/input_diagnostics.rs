@@ -54,10 +54,7 @@ pub(super) fn broken_texts(context: &Context<'_>) -> Vec<Finding> {
         .installations()
         .broken_texts()
         .into_iter()
-        .filter(|text| {
-            let file = context.sources.file(&text.path);
-            file.is_some_and(|file| file.role == Role::Target)
-        })
+        .filter(|text| context.sources.is_target(&text.path))
         .map(|text| {
             let label = Label {
                 message: String::new(),

@@ -9,6 +9,7 @@ use crate::source::SourceSet;
 
 use super::levels::Levels;
 use super::summary::Summary;
+use super::unknown_environments::UnknownEnvironments;
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub not_judged: Vec<NotJudged>,
     /// If nothing was judged: the files that were read.
     pub files_without_workloads: Vec<Arc<str>>,
+    /// The names of environments in the settings that the tree does not have.
+    pub unknown_environments: Option<UnknownEnvironments>,
     /// The counts of the run.
     pub summary: Summary,
 }

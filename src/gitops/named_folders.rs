@@ -30,21 +30,19 @@ impl<'r> NamedFolders<'r> {
     /// Returns the folders that files of the set deploy and that were not returned before. Files that are only in the
     /// same repository need not be followed: all folders of the repository are read.
     pub fn missing(&mut self, set: &SourceSet) -> Vec<Input> {
-        let mentions = |file: &&SourceFile| {
-            file.role != Role::Repository
-                && (file.text.contains("kustomize.toolkit.fluxcd.io/")
-                    || file.text.contains("argoproj.io/"))
-        };
         let mut found = Vec::new();
-        for file in set.files.iter().filter(mentions) {
-            let Some(path) = file
-                .location
-                .as_deref()
-                .filter(|path| !self.seen.contains(*path))
-            else {
+        for file in &set.files {
+            let Some(path) = file.location.as_deref() else {
                 continue;
             };
-            self.seen.insert(path.to_path_buf());
+            // Cheap checks first: the text of a file is searched at most once.
+            if file.role == Role::Repository
+                || self.is_read(path)
+                || !self.seen.insert(path.to_path_buf())
+                || !may_deploy(file)
+            {
+                continue;
+            }
             let documents = file.documents.iter().filter(|document| !document.patch);
             for object in documents.flat_map(Object::all_in) {
                 let folders = deployment::named_paths(&object).into_iter();
@@ -64,7 +62,7 @@ impl<'r> NamedFolders<'r> {
     fn folder(&self, file: &Path, named: &str) -> Option<PathBuf> {
         let parts = deployed_folder::parts(literal_part(named))?;
         let wanted: PathBuf = parts.iter().collect();
-        if parts.is_empty() || self.is_read(file) {
+        if parts.is_empty() {
             return None;
         }
         let folder = file.parent()?;
@@ -89,6 +87,13 @@ impl<'r> NamedFolders<'r> {
         let mut roots = self.request.roots.iter();
         roots.any(|root| file.starts_with(root))
     }
+}
+
+/// Returns whether the text of a file mentions an API group whose objects deploy folders.
+fn may_deploy(file: &SourceFile) -> bool {
+    ["kustomize.toolkit.fluxcd.io/", "argoproj.io/"]
+        .into_iter()
+        .any(|group| file.text.contains(group))
 }
 
 /// Returns the part of a path before its first placeholder or glob, without the last name if that is not complete.

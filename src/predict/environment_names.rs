@@ -37,6 +37,11 @@ impl EnvironmentNames {
         Self(names.collect())
     }
 
+    /// Returns all names.
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.values().map(ToString::to_string).collect()
+    }
+
     /// Returns the environment of an overlay.
     pub(crate) fn environment(&self, overlay: &Arc<str>) -> Environment {
         Environment {

@@ -63,6 +63,8 @@ pub struct Layer {
     pub ignore: Vec<Ignore>,
     /// Entries of `rules` and `ignore` for removed rules.
     pub removed_rules: Vec<RemovedRuleEntry>,
+    /// `--overlay`.
+    pub only_environments: Vec<String>,
     /// `context`: paths, relative to the source of the layer.
     pub context: Vec<String>,
     /// `root`: whether facts are read only from the folder of the configuration file.
@@ -113,6 +115,11 @@ impl Layer {
             require_rewritten: self.require_rewritten || below.require_rewritten,
             ignore: below.ignore.into_iter().chain(self.ignore).collect(),
             removed_rules: [below.removed_rules, self.removed_rules].concat(),
+            only_environments: below
+                .only_environments
+                .into_iter()
+                .chain(self.only_environments)
+                .collect(),
             context: below.context.into_iter().chain(self.context).collect(),
             root: self.root.or(below.root),
             renders_charts: self.renders_charts.or(below.renders_charts),
@@ -141,6 +148,7 @@ impl Layer {
             require_rewritten: self.require_rewritten,
             ignore: self.ignore.clone(),
             removed_rules: self.removed_rules.clone(),
+            only_environments: self.only_environments.clone(),
         }
     }
 }

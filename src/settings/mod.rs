@@ -154,6 +154,8 @@ pub struct Settings {
     pub ignore: Vec<Ignore>,
     /// Entries of the configuration for removed rules.
     pub removed_rules: Vec<RemovedRuleEntry>,
+    /// `--overlay`: the names or paths of the environments that the run is limited to; empty for all.
+    pub only_environments: Vec<String>,
 }
 
 impl Settings {

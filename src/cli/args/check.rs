@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::choice::{FailOnArg, OutputFormat, ReportArg, SeverityArg, report};
 use super::common::Common;
+use super::environments::EnvironmentArgs;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CheckArgs {
@@ -43,6 +44,9 @@ pub(in crate::cli) struct CheckArgs {
     /// Report only findings of this severity or above; ignore all others.
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
     pub(in crate::cli) min_severity: Option<SeverityArg>,
+
+    #[command(flatten)]
+    pub(in crate::cli) environments: EnvironmentArgs,
 
     /// Show the number of findings per rule instead of the findings.
     #[arg(long, help_heading = "Report")]

@@ -4,6 +4,7 @@ mod check;
 mod choice;
 mod cli;
 mod common;
+mod environments;
 mod predict;
 mod rewrite;
 mod rule;

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::choice::TableFormat;
 use super::common::Common;
+use super::environments::EnvironmentArgs;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PredictArgs {
@@ -16,6 +17,9 @@ pub(in crate::cli) struct PredictArgs {
         help_heading = "Report"
     )]
     pub(in crate::cli) output_format: TableFormat,
+
+    #[command(flatten)]
+    pub(in crate::cli) environments: EnvironmentArgs,
 
     /// Show the facts behind each verdict: value, certainty and provenance.
     #[arg(long, conflicts_with = "output_format", help_heading = "Report")]

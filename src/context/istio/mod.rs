@@ -9,6 +9,7 @@ pub(in crate::context) mod inbound_patch;
 pub(in crate::context) mod injection;
 pub(in crate::context) mod install;
 pub(in crate::context) mod mtls;
+pub(in crate::context) mod mtls_environments;
 pub(in crate::context) mod nearest_policies;
 pub(in crate::context) mod policy_scope;
 pub(in crate::context) mod ports;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::istio::facets::{Istio, IstioPolicy, PeerAuthentications};
+use crate::context::istio::mtls_environments::{Modes, of_environments, strictest_first};
 use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
 use crate::context::istio::policy_scope::PolicyScope;
 use crate::context::namespace_index::NamespaceIndex;
@@ -49,21 +50,45 @@ impl<'c, 't> Istio<'c, 't> {
         {
             return Fact::settled(mode, format!("mTLS is {} (--override)", mode.as_str()));
         }
-        let verdicts = match self.modes_of_candidates(port) {
-            Ok(verdicts) => verdicts,
+        match self.modes(port) {
             Err(place) => {
                 let message = "another tool fills in the mode of mutual TLS";
                 let open = Fact::unknown((), message, Some("--override mtls=MODE"));
-                return Fact::known(MtlsMode::Permissive, place).depending_on(&open);
+                Fact::known(MtlsMode::Permissive, place).depending_on(&open)
             }
-        };
-        let mut verdicts = verdicts.into_iter();
-        let first = verdicts.next().unwrap_or_else(|| {
+            Ok(Modes::OfOnePlace(modes)) => self.of_conflicting(modes),
+            Ok(Modes::OfEnvironments(modes)) => of_environments(modes),
+        }
+    }
+
+    /// Returns the modes of the port where the workload is, or, if the workload may be deployed to several
+    /// environments with policies of their own, in each of these.
+    ///
+    /// # Errors
+    ///
+    /// Returns the place of a mode that another tool fills in.
+    fn modes(self, port: i64) -> Result<Modes<'c>, Label> {
+        let environments = self.environments_with_policies();
+        if environments.is_empty() {
+            let location = self.workload.object.location_file();
+            return Ok(Modes::OfOnePlace(self.modes_of_candidates(port, location)?));
+        }
+        let modes = environments.into_iter().map(|environment| {
+            let modes = self.modes_of_candidates(port, environment)?;
+            Ok((environment, self.of_conflicting(modes)))
+        });
+        Ok(Modes::OfEnvironments(modes.collect::<Result<_, Label>>()?))
+    }
+
+    /// Returns the mode of conflicting policies, of which the oldest takes effect.
+    fn of_conflicting(self, modes: Vec<Fact<MtlsMode>>) -> Fact<MtlsMode> {
+        let mut modes = modes.into_iter();
+        let first = modes.next().unwrap_or_else(|| {
             self.context
                 .peer_authentications()
                 .without_policy(&self.workload.object)
         });
-        match verdicts.find(|other| other.value != first.value) {
+        match modes.find(|other| other.value != first.value) {
             None => first,
             Some(other) => {
                 // The tree does not state which policy is older.
@@ -78,7 +103,7 @@ impl<'c, 't> Istio<'c, 't> {
     /// Returns other modes that may apply to `port` instead of the one that [`Istio::mtls`] returns,
     /// each with whether the tree contains evidence for it.
     ///
-    /// These are the modes of conflicting policies, STRICT if another tool fills in the mode, and STRICT
+    /// These are the modes of conflicting policies and of other environments, STRICT if another tool fills in the mode, and STRICT
     /// without evidence if no policy is in scope, because the policy of the whole mesh is often in
     /// another repository.
     #[must_use]
@@ -87,8 +112,13 @@ impl<'c, 't> Istio<'c, 't> {
         if given.overrides.mtls.is_some() {
             return Vec::new();
         }
-        let Ok(verdicts) = self.modes_of_candidates(port) else {
-            return vec![(MtlsMode::Strict, true)];
+        let verdicts = match self.modes(port) {
+            Err(_) => return vec![(MtlsMode::Strict, true)],
+            Ok(Modes::OfOnePlace(modes)) => modes,
+            Ok(Modes::OfEnvironments(modes)) => strictest_first(modes)
+                .into_iter()
+                .map(|(_, mode)| mode)
+                .collect(),
         };
         let Some((first, others)) = verdicts.split_first() else {
             return Vec::new();
@@ -106,35 +136,36 @@ impl<'c, 't> Istio<'c, 't> {
         otherwise
     }
 
-    /// Returns the mode for each choice among conflicting policies of one scope.
+    /// Returns the policies of the whole mesh, of the namespace, and those that select the pods, each the nearest to the
+    /// file or folder at `location`.
+    pub(super) fn nearest_policies(self, location: &'c str) -> [Arc<NearestPolicies>; 3] {
+        let object = &self.workload.object;
+        let policies = self.context.peer_authentications();
+        let namespace = self.context.namespace_of(object).name;
+        let root = self.root_namespace().value;
+        let mesh = policies.without_selector(object, location, &root, ScopeKey::Mesh);
+        if *namespace == *root {
+            // A selector in the root namespace is ignored.
+            return [mesh, Arc::default(), Arc::default()];
+        }
+        let of_namespace =
+            policies.without_selector(object, location, namespace, ScopeKey::Namespace);
+        [mesh, of_namespace, self.policies_selecting(location)]
+    }
+
+    /// Returns the mode for each choice among conflicting policies of one scope, for a workload whose location is the
+    /// file or folder at `location`.
     ///
     /// # Errors
     ///
     /// Returns the place of a mode that another tool fills in.
-    fn modes_of_candidates(self, port: i64) -> Result<Vec<Fact<MtlsMode>>, Label> {
+    fn modes_of_candidates(
+        self,
+        port: i64,
+        location: &'c str,
+    ) -> Result<Vec<Fact<MtlsMode>>, Label> {
         let object = &self.workload.object;
-        let namespace = self.context.namespace_of(object).name;
-        let root = self.root_namespace().value;
-        let root = root.as_str();
-        let own = if namespace == root {
-            // A selector in the root namespace is ignored.
-            Arc::default()
-        } else {
-            self.policies_selecting()
-        };
-        let mesh =
-            self.context
-                .peer_authentications()
-                .without_selector(object, root, ScopeKey::Mesh);
-        let of_namespace = if namespace == root {
-            Arc::default()
-        } else {
-            self.context.peer_authentications().without_selector(
-                object,
-                namespace,
-                ScopeKey::Namespace,
-            )
-        };
+        let [mesh, of_namespace, own] = self.nearest_policies(location);
         let all = &self.context.inventory.peer_authentications;
         let mut undecided = [&own, &mesh, &of_namespace]
             .into_iter()
@@ -186,12 +217,14 @@ impl<'c, 't> IstioPolicy<'c, 't> {
         let root = self.context.istio_near(self.policy).root_namespace().value;
         let mesh = self.context.peer_authentications().without_selector(
             self.policy,
+            self.policy.location_file(),
             &root,
             ScopeKey::Mesh,
         );
         let namespace = self.context.namespace_of(self.policy).name;
         let of_namespace = self.context.peer_authentications().without_selector(
             self.policy,
+            self.policy.location_file(),
             namespace,
             ScopeKey::Namespace,
         );
@@ -296,66 +329,49 @@ fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<Written
 }
 
 impl<'c, 't> PeerAuthentications<'c, 't> {
-    fn all(self) -> &'c NamespaceIndex<'t, Object<'t>> {
+    pub(super) fn all(self) -> &'c NamespaceIndex<'t, Object<'t>> {
         &self.context.inventory.peer_authentications
     }
 
-    /// Returns the nearest policies without selector of the namespace of `object`, or of the root
-    /// namespace.
+    /// Returns the policies without selector of the namespace of `object`, or of the root namespace, that are nearest to
+    /// `location`.
     pub(in crate::context) fn without_selector(
         self,
         object: &Object<'t>,
+        location: &str,
         namespace: &str,
         scope: ScopeKey,
     ) -> Arc<NearestPolicies> {
         let is_root = scope == ScopeKey::Mesh;
         let own = self.context.namespace_of(object);
-        let namespace_key = if is_root {
-            self.context
-                .fact_cache
-                .namespace_key(object, (namespace, true))
-        } else {
-            own.key()
-        };
-        let key = (namespace_key, scope);
+        let key = (namespace, is_root || own.is_written);
+        let key = (self.context.fact_cache.namespace_key(location, key), scope);
         self.context.fact_cache.policies.of(key, || {
+            let environments = &self.context.inventory.environments;
             let wanted = self.all().unselective_in(namespace).filter(|policy| {
-                (is_root || own.contains(policy))
-                    && self
-                        .context
-                        .inventory
-                        .environments
-                        .may_apply(policy.location_file(), object.location_file())
+                (is_root || own.is_that_of(policy))
+                    && environments.may_apply(policy.location_file(), location)
             });
-            let found = nearest(wanted, object.location_file());
+            let found = nearest(wanted, location);
             Arc::new(NearestPolicies::of(self.all(), found))
         })
     }
 }
 
 impl<'c, 't> Istio<'c, 't> {
-    /// Returns the nearest policies that select the pods of `workload`.
-    pub(in crate::context) fn policies_selecting(self) -> Arc<NearestPolicies> {
-        let object = &self.workload.object;
-        let namespace = self.context.namespace_of(object);
+    /// Returns the policies that select the pods of `workload` and are nearest to `location`.
+    fn policies_selecting(self, location: &'c str) -> Arc<NearestPolicies> {
+        let namespace = self.context.namespace_of(&self.workload.object);
         let labels = self.workload.template.labels();
-        let scope = ScopeKey::Pods(
-            self.context
-                .peer_authentications()
-                .all()
-                .selector_labels(namespace.name, labels),
-        );
-        let key = (namespace.key(), scope);
+        let policies = self.context.peer_authentications().all();
+        let scope = ScopeKey::Pods(policies.selector_labels(namespace.name, labels));
+        let key = (namespace.name, namespace.is_written);
+        let key = (self.context.fact_cache.namespace_key(location, key), scope);
         self.context.fact_cache.policies.of(key, || {
-            let wanted =
-                namespace.facts_selecting(self.context.peer_authentications().all(), self.workload);
-            let wanted =
-                wanted.filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
-            let found = nearest(wanted, object.location_file());
-            Arc::new(NearestPolicies::of(
-                self.context.peer_authentications().all(),
-                found,
-            ))
+            let wanted = namespace
+                .facts_selecting_at(policies, self.workload, location)
+                .filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
+            Arc::new(NearestPolicies::of(policies, nearest(wanted, location)))
         })
     }
 }

@@ -25,11 +25,7 @@ pub(super) fn not_judged(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<No
     found.extend(release::releases(context));
     found.extend(chart::charts(set, context));
     found.extend(workload::workloads(&analysis.predictions));
-    found.extend(workload::kustomizations(
-        set,
-        analysis.renderings,
-        &analysis.predictions,
-    ));
+    found.extend(workload::kustomizations(analysis));
     found.sort_by(|a, b| order(a).cmp(&order(b)));
     // Overlays may contain the same object.
     found.dedup();

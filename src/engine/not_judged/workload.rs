@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::context::{NotJudged, NotJudgedReason};
+use crate::engine::analysis::Analysis;
 use crate::engine::summary::MissingFacts;
 use crate::engine::unsupported_parts::roots;
 use crate::finding::Label;
 use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
-use crate::source::{Role, SourceSet};
 use crate::yaml::Span;
 
 /// Returns the workloads of targets whose facts do not suffice for a verdict. Each has the first missing fact.
@@ -58,16 +58,17 @@ fn workload(prediction: &WorkloadPrediction<'_>) -> Option<NotJudged> {
 }
 
 /// Returns the kustomizations that are checked, but none of whose workloads is known.
-pub(super) fn kustomizations(
-    set: &SourceSet,
-    renderings: &[Rendering],
-    predictions: &[WorkloadPrediction<'_>],
-) -> Vec<NotJudged> {
-    let is_target = |path: &str| set.file(path).is_none_or(|file| file.role == Role::Target);
+pub(super) fn kustomizations(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
+    let Analysis {
+        renderings,
+        context,
+        predictions,
+    } = analysis;
     let seen = roots(predictions.iter());
     let is_unseen = |rendering: &&Rendering| {
         rendering.has_unknown_objects
-            && (is_target(&rendering.root) || is_target(rendering.location_file()))
+            && context.includes_overlay(rendering.location_file())
+            && context.inventory.reports_rendering(rendering)
             && !seen.contains(&*rendering.root)
     };
     let unseen = renderings.iter().filter(is_unseen);

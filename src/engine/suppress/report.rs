@@ -8,7 +8,7 @@ use crate::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
 use crate::settings::{Ignore, RemovedRule, RemovedRuleEntry, UnknownRule};
-use crate::source::{Role, SourceSet};
+use crate::source::SourceSet;
 use crate::yaml::Span;
 
 use crate::engine::levels::{Ignores, Levels};
@@ -27,10 +27,7 @@ impl Suppressions {
         ignores: &Ignores<'_>,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
-        let is_target = |directive: &&Directive| {
-            let file = set.file(&directive.place.path);
-            file.is_none_or(|file| file.role == Role::Target)
-        };
+        let is_target = |directive: &&Directive| set.is_target(&directive.place.path);
         let directives = self.directives.iter().enumerate();
         for (at, directive) in directives.filter(|(_, directive)| is_target(directive)) {
             match &directive.parsed {

@@ -95,6 +95,13 @@ impl SourceSet {
         self.files.iter().filter(|file| file.role == Role::Target)
     }
 
+    /// Returns whether a path is checked: the file shown as `path` is among the given paths, or it is not a file of the
+    /// set, such as the configuration.
+    #[must_use]
+    pub fn is_target(&self, path: &str) -> bool {
+        self.file(path).is_none_or(|file| file.role == Role::Target)
+    }
+
     /// Returns whether the chart in a folder is rendered in this run.
     #[must_use]
     pub fn has_rendered_chart(&self, folder: &str) -> bool {

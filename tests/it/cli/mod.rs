@@ -8,6 +8,7 @@ mod conventions;
 mod deployed;
 mod deployed_bases;
 mod environments;
+mod environment_filter;
 mod fact_scope;
 mod facts;
 mod file_identity;
@@ -39,6 +40,7 @@ mod lists;
 mod memory_limits;
 mod merge_keys;
 mod message_causes;
+mod mtls_environments;
 mod not_judged;
 #[cfg(unix)]
 mod outside;

@@ -10,13 +10,13 @@ use crate::support::project::Project;
 use crate::support::{findings, fixture};
 
 /// The clusters of the tree, each with the kustomization of its workloads.
-const CLUSTERS: [&str; 3] = ["prod-eu", "prod-us", "staging"];
+pub(super) const CLUSTERS: [&str; 3] = ["prod-eu", "prod-us", "staging"];
 
 /// A finding: rule, file relative to the root of the tree, position and object.
 type Fact = (String, String, u64, u64, String);
 
 /// Returns a copy of the tree that is the root of a repository.
-fn platform() -> Project {
+pub(super) fn platform() -> Project {
     let project = Project::new();
     copy(&fixture("platform"), &project.path(""));
     project

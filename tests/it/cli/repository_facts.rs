@@ -385,3 +385,26 @@ fn a_cluster_is_judged_by_its_own_facts() {
     assert_eq!(check(&project, &["clusters/prod"]), in_web());
     assert_eq!(check(&project, &["clusters/test"]), [""; 0]);
 }
+
+#[test]
+fn a_deployed_kustomization_with_unknown_objects_is_not_judged() {
+    let project = Project::with(&[
+        ("clusters/prod/apps.yaml", &flux("apps", "./apps")),
+        (
+            "apps/kustomization.yaml",
+            "resources: [https://git.example.com/platform/apps]\n",
+        ),
+        (
+            "other/kustomization.yaml",
+            "resources: [https://git.example.com/platform/other]\n",
+        ),
+    ]);
+    let run = checked(&project, &["clusters"]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let not_judged = report["not_judged"].as_array().unwrap();
+    let of_kustomizations = not_judged
+        .iter()
+        .filter(|entry| entry["reason"] == "kustomization");
+    let paths: Vec<&Value> = of_kustomizations.map(|entry| &entry["path"]).collect();
+    assert_eq!(paths, ["apps/kustomization.yaml"], "{}", run.stdout);
+}

@@ -1,0 +1,138 @@
+//! `--overlay` and `--cluster` limit findings, counts and predictions to environments.
+
+use serde_json::Value;
+
+use super::platform::{CLUSTERS, platform};
+use crate::support::manifest::{ANNOTATED_WEB, INJECTED, OPT_OUT, STRICT};
+use crate::support::project::Project;
+
+/// Returns the findings of a report, without what depends on the paths of the run, and the number of workloads.
+fn found(project: &Project, arguments: &[&str]) -> (Vec<String>, u64) {
+    let mut all = vec!["check", "--output-format", "json", "--fail-on", "never"];
+    all.extend(arguments);
+    let report: Value = serde_json::from_str(&project.run(&all).exits(0).stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap().iter();
+    let line = |finding: &Value| {
+        let parts = ["rule", "path", "line", "severity", "overlays"];
+        parts.map(|part| finding[part].to_string()).join(" ")
+    };
+    let workloads = report["summary"]["workloads"].as_u64().unwrap();
+    (findings.map(line).collect(), workloads)
+}
+
+#[test]
+fn a_cluster_has_the_findings_that_its_folder_has() {
+    let project = platform();
+    let (all, count) = found(&project, &[]);
+    let mut sum = 0;
+    for cluster in CLUSTERS {
+        let folder = format!("clusters/{cluster}");
+        let expected = found(&project, &[&folder]);
+        assert!(
+            !expected.0.is_empty() && expected.0.len() < all.len(),
+            "{cluster}"
+        );
+        sum += expected.1;
+        for option in ["--cluster", "--overlay"] {
+            assert_eq!(found(&project, &[option, cluster]), expected, "{cluster}");
+        }
+        assert_eq!(found(&project, &["--cluster", &folder]), expected);
+        let with_dot = format!("./{folder}/");
+        assert_eq!(found(&project, &["--cluster", &with_dot]), expected);
+    }
+    assert_eq!(sum, count);
+    let (_, two) = found(&project, &["--cluster", "prod-eu", "--cluster", "staging"]);
+    assert_eq!(
+        two,
+        found(&project, &["clusters/prod-eu", "clusters/staging"]).1
+    );
+    // What is not judged is counted for the environment as well.
+    let summary = |cluster| project.run(&["check", "--cluster", cluster]).stdout;
+    assert!(summary("prod-eu").contains("not judged: 1 HelmRelease"));
+    assert!(!summary("staging").contains("not judged"));
+}
+
+#[test]
+fn predictions_are_limited() {
+    let project = platform();
+    let table = |arguments: &[&str]| {
+        let all = [&["predict"][..], arguments].concat();
+        project.run(&all).exits(0).stdout
+    };
+    assert_eq!(
+        table(&["--cluster", "staging"]),
+        table(&["clusters/staging"])
+    );
+    assert_ne!(table(&["--cluster", "staging"]), table(&[]));
+}
+
+#[test]
+fn an_unknown_name_is_an_error_that_lists_the_known_ones() {
+    let project = platform();
+    let before = project.read("apps/ledger/deployment.yaml");
+    for command in [
+        &["check"][..],
+        &["predict"],
+        &["check", "--fix", "--unsafe-fixes"],
+    ] {
+        let all = [command, &["--cluster", "prod-ue"]].concat();
+        let run = project.run(&all).exits(2);
+        assert_eq!(
+            run.stderr.lines().take(2).collect::<Vec<_>>(),
+            [
+                "error: unknown environment `prod-ue` for `--overlay`; did you mean `prod-eu`?",
+                "help: the environments are `prod-eu`, `prod-us`, `staging`",
+            ],
+        );
+        assert_eq!(run.stdout, "");
+    }
+    assert_eq!(project.read("apps/ledger/deployment.yaml"), before);
+    // The name of a file is the name of an environment only if overlays share its folder.
+    project.run(&["check", "--cluster", "apps"]).exits(2);
+    Project::with(&[("a.yaml", INJECTED)])
+        .run(&["check", "--overlay", "x"])
+        .exits(2)
+        .stderr_contains("help: the files do not contain several overlays or clusters");
+}
+
+#[test]
+fn folders_are_environments_and_shared_files_belong_to_all() {
+    let web = ANNOTATED_WEB.replace("a: b", OPT_OUT);
+    let project = Project::with(&[
+        ("envs/prod/web.yaml", &web),
+        ("envs/prod/strict.yaml", STRICT),
+        ("envs/staging/web.yaml", &web),
+        ("shared/namespace.yaml", INJECTED),
+        ("shared/broken.yaml", "apiVersion: v1\nkind: Pod\nx: [\n"),
+    ]);
+    let rules = |name: &str| {
+        let (findings, workloads) = found(&project, &["--overlay", name]);
+        let rule = |finding: &String| finding.split('"').nth(1).unwrap().to_owned();
+        (findings.iter().map(rule).collect::<Vec<_>>(), workloads)
+    };
+    let of_prod = ["strict-probe-not-rewritten", "syntax-error"].map(str::to_owned);
+    assert_eq!(rules("prod"), (of_prod.to_vec(), 1));
+    assert_eq!(rules("staging"), (vec!["syntax-error".to_owned()], 1));
+}
+
+#[test]
+fn overlays_that_share_a_folder_are_named_after_their_files() {
+    let deploy = |name: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}}}\nspec: \
+             {{path: ./apps, targetNamespace: {name}, sourceRef: {{kind: GitRepository, name: main}}}}\n"
+        )
+    };
+    let project = Project::with(&[
+        ("apps/web.yaml", ANNOTATED_WEB),
+        ("clusters/prod.yaml", &deploy("prod")),
+        ("clusters/staging.yaml", &deploy("staging")),
+    ]);
+    assert_eq!(found(&project, &[]).1, 2);
+    assert_eq!(found(&project, &["--cluster", "prod"]).1, 1);
+    assert_eq!(found(&project, &["--cluster", "clusters/staging"]).1, 1);
+    assert_eq!(
+        found(&project, &["--cluster", "clusters/staging.yaml"]).1,
+        1
+    );
+}

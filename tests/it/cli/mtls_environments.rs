@@ -1,0 +1,193 @@
+//! Mutual TLS that differs between environments, for files that belong to none of these.
+
+use crate::support::manifest::{INJECTED, STRICT};
+use crate::support::project::Project;
+use crate::support::{Run, findings};
+
+/// A pod whose probe fails if mutual TLS is strict.
+const WEB: &str = "\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: shop
+  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}
+spec:
+  containers:
+  - name: web
+    readinessProbe: {httpGet: {path: /, port: 8080}}
+";
+
+fn permissive() -> String {
+    STRICT.replace("STRICT", "PERMISSIVE")
+}
+
+/// Returns a repository with a pod in no environment.
+fn tree(policies: &[(&str, &str)]) -> Project {
+    let project = Project::with(&[("infra/namespace.yaml", INJECTED), ("apps/web.yaml", WEB)]);
+    for (path, text) in policies {
+        project.write(path, text);
+    }
+    project
+}
+
+fn check(project: &Project, format: &str) -> Run {
+    let format = format!("--output-format={format}");
+    project.run(&["check", "--fail-on=never", &format, "apps"])
+}
+
+/// Returns the severity and the assumptions of the only finding.
+fn finding(project: &Project) -> Option<(String, String)> {
+    let run = check(project, "json");
+    let found = findings(&run);
+    let strict: Vec<_> = found
+        .iter()
+        .filter(|finding| finding["rule"] == "strict-probe-not-rewritten")
+        .collect();
+    let [finding] = strict[..] else {
+        assert!(strict.is_empty(), "{}", run.stdout);
+        return None;
+    };
+    let severity = finding["severity"].as_str().unwrap().to_owned();
+    Some((severity, finding["assumptions"].to_string()))
+}
+
+fn differ(modes: &str) -> String {
+    format!("mutual TLS differs between environments ({modes})")
+}
+
+#[test]
+fn environments_that_differ_are_named() {
+    let project = tree(&[
+        ("clusters/prod/mtls.yaml", STRICT),
+        ("clusters/staging/mtls.yaml", &permissive()),
+    ]);
+    let (severity, assumptions) = finding(&project).unwrap();
+    assert_eq!(severity, "warning");
+    let expected = differ("prod: STRICT, staging: PERMISSIVE");
+    assert!(assumptions.contains(&expected), "{assumptions}");
+    check(&project, "full").stdout_contains(&expected);
+}
+
+#[test]
+fn names_of_policies_do_not_matter() {
+    let project = tree(&[
+        (
+            "clusters/prod/mtls.yaml",
+            &STRICT.replace("name: default", "name: strict"),
+        ),
+        ("clusters/staging/mtls.yaml", &permissive()),
+    ]);
+    let (_, assumptions) = finding(&project).unwrap();
+    let expected = differ("prod: STRICT, staging: PERMISSIVE");
+    assert!(assumptions.contains(&expected), "{assumptions}");
+    assert!(!assumptions.contains("older"), "{assumptions}");
+}
+
+#[test]
+fn environments_that_agree_are_not_an_assumption() {
+    let project = tree(&[
+        ("clusters/prod/mtls.yaml", STRICT),
+        ("clusters/staging/mtls.yaml", STRICT),
+    ]);
+    let (severity, assumptions) = finding(&project).unwrap();
+    assert_eq!((&*severity, &*assumptions), ("error", "[]"));
+    let project = tree(&[
+        ("clusters/prod/mtls.yaml", &permissive()),
+        ("clusters/staging/mtls.yaml", &permissive()),
+    ]);
+    assert_eq!(finding(&project), None);
+}
+
+#[test]
+fn only_environments_with_policies_count() {
+    let namespace = INJECTED.replace("shop", "other");
+    let project = tree(&[
+        ("clusters/prod/mtls.yaml", STRICT),
+        ("clusters/prod/namespace.yaml", &namespace),
+        ("clusters/staging/namespace.yaml", &namespace),
+    ]);
+    let (severity, assumptions) = finding(&project).unwrap();
+    assert_eq!((&*severity, &*assumptions), ("error", "[]"));
+}
+
+#[test]
+fn environments_next_to_the_folder_of_the_workload_apply_if_all_have_policies() {
+    let project = tree(&[
+        ("prod/mtls.yaml", STRICT),
+        ("staging/mtls.yaml", &permissive()),
+    ]);
+    let (severity, assumptions) = finding(&project).unwrap();
+    assert_eq!(severity, "warning");
+    let expected = differ("prod: STRICT, staging: PERMISSIVE");
+    assert!(assumptions.contains(&expected), "{assumptions}");
+
+    // The folders may be unrelated to the workload.
+    let namespace = INJECTED.replace("shop", "other");
+    project.write("test/namespace.yaml", &namespace);
+    project.write("prod/namespace.yaml", &namespace);
+    assert_eq!(finding(&project), None);
+}
+
+#[test]
+fn policies_of_one_folder_still_conflict() {
+    let project = tree(&[
+        (
+            "infra/strict.yaml",
+            &STRICT.replace("name: default", "name: strict"),
+        ),
+        ("infra/permissive.yaml", &permissive()),
+    ]);
+    let (_, assumptions) = finding(&project).unwrap_or_default();
+    assert!(!assumptions.contains("environments"), "{assumptions}");
+}
+
+#[test]
+fn a_workload_of_an_environment_has_the_mode_of_that_environment() {
+    let project = tree(&[
+        ("clusters/prod/mtls.yaml", STRICT),
+        ("clusters/prod/web.yaml", WEB),
+        ("clusters/staging/mtls.yaml", &permissive()),
+        ("clusters/staging/web.yaml", WEB),
+    ]);
+    let run = project.run(&[
+        "check",
+        "--fail-on=never",
+        "--output-format=json",
+        "clusters",
+    ]);
+    let paths: Vec<String> = findings(&run)
+        .iter()
+        .filter(|finding| finding["rule"] == "strict-probe-not-rewritten")
+        .map(|finding| format!("{} {}", finding["path"], finding["severity"]))
+        .collect();
+    assert_eq!(paths, [r#""clusters/prod/web.yaml" "error""#]);
+}
+
+#[test]
+fn an_environment_with_the_name_of_the_folder_applies() {
+    let project = tree(&[
+        ("clusters/prod/mtls.yaml", STRICT),
+        ("clusters/staging/mtls.yaml", &permissive()),
+        (
+            "tenants/prod/web.yaml",
+            &WEB.replace("name: web\n  namespace", "name: api\n  namespace"),
+        ),
+        (
+            "tenants/staging/web.yaml",
+            &WEB.replace("name: web\n  namespace", "name: api\n  namespace"),
+        ),
+    ]);
+    let run = project.run(&[
+        "check",
+        "--fail-on=never",
+        "--output-format=json",
+        "tenants",
+    ]);
+    let paths: Vec<String> = findings(&run)
+        .iter()
+        .filter(|finding| finding["rule"] == "strict-probe-not-rewritten")
+        .map(|finding| format!("{} {}", finding["path"], finding["severity"]))
+        .collect();
+    assert_eq!(paths, [r#""tenants/prod/web.yaml" "error""#]);
+}
