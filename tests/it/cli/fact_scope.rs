@@ -1,21 +1,8 @@
 //! The scope of a fact: the workloads that it applies to.
 
-use crate::support::manifest::{INJECTED, Manifest, STRICT};
+use crate::support::manifest::{INJECTED, Manifest, NOT_REWRITTEN, STRICT};
 use crate::support::predictions::{texts, workloads};
 use crate::support::project::Project;
-
-const WEB: &str = "\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  namespace: shop
-  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}
-spec:
-  containers:
-  - name: web
-    readinessProbe: {httpGet: {path: /, port: 8080}}
-";
 
 fn outcomes(project: &Project) -> String {
     let report = project
@@ -38,8 +25,8 @@ fn outcomes(project: &Project) -> String {
 fn sibling_environments_share_only_the_facts_above_them() {
     let project = Project::with(&[
         ("envs/namespace.yaml", INJECTED),
-        ("envs/prod/web.yaml", WEB),
-        ("envs/stage/web.yaml", WEB),
+        ("envs/prod/web.yaml", NOT_REWRITTEN),
+        ("envs/stage/web.yaml", NOT_REWRITTEN),
         ("envs/stage/mtls.yaml", STRICT),
     ]);
     insta::assert_snapshot!(outcomes(&project), @r"
@@ -54,7 +41,7 @@ fn the_nearest_namespace_counts() {
     let project = Project::with(&[
         ("infra/namespaces.yaml", &plain),
         ("apps/namespace.yaml", INJECTED),
-        ("apps/shop/web.yaml", WEB),
+        ("apps/shop/web.yaml", NOT_REWRITTEN),
         ("infra/mtls.yaml", STRICT),
     ]);
     // Two folders with one Namespace are two environments: the policy of one does not apply to the other.
@@ -68,12 +55,12 @@ fn workloads_without_namespace_share_it_along_their_folders_only() {
             .replace(", namespace: shop", "")
     };
     let project = Project::with(&[
-        ("one/web.yaml", &nameless(WEB)),
+        ("one/web.yaml", &nameless(NOT_REWRITTEN)),
         ("two/mtls.yaml", &nameless(STRICT)),
     ]);
     insta::assert_snapshot!(outcomes(&project), @"one/web.yaml PERMISSIVE ok assumed");
     let project = Project::with(&[
-        ("one/web.yaml", &nameless(WEB)),
+        ("one/web.yaml", &nameless(NOT_REWRITTEN)),
         ("one/mtls.yaml", &nameless(STRICT)),
     ]);
     insta::assert_snapshot!(outcomes(&project), @"one/web.yaml STRICT fails assumed");
@@ -81,7 +68,7 @@ fn workloads_without_namespace_share_it_along_their_folders_only() {
 
 #[test]
 fn assume_fills_gaps_and_override_takes_precedence() {
-    let project = Project::with(&[("web.yaml", WEB)]);
+    let project = Project::with(&[("web.yaml", NOT_REWRITTEN)]);
     let run = project.run(&[
         "check",
         "--assume",
@@ -92,7 +79,7 @@ fn assume_fills_gaps_and_override_takes_precedence() {
     insta::assert_snapshot!(run.exits(1).stdout);
     let project = Project::with(&[
         ("ns.yaml", INJECTED),
-        ("web.yaml", WEB),
+        ("web.yaml", NOT_REWRITTEN),
         ("mtls.yaml", STRICT),
     ]);
     project
@@ -131,7 +118,7 @@ fn clusters_environments_and_releases_are_distinguished() {
 fn an_installation_of_another_environment_does_not_apply() {
     let values = "values: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}";
     let operator = Manifest::operator("istio", values).to_string();
-    let web = WEB.replace(
+    let web = NOT_REWRITTEN.replace(
         "  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}\n",
         "",
     );
@@ -155,7 +142,7 @@ fn a_flux_kustomization_gives_its_namespace() {
     let flux = Manifest::new("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "web")
         .spec("{path: ./apps/web, targetNamespace: shop}")
         .to_string();
-    let web = WEB.replace("namespace: shop", "namespace: other");
+    let web = NOT_REWRITTEN.replace("namespace: shop", "namespace: other");
     let files = [
         ("apps/web/web.yaml", web.as_str()),
         ("clusters/a/ns.yaml", INJECTED),

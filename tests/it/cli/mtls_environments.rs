@@ -1,22 +1,8 @@
 //! Mutual TLS that differs between environments, for files that belong to none of these.
 
-use crate::support::manifest::{INJECTED, STRICT};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT};
 use crate::support::project::Project;
 use crate::support::{Run, findings};
-
-/// A pod whose probe fails if mutual TLS is strict.
-const WEB: &str = "\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  namespace: shop
-  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}
-spec:
-  containers:
-  - name: web
-    readinessProbe: {httpGet: {path: /, port: 8080}}
-";
 
 fn permissive() -> String {
     STRICT.replace("STRICT", "PERMISSIVE")
@@ -24,7 +10,10 @@ fn permissive() -> String {
 
 /// Returns a repository with a pod in no environment.
 fn tree(policies: &[(&str, &str)]) -> Project {
-    let project = Project::with(&[("infra/namespace.yaml", INJECTED), ("apps/web.yaml", WEB)]);
+    let project = Project::with(&[
+        ("infra/namespace.yaml", INJECTED),
+        ("apps/web.yaml", NOT_REWRITTEN),
+    ]);
     for (path, text) in policies {
         project.write(path, text);
     }
@@ -146,9 +135,9 @@ fn policies_of_one_folder_still_conflict() {
 fn a_workload_of_an_environment_has_the_mode_of_that_environment() {
     let project = tree(&[
         ("clusters/prod/mtls.yaml", STRICT),
-        ("clusters/prod/web.yaml", WEB),
+        ("clusters/prod/web.yaml", NOT_REWRITTEN),
         ("clusters/staging/mtls.yaml", &permissive()),
-        ("clusters/staging/web.yaml", WEB),
+        ("clusters/staging/web.yaml", NOT_REWRITTEN),
     ]);
     let run = project.run(&[
         "check",
@@ -171,11 +160,11 @@ fn an_environment_with_the_name_of_the_folder_applies() {
         ("clusters/staging/mtls.yaml", &permissive()),
         (
             "tenants/prod/web.yaml",
-            &WEB.replace("name: web\n  namespace", "name: api\n  namespace"),
+            &NOT_REWRITTEN.replace("name: web\n  namespace", "name: api\n  namespace"),
         ),
         (
             "tenants/staging/web.yaml",
-            &WEB.replace("name: web\n  namespace", "name: api\n  namespace"),
+            &NOT_REWRITTEN.replace("name: web\n  namespace", "name: api\n  namespace"),
         ),
     ]);
     let run = project.run(&[

@@ -4,23 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::manifest::{INJECTED, STRICT};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT};
 use crate::support::project::Project;
 use crate::support::{PROGRAM, Run, command, findings, run};
-
-/// A pod whose probe fails if mutual TLS is strict.
-const WEB: &str = "\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  namespace: shop
-  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}
-spec:
-  containers:
-  - name: web
-    readinessProbe: {httpGet: {path: /, port: 8080}}
-";
 
 const RULE: &str = "strict-probe-not-rewritten";
 
@@ -29,7 +15,7 @@ fn shop() -> Project {
     Project::with(&[
         ("infra/mtls.yaml", STRICT),
         ("infra/namespace.yaml", INJECTED),
-        ("apps/web.yaml", WEB),
+        ("apps/web.yaml", NOT_REWRITTEN),
     ])
 }
 
@@ -122,7 +108,7 @@ fn without_a_repository_the_configuration_is_the_root() {
 fn a_configuration_can_declare_a_root() {
     const ROOT: &str = "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec:\n  root: true\n";
     let project = shop();
-    project.write("tests/trees/one/web.yaml", WEB);
+    project.write("tests/trees/one/web.yaml", NOT_REWRITTEN);
     project.write("tests/trees/one/.meshprobe.yaml", ROOT);
     // Facts of the repository do not apply to the tree.
     assert_eq!(check(&project, &["tests/trees/one"]), [""; 0]);
@@ -192,12 +178,14 @@ fn only_the_given_files_are_fixed() {
     let project = Project::with(&[
         (
             "apps/a.yaml",
-            &WEB.replace("web", "a")
+            &NOT_REWRITTEN
+                .replace("web", "a")
                 .replace("rewriteAppHTTPProbers", "rewriteAppHTTPProber"),
         ),
         (
             "apps/b.yaml",
-            &WEB.replace("web", "b")
+            &NOT_REWRITTEN
+                .replace("web", "b")
                 .replace("rewriteAppHTTPProbers", "rewriteAppHTTPProber"),
         ),
         ("infra/namespace.yaml", INJECTED),
@@ -217,7 +205,7 @@ fn copies_of_a_rewrite_are_not_facts() {
     let project = shop();
     project.write(
         "apps/web.yaml",
-        WEB.replace(
+        NOT_REWRITTEN.replace(
             "  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}\n",
             "",
         ),
@@ -239,7 +227,7 @@ fn standard_input_has_no_context() {
     let project = shop();
     let run = project.pipe(
         &["check", "--fail-on=never", "--output-format=json", "-"],
-        WEB,
+        NOT_REWRITTEN,
     );
     assert_eq!(rules(&run), [""; 0]);
     let arguments = [
@@ -250,7 +238,7 @@ fn standard_input_has_no_context() {
         "infra",
         "-",
     ];
-    let run = project.pipe(&arguments, WEB);
+    let run = project.pipe(&arguments, NOT_REWRITTEN);
     assert_eq!(rules(&run), [format!("stdin {RULE}")]);
 }
 
@@ -259,7 +247,7 @@ fn suppressions_elsewhere_silence_what_is_deployed() {
     let project = shop();
     project.write("clusters/prod.yaml", flux("apps", "./apps"));
     assert_eq!(check(&project, &["clusters"]), in_web());
-    let silenced = WEB.replace(
+    let silenced = NOT_REWRITTEN.replace(
         "    readinessProbe",
         &format!("    # meshprobe: ignore[{RULE}] measured\n    readinessProbe"),
     );
@@ -312,7 +300,7 @@ fn check_clusters(project: &Project, wanted: &[&str]) {
 fn a_flux_kustomization_pulls_in_what_it_deploys() {
     let project = shop();
     project.write("clusters/prod/apps.yaml", flux("apps", "./apps"));
-    project.write("unrelated/web.yaml", WEB.replace("web", "other"));
+    project.write("unrelated/web.yaml", NOT_REWRITTEN.replace("web", "other"));
     check_clusters(&project, &[&in_web()[0]]);
     let run = project.run(&["check", "clusters"]).exits(1);
     run.stdout_contains("1 workload");
@@ -334,7 +322,7 @@ fn an_application_pulls_in_what_it_deploys() {
 #[test]
 fn an_application_set_pulls_in_what_it_deploys() {
     let project = shop();
-    project.write("teams/shop/web.yaml", WEB);
+    project.write("teams/shop/web.yaml", NOT_REWRITTEN);
     fs::remove_dir_all(project.path("apps")).unwrap();
     project.write(
         "clusters/prod/teams.yaml",

@@ -53,6 +53,20 @@ spec:
     livenessProbe: {httpGet: {path: /, port: 8080}}
 ";
 
+/// A pod of the namespace `shop` whose probe fails if mutual TLS is strict.
+pub(crate) const NOT_REWRITTEN: &str = "\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: shop
+  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}
+spec:
+  containers:
+  - name: web
+    readinessProbe: {httpGet: {path: /, port: 8080}}
+";
+
 /// The annotation that switches the probe rewrite of Istio off.
 pub(crate) const OPT_OUT: &str = "sidecar.istio.io/rewriteAppHTTPProbers: 'false'";
 
