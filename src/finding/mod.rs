@@ -284,8 +284,9 @@ impl Finding {
     }
 }
 
-/// Returns the URL of the documentation of a rule or guard.
+/// Returns the URL of the documentation of a rule or guard: its page in the repository.
 #[must_use]
 pub fn docs_url(rule: RuleId) -> String {
-    format!("https://meshprobe.dev/rules/{rule}")
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    format!("{repository}/blob/main/docs/rules/{rule}.md")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Finding, Label};
+use crate::finding::Label;
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::Span;
 
@@ -12,6 +12,9 @@ use super::source_location::source_location;
 /// The number of lines that are shown before and after the line of the finding. The related lines have no context, because
 /// there may be many.
 const AROUND: usize = 1;
+
+/// The number of lines between two shown lines of a file that are shown as well.
+const GAP: usize = 2;
 
 /// The number of characters before the mark that are kept in a cut line.
 const LEAD: usize = 24;
@@ -36,23 +39,42 @@ pub(super) struct Mark {
     /// The column in the file, from 1.
     pub(super) column: usize,
     pub(super) message: String,
-    pub(super) primary: bool,
+    pub(super) role: LabelRole,
 }
 
-/// Returns the regions of a finding: the region of the primary label first, then those of the `related` labels in order.
-/// Lines are cut to `width` characters.
+/// The role of a label in a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LabelRole {
+    /// The key or value at fault.
+    Primary,
+    /// The line that decides the verdict.
+    Deciding,
+    /// Another line that the verdict depends on.
+    Related,
+}
+
+/// A label to show, with its text.
+#[derive(Clone, Debug)]
+pub(super) struct ExcerptLabel<'l> {
+    pub(super) label: &'l Label,
+    pub(super) text: String,
+    pub(super) role: LabelRole,
+}
+
+/// Returns the regions of a diagnostic: those with primary labels first, then those of the other labels in order. Lines are
+/// cut to `width` characters.
 pub(super) fn excerpt_regions(
     set: &SourceSet,
-    finding: &Finding,
-    related: &[Label],
+    labels: &[ExcerptLabel<'_>],
     width: usize,
 ) -> Vec<ExcerptRegion> {
-    let mut files: Vec<(&SourceFile, BTreeMap<usize, Vec<&Label>>)> = Vec::new();
-    for label in std::iter::once(&finding.primary).chain(related) {
-        let Some(file) = set.file(&label.path).filter(|file| !file.text.is_empty()) else {
+    let mut files: Vec<(&SourceFile, LabelsByLine<'_>)> = Vec::new();
+    for label in labels {
+        let file = set.file(&label.label.path);
+        let Some(file) = file.filter(|file| !file.text.is_empty()) else {
             continue;
         };
-        let line = file.line_of(label.span);
+        let line = file.line_of(label.label.span);
         match files.iter_mut().find(|(known, _)| known.path == file.path) {
             Some((_, lines)) => lines.entry(line).or_default().push(label),
             None => files.push((file, BTreeMap::from([(line, vec![label])]))),
@@ -60,30 +82,30 @@ pub(super) fn excerpt_regions(
     }
     let mut regions: Vec<ExcerptRegion> = files
         .iter()
-        .flat_map(|(file, lines)| of_file(set, file, lines, &finding.primary, width))
+        .flat_map(|(file, lines)| of_file(set, file, lines, labels.first(), width))
         .collect();
-    regions.sort_by_key(|region| !region.marks.iter().any(|mark| mark.primary));
+    regions.sort_by_key(|region| {
+        !region
+            .marks
+            .iter()
+            .any(|mark| mark.role == LabelRole::Primary)
+    });
     regions
 }
+
+/// The labels of a file by the number of their line, from 1.
+type LabelsByLine<'l> = BTreeMap<usize, Vec<&'l ExcerptLabel<'l>>>;
 
 fn of_file(
     set: &SourceSet,
     file: &SourceFile,
-    labels: &BTreeMap<usize, Vec<&Label>>,
-    primary: &Label,
+    labels: &LabelsByLine<'_>,
+    primary: Option<&ExcerptLabel<'_>>,
     width: usize,
 ) -> Vec<ExcerptRegion> {
-    let wanted: BTreeSet<usize> = labels
-        .iter()
-        .flat_map(|(line, labels)| {
-            let has_primary = labels.iter().any(|label| std::ptr::eq(*label, primary));
-            let around = if has_primary { AROUND } else { 0 };
-            line.saturating_sub(around)..=line + around
-        })
-        .collect();
     let mut regions: Vec<ExcerptRegion> = Vec::new();
     let mut before = None;
-    for number in wanted {
+    for number in shown_lines(labels) {
         let Some(line) = file.lines().line(&file.text, number) else {
             continue;
         };
@@ -108,35 +130,57 @@ fn of_file(
     regions
 }
 
+/// Returns the numbers of the lines to show. A short gap is shown, because a frame of its own would be longer.
+fn shown_lines(labels: &LabelsByLine<'_>) -> BTreeSet<usize> {
+    let mut shown: BTreeSet<usize> = labels
+        .iter()
+        .flat_map(|(line, labels)| {
+            let has_primary = labels.iter().any(|label| label.role == LabelRole::Primary);
+            let around = if has_primary { AROUND } else { 0 };
+            line.saturating_sub(around)..=line + around
+        })
+        .collect();
+    let lines: Vec<usize> = shown.iter().copied().collect();
+    for pair in lines.windows(2) {
+        if let [before, after] = pair
+            && after - before <= GAP + 1
+        {
+            shown.extend(*before..*after);
+        }
+    }
+    shown
+}
+
 impl ExcerptRegion {
     fn add_line(
         &mut self,
         set: &SourceSet,
         file: &SourceFile,
         line: Span,
-        labels: &[&Label],
-        primary: &Label,
+        labels: &[&ExcerptLabel<'_>],
+        primary: Option<&ExcerptLabel<'_>>,
         width: usize,
     ) {
         let marks: Vec<Span> = labels
             .iter()
             .map(|label| {
                 // A label with several lines is shown on its first line.
-                let start = label.span.start.clamp(line.start, line.end);
-                let end = label.span.end.clamp(start, line.end);
+                let span = label.label.span;
+                let start = span.start.clamp(line.start, line.end);
+                let end = span.end.clamp(start, line.end);
                 Span::new(start - line.start, end - line.start)
             })
             .collect();
         let shown = excerpt(line.slice(&file.text), &marks, width);
         let base = self.text.len();
         for (label, span) in labels.iter().zip(shown.marks) {
-            let position = file.position(label.span.start);
+            let position = file.position(label.label.span.start);
             self.marks.push(Mark {
                 span: Span::new(base + span.start, base + span.end),
                 line: position.line,
                 column: position.column,
                 message: escape_control(&remark(set, label, primary)).into_owned(),
-                primary: std::ptr::eq(*label, primary),
+                role: label.role,
             });
         }
         self.text.push_str(&shown.text);
@@ -144,18 +188,18 @@ impl ExcerptRegion {
     }
 }
 
-/// Returns the message of a label, with the source file of a rendered label if it differs from that of the finding.
-fn remark(set: &SourceSet, label: &Label, primary: &Label) -> String {
-    let location = source_location(set, label);
-    let message = &label.message;
-    let needs_no_path = std::ptr::eq(label, primary)
-        || message.is_empty()
+/// Returns the text of a label, with the source file of a rendered label if it differs from that of the finding.
+fn remark(set: &SourceSet, label: &ExcerptLabel<'_>, primary: Option<&ExcerptLabel<'_>>) -> String {
+    let location = source_location(set, label.label);
+    let of_finding = || primary.map(|primary| source_location(set, primary.label).path);
+    let needs_no_path = label.role == LabelRole::Primary
+        || label.text.is_empty()
         || location.rendered.is_none()
-        || location.path == source_location(set, primary).path;
+        || Some(&location.path) == of_finding().as_ref();
     if needs_no_path {
-        return message.clone();
+        return label.text.clone();
     }
-    format!("{message} ({})", location.shown())
+    format!("{} ({})", label.text, location.shown())
 }
 
 /// A line, as shown, and the positions of the marks in it.
@@ -225,7 +269,6 @@ fn window_start(line: &str, mark: usize, width: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Severity, rule_id};
 
     fn marked(line: &str, mark: (usize, usize), width: usize) -> (String, String) {
         let shown = excerpt(line, &[Span::new(mark.0, mark.1)], width);
@@ -261,24 +304,30 @@ mod tests {
     #[test]
     fn distant_lines_are_separate_regions() {
         let set = SourceSet::from_text("x.yaml", "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n");
-        let label = |start: usize, message: &str| Label {
+        let label = |start: usize| Label {
             path: "x.yaml".into(),
             span: Span::new(start, start + 1),
-            message: message.into(),
+            message: String::new(),
         };
-        let mut finding = Finding::new(
-            rule_id!("r"),
-            Severity::Error,
-            label(25, "here"),
-            "m".into(),
-        );
-        finding.related.push(label(0, "there"));
-        finding.related.push(label(20, "next to it"));
-        let regions = excerpt_regions(&set, &finding, &finding.related, 40);
-        let shown: Vec<_> = regions
-            .iter()
-            .map(|region| (region.first_line, region.text.as_str(), region.marks.len()))
-            .collect();
-        assert_eq!(shown, [(5, "e: 5\nf: 6\n", 2), (1, "a: 1\n", 1)]);
+        let places = [label(25), label(0), label(20)];
+        let roles = [LabelRole::Primary, LabelRole::Deciding, LabelRole::Related];
+        let labels = |count: usize| {
+            let labels = places.iter().zip(roles).take(count);
+            let labels = labels.map(|(label, role)| ExcerptLabel {
+                label,
+                text: String::new(),
+                role,
+            });
+            labels.collect::<Vec<_>>()
+        };
+        let shown = |count: usize| {
+            let regions = excerpt_regions(&set, &labels(count), 40).into_iter();
+            let regions =
+                regions.map(|region| (region.first_line, region.text, region.marks.len()));
+            regions.collect::<Vec<_>>()
+        };
+        let (last, first) = ("e: 5\nf: 6\n".to_owned(), "a: 1\n".to_owned());
+        assert_eq!(shown(3), [(5, last.clone(), 2), (1, first.clone(), 1)]);
+        assert_eq!(shown(2), [(5, last, 1), (1, first, 1)]);
     }
 }

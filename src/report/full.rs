@@ -1,28 +1,26 @@
-//! Findings for people: the message, the line of the finding and the related lines, the text of the kubelet, the
-//! assumptions, and the help.
-//!
-//! miette draws the lines; this module writes everything else.
+//! Findings for people: the message, the lines of the probes and the related lines, the text of the kubelet, the
+//! assumptions, the help, and where the rule is documented. Findings with the same cause are one diagnostic.
 
-use std::fmt;
+use hashbrown::HashSet;
 
-use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError,
-    MietteSpanContents, SourceCode, SourceSpan, SpanContents,
-};
-
-use crate::finding::{Finding, Label};
+use crate::finding::{Finding, Label, RuleId, docs_url};
 use crate::source::SourceSet;
-use crate::yaml::Span;
 
+use crate::report::counted::counted;
 use crate::report::escape::escape_control;
-use crate::report::excerpt::{ExcerptRegion, Mark, excerpt_regions};
+use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
+use crate::report::finding_groups::{FindingGroup, finding_groups};
+use crate::report::frames::drawn;
 use crate::report::source_location::source_location;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 use crate::report::text::how_to_apply;
-use crate::report::wrap::wrap;
+use crate::report::wrap::{printed_width, wrap};
 
 /// The maximum number of related lines that are drawn; the others are counted.
 const LABELS: usize = 8;
+
+/// The maximum number of probes of a group that are drawn; the others are listed.
+const PROBES: usize = 4;
 
 /// The width of line numbers and the frame.
 const GUTTER: usize = 12;
@@ -31,51 +29,21 @@ const GUTTER: usize = 12;
 #[must_use]
 pub fn full(set: &SourceSet, findings: &[Finding], style: TerminalStyle) -> String {
     let mut out = String::new();
-    for finding in findings {
-        header(&mut out, finding, style);
-        let width = style.width.saturating_sub(GUTTER).max(40);
-        let (drawn_labels, hidden) = bounded(finding);
-        let regions = excerpt_regions(set, finding, drawn_labels, width);
-        if !regions
-            .iter()
-            .any(|region| region.path == escape_control(&finding.primary.path))
-        {
-            // A file without text has no lines to draw, so only its path is written.
-            let path = escape_control(&finding.primary.path);
-            out.push_str(&format!("  --> {}\n", style.paint(Tone::Faint, &path)));
-        }
-        let location = source_location(set, &finding.primary);
-        if location.rendered.is_some() {
-            // The lines below are rendered; this is the source file.
-            let path = escape_control(&location.shown()).into_owned();
-            out.push_str(&format!("  --> {}\n", style.paint(Tone::Strong, &path)));
-        }
-        out.push_str(&drawn(Frames::new(regions), style));
-        if hidden > 0 {
-            let more = format!("  and {hidden} more related lines; see --output-format json\n");
-            out.push_str(&more);
-        }
-        footer(&mut out, finding, style);
+    for group in finding_groups(findings) {
+        header(&mut out, &group, style);
+        body(&mut out, set, &group, style);
+        footer(&mut out, &group, style);
         out.push('\n');
     }
     out
 }
 
-/// Returns the labels to draw, and the number of the others.
-fn bounded(finding: &Finding) -> (&[Label], usize) {
-    let hidden = finding.related.len().saturating_sub(LABELS);
-    // Drawing one more line is shorter than counting it.
-    match finding.related.get(..LABELS) {
-        Some(first) if hidden > 1 => (first, hidden),
-        _ => (&finding.related, 0),
-    }
-}
-
-fn header(out: &mut String, finding: &Finding, style: TerminalStyle) {
+fn header(out: &mut String, group: &FindingGroup<'_>, style: TerminalStyle) {
+    let finding = group.first;
     let title = format!("{}[{}]", finding.severity.as_str(), finding.rule);
     let first = format!("{}: ", style.paint(finding.severity.into(), &title));
     out.push_str(&wrap(
-        &escape_control(&finding.message),
+        &escape_control(&group.message()),
         &first,
         2,
         style.width,
@@ -83,7 +51,96 @@ fn header(out: &mut String, finding: &Finding, style: TerminalStyle) {
     out.push('\n');
 }
 
-fn footer(out: &mut String, finding: &Finding, style: TerminalStyle) {
+/// Writes the lines of the findings and those that decide.
+fn body(out: &mut String, set: &SourceSet, group: &FindingGroup<'_>, style: TerminalStyle) {
+    let findings: Vec<&Finding> = group.findings().collect();
+    let (drawn_findings, listed) = bounded(&findings, PROBES);
+    let all = &group.first.related;
+    let distinct = distinct_labels(group.first);
+    let (related, _) = bounded(&distinct, LABELS);
+    let primary = drawn_findings.iter().map(|finding| ExcerptLabel {
+        label: &finding.primary,
+        text: group.primary_text(finding),
+        role: LabelRole::Primary,
+    });
+    let mut labels: Vec<ExcerptLabel<'_>> = Vec::new();
+    for label in primary {
+        // Several findings may be about one line.
+        if !labels.iter().any(|known| known.label.is_at(label.label)) {
+            labels.push(label);
+        }
+    }
+    labels.extend(related.iter().enumerate().map(|(at, &label)| {
+        let is_deciding = at == 0 && group.first.probe.is_some() && !label.message.is_empty();
+        let (prefix, role) = match is_deciding {
+            true => ("because: ", LabelRole::Deciding),
+            false => ("", LabelRole::Related),
+        };
+        ExcerptLabel {
+            label,
+            text: format!("{prefix}{}", label.message),
+            role,
+        }
+    }));
+    let width = style.width.saturating_sub(GUTTER).max(40);
+    let regions = excerpt_regions(set, &labels, width);
+    let mut arrow = |tone: Tone, path: &str| {
+        let path = style.paint(tone, &escape_control(path));
+        out.push_str(&format!("  --> {path}\n"));
+    };
+    for finding in drawn_findings {
+        let path = &finding.primary.path;
+        if !regions
+            .iter()
+            .any(|region| region.path == escape_control(path))
+        {
+            // A file without text has no lines to draw, so only its path is written.
+            arrow(Tone::Faint, path);
+        }
+        let location = source_location(set, &finding.primary);
+        if location.rendered.is_some() {
+            // The lines below are rendered; this is the source file.
+            arrow(Tone::Strong, &location.shown());
+        }
+    }
+    out.push_str(&drawn(regions, group.first.severity, style));
+    for finding in listed {
+        let location = source_location(set, &finding.primary).shown();
+        let text = group.primary_text(finding);
+        let line = format!("  also {location}: {text}");
+        out.push_str(&escape_control(&line));
+        out.push('\n');
+    }
+    let hidden = all.len() - related.len();
+    if hidden > 0 {
+        let more = counted(hidden, "more related line");
+        out.push_str(&format!("  and {more}; see --output-format json\n"));
+    }
+}
+
+/// Returns the related labels to draw. In several environments, lines with the same message decide, of which one is drawn.
+fn distinct_labels(finding: &Finding) -> Vec<&Label> {
+    let mut distinct: Vec<&Label> = Vec::new();
+    let mut seen = HashSet::new();
+    for label in &finding.related {
+        if seen.insert(&*label.message) || finding.environments.is_empty() {
+            distinct.push(label);
+        }
+    }
+    distinct
+}
+
+/// Splits a list into at most `limit` items, and the others. A single other item is not split off, because drawing it is
+/// as short as counting it.
+fn bounded<T>(items: &[T], limit: usize) -> (&[T], &[T]) {
+    match items.split_at_checked(limit) {
+        Some((first, others)) if others.len() > 1 => (first, others),
+        _ => (items, &[]),
+    }
+}
+
+fn footer(out: &mut String, group: &FindingGroup<'_>, style: TerminalStyle) {
+    let finding = group.first;
     let mut line = |name: &str, text: &str| {
         let first = format!("  {} ", style.paint(Tone::Note, &format!("{name}:")));
         out.push_str(&wrap(
@@ -97,8 +154,8 @@ fn footer(out: &mut String, finding: &Finding, style: TerminalStyle) {
     if let Some(environments) = finding.environments_line() {
         line("in", &environments);
     }
-    if let Some(kubelet) = &finding.kubelet {
-        line("kubelet", kubelet);
+    if let Some(kubelet) = group.kubelet() {
+        line("kubelet", &kubelet);
     }
     for assumption in &finding.assumptions {
         line("assumed", assumption);
@@ -109,114 +166,20 @@ fn footer(out: &mut String, finding: &Finding, style: TerminalStyle) {
     if let Some(fix) = &finding.fix {
         line("fix", &format!("{} ({})", fix.title, how_to_apply(fix)));
     }
+    out.push_str(&rule_line(finding.rule, style));
 }
 
-fn drawn(frames: Frames, style: TerminalStyle) -> String {
-    if frames.regions.is_empty() {
-        return String::new();
-    }
-    let theme = match (style.unicode, style.color) {
-        (true, true) => GraphicalTheme::unicode(),
-        (true, false) => GraphicalTheme::unicode_nocolor(),
-        (false, true) => GraphicalTheme::ascii(),
-        (false, false) => GraphicalTheme::none(),
-    };
-    let handler = GraphicalReportHandler::new_themed(theme)
-        .with_links(false)
-        .with_width(style.width);
-    let mut drawn = String::new();
-    match handler.render_report(&mut drawn, &frames) {
-        // The first line is the message of miette, which is empty because `header` writes the message.
-        Ok(()) => drawn
-            .split_once('\n')
-            .map_or(String::new(), |(_, rest)| rest.to_owned()),
-        Err(fmt::Error) => String::new(),
-    }
-}
-
-/// The regions of any number of files as one diagnostic. They are one source for miette: each region starts at its own
-/// offset, and a span cannot exceed the end of a region.
-#[derive(Debug)]
-struct Frames {
-    regions: Vec<(usize, ExcerptRegion)>,
-}
-
-impl Frames {
-    fn new(regions: Vec<ExcerptRegion>) -> Self {
-        let mut base = 0;
-        let placed = regions.into_iter().map(|region| {
-            let start = base;
-            base += region.text.len() + 1;
-            (start, region)
-        });
-        Self {
-            regions: placed.collect(),
-        }
-    }
-
-    fn region(&self, span: &SourceSpan) -> Option<(usize, &ExcerptRegion)> {
-        let end = span.offset() + span.len();
-        let (base, region) = self
-            .regions
-            .iter()
-            .find(|(base, region)| *base <= span.offset() && end <= base + region.text.len())?;
-        Some((*base, region))
-    }
-}
-
-impl fmt::Display for Frames {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Ok(())
-    }
-}
-
-impl std::error::Error for Frames {}
-
-impl Diagnostic for Frames {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(self)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let labels = self.regions.iter().flat_map(|(base, region)| {
-            region.marks.iter().map(move |mark| {
-                let text = (!mark.message.is_empty()).then(|| mark.message.clone());
-                let span = (base + mark.span.start, mark.span.len());
-                if mark.primary {
-                    LabeledSpan::new_primary_with_span(text, span)
-                } else {
-                    LabeledSpan::new_with_span(text, span)
-                }
-            })
-        });
-        Some(Box::new(labels))
-    }
-}
-
-impl SourceCode for Frames {
-    /// Returns the region that contains `span`. miette requests a span without context lines only to print the line and
-    /// column above a region, so these are the position in the file.
-    fn read_span<'a>(
-        &'a self,
-        span: &SourceSpan,
-        before: usize,
-        _: usize,
-    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        let (base, region) = self.region(span).ok_or(MietteError::OutOfBounds)?;
-        let in_region = Span::new(span.offset() - base, span.offset() + span.len() - base);
-        let mark = region.marks.iter().find(|mark| mark.span == in_region);
-        let (line, column) = match mark {
-            Some(Mark { line, column, .. }) if before == 0 => (line - 1, column - 1),
-            _ => (region.first_line - 1, 0),
-        };
-        Ok(Box::new(MietteSpanContents::new_named(
-            region.path.clone(),
-            region.text.as_bytes(),
-            (base, region.text.len()).into(),
-            line,
-            column,
-            region.text.lines().count(),
-        )))
+/// Returns the line that names the command and the page that explain the rule. A terminal that is too narrow for the address
+/// of the page shows the command as a link to it.
+fn rule_line(rule: RuleId, style: TerminalStyle) -> String {
+    let url = docs_url(rule);
+    let command = format!("meshprobe rule {rule}");
+    let line = format!("  {} ", style.paint(Tone::Note, "rule:"));
+    let fits = printed_width(&line) + command.len() + 2 + url.len() <= style.width;
+    if fits || !style.terminal {
+        format!("{line}{command}, {url}\n")
+    } else {
+        format!("{line}{}\n", style.link(&command, &url))
     }
 }
 
@@ -225,6 +188,7 @@ mod tests {
     use crate::finding::{Severity, rule_id};
     use crate::report::full::*;
     use crate::source::SourceFile;
+    use crate::yaml::Span;
 
     fn finding() -> (SourceSet, Finding) {
         let file = |path: &str, text: &str| SourceFile::new(path.into(), text.into());

@@ -2,11 +2,14 @@
 
 mod ci_log;
 mod concise;
+mod conjugation;
 mod counted;
 mod diff;
 mod escape;
 mod excerpt;
 mod explanation;
+mod finding_groups;
+mod frames;
 mod full;
 mod github;
 mod gitlab;

@@ -268,7 +268,7 @@ has "$work/act.log" 'title=meshprobe%3A strict-probe-not-rewritten::'
 has "$work/act.log" 'title=meshprobe%3A tcp-probe-always-passes::'
 lacks "$work/act.log" 'file=demo/apps/storefront'
 has "$work/act.log" 'Summary - ## meshprobe'
-has "$work/act.log" '| error | [strict-probe-not-rewritten](https://meshprobe.dev/rules/strict-probe-not-rewritten) | demo/apps/payments/deployment.yaml:31 |'
+has "$work/act.log" '| error | [strict-probe-not-rewritten](https://github.com/meshprobe/meshprobe/blob/main/docs/rules/strict-probe-not-rewritten.md) | demo/apps/payments/deployment.yaml:31 |'
 check-jsonschema --quiet --regex-variant python --schemafile "$tools_schemas/sarif-2.1.0.json" "$work/kept.sarif" ||
   fail "the SARIF report of the action is not valid"
 python3 - "$work/kept.sarif" "$repository" <<'PYTHON'

@@ -49,7 +49,7 @@ const TOP_LAYER_IDENTIFIERS: &[&str] = &[
 
 /// Crates that only some files may use, except in tests.
 const CRATE_USERS: &[(&str, &[&str])] = &[
-    ("miette", &["report/full.rs"]),
+    ("miette", &["report/frames.rs"]),
     ("clap", &["cli/"]),
     ("terminal_size", &["cli/"]),
     ("granit_parser", &["yaml/"]),

@@ -141,6 +141,29 @@ patches:
 }
 
 #[test]
+fn many_environments_stay_readable() {
+    let names: Vec<String> = (1..=33).map(|number| format!("c{number:02}")).collect();
+    let modes: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "STRICT")).collect();
+    let project = overlays(&modes);
+    let named = "c01, c02, c03, c04, c05, c06 and 27 more";
+    assert_eq!(environments(&project).as_deref(), Some(named));
+    let text = project.run(&["check"]).exits(1).stdout;
+    assert!(text.lines().count() < 40, "{text}");
+    let [finding] = <[Value; 1]>::try_from(found(&project, &[])).unwrap();
+    let all = finding["environments"].as_array().unwrap();
+    let all = all.iter().map(|environment| {
+        assert_eq!(environment["affected"], true);
+        let name = environment["name"].as_str().unwrap();
+        assert_eq!(
+            environment["path"],
+            format!("overlays/{name}/kustomization.yaml")
+        );
+        name
+    });
+    assert_eq!(all.collect::<Vec<_>>(), names);
+}
+
+#[test]
 fn one_overlay_is_not_named() {
     let project = overlays(&[("prod", "STRICT")]);
     assert_eq!(environments(&project), None);

@@ -252,7 +252,10 @@ fn every_result_is_complete() {
         let rule = text("/tags/rule");
         assert_eq!(
             text("/tags/docs"),
-            format!("https://meshprobe.dev/rules/{rule}")
+            format!(
+                "{}/blob/main/docs/rules/{rule}.md",
+                env!("CARGO_PKG_REPOSITORY")
+            )
         );
         assert!(["safe", "unsafe", "display-only", "no"].contains(&text("/tags/fixable")));
         let tags = result.get("tags").and_then(Value::as_object).unwrap();

@@ -14,6 +14,7 @@ mod facts;
 mod file_identity;
 #[cfg(unix)]
 mod file_names;
+mod finding_groups;
 mod fix_counts;
 mod fixes;
 mod fixes_adding_documents;
