@@ -1,22 +1,94 @@
 # Finds, downloads or builds the binary; sourced by run.sh, never run.
 # shellcheck shell=bash
 
-releases=https://github.com/meshprobe/meshprobe/releases/download
+repository=https://github.com/meshprobe/meshprobe
+releases="$repository/releases/download"
 
 # Sets $binary. The output of a build goes directly to the log of the step.
 find_binary() {
   case "$INPUT_VERSION" in
+    auto) download_or_build ;;
     path)
       binary="$(command -v meshprobe)" || give_up 'version is "path", but meshprobe is not on PATH'
       ;;
     source) build_binary ;;
     [0-9]* | v[0-9]*) download_binary "${INPUT_VERSION#v}" ;;
-    *) give_up 'version must be a release such as "0.1.0", "source" or "path"' ;;
+    *) give_up "$wrong_version" ;;
+  esac
+}
+
+wrong_version='version must be "auto", a release such as "0.1.0", "source" or "path"'
+
+# Downloads the release of the ref at which the workflow uses the action. Without one, builds from source. An archive
+# with a wrong checksum is never replaced by a build.
+download_or_build() {
+  local ref="${ACTION_REF:-}" version='' why
+  if [ -z "$ref" ]; then
+    why='the action is a local folder'
+  elif ! platform >/dev/null; then
+    why="no release supports this runner ($(uname -sm))"
+  else
+    version="$(version_of_ref "$ref")"
+    why="no release for ref $ref"
+  fi
+  if [ -n "$version" ] && is_released "$version"; then
+    download_binary "$version"
+  else
+    printf 'meshprobe: building from source: %s\n' "$why"
+    build_binary
+  fi
+}
+
+# Prints the version of a ref: of a tag such as "v0.1.0" itself; of a commit, a branch or a tag such as "v0", that of the
+# release tag of the same commit. Prints nothing if there is none.
+version_of_ref() {
+  if is_version "${1#v}"; then
+    printf '%s' "${1#v}"
+    return
+  fi
+  command -v git >/dev/null || return 0
+  # The peeled line of an annotated tag, "^{}", follows the line of the tag object.
+  git ls-remote "$repository" 2>/dev/null | awk -v ref="$1" '
+    { name = $2; sub(/\^\{\}$/, "", name); commit[name] = $1 }
+    END {
+      wanted = ref
+      if (("refs/heads/" ref) in commit) wanted = commit["refs/heads/" ref]
+      if (("refs/tags/" ref) in commit) wanted = commit["refs/tags/" ref]
+      for (name in commit)
+        if (commit[name] == wanted && name ~ /^refs\/tags\/v[0-9]+\.[0-9]+\.[0-9]+$/) {
+          sub(/^refs\/tags\/v/, "", name)
+          print name
+          exit
+        }
+    }' || true
+}
+
+# Succeeds for a full version such as 0.1.0 or 0.1.0-rc.1.
+is_version() {
+  case "$1" in
+    *[!0-9A-Za-z.+-]*) return 1 ;;
+    [0-9]*.[0-9]*.[0-9]*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+# Succeeds if a release has a list of checksums, which is uploaded together with its archives, and downloads that list.
+# Gives up if the server cannot be reached, because that is not an answer.
+is_released() {
+  local code=0
+  download "$1" SHA256SUMS 2>"${scratch:?}/curl" || code=$?
+  case "$code" in
+    0) return 0 ;;
+    22) return 1 ;;
+    *)
+      cat "$scratch/curl" >&2
+      give_up "cannot find out whether release $1 exists; set version to \"source\" or \"path\" to do without"
+      ;;
   esac
 }
 
 build_binary() {
-  command -v cargo >/dev/null || give_up 'version is "source", but cargo is not on PATH'
+  command -v cargo >/dev/null || give_up 'the build from source needs cargo, which is not on PATH'
   local folder="${RUNNER_TEMP:-$scratch}/meshprobe-target"
   # Runs in the action's folder, so that its rust-toolchain.toml applies.
   (cd "${action:?}" && cargo build --release --locked --bin meshprobe --target-dir "$folder") ||
@@ -29,7 +101,7 @@ build_binary() {
 download_binary() {
   local version="$1" archive sum
   case "$version" in
-    *[!0-9A-Za-z.+-]*) give_up 'version must be a release such as "0.1.0", "source" or "path"' ;;
+    *[!0-9A-Za-z.+-]*) give_up "$wrong_version" ;;
   esac
   archive="meshprobe-$version-$(platform).tar.gz" || give_up "no release supports this runner ($(uname -sm)); use version \"source\""
   fetch "$version" "$archive"
@@ -44,8 +116,13 @@ download_binary() {
 }
 
 fetch() {
+  download "$1" "$2" || give_up "cannot download $2 of release $1"
+}
+
+# Downloads a file of a release. Returns 22 if the server does not have it.
+download() {
   curl --fail --silent --show-error --location --proto '=https' --retry 3 --max-time 120 \
-    --output "$scratch/$2" "$releases/v$1/$2" || give_up "cannot download $2 of release $1"
+    --output "$scratch/$2" "$releases/v$1/$2"
 }
 
 # Prints the checksum of an archive. The list in this checkout has priority: a workflow that pins the

@@ -40,7 +40,20 @@ for word in "$@"; do
   previous="$word"
 done
 printf '%s\n' "$word" >>"$FAKE_URLS"
-case "$*" in *"--proto =https"*) cp "$FAKE_RELEASE/$(basename "$word")" "$to" ;; *) exit 101 ;; esac
+[ -z "${FAKE_OFFLINE:-}" ] || exit 6
+# As curl does with --fail, exits with 22 for a file that the server does not have.
+case "$word" in */v9.9.9/*) ;; *) exit 22 ;; esac
+case "$*" in *"--proto =https"*) cp "$FAKE_RELEASE/$(basename "$word")" "$to" || exit 22 ;; *) exit 101 ;; esac
+FAKE
+
+# A fake git, which lists the refs of the repository of the action: an annotated release tag, a tag that moves with it,
+# and a branch that is ahead of it.
+cat >"$work/fake/git" <<'FAKE'
+#!/usr/bin/env bash
+[ "$1" = ls-remote ] || exec "$(PATH="${PATH#*:}" command -v git)" "$@"
+tag=1111111111111111111111111111111111111111 commit=2222222222222222222222222222222222222222
+printf '%s\t%s\n' "$commit" refs/tags/v9 3333333333333333333333333333333333333333 refs/heads/main \
+  "$tag" refs/tags/v9.9.9 "$commit" 'refs/tags/v9.9.9^{}'
 FAKE
 chmod +x "$work/fake/"*
 
@@ -193,6 +206,34 @@ has "$work/log" "cannot download meshprobe-9.9.8"
 step 2 '' INPUT_VERSION=9.9.9 RUNNER_OS=Haiku
 has "$work/log" 'no release supports this runner'
 pass "release: downloaded, verified, and refused if wrong"
+
+# By default, the release of the ref at which the action is used.
+(cd "$work/release" && tar -czf "$name.tar.gz" "$name" && sha256sum "$name.tar.gz" >SHA256SUMS)
+for ref in v9.9.9 9.9.9 v9 2222222222222222222222222222222222222222; do
+  rm -rf "$work/meshprobe-target"
+  step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF="$ref"
+  outputs $'findings=1\nerrors=1\nexit-code=1'
+  has "$work/urls" "/releases/download/v9.9.9/$name.tar.gz"
+  lacks "$work/log" 'building from source'
+  [ ! -e "$work/meshprobe-target" ] || fail "$ref: the binary was built although a release exists"
+done
+for ref in main v8 v9.9.8 3333333333333333333333333333333333333333; do
+  step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF="$ref"
+  has "$work/log" "meshprobe: building from source: no release for ref $ref"
+  [ -x "$work/meshprobe-target/release/meshprobe" ] || fail "$ref: the binary was not built"
+done
+step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF=
+has "$work/log" 'meshprobe: building from source: the action is a local folder'
+step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF=v9.9.9 RUNNER_OS=Haiku
+has "$work/log" 'meshprobe: building from source: no release supports this runner'
+step 2 '' INPUT_VERSION=auto ACTION_REF=v9.9.9 FAKE_OFFLINE=1
+has "$work/log" 'cannot find out whether release 9.9.9 exists'
+# A wrong checksum is an error, never a reason to build.
+printf 'more' >>"$work/release/$name.tar.gz"
+step 2 '' INPUT_VERSION=auto ACTION_REF=v9.9.9
+has "$work/log" "the checksum of $name.tar.gz differs from that of the release"
+lacks "$work/log" 'building from source'
+pass "release: found by the ref of the action, else built from source"
 
 # 3. The action in act. act copies the tree without ignored files, so the
 # binary comes from PATH. Without a checkout step, act would not copy the tree at all.
