@@ -17,6 +17,7 @@ mod exit;
 mod file_content;
 mod fix;
 mod fix_history;
+mod fix_round;
 mod guard_docs;
 mod halving;
 mod input_diagnostics;
